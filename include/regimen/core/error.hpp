@@ -1,0 +1,23 @@
+// regimen/core/error.hpp — the one exception of the library.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace regimen {
+
+/// A mistake that only the run can see: a file, an environment variable, a device, a value of an option.
+///
+/// The text answers four questions, in this order: where (file and offset, tensor, option, rank), what was
+/// expected, what was found, and what to do. State that was saved before it is thrown stays intact.
+///
+///   throw Error("weights.safetensors, header", "a length of at most 104857600 bytes", "18446744073709551615",
+///               "the file is damaged or no safetensors file; restore it from a copy");
+class Error : public std::runtime_error {
+ public:
+  Error(const std::string& where, const std::string& expected, const std::string& found, const std::string& cure = {})
+      : std::runtime_error(where + ": expected " + expected + ", found " + found + (cure.empty() ? "" : "; " + cure)) {}
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

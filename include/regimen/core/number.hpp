@@ -1,0 +1,108 @@
+// regimen/core/number.hpp — the element types: fp64, fp32, and the 16-bit formats as constexpr storage types.
+#pragma once
+
+#include <regimen/core/hd.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace regimen {
+
+using fp64 = double;
+using fp32 = float;
+
+namespace detail {
+
+/// The 16 bits of an IEEE-like format with `Exponent` exponent bits, from an fp32 value.
+/// Rounds to nearest, ties to even; overflow becomes infinity, a NaN stays a (quiet) NaN, subnormals are exact.
+template <int Exponent> REGIMEN_HD constexpr std::uint16_t narrow(float value) {
+  constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7FFF'FFFFu;
+  const std::uint32_t sign = (bits >> 16) & 0x8000u;
+  constexpr std::uint32_t infinity = ((1u << Exponent) - 1) << mantissa;
+  if (magnitude > 0x7F80'0000u) return static_cast<std::uint16_t>(sign | infinity | (1u << (mantissa - 1)));
+  if constexpr (Exponent == 8) {  // the exponents agree: rounding the upper half carries into everything else
+    return static_cast<std::uint16_t>(sign | ((magnitude + 0x7FFFu + ((magnitude >> shift) & 1u)) >> shift));
+  } else {
+    constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(127 - bias + 1) << 23;
+    constexpr std::uint32_t overflow = static_cast<std::uint32_t>(127 + bias + 1) << 23;
+    if (magnitude >= overflow) return static_cast<std::uint16_t>(sign | infinity);
+    if (magnitude < smallest_normal) {  // subnormal: adding 2^(1-bias+23-mantissa) lets fp32 hardware do the rounding
+      constexpr float magic = std::bit_cast<float>(static_cast<std::uint32_t>(127 - bias + 1 + shift) << 23);
+      const float rounded = std::bit_cast<float>(magnitude) + magic;
+      return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(rounded) - std::bit_cast<std::uint32_t>(magic)));
+    }
+    const std::uint32_t rebased = magnitude - (static_cast<std::uint32_t>(127 - bias) << 23);
+    return static_cast<std::uint16_t>(sign | ((rebased + (1u << (shift - 1)) - 1 + ((rebased >> shift) & 1u)) >> shift));
+  }
+}
+
+template <int Exponent> REGIMEN_HD constexpr float widen(std::uint16_t bits) {
+  constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
+  if constexpr (Exponent == 8) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << shift);
+  } else {
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16, magnitude = bits & 0x7FFFu;
+    constexpr std::uint32_t infinity = ((1u << Exponent) - 1) << mantissa;
+    if (magnitude >= infinity) return std::bit_cast<float>(sign | 0x7F80'0000u | (magnitude << shift));
+    // A multiplication by 2^(127-bias) moves the exponent and normalises subnormals, both without rounding.
+    constexpr float rebase = std::bit_cast<float>(static_cast<std::uint32_t>(127 + 127 - bias) << 23);
+    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude << shift) * rebase));
+  }
+}
+
+/// What bf16 and fp16 share: storage only. They convert to fp32 without loss and from fp32 by rounding to nearest
+/// even; arithmetic is written in fp32 by whoever stores them. From fp64 they refuse: two roundings in a row are not one.
+template <int Exponent> struct half {
+  std::uint16_t bits;
+
+  half() = default;
+  REGIMEN_HD constexpr explicit half(float value) : bits(narrow<Exponent>(value)) {}
+  half(double) = delete;
+  REGIMEN_HD constexpr operator float() const { return widen<Exponent>(bits); }
+};
+
+}  // namespace detail
+
+/// 1 sign, 8 exponent, 7 mantissa bits: the range of fp32 (largest 3.39e38), a resolution of 2^-7.
+struct bf16 final : detail::half<8> {
+  using detail::half<8>::half;
+};
+
+/// 1 sign, 5 exponent, 10 mantissa bits: IEEE binary16. Largest 65504, smallest subnormal 2^-24, a resolution of 2^-10.
+struct fp16 final : detail::half<5> {
+  using detail::half<5>::half;
+};
+
+/// The number whose encoding is `bits`.
+template <class Number> REGIMEN_HD constexpr Number from_bits(std::uint16_t bits) {
+  Number number{};
+  number.bits = bits;
+  return number;
+}
+
+template <class T>
+concept Number = std::is_same_v<T, fp64> || std::is_same_v<T, fp32> || std::is_same_v<T, bf16> || std::is_same_v<T, fp16>;
+
+/// What statistics, softmax, cross-entropy, reductions and final outputs of T are computed in: at least fp32.
+template <class T> using statistic_t = std::conditional_t<std::is_same_v<T, fp64>, fp64, fp32>;
+
+/// Distance from 1 to the next larger number.
+template <class T>
+inline constexpr double epsilon_of = std::is_same_v<T, fp64>   ? 0x1p-52
+                                     : std::is_same_v<T, fp32> ? 0x1p-23
+                                     : std::is_same_v<T, bf16> ? 0x1p-7
+                                                               : 0x1p-10;
+
+/// The name that users write, for tables and logs.
+template <class T>
+inline constexpr const char* name_of = std::is_same_v<T, fp64>   ? "fp64"
+                                       : std::is_same_v<T, fp32> ? "fp32"
+                                       : std::is_same_v<T, bf16> ? "bf16"
+                                       : std::is_same_v<T, fp16> ? "fp16"
+                                                                 : "int32";
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

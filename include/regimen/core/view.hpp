@@ -1,0 +1,20 @@
+// regimen/core/view.hpp — where a tensor lies in the arena.
+#pragma once
+
+#include <cstddef>
+
+namespace regimen {
+
+/// Owns nothing and may be copied freely: an offset from the arena's beginning, in bytes. A default view is absent;
+/// an engine refuses to read it, so a layer cannot touch what it did not declare.
+template <class T> struct View final {
+  static constexpr std::size_t absent = ~std::size_t{0};
+  std::size_t offset = absent;
+
+  constexpr bool is_absent() const { return offset == absent; }
+  /// The view `elements` further on.
+  constexpr View operator+(std::size_t elements) const { return {is_absent() ? absent : offset + elements * sizeof(T)}; }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,34 @@
+// regimen/engine/cpu/memory.hpp — how a CPU kernel reaches its tensors.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/core/view.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+
+namespace regimen::cpu {
+
+/// The arena's bytes, and what operations need beside their arguments. Trivially copyable.
+struct Memory {
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+  op::Random random{};
+
+  /// The tensor at `view`. An absent view means that a layer reads what it did not declare: a defect of the layer, not
+  /// of the input, so it ends the program.
+  template <class T> T* operator()(View<T> view) const {
+    if (view.offset >= bytes) {
+      std::fputs("regimen: an operation touches a tensor that its layer did not declare\n", stderr);
+      std::abort();
+    }
+    return reinterpret_cast<T*>(base + view.offset);
+  }
+
+  /// The tensor at `view`, or null where the operation allows it to be absent.
+  template <class T> T* optional(View<T> view) const { return view.is_absent() ? nullptr : (*this)(view); }
+};
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0
