@@ -1,6 +1,7 @@
 # cmake -DROOT=<source folder> [-DCHECK=ON] -P errors.cmake: docs/errors from tests/misuse, one page for each file.
 # With CHECK it writes nothing and fails when a page is missing, stale, or left over.
 cmake_policy(VERSION 3.25)
+get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 set(folder ${ROOT}/docs/errors)
 set(stale "")
 
