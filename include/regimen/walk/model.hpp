@@ -37,7 +37,7 @@ struct tied_tables<As<T, Layers...>> : tied_tables<mp::mp_list<>, Layers...> {};
 
 inline constexpr std::size_t tied_limit = 4;
 
-/// The network as it is walked. `Ctx` is a Context without its tied tables.
+/// The network as it is walked.
 template <class Network, class Roles_, class Checkpoint, class Freeze, std::size_t states, bool fuses>
 struct BoundModel {
  private:
@@ -47,7 +47,7 @@ struct BoundModel {
     using X = typename InputKind::template value<typename Roles::statistic>;
     using Tied = typename tied_tables<mp::mp_list<>, Layers...>::type;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
-    using Ctx = Context<Roles, Checkpoint, Freeze, Tied, states, fuses, true>;
+    using Ctx = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, true>;
     using Body =
         Chain<typename flatten<fuses, typename X::Element, typename Roles::compute, typename Roles::statistic, Layers...>::type, X, Ctx, false>;
   };

@@ -45,16 +45,16 @@ struct Weights {
 ///   Tied         the tables that several layers use  states   arrays that the optimizer keeps per parameter
 ///   fuses        was the fusion pass applied?        units    is this the level of the model's own children?
 template <class Roles_, class Checkpoint_, class Freeze_, class Tied_, std::size_t states_, bool fuses_, bool units_>
-struct Context final {
+struct ContextOf final {
   using Roles = Roles_;
   using Checkpoint = Checkpoint_;
   using Freeze = Freeze_;
   using Tied = Tied_;
   static constexpr std::size_t states = states_;
   static constexpr bool fuses = fuses_, units = units_;
-  using inner = Context<Roles, Checkpoint, Freeze, Tied, states, fuses, false>;
+  using inner = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, false>;
   template <class Compute>
-  using with_compute = Context<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units>;
+  using with_compute = ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units>;
 };
 
 /// One parameter tensor of a unit: where it lies, in every buffer that has it.
