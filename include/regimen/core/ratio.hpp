@@ -1,14 +1,18 @@
-// regimen/core/ratio.hpp — fractions in types.
+// regimen/core/ratio.hpp — a fraction as a type.
 #pragma once
+
+#include <cstdint>
 
 namespace regimen {
 
-/// Numerator / Denominator, exactly; a template argument may not be a floating number in every supported compiler.
-///   Dropout<Ratio<1, 10>>   Clip<Norm<Ratio<1>>>
-template <long long Numerator, long long Denominator = 1>
-struct Ratio final {
-  static_assert(Denominator > 0, "regimen: Ratio<N, D> needs D >= 1; put the sign into the numerator");
-  static constexpr double value = double(Numerator) / double(Denominator);
+/// A fraction inside a type: `Dropout<Ratio<1, 10>>`, `Clip<Norm<Ratio<1>>>`. clang 14 takes no floating template arguments.
+///
+///   value     Numerator / Denominator, rounded once to fp64
+///
+/// A denominator of zero is refused by the policy or the layer that holds the ratio.
+template <std::intmax_t Numerator, std::intmax_t Denominator = 1> struct Ratio final {
+  static constexpr std::intmax_t numerator = Numerator, denominator = Denominator;
+  static constexpr double value = Denominator == 0 ? 0.0 : static_cast<double>(Numerator) / static_cast<double>(Denominator);
 };
 
 }  // namespace regimen
