@@ -92,10 +92,10 @@ void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, 
         }
       }
       if (transpose_a)
-        multiply_tile<S, 1, Buffers::rows>(rows, columns, depth, buffers.a, buffers.b, step * Buffers::depth, buffers.c,
+        multiply_tile<S, 1, Buffers::rows, step>(rows, columns, depth, buffers.a, buffers.b, step * Buffers::depth, buffers.c,
                                            Buffers::columns, p0 > 0);
       else
-        multiply_tile<S, Buffers::row_stride, 1>(rows, columns, depth, buffers.a, buffers.b, step * Buffers::depth,
+        multiply_tile<S, Buffers::row_stride, 1, step>(rows, columns, depth, buffers.a, buffers.b, step * Buffers::depth,
                                                  buffers.c, Buffers::columns, p0 > 0);
     }
     for (std::size_t i = 0; i < rows; ++i) {

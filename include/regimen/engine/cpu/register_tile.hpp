@@ -85,15 +85,15 @@ inline void multiply_block(std::size_t depth, const S* a, const S* b, S* c, std:
 }
 
 /// multiply_block over any number of rows and columns: c (rows,columns) with a as above and b in panels of
-/// block_columns columns, `b_panel` elements apart, each (depth, block_columns). Works on rows rounded up to a third of
+/// block_columns columns, `b_panel` elements apart, whose rows are BStride apart. Works on rows rounded up to a third of
 /// block_rows and on columns rounded up to lanes: a, b and c must have room for that.
-template <class S, std::size_t RowStride, std::size_t DepthStride>
+template <class S, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride>
 inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const S* a, const S* b, std::size_t b_panel,
                           S* c, std::size_t c_stride, bool add) {
-  constexpr std::size_t step = block_columns<S>, third = block_rows / 3;
+  constexpr std::size_t third = block_rows / 3;
   const auto block = [&]<std::size_t Rows, std::size_t Vectors>(std::size_t i, std::size_t j) {
-    multiply_block<S, Rows, Vectors, RowStride, DepthStride, step>(depth, a + i * RowStride, b + j / step * b_panel,
-                                                                  c + i * c_stride + j, c_stride, add);
+    multiply_block<S, Rows, Vectors, RowStride, DepthStride, BStride>(depth, a + i * RowStride, b + j / block_columns<S> * b_panel,
+                                                                     c + i * c_stride + j, c_stride, add);
   };
   const auto panel = [&]<std::size_t Vectors>(std::size_t j) {
     std::size_t i = 0;
@@ -101,7 +101,7 @@ inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t dep
     if (i + third < rows) block.template operator()<2 * third, Vectors>(i, j);
     else if (i < rows) block.template operator()<third, Vectors>(i, j);
   };
-  for (std::size_t j = 0; j < columns; j += step) {
+  for (std::size_t j = 0; j < columns; j += block_columns<S>) {
     if (columns - j > lanes<S>) panel.template operator()<2>(j);
     else panel.template operator()<1>(j);
   }
