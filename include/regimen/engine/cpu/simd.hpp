@@ -198,6 +198,10 @@ template <class S> S maximum(Vector<S> a) {
 /// a load sets it to 0.
 struct Whole final {};
 
+/// The same as a number.
+template <class S> constexpr std::size_t lanes_used(Whole) { return lanes<S>; }
+template <class S> constexpr std::size_t lanes_used(std::size_t count) { return count; }
+
 namespace detail {
 
 /// A register's worth of `Element` as it lies in memory, and back.
@@ -354,6 +358,15 @@ template <class S, class T, class Count = Whole> void store(Vector<S> value, T* 
     detail::write(detail::narrow<8>(value), to, count);
   else
     detail::write(detail::narrow<5>(value), to, count);
+}
+
+/// The first `count` lanes of a, and 0 in the others: what a sum over a short register adds.
+template <class S> Vector<S> keep(Vector<S> a, Whole) { return a; }
+template <class S> Vector<S> keep(Vector<S> a, std::size_t count) {
+  typename Vector<S>::Signed lane{};
+  for (std::size_t i = 0; i < lanes<S>; ++i) lane[i] = static_cast<std::int32_t>(i);
+  const auto used = lane < static_cast<std::int32_t>(count);
+  return Vector<S>(used ? a.native : typename Vector<S>::Native{});
 }
 
 /// body(i, count) for i = begin, begin + lanes, ... below end: count is Whole{}, and for the last, short register the
