@@ -1,0 +1,30 @@
+// regimen/policy/batch.hpp — how many samples one micro-batch holds.
+#pragma once
+
+#include <regimen/policy/policy.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen {
+
+/// In place of a number of samples: the largest that fits the target.
+enum Fill { Largest };
+
+/// Decides the samples of one forward and backward pass on one rank. The batch of an optimizer step is this, times
+/// Accumulate<N>, times the ranks. The last batch of an epoch may be smaller, and fits the same memory.
+///
+///   choices   Batch<N> with N ≥ 1; Batch<Largest>, which the compiler searches with the memory plan
+///   default   Batch<32>
+///   refuses   a batch of zero or less; Largest without a Target, since anything fits into unlimited memory
+///   cost      Largest evaluates four plans at compile time
+///
+///   size      N, and 0 for Largest
+template <auto N> struct Batch final {
+  using axis = regimen::axis::batch;
+  static constexpr bool largest = std::is_same_v<decltype(N), Fill>;
+  static constexpr std::size_t size = largest ? 0 : static_cast<std::size_t>(N);
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

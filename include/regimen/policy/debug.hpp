@@ -1,0 +1,29 @@
+// regimen/policy/debug.hpp — checks that cost time and belong in no measured run.
+#pragma once
+
+#include <regimen/policy/policy.hpp>
+
+namespace regimen {
+
+/// After each layer, forward and backward: throws with the path of the first one that produced a NaN or an infinity.
+struct Anomaly final {
+  using option_of = regimen::axis::debug;
+};
+
+/// Decides which checks run inside the step.
+///
+///   choices   Debug<None>, Debug<Anomaly>
+///   default   Debug<None>
+///   refuses   None beside a check; benchmarks refuse every check
+///   cost      Anomaly: one more read of every activation and gradient. A program built with Debug says so when it starts and in its log
+///
+///   checks            whether any check runs
+///   uses<Check>       whether this one does
+template <class... Checks> struct Debug final {
+  using axis = regimen::axis::debug;
+  template <class Check> static constexpr bool uses = detail::is_any_of<Check, Checks...>;
+  static constexpr bool checks = sizeof...(Checks) > 0 && !uses<None>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

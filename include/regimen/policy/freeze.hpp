@@ -1,0 +1,22 @@
+// regimen/policy/freeze.hpp — layers that do not train.
+#pragma once
+
+#include <regimen/policy/policy.hpp>
+
+namespace regimen {
+
+/// Decides which layers keep their weights. The others train.
+///
+///   choices   Freeze<Layers...>, every layer of these types
+///   default   Freeze<>, which freezes nothing
+///   refuses   a layer that the model has not
+///   cost      saves the gradients and the optimizer state of the frozen; backward ends at the first layer that trains
+///
+///   freezes<Layer>     whether Layer keeps its weights
+template <class... Layers> struct Freeze final {
+  using axis = regimen::axis::freeze;
+  template <class Layer> static constexpr bool freezes = detail::is_any_of<Layer, Layers...>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

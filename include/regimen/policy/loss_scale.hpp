@@ -1,0 +1,64 @@
+// regimen/policy/loss_scale.hpp — multiply the loss so that fp16 gradients do not underflow.
+#pragma once
+
+#include <regimen/policy/policy.hpp>
+
+#include <cstddef>
+
+namespace regimen {
+
+/// A scale that never changes: gradients are those of Scale · loss, and are divided by Scale in fp32 before anything reads them.
+template <std::size_t Scale> struct Static final {
+  using option_of = regimen::axis::loss_scale;
+  static constexpr bool scales = true, dynamic = false;
+  static constexpr float initial = static_cast<float>(Scale);
+  static constexpr std::size_t interval = 0;
+};
+
+/// A scale that follows the gradients.
+///
+///   all finite       count + 1 < Interval: count += 1; otherwise scale *= 2, where that is finite, and count = 0
+///   one not finite   scale = max(scale / 2, 1), count = 0, and the step is skipped on every rank: neither weights nor
+///                    moments nor Adam's t move; data and schedule do
+///
+/// source   Keras, LossScaleOptimizer: Initial 2^15, Interval 2000, factor 2
+template <std::size_t Initial = 32768, std::size_t Interval = 2000> struct DynamicScale final {
+  using option_of = regimen::axis::loss_scale;
+  static constexpr bool scales = true, dynamic = true;
+  static constexpr float initial = static_cast<float>(Initial);
+  static constexpr std::size_t interval = Interval;
+};
+
+/// DynamicScale with the defaults of its source.
+struct Dynamic final {
+  using option_of = regimen::axis::loss_scale;
+  static constexpr bool scales = true, dynamic = true;
+  static constexpr float initial = DynamicScale<>::initial;
+  static constexpr std::size_t interval = DynamicScale<>::interval;
+};
+
+/// Decides what the loss is multiplied with before backward, and its gradients divided by after it.
+///
+///   choices   LossScale<None>, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<Initial, Interval>>
+///   default   LossScale<None>
+///   refuses   None under fp16; a scale under bf16, fp32 and fp64, which reach as low as fp32 does; a scale or an interval of 0
+///   cost      one pass over the gradients, fused with their norm and the test for finiteness
+template <class Scale> struct LossScale final {
+  using axis = regimen::axis::loss_scale;
+  using scale = Scale;
+  static constexpr bool scales = Scale::scales;
+  static constexpr bool dynamic = Scale::dynamic;
+  static constexpr float initial = Scale::initial;
+  static constexpr std::size_t interval = Scale::interval;
+};
+
+template <> struct LossScale<None> final {
+  using axis = regimen::axis::loss_scale;
+  using scale = None;
+  static constexpr bool scales = false, dynamic = false;
+  static constexpr float initial = 1.0f;
+  static constexpr std::size_t interval = 0;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,65 @@
+// regimen/policy/policy.hpp — what a policy is, and the axes that policies decide.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+namespace regimen {
+
+/// One tag per decision. A recipe holds at most one policy for each; compose.hpp fills in the others.
+namespace axis {
+struct precision;
+struct loss_scale;
+struct checkpoint;
+struct batch;
+struct accumulate;
+struct clip;
+struct optimizer;
+struct loss;
+struct device;
+struct target;
+struct communicator;
+struct shard;
+struct seed;
+struct debug;
+struct freeze;
+struct init;
+struct fusion;
+}  // namespace axis
+
+/// Switches an axis off: `Checkpoint<None>`, `Clip<None>`, `Debug<None>`, `LossScale<None>`.
+struct None final {};
+
+namespace detail {
+template <class T, class... Ts> inline constexpr bool is_any_of = (std::is_same_v<T, Ts> || ...);
+
+template <class Axis>
+inline constexpr bool is_axis =
+    is_any_of<Axis, axis::precision, axis::loss_scale, axis::checkpoint, axis::batch, axis::accumulate, axis::clip, axis::optimizer, axis::loss,
+              axis::device, axis::target, axis::communicator, axis::shard, axis::seed, axis::debug, axis::freeze, axis::init, axis::fusion>;
+
+/// An option says where it belongs, so that a bare `Every<2>` among the policies gets the sentence that cures it:
+/// `using option_of = regimen::axis::checkpoint;`. Update rules, losses and initialisations of users do the same.
+template <class Option, class Axis>
+concept OptionOf = requires {
+  requires std::same_as<typename Option::option_of, Axis>;
+};
+
+template <class Option>
+concept AnyOption = requires {
+  typename Option::option_of;
+};
+}  // namespace detail
+
+/// A policy is a type that says one thing: it names the axis that it decides.
+///
+///   valid      struct Batch { using axis = regimen::axis::batch; … };
+///   invalid    Every<2>: an option of Checkpoint, which is the policy
+///   invalid    struct Mine { using axis = mine::axis; };   nothing reads that axis, so nothing would happen
+template <class P>
+concept Policy = std::is_class_v<P> && std::same_as<P, std::remove_cv_t<P>> && requires {
+  typename P::axis;
+} && detail::is_axis<typename P::axis>;
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,38 @@
+// regimen/policy/precision.hpp — which element types a step computes, keeps and reduces in.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/policy/policy.hpp>
+
+namespace regimen {
+
+/// Decides the element types of the whole model; `As<T, Layer>` overrides one layer.
+///
+///   Compute   activations, their gradients and the copy of the weights that products read
+///   Master    the weights that the optimizer updates, and its state
+///   Reduce    what gradients are summed in, over ranks
+///
+///   choices   Precision<fp64>, Precision<fp32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the last two also with
+///             Reduce = Compute: half the bytes on the wire, gradients rounded before they are summed
+///   default   Precision<fp32>
+///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half its resolution); masters narrower
+///             than Compute; fp64 masters under anything but fp64; fp16 without a LossScale
+///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights beside the masters
+///
+/// Statistics, softmax, cross-entropy, sums inside an operation and final outputs are at least fp32 under all of them.
+template <class Compute, class Master = Compute, class Reduce = Master> struct Precision final {
+  using axis = regimen::axis::precision;
+  using compute = Compute;
+  using master = Master;
+  using reduce = Reduce;
+};
+
+/// The names that Keras gives to the two mixed policies.
+using mixed_bfloat16 = Precision<bf16, fp32>;
+using mixed_float16 = Precision<fp16, fp32>;
+
+/// Computes one layer of the model, or several in a row, in another element type: `As<fp32, Linear<10>>`. A layer, not a policy.
+template <class T, class... Layers> struct As;
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,15 @@
+// regimen/rule/accumulate_at_least_one.hpp — a step takes a batch.
+#pragma once
+
+namespace regimen::rule {
+
+/// A step over no batch has no gradient.   docs/errors/accumulate_at_least_one.md
+template <class Accumulate> struct accumulate_at_least_one {
+  static constexpr bool holds = Accumulate::count >= 1;
+  struct must_hold {
+    static_assert(holds, "regimen: Accumulate<N> needs N >= 1; write Accumulate<1>, or leave it out");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

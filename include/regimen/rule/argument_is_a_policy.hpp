@@ -1,0 +1,234 @@
+// regimen/rule/argument_is_a_policy.hpp — every argument of Trainer after the model is a policy.
+#pragma once
+
+#include <regimen/policy/checkpoint.hpp>
+#include <regimen/policy/policy.hpp>
+#include <regimen/policy/precision.hpp>
+#include <regimen/policy/target.hpp>
+
+#include <cstddef>
+
+namespace regimen::detail {
+/// Whether T is a layer, or a model: only to choose the sentence when one stands among the policies. They say so themselves:
+/// `static constexpr bool is_layer = true;`, `static constexpr bool is_model = true;`.
+template <class T> inline constexpr bool is_layer = requires { requires T::is_layer; };
+template <class T> inline constexpr bool is_model = requires { requires T::is_model; };
+}  // namespace regimen::detail
+
+namespace regimen::rule {
+
+/// Whoever writes Every<2> means Checkpoint<Every<2>>: the specialisations know what was meant.   docs/errors/argument_is_a_policy.md
+template <class Argument> struct argument_is_a_policy {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: this argument of Trainer decides nothing; write a policy, such as Batch<32> or Optimizer<AdamW>");
+  };
+};
+
+template <class Argument>
+  requires(!Policy<Argument> && requires { typename Argument::axis; })
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: nothing reads the axis of this policy; take it out, or decide an axis of regimen::axis");
+  };
+};
+
+template <class Argument>
+  requires detail::is_layer<Argument>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: a layer is a part of the model, not a policy; write it inside Model<...>");
+  };
+};
+
+template <class Argument>
+  requires detail::is_model<Argument>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: a Trainer trains one model; write it first and once, then the policies");
+  };
+};
+
+// Element types.
+
+template <class Argument>
+  requires std::same_as<Argument, bf16>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: bf16 is an element type, not a policy; write Precision<bf16, fp32>");
+  };
+};
+
+template <class Argument>
+  requires std::same_as<Argument, fp16>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: fp16 is an element type, not a policy; write Precision<fp16, fp32>");
+  };
+};
+
+template <class Argument>
+  requires std::same_as<Argument, fp32>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: fp32 is an element type, not a policy; write Precision<fp32>");
+  };
+};
+
+template <class Argument>
+  requires std::same_as<Argument, fp64>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: fp64 is an element type, not a policy; write Precision<fp64>");
+  };
+};
+
+// Options that stand without their policy.
+
+template <std::size_t N> struct argument_is_a_policy<Every<N>> {
+  static constexpr bool holds = Policy<Every<N>>;
+  struct must_hold {
+    static_assert(holds, "regimen: Every<N> is a schedule, not a policy; write Checkpoint<Every<N>>");
+  };
+};
+
+template <class... Layers> struct argument_is_a_policy<Selective<Layers...>> {
+  static constexpr bool holds = Policy<Selective<Layers...>>;
+  struct must_hold {
+    static_assert(holds, "regimen: Selective<...> is a schedule, not a policy; write Checkpoint<Selective<...>>");
+  };
+};
+
+template <class T, class... Layers> struct argument_is_a_policy<As<T, Layers...>> {
+  static constexpr bool holds = Policy<As<T, Layers...>>;
+  struct must_hold {
+    static_assert(holds, "regimen: As<T, Layer> wraps a layer inside the model; write Precision<T> to decide for all layers");
+  };
+};
+
+template <class Argument>
+  requires std::same_as<Argument, None>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: None is an option, not a policy; write Checkpoint<None>, Clip<None>, or leave it out");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::loss_scale>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: Static<N> and Dynamic are loss scales, not policies; write LossScale<Dynamic>");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::checkpoint>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: Offload and Budget<...> are schedules, not policies; write Checkpoint<...> around them");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::clip>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: Norm<...> is a bound, not a policy; write Clip<Norm<Ratio<1>>>");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::optimizer>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: an update rule is an option, not a policy; write Optimizer<...> around it");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::loss>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: a loss function is an option, not a policy; write Loss<...> around it");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::device>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: Cpu and Cuda are devices, not policies; write Device<Cpu>");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::target>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: a target is an option, not a policy; write Target<...> around it");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::communicator>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: Solo and the others are communicators, not policies; write Communicator<Solo>");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::shard>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: ZeRO3 and the others are stages, not policies; write Shard<...> around them");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::debug>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: Anomaly is a check, not a policy; write Debug<Anomaly>");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::init>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: an initialisation is an option, not a policy; write Init<...> around it");
+  };
+};
+
+template <class Argument>
+  requires detail::OptionOf<Argument, axis::fusion>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: On and Off are switches, not policies; write Fusion<Off>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,28 @@
+// regimen/rule/batch_at_least_one.hpp — a batch holds a sample.
+#pragma once
+
+#include <regimen/policy/batch.hpp>
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// A batch of no samples has no loss.   docs/errors/batch_at_least_one.md
+template <class Batch> struct batch_at_least_one;
+
+template <auto N> struct batch_at_least_one<Batch<N>> {
+  static constexpr bool holds = [] {
+    if constexpr (std::is_same_v<decltype(N), Fill>)
+      return true;
+    else if constexpr (std::is_integral_v<decltype(N)> && !std::is_same_v<decltype(N), bool>)
+      return N >= 1;
+    else
+      return false;
+  }();
+  struct must_hold {
+    static_assert(holds, "regimen: Batch<N> needs N >= 1; write Batch<32>, or Batch<Largest> with a Target");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,19 @@
+// regimen/rule/fp16_needs_loss_scale.hpp — K1: fp16 gradients underflow without a scale.
+#pragma once
+
+#include <regimen/core/number.hpp>
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// Gradients below 2^-24 are zero in fp16; something must scale the loss.   docs/errors/fp16_needs_loss_scale.md
+template <class Precision, class LossScale> struct fp16_needs_loss_scale {
+  static constexpr bool holds = !std::is_same_v<typename Precision::compute, fp16> || LossScale::scales;
+  struct must_hold {
+    static_assert(holds, "regimen: Precision<fp16, ...> needs a loss scale; add LossScale<Dynamic>, or compute in bf16");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,19 @@
+// regimen/rule/fp64_masters_need_fp64.hpp — fp64 weights serve fp64 products alone.
+#pragma once
+
+#include <regimen/core/number.hpp>
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// No operation reads fp64 weights into narrower products, so nothing would be gained.   docs/errors/fp64_masters_need_fp64.md
+template <class Precision> struct fp64_masters_need_fp64 {
+  static constexpr bool holds = std::is_same_v<typename Precision::compute, fp64> || !std::is_same_v<typename Precision::master, fp64>;
+  struct must_hold {
+    static_assert(holds, "regimen: Precision<..., fp64> serves fp64 products alone; write Precision<..., fp32>, or Precision<fp64>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

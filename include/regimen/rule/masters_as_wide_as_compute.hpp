@@ -1,0 +1,19 @@
+// regimen/rule/masters_as_wide_as_compute.hpp — weights are not kept in less than products read.
+#pragma once
+
+#include <regimen/core/number.hpp>
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// Precision<fp64, fp32> would round every update that fp64 gradients ask for.   docs/errors/masters_as_wide_as_compute.md
+template <class Precision> struct masters_as_wide_as_compute {
+  static constexpr bool holds = !std::is_same_v<typename Precision::compute, fp64> || !std::is_same_v<typename Precision::master, fp32>;
+  struct must_hold {
+    static_assert(holds, "regimen: Precision<fp64, ...> keeps fp64 weights; write Precision<fp64>, or Precision<fp32>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

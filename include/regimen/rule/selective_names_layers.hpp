@@ -1,0 +1,19 @@
+// regimen/rule/selective_names_layers.hpp — a selection is not empty.
+#pragma once
+
+#include <regimen/policy/checkpoint.hpp>
+
+namespace regimen::rule {
+
+/// Selective<> would say that it recomputes, and recompute nothing.   docs/errors/selective_names_layers.md
+template <class Schedule> struct selective_names_layers { static constexpr bool holds = true; };
+
+template <class... Layers> struct selective_names_layers<Selective<Layers...>> {
+  static constexpr bool holds = sizeof...(Layers) > 0;
+  struct must_hold {
+    static_assert(holds, "regimen: Checkpoint<Selective<...>> needs at least one layer; name it, or write Checkpoint<None>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0
