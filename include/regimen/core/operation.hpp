@@ -271,6 +271,19 @@ template <bool WithGradient, class S> struct CrossEntropy final {
   constexpr Cost cost() const { return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1}; }
 };
 
+/// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals)
+///   logits (rows,columns) S; target (rows) int32
+template <class S>
+struct CountCorrect final {
+  static constexpr const char* name = "count_correct";
+  View<S> logits;
+  View<std::int32_t> target;
+  View<Scalars> scalars;
+  std::size_t rows = 0, columns = 0;
+
+  constexpr Cost cost() const { return {double(rows * columns), double(rows * columns) * sizeof(S), 1}; }
+};
+
 /// loss_sum += Σ (output − target)², count += elements       gradient 2 (output − target) · scale · loss_scale, over output
 ///   output, target (count) S
 template <bool WithGradient, class S> struct SquaredError final {

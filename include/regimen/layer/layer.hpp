@@ -26,7 +26,7 @@ struct Roles final {
 };
 
 /// How a parameter begins.
-struct Fill {
+struct InitialValue {
   enum class Kind { zero, one, normal, uniform };
   Kind kind = Kind::zero;
   double scale = 0;  // normal: standard deviation; uniform: drawn from [-scale, scale]
@@ -41,7 +41,7 @@ struct Parameter {
   ParameterRole role = ParameterRole::matrix;
   std::size_t rank = 1;
   std::array<std::size_t, 4> extents{1, 1, 1, 1};
-  Fill fill{};
+  InitialValue fill{};
 
   constexpr std::size_t size() const { return extents[0] * extents[1] * extents[2] * extents[3]; }
   /// Weight decay skips norms, biases and embeddings.
