@@ -70,9 +70,12 @@ template <class A, class B, class C> struct Product final {
 
 /// y = act(x + bias)                                         y may be x
 ///   x, y (rows,columns); bias (columns), may be absent
-template <class Activation, class T> struct Bias final {
+template <class Activation, class T, class B = T>
+struct Bias final {
   static constexpr const char* name = "bias_activation";
-  View<T> x, bias, y;
+  View<T> x;
+  View<B> bias;
+  View<T> y;
   std::size_t rows = 0, columns = 0;
 
   constexpr Cost cost() const { return {10 * double(rows * columns), 2.0 * double(rows * columns) * sizeof(T), 1}; }
@@ -288,6 +291,37 @@ template <class G> struct SumOfSquares final {
   std::size_t count = 0;
 
   constexpr Cost cost() const { return {2 * double(count), double(count) * sizeof(G), 1}; }
+};
+
+/// How a loss scale behaves. Static and none: growth_interval = 0.
+struct LossScaling {
+  double initial = 1;
+  std::uint64_t growth_interval = 0;  // double after so many consecutive finite steps
+};
+
+/// Before a step: sums are zero.
+struct Begin final {
+  static constexpr const char* name = "begin_step";
+  View<Scalars> scalars;
+
+  constexpr Cost cost() const { return {0, sizeof(Scalars), 1}; }
+};
+
+/// After the last gradient: the step's decisions, on the device. With stored gradients of Σ loss · scale · loss_scale:
+///   loss = loss_sum / count;   unscaled = 1 / (count · scale · loss_scale)     the one division
+///   gradient_norm = √square_sum · unscaled;   factor = unscaled · min(1, clip / (gradient_norm + 1e-6)) (clip = 0: none)
+///   apply = the norm is finite (and count > 0);   t += apply;   corrections of the rule for t
+/// Dynamic loss scale (Keras): finite: after growth_interval consecutive finite steps the scale doubles, if the result is
+/// finite as fp32; not finite: scale = max(scale / 2, 1) and the step is skipped, counted, and moves neither weights nor t.
+template <class Rule>
+struct Finish final {
+  static constexpr const char* name = "finish_gradient";
+  View<Scalars> scalars;
+  double scale = 1, clip = 0;
+  LossScaling loss_scaling{};
+  typename Rule::Options options{};
+
+  constexpr Cost cost() const { return {20, 2 * sizeof(Scalars), 1}; }
 };
 
 /// A run of parameters that the update treats alike.

@@ -1,0 +1,21 @@
+# quickstart.sh COMPILER SECONDS MEGABYTES SOURCE FLAGS...: SOURCE compiles optimised within so much processor time and memory.
+set -eu
+compiler=$1 seconds=$2 megabytes=$3 source=$4
+shift 4
+if [ -z "$source" ] || [ ! -e "$source" ]; then
+  echo "no quickstart yet"
+  exit 77
+fi
+if ! command -v "$compiler" > /dev/null; then
+  echo "no $compiler here"
+  exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ulimit -v $((megabytes * 1024))          # of address space, which is more than what is resident: the stricter test
+"$compiler" -std=c++20 -O3 -march=native "$@" -c "$source" -o "$work/it.o"
+times | tail -n 1 | awk -v limit="$seconds" '{
+  split($1, user, "[ms]"); split($2, system_time, "[ms]")
+  spent = user[1] * 60 + user[2] + system_time[1] * 60 + system_time[2]
+  printf "%.1f s of processor time, the limit is %s s\n", spent, limit
+  exit spent > limit }'

@@ -1,0 +1,32 @@
+# What compiling costs, as tests. Counts of template instantiations do not depend on the machine; seconds do.
+set(compile ${root}/bench/compile)
+
+# Instantiations of each program in this folder, against budget.txt.
+file(GLOB programs CONFIGURE_DEPENDS RELATIVE ${compile} ${compile}/*.cpp)
+if("clang-14" IN_LIST compilers)
+  set(counter ${program_clang-14})
+else()
+  set(counter clang++-14)   # not there: the script says so and skips
+endif()
+foreach(source IN LISTS programs)
+  get_filename_component(name ${source} NAME_WE)
+  add_test(NAME compile.${name} COMMAND sh ${compile}/budget.sh ${counter} ${name} ${includes} COMMAND_EXPAND_LISTS)
+  list(APPEND costs compile.${name})
+endforeach()
+
+add_custom_target(compile_budget COMMAND sh ${compile}/budget.sh --update ${counter} ${includes} COMMAND_EXPAND_LISTS VERBATIM
+  COMMENT "bench/compile/budget.txt, counted anew")
+
+# Depth is free: programs of 12, 96 and 1000 blocks cost the same, under every compiler's default limits.
+foreach(compiler IN LISTS compilers)
+  add_test(NAME compile.depth.${compiler} COMMAND sh ${compile}/depth.sh ${program_${compiler}} ${compile}/depth.cpp ${includes}
+    COMMAND_EXPAND_LISTS)
+  list(APPEND costs compile.depth.${compiler})
+endforeach()
+
+# The quickstart compiles within 20 seconds and 2 GB.
+file(GLOB quickstart ${root}/examples/*gpt.cpp)
+add_test(NAME compile.quickstart COMMAND sh ${compile}/quickstart.sh g++ 20 2048 "${quickstart}" -I${root}/examples ${includes}
+  COMMAND_EXPAND_LISTS)
+list(APPEND costs compile.quickstart)
+set_tests_properties(${costs} PROPERTIES LABELS "compilers;compile" SKIP_RETURN_CODE 77 TIMEOUT 900)

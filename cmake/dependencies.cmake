@@ -1,0 +1,135 @@
+# Everything that Regimen stands on, each with its reason. The build includes this file, and so does the installed
+# package: a consumer gets the same decisions. Defines one target, regimen::dependencies.
+#
+#   REGIMEN_OPENMP, REGIMEN_CBLAS, REGIMEN_ONEDNN   AUTO: use it if it is there; ON: fail without it; OFF: do without
+include(CheckCXXSourceCompiles)
+
+foreach(choice IN ITEMS OPENMP CBLAS ONEDNN)
+  if(NOT DEFINED REGIMEN_${choice})
+    set(REGIMEN_${choice} AUTO CACHE STRING "AUTO, ON or OFF")
+    set_property(CACHE REGIMEN_${choice} PROPERTY STRINGS AUTO ON OFF)
+  endif()
+  if(NOT REGIMEN_${choice} MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "REGIMEN_${choice} is '${REGIMEN_${choice}}'; choose AUTO, ON or OFF")
+  endif()
+endforeach()
+
+if(TARGET regimen::dependencies)
+  return()   # a second find_package(regimen) in the same program
+endif()
+set(regimen_links)
+set(regimen_includes)
+set(regimen_defines)
+
+# Imported targets must be visible where a program links regimen, which may be a folder above this one.
+set(regimen_keep_global ${CMAKE_FIND_PACKAGE_TARGETS_GLOBAL})
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL TRUE)
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW)   # Boost by its own configuration file
+endif()
+
+# What cannot be done without stops the configuration; inside an installed package it makes find_package fail politely.
+macro(regimen_need package)
+  if(CMAKE_FIND_PACKAGE_NAME STREQUAL "regimen")
+    find_package(${package} ${ARGN} QUIET)
+    if(NOT ${package}_FOUND)
+      set(regimen_FOUND FALSE)
+      set(regimen_NOT_FOUND_MESSAGE "regimen needs ${package}")
+      return()
+    endif()
+  else()
+    find_package(${package} ${ARGN} REQUIRED)
+  endif()
+endmacro()
+
+# `choice` is on and the thing is not there: an error. It is on AUTO: a note. Otherwise silence.
+macro(regimen_missing choice sentence)
+  if(REGIMEN_${choice} STREQUAL "ON")
+    if(CMAKE_FIND_PACKAGE_NAME STREQUAL "regimen")
+      set(regimen_FOUND FALSE)
+      set(regimen_NOT_FOUND_MESSAGE "${sentence}")
+      return()
+    endif()
+    message(FATAL_ERROR "regimen: ${sentence}")
+  elseif(NOT regimen_FIND_QUIETLY)
+    message(STATUS "regimen: ${sentence}")
+  endif()
+endmacro()
+
+# ---- always ----------------------------------------------------------------------------------------------------------
+regimen_need(Boost 1.74)            # Mp11, headers only: packs of policies are sorted, searched and checked with it
+regimen_need(Threads)               # the loader's workers
+regimen_need(ZLIB)                  # data/idx.hpp reads MNIST as it is published, gzipped
+regimen_need(nlohmann_json 3.9)     # train/safetensors.hpp: the header of a safetensors file is JSON
+list(APPEND regimen_links Boost::headers Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json)
+
+# ---- OpenMP: loops of the CPU engine on all cores, on the same threads as the product libraries ------------------------
+set(REGIMEN_HAS_OPENMP OFF)
+if(NOT REGIMEN_OPENMP STREQUAL "OFF")
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(OpenMP_CXX_FOUND)
+    set(REGIMEN_HAS_OPENMP ON)
+    list(APPEND regimen_links OpenMP::OpenMP_CXX)
+  else()
+    regimen_missing(OPENMP "no OpenMP found: loops run on one core; for clang install libomp-dev")
+  endif()
+endif()
+
+# ---- CBLAS: fp32 and fp64 products -----------------------------------------------------------------------------------
+set(REGIMEN_HAS_CBLAS OFF)
+if(NOT REGIMEN_CBLAS STREQUAL "OFF")
+  find_package(BLAS QUIET)
+  find_path(REGIMEN_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp openblas openblas-pthread cblas)
+  mark_as_advanced(REGIMEN_CBLAS_INCLUDE)
+  if(BLAS_FOUND AND REGIMEN_CBLAS_INCLUDE)
+    set(CMAKE_REQUIRED_LIBRARIES BLAS::BLAS)
+    set(CMAKE_REQUIRED_INCLUDES ${REGIMEN_CBLAS_INCLUDE})
+    check_cxx_source_compiles("#include <cblas.h>
+int main() {
+  float x = 1, y = 0;
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, 1, 1, 1.0f, &x, 1, &x, 1, 0.0f, &y, 1);
+  return y == 1 ? 0 : 1;
+}" REGIMEN_CBLAS_LINKS)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    unset(CMAKE_REQUIRED_INCLUDES)
+  endif()
+  if(BLAS_FOUND AND REGIMEN_CBLAS_INCLUDE AND REGIMEN_CBLAS_LINKS)
+    set(REGIMEN_HAS_CBLAS ON)
+    list(APPEND regimen_links BLAS::BLAS)
+    list(APPEND regimen_includes ${REGIMEN_CBLAS_INCLUDE})
+    list(APPEND regimen_defines REGIMEN_HAS_CBLAS=1)
+    list(GET BLAS_LIBRARIES 0 regimen_blas)
+    get_filename_component(regimen_blas "${regimen_blas}" REALPATH)
+    if(regimen_blas MATCHES "openblas-pthread" AND NOT regimen_FIND_QUIETLY)
+      message(STATUS "regimen: this OpenBLAS has threads of its own beside OpenMP's, which is slow; install libopenblas-openmp-dev")
+    endif()
+  else()
+    regimen_missing(CBLAS "no CBLAS found: products use the portable packed path; install libopenblas-openmp-dev")
+  endif()
+endif()
+
+# ---- oneDNN: bf16 products and convolutions where the processor has bf16 -----------------------------------------------
+# Not by find_package(dnnl): Debian's configuration file demands OpenCL.
+set(REGIMEN_HAS_ONEDNN OFF)
+if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
+  find_path(REGIMEN_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
+  find_library(REGIMEN_ONEDNN_LIBRARY dnnl)
+  mark_as_advanced(REGIMEN_ONEDNN_INCLUDE REGIMEN_ONEDNN_LIBRARY)
+  if(REGIMEN_ONEDNN_INCLUDE AND REGIMEN_ONEDNN_LIBRARY)
+    set(REGIMEN_HAS_ONEDNN ON)
+    list(APPEND regimen_links ${REGIMEN_ONEDNN_LIBRARY})
+    list(APPEND regimen_includes ${REGIMEN_ONEDNN_INCLUDE})
+    list(APPEND regimen_defines REGIMEN_HAS_ONEDNN=1)
+  else()
+    regimen_missing(ONEDNN "no oneDNN found: bf16 is stored, products run in fp32; install libdnnl-dev")
+  endif()
+endif()
+
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ${regimen_keep_global})
+add_library(regimen::dependencies INTERFACE IMPORTED GLOBAL)
+target_link_libraries(regimen::dependencies INTERFACE ${regimen_links})
+target_include_directories(regimen::dependencies INTERFACE ${regimen_includes})
+target_compile_definitions(regimen::dependencies INTERFACE ${regimen_defines})
+if(NOT regimen_FIND_QUIETLY)
+  message(STATUS "regimen: OpenMP ${REGIMEN_HAS_OPENMP}, CBLAS ${REGIMEN_HAS_CBLAS}, oneDNN ${REGIMEN_HAS_ONEDNN}")
+endif()

@@ -1,0 +1,193 @@
+// regimen/core/arena.hpp — one piece of memory with two sides, planned and run by the same code.
+#pragma once
+
+#include <regimen/core/path.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace regimen {
+
+/// What a byte of the arena is for.
+enum class Kind : unsigned char { parameter, gradient, optimizer, saved, transient, scratch, communication, input };
+inline constexpr std::size_t kind_count = 8;
+inline constexpr std::array<const char*, kind_count> kind_names{"parameter", "gradient", "optimizer", "saved",
+                                                                "transient", "scratch",  "communication", "input"};
+
+/// Ends the program: a walker broke a rule of the arena. No input can cause it. Not constexpr, so a plan that reaches
+/// it does not compile and the compiler shows the call.
+[[noreturn]] inline void defect(const char* what) {
+  std::fprintf(stderr, "regimen: internal defect: %s\n", what);
+  std::abort();
+}
+
+/// A tensor that lives in the arena.
+struct Item {
+  std::size_t offset = 0, bytes = 0;
+  Kind kind = Kind::transient;
+  Path path{};
+};
+
+/// The live transient tensors, from the end of the arena downwards.
+struct Transients {
+  static constexpr std::size_t limit = 32;
+  std::array<Item, limit> items{};
+  std::size_t count = 0, bytes = 0;
+
+  constexpr bool same_layout(const Transients& other) const {
+    if (count != other.count) return false;
+    for (std::size_t i = 0; i < count; ++i)
+      if (items[i].offset != other.items[i].offset || items[i].bytes != other.items[i].bytes) return false;
+    return true;
+  }
+};
+
+/// What was live at the peak. `copies` counts the same tensor in several iterations of a Repeat.
+struct Report {
+  struct Line {
+    Item item{};
+    std::size_t copies = 0;
+    constexpr std::size_t bytes() const { return item.bytes * copies; }
+  };
+  std::array<std::size_t, kind_count> bytes_by_kind{};
+  std::array<Line, 10> largest{};
+
+  constexpr void add(const Item& item, std::size_t copies) {
+    bytes_by_kind[static_cast<std::size_t>(item.kind)] += item.bytes * copies;
+    std::size_t place = largest.size();
+    while (place > 0 && largest[place - 1].bytes() < item.bytes * copies) --place;
+    if (place == largest.size()) return;
+    for (std::size_t i = largest.size() - 1; i > place; --i) largest[i] = largest[i - 1];
+    largest[place] = {item, copies};
+  }
+};
+
+/// Kept only by a plan that was asked for a report. An entry stands for `copies` tensors `stride` bytes apart: that is
+/// how the iterations that a plan skips still appear.
+struct Log {
+  struct Entry {
+    Item item{};
+    std::size_t stride = 1, copies = 1;
+  };
+  static constexpr std::size_t limit = 512;
+  std::array<Entry, limit> entries{};
+  std::size_t count = 0, snapshot_at = 0;
+  Report report{};
+
+  constexpr void push(const Item& item) {
+    if (count == limit) defect("more saved tensors than a report can hold");
+    entries[count++] = {item, 1, 1};
+  }
+  constexpr void pop_to(std::size_t mark) {
+    // Only entries at the end can reach beyond the mark, but an entry of several copies may straddle it.
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      Entry& entry = entries[i];
+      if (entry.item.offset >= mark) continue;
+      if (entry.copies > 1) {
+        const std::size_t below = (mark - entry.item.offset + entry.stride - 1) / entry.stride;
+        if (below < entry.copies) entry.copies = below;
+      }
+      if (left != i) entries[left] = entry;
+      ++left;
+    }
+    count = left;
+  }
+  constexpr void snapshot(const Transients& transients) {
+    for (std::size_t i = 0; i < transients.count; ++i) report.add(transients.items[i], 1);
+    for (std::size_t i = 0; i < count; ++i) {  // the same tensor of several iterations is one line
+      std::size_t copies = entries[i].copies;
+      bool seen = false;
+      for (std::size_t j = 0; j < count; ++j)
+        if (j != i && same_tensor(entries[i].item, entries[j].item)) {
+          copies += entries[j].copies;
+          seen = seen || j < i;
+        }
+      if (!seen) report.add(entries[i].item, copies);
+    }
+  }
+  static constexpr bool same_tensor(const Item& a, const Item& b) {
+    return a.path.digits == b.path.digits && a.bytes == b.bytes && a.kind == b.kind && a.path.name == b.path.name;
+  }
+};
+
+/// From the bottom up: what persists, then a stack of what backward will read. From the end down: transient tensors,
+/// first fit over the few that live. With nothing behind it and unlimited capacity it plans; with memory it runs.
+/// `peak` is the largest sum of the two sides, holes included: exactly what a run needs.
+struct Arena {
+  static constexpr std::size_t alignment = 256, unlimited = std::size_t{1} << 62;
+  static constexpr std::size_t align(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+  /// Told when a range dies or comes to life, so that tests can poison what no one may read.
+  struct Witness {
+    void* self = nullptr;
+    void (*dies)(void* self, std::size_t offset, std::size_t bytes) = nullptr;
+    void (*lives)(void* self, std::size_t offset, std::size_t bytes) = nullptr;
+  };
+
+  std::size_t capacity = unlimited, top = 0, peak = 0, peak_of_live = 0, events = 0, peak_event = 0;
+  Transients transients{};
+  Log* log = nullptr;
+  const Witness* witness = nullptr;
+
+  constexpr std::size_t push(std::size_t bytes, Kind kind, Path path) {
+    const std::size_t offset = top;
+    top += bytes;
+    if (log) log->push({offset, bytes, kind, path});
+    note_peak();
+    if (witness) witness->lives(witness->self, offset, bytes);
+    return offset;
+  }
+  constexpr void pop_to(std::size_t mark) {
+    if (mark > top) defect("pop above the top of the saved stack");
+    if (witness && top > mark) witness->dies(witness->self, mark, top - mark);
+    if (log) log->pop_to(mark);
+    top = mark;
+  }
+  constexpr std::size_t take(std::size_t bytes, Kind kind, Path path) {
+    std::size_t ceiling = capacity, place = 0;
+    for (; place < transients.count; ++place) {
+      const Item& item = transients.items[place];
+      if (ceiling - (item.offset + item.bytes) >= bytes) break;
+      ceiling = item.offset;
+    }
+    if (transients.count == Transients::limit) defect("too many live transient tensors");
+    for (std::size_t i = transients.count; i > place; --i) transients.items[i] = transients.items[i - 1];
+    transients.items[place] = {ceiling - bytes, bytes, kind, path};
+    ++transients.count;
+    transients.bytes += bytes;
+    note_peak();
+    if (witness) witness->lives(witness->self, ceiling - bytes, bytes);
+    return ceiling - bytes;
+  }
+  constexpr void give(std::size_t offset) {
+    std::size_t place = 0;
+    while (place < transients.count && transients.items[place].offset != offset) ++place;
+    if (place == transients.count) defect("given back a tensor that is not a live transient");
+    const std::size_t bytes = transients.items[place].bytes;
+    if (witness) witness->dies(witness->self, offset, bytes);
+    for (std::size_t i = place + 1; i < transients.count; ++i) transients.items[i - 1] = transients.items[i];
+    --transients.count;
+    transients.bytes -= bytes;
+  }
+
+ private:
+  constexpr void note_peak() {
+    ++events;
+    const std::size_t lowest = transients.count ? transients.items[transients.count - 1].offset : capacity;
+    if (top > lowest) defect("out of memory: the two sides of the arena meet");
+    const std::size_t height = top + (capacity - lowest), live = top + transients.bytes;
+    if (height > peak) {
+      peak = height;
+      peak_event = events;
+    }
+    if (live > peak_of_live) peak_of_live = live;
+    if (log && events == log->snapshot_at) log->snapshot(transients);
+  }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,26 @@
+// regimen/core/path.hpp — which layer of the model: its place in the tree of types and its iteration in Repeats.
+#pragma once
+
+#include <regimen/core/philox.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen {
+
+/// Cheap enough for constant expressions: no strings are built. Up to 8 levels of at most 255 children.
+struct Path final {
+  const char* name = "model";
+  std::uint64_t digits = 0, iteration = 0;
+
+  constexpr Path child(std::size_t index, const char* child_name) const { return {child_name, digits * 256 + index + 1, iteration}; }
+  constexpr Path repeated(std::size_t index, std::size_t count) const { return {name, digits, iteration * count + index}; }
+
+  /// A number for this place that no other place of the model has; random numbers are keyed by it.
+  constexpr std::uint64_t stream() const { return mix(digits, iteration); }
+
+  constexpr bool same_layer(const Path& other) const { return digits == other.digits; }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

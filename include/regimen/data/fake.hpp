@@ -1,0 +1,94 @@
+// regimen/data/fake.hpp — made-up samples that a model can learn, for tests, benchmarks and first programs.
+#pragma once
+
+#include <regimen/core/philox.hpp>
+#include <regimen/data/source.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen {
+
+/// Samples as a pure function of (seed, index), in whatever shape the model has. With c = classes:
+///
+///   floats, class    label = index mod c; input[e] standard normal, plus 1 where e mod c = label
+///   floats, floats   input standard normal; target[k] = mean of the input[e] with e mod targets = k, 0 without such e
+///   tokens, tokens   an arithmetic sequence modulo c, of random start and a step of 1 to 7: any two tokens tell the next
+///   tokens, class    the same sequence; label = index mod c
+///
+/// failure  Error when the model has fewer ids than `classes`
+/// error    float inputs are the double ones, rounded to nearest
+/// cost     a logarithm, a root, a sine and a cosine for two normal numbers
+class Fake final {
+ public:
+  struct Options {
+    std::size_t samples = 1024, classes = 10;
+    std::uint64_t seed = 0;
+  };
+
+  Fake() : Fake(Options{}) {}
+  explicit Fake(const Options& options) : options_(options) {
+    constexpr std::size_t most = 0x7FFF'FFFF;
+    if (options.samples == 0) throw Error("Fake", "at least one sample", "0");
+    if (options.classes == 0 || options.classes > most) throw Error("Fake", "1 to 2147483647 classes", std::to_string(options.classes));
+  }
+
+  std::string name() const { return "Fake"; }
+
+  std::size_t size(const SampleShape& shape) const {
+    if (shape.input == 0 || shape.target == 0) throw Error("Fake", "a model with inputs and targets", "none");
+    detail::expect_classes("Fake", shape.vocabulary_or_classes, options_.classes);
+    detail::expect_classes("Fake", shape.classes, options_.classes);
+    return options_.samples;
+  }
+
+  template <std::floating_point In> void read(std::size_t index, Sample<In, std::int32_t> sample) const {
+    normals(index, sample.input);
+    const std::size_t label = index % options_.classes;
+    for (std::size_t i = label; i < sample.input.size(); i += options_.classes) sample.input[i] += 1;
+    for (std::int32_t& target : sample.target) target = static_cast<std::int32_t>(label);
+  }
+
+  template <std::floating_point In, std::floating_point Target> void read(std::size_t index, Sample<In, Target> sample) const {
+    normals(index, sample.input);
+    const std::size_t targets = sample.target.size();
+    for (std::size_t k = 0; k < targets; ++k) {
+      double sum = 0, count = 0;
+      for (std::size_t i = k; i < sample.input.size(); i += targets) sum += static_cast<double>(sample.input[i]), count += 1;
+      sample.target[k] = static_cast<Target>(count == 0 ? 0 : sum / count);
+    }
+  }
+
+  void read(std::size_t index, Sample<std::int32_t, std::int32_t> sample) const {
+    const Philox::Words words = Philox::draw(options_.seed, index, stream);
+    const std::uint64_t start = words.word[0] % options_.classes, step = 1 + words.word[1] % 7;
+    const auto token = [&](std::size_t i) { return static_cast<std::int32_t>((start + (i % options_.classes) * step) % options_.classes); };
+    for (std::size_t i = 0; i < sample.input.size(); ++i) sample.input[i] = token(i);
+    const bool sequence = sample.target.size() == sample.input.size() && sample.input.size() > 1;
+    for (std::size_t i = 0; i < sample.target.size(); ++i) {
+      sample.target[i] = sequence ? token(i + 1) : static_cast<std::int32_t>(index % options_.classes);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t stream = 0xFA4E;  // apart from what else draws with this seed
+
+  /// Box, Muller 1958
+  template <class T> void normals(std::size_t index, std::span<T> to) const {
+    for (std::size_t i = 0; i < to.size(); i += 2) {
+      const Philox::Words words = Philox::draw(mix(options_.seed, stream), index, i / 2);
+      const double uniform = (static_cast<double>(words.word[0]) + 1) * 0x1p-32, angle = static_cast<double>(words.word[1]) * (0x1p-32 * 6.283185307179586);
+      const double radius = std::sqrt(-2 * std::log(uniform));
+      to[i] = static_cast<T>(radius * std::cos(angle));
+      if (i + 1 < to.size()) to[i + 1] = static_cast<T>(radius * std::sin(angle));
+    }
+  }
+
+  Options options_;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

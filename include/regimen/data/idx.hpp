@@ -1,0 +1,180 @@
+// regimen/data/idx.hpp — MNIST's files: images and labels in IDX format, plain or gzipped.
+#pragma once
+
+#include <regimen/data/source.hpp>
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+
+namespace detail {
+
+/// A file of unsigned bytes in IDX format: 0, 0, type 8, number of dimensions, each dimension as 32 bits big-endian, data.
+struct IdxContent {
+  std::string name;
+  std::vector<std::size_t> extents;
+  std::vector<std::uint8_t> data;
+};
+
+/// Reads a file through zlib, which passes on what is not gzipped.
+class GzipReader final {
+ public:
+  explicit GzipReader(const std::string& path) : path_(path), file_(::gzopen(path.c_str(), "rbe")) {
+    if (file_ == nullptr) {
+      const int code = errno;
+      throw Error(path, "a file that can be read", code == 0 ? "no memory for zlib" : std::generic_category().message(code), "check the path and its permissions");
+    }
+  }
+  GzipReader(const GzipReader&) = delete;
+  GzipReader& operator=(const GzipReader&) = delete;
+  ~GzipReader() { ::gzclose_r(file_); }
+
+  /// As many bytes as there are, at most `to.size()`.
+  std::size_t read(std::span<std::uint8_t> to) {
+    std::size_t done = 0;
+    while (done < to.size()) {
+      const std::size_t wanted = std::min<std::size_t>(to.size() - done, std::size_t{1} << 30);
+      const int got = ::gzread(file_, to.data() + done, static_cast<unsigned>(wanted));
+      int code = Z_OK;
+      const std::string words = ::gzerror(file_, &code);
+      if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) throw Error(path_, "gzip data, or a plain file", words, damaged);
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+  static constexpr const char* damaged = "the file is damaged or cut off; fetch it again";
+
+ private:
+  std::string path_;
+  ::gzFile file_;
+};
+
+inline IdxContent read_idx(const std::string& path) {
+  GzipReader file(path);
+  IdxContent content{path, {}, {}};
+  std::array<std::uint8_t, 4> word{};
+  if (file.read(word) != 4) throw Error(path + ", header", "the 4 bytes of an IDX magic number", "a shorter file", GzipReader::damaged);
+  if (word[0] != 0 || word[1] != 0 || word[2] != 8 || word[3] == 0) {
+    std::string found;
+    for (const std::uint8_t byte : word) found += (found.empty() ? "" : " ") + std::to_string(byte);
+    throw Error(path + ", header", "the IDX magic number of unsigned bytes, 0 0 8 and the number of dimensions", found, "is it an IDX file?");
+  }
+  std::size_t elements = 1;
+  for (int dimension = 0; dimension < word[3]; ++dimension) {
+    std::array<std::uint8_t, 4> digits{};
+    if (file.read(digits) != 4) throw Error(path + ", header", std::to_string(word[3]) + " dimensions", std::to_string(dimension), GzipReader::damaged);
+    const std::size_t extent = std::size_t{digits[0]} << 24 | std::size_t{digits[1]} << 16 | std::size_t{digits[2]} << 8 | digits[3];
+    if (__builtin_mul_overflow(elements, extent, &elements)) {
+      throw Error(path + ", header", "dimensions whose product fits 64 bits", "dimension " + std::to_string(dimension) + " of " + std::to_string(extent), GzipReader::damaged);
+    }
+    content.extents.push_back(extent);
+  }
+  // Memory grows with what the file holds, not with what it claims.
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  while (content.data.size() < elements) {
+    const std::size_t before = content.data.size(), wanted = std::min(elements - before, std::max(before, piece));
+    content.data.resize(before + wanted);
+    const std::size_t got = file.read(std::span(content.data).subspan(before));
+    if (got < wanted) throw Error(path, std::to_string(elements) + " bytes of data, as its header says", std::to_string(before + got), GzipReader::damaged);
+  }
+  std::array<std::uint8_t, 1> more{};
+  if (file.read(more) != 0) throw Error(path, std::to_string(elements) + " bytes of data, as its header says", "more", GzipReader::damaged);
+  return content;
+}
+
+}  // namespace detail
+
+/// Images and their labels from two IDX files of unsigned bytes, as MNIST, Fashion-MNIST and EMNIST come; plain or gzipped.
+///
+///   input    (H·W) or whatever extents follow the first    pixel / 255, in [0, 1], float or double
+///   target   (1)                                            the label
+///
+///   Idx(images, labels).range(0, 8000)   a part, sharing memory
+///
+/// failure  Error for an absent, cut off or damaged file, another magic number or element type, dimensions that the data do
+///          not bear out, unequal numbers of images and labels, a label that the model has no class for
+/// source   LeCun, Cortes, Burges, "The MNIST database", file formats
+/// cost     one byte of memory a pixel, read at construction
+class Idx final {
+ public:
+  Idx(const std::string& images, const std::string& labels) {
+    auto content = std::make_shared<Content>();
+    content->images = detail::read_idx(images);
+    content->labels = detail::read_idx(labels);
+    const auto &shape = content->images.extents, &count = content->labels.extents;
+    if (shape.size() < 2) throw Error(images, "images, of 2 dimensions or more", "1 dimension", "are images and labels exchanged?");
+    if (count.size() != 1) {
+      throw Error(labels, "labels, of 1 dimension", std::to_string(count.size()) + " dimensions", "are images and labels exchanged?");
+    }
+    if (shape[0] != count[0]) {
+      throw Error(labels, std::to_string(shape[0]) + " labels, one for each image of " + images, std::to_string(count[0]), "give the two files of one set");
+    }
+    if (shape[0] == 0 || content->images.data.empty()) throw Error(images, "images", "none", "give a file with images in it");
+    content->pixels = content->images.data.size() / shape[0];
+    for (const std::uint8_t label : content->labels.data) content->classes = std::max(content->classes, std::size_t{label} + 1);
+    end_ = shape[0];
+    content_ = std::move(content);
+  }
+
+  const std::string& name() const { return content_->images.name; }
+  /// Images in this set or range.
+  std::size_t length() const { return end_ - begin_; }
+  /// Extents of one image.
+  std::span<const std::size_t> extents() const { return std::span(content_->images.extents).subspan(1); }
+  /// Largest label of the whole file, plus one.
+  std::size_t classes() const { return content_->classes; }
+  std::int32_t label(std::size_t index) const { return content_->labels.data[begin_ + index]; }
+
+  /// Samples [begin, end) of this set, sharing its memory.
+  Idx range(std::size_t begin, std::size_t end) const {
+    if (begin >= end || end > length()) {
+      throw Error(name() + ", range", "begin < end <= " + std::to_string(length()), std::to_string(begin) + " to " + std::to_string(end));
+    }
+    Idx result = *this;
+    result.begin_ = begin_ + begin;
+    result.end_ = begin_ + end;
+    return result;
+  }
+
+  std::size_t size(const SampleShape& shape) const {
+    detail::expect_extents(name(), shape, content_->pixels, 1);
+    detail::expect_classes(content_->labels.name, shape.classes != 0 ? shape.classes : shape.vocabulary_or_classes, classes());
+    return length();
+  }
+
+  template <std::floating_point In> void read(std::size_t index, Sample<In, std::int32_t> sample) const {
+    const std::size_t pixels = content_->pixels;
+    detail::expect_extents(name(), {sample.input.size(), sample.target.size()}, pixels, 1);
+    detail::expect_index(name(), index, length());
+    const std::uint8_t* image = content_->images.data.data() + (begin_ + index) * pixels;
+    for (std::size_t i = 0; i < pixels; ++i) sample.input[i] = static_cast<In>(image[i]) / 255;
+    sample.target[0] = label(index);
+  }
+
+ private:
+  struct Content {
+    detail::IdxContent images, labels;
+    std::size_t pixels = 0, classes = 0;
+  };
+
+  std::shared_ptr<const Content> content_;
+  std::size_t begin_ = 0, end_ = 0;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

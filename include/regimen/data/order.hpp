@@ -1,0 +1,62 @@
+// regimen/data/order.hpp — in which order samples come, as a pure function.
+#pragma once
+
+#include <regimen/core/philox.hpp>
+
+#include <bit>
+#include <cstdint>
+
+namespace regimen {
+
+/// Shuffled     every sample once an epoch, in another order each epoch
+/// Random       each draw from all samples, with replacement, as nanoGPT draws its windows
+/// Sequential   0, 1, 2, ... in every epoch
+enum class Order { Shuffled, Random, Sequential };
+
+namespace detail {
+
+/// floor(a · b / 2^64)
+constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t a0 = a & 0xFFFF'FFFFu, a1 = a >> 32, b0 = b & 0xFFFF'FFFFu, b1 = b >> 32;
+  const std::uint64_t middle = a1 * b0 + ((a0 * b0) >> 32), other = a0 * b1 + (middle & 0xFFFF'FFFFu);
+  return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+/// A permutation of [0, size), size ≤ 2^63: a Feistel network over the next larger power of four, walked along its
+/// cycle until it comes back into range.
+constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uint64_t size) {
+  constexpr int rounds = 8, least = 3;  // at least 64 states: a Feistel network over fewer reaches few permutations
+  const int width = (static_cast<int>(std::bit_width(size - 1)) + 1) / 2, half = width < least ? least : width;
+  const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+  do {
+    std::uint64_t left = index >> half, right = index & mask;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      const std::uint64_t next = left ^ (mix(key ^ right, round) & mask);
+      left = right;
+      right = next;
+    }
+    index = left << half | right;
+  } while (index >= size);
+  return index;
+}
+
+}  // namespace detail
+
+/// The sample at place `index` of `epoch`: nothing is stored and nothing remembered, so a resumed run, any number of
+/// loader threads, and every rank agree on it.
+///
+///   index   in [0, size) for Shuffled, which is a permutation of [0, size); any for Random; taken modulo size for Sequential
+///   size    in [1, 2^63]
+///
+/// error    Random prefers some samples by at most size / 2^64
+/// source   Luby, Rackoff 1988 (Feistel networks as permutations); Black, Rogaway 2002, section 4 (cycle walking)
+/// cost     below four walks on average for size > 64, of 8 rounds, of two multiplications each
+constexpr std::uint64_t position(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, std::uint64_t size) {
+  if (order == Order::Sequential) return index % size;
+  if (order == Order::Shuffled) return detail::permute(mix(mix(seed, 0x5A), epoch), index, size);
+  const Philox::Words words = Philox::draw(mix(seed, 0xD2), index, epoch);
+  return detail::multiply_high(std::uint64_t{words.word[0]} << 32 | words.word[1], size);
+}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

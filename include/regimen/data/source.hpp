@@ -1,0 +1,91 @@
+// regimen/data/source.hpp — what a data source must offer.
+#pragma once
+
+#include <regimen/core/error.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace regimen {
+
+/// One sample, to be written by a source: `input` and `target` have exactly the model's extents.
+///
+///   tokens            Sample<std::int32_t, std::int32_t>    input (T), target (T)
+///   vectors, images   Sample<float, std::int32_t>           input (N) or (H,W,C), target (1), a class
+///   regression        Sample<float, float>                  input (N), target (M)
+template <class In, class Target> struct Sample {
+  std::span<In> input;
+  std::span<Target> target;
+};
+
+/// Extents of one sample as the model wants them.
+struct SampleShape {
+  std::size_t input = 0, target = 0;      // elements
+  std::size_t vocabulary_or_classes = 0;  // exclusive upper bound of integer inputs and targets; 0: none
+  std::size_t classes = 0;                // bound of integer targets where it differs from that of the inputs; 0: the same
+};
+
+/// A source knows how many samples of a shape it has, and writes the one with a given number.
+///
+///   size(shape)          how many; throws Error, naming what the data have and what the model wants, when it cannot
+///                        serve that shape
+///   read(index, sample)  writes all of `sample`; a pure function of index < size(shape), called from several threads
+///   name()               optional: the file, for the errors that a loader throws about a sample
+///
+/// Element types agree exactly: a source that writes doubles is no source for a model in float; round in read().
+///
+/// valid, in ten lines: sums of two numbers
+///
+///   struct Sums {
+///     std::size_t size(const SampleShape& shape) const {
+///       if (shape.input != 2 || shape.target != 1) throw Error("Sums", "a model with 2 inputs and 1 output", "another");
+///       return 10'000;
+///     }
+///     void read(std::size_t index, Sample<float, float> sample) const {
+///       sample.input[0] = static_cast<float>(index % 100), sample.input[1] = static_cast<float>(index / 100);
+///       sample.target[0] = sample.input[0] + sample.input[1];
+///     }
+///   };
+///   static_assert(Source<Sums, float, float>);
+///
+/// invalid: `Source<Sums, double, double>`, since nothing writes doubles; a read() that is not const.
+template <class S, class In, class Target>
+concept Source = requires(const S& source, const SampleShape& shape, std::size_t index, Sample<In, Target> sample) {
+  { source.size(shape) } -> std::same_as<std::size_t>;
+  source.read(index, sample);
+};
+
+namespace detail {
+
+/// What errors call a source.
+template <class S> std::string name_of_source(const S& source) {
+  if constexpr (requires { std::string(source.name()); }) {
+    return source.name();
+  } else {
+    return "the data source";
+  }
+}
+
+inline void expect_extents(const std::string& name, const SampleShape& shape, std::size_t input, std::size_t target) {
+  if (shape.input == input && shape.target == target) return;
+  throw Error(name, "a model that takes " + std::to_string(input) + " inputs and " + std::to_string(target) + " targets a sample, as the data have",
+              std::to_string(shape.input) + " inputs and " + std::to_string(shape.target) + " targets", "change the model's Input or the data");
+}
+
+inline void expect_classes(const std::string& name, std::size_t bound, std::size_t classes) {
+  if (bound == 0 || classes <= bound) return;
+  throw Error(name, "ids below " + std::to_string(bound) + ", the model's vocabulary or number of classes", "id " + std::to_string(classes - 1),
+              "give the model " + std::to_string(classes) + ", or other data");
+}
+
+inline void expect_index(const std::string& name, std::size_t index, std::size_t size) {
+  if (index >= size) throw Error(name, "a sample below " + std::to_string(size), "sample " + std::to_string(index));
+}
+
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

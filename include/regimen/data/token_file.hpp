@@ -1,0 +1,134 @@
+// regimen/data/token_file.hpp — files of uint16 tokens, as nanoGPT and llm.c write them.
+#pragma once
+
+#include <regimen/core/mapped_file.hpp>
+#include <regimen/data/window.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace regimen {
+
+/// Tokens in a `.bin` file, mapped and cut into windows like Text. Two layouts are told apart by their first bytes:
+///
+///   nanoGPT   uint16 little-endian, nothing else
+///   llm.c     256 int32 (magic 20240520, version 1, number of tokens, zeros), then as many uint16, little-endian
+///
+/// A file of which bytes 12 to 1023 are zero is held for an llm.c file even when its magic is damaged; a raw file that
+/// begins with 500 tokens of id 0 is opened with TokenFile::Raw.
+///
+/// failure  Error for an absent, empty or odd-sized file, a wrong magic or version, a count that the file's size does not
+///          bear out, fewer than T + 1 tokens. An id ≥ vocabulary is found when its window is read (Loader), since files
+///          may hold 10^10 tokens; largest() finds it ahead, by reading all of it.
+/// source   karpathy/nanoGPT data/openwebtext/prepare.py; karpathy/llm.c dev/data/data_common.py
+/// cost     no memory beyond the page cache
+class TokenFile final {
+ public:
+  enum Layout { Detect, Raw };
+  struct Split;
+
+  explicit TokenFile(const std::string& path, Layout layout = Detect) {
+    auto content = std::make_shared<Content>(path);
+    const std::span<const std::byte> bytes = content->file.bytes();
+    if (bytes.empty()) throw Error(path, "tokens", "an empty file", "write it again with the program that prepared it");
+    if (layout == Detect && has_header(bytes)) content->offset = check_header(path, bytes);
+    if ((bytes.size() - content->offset) % 2 != 0) {
+      throw Error(path, "an even number of bytes, two a token", std::to_string(bytes.size()), "the file is cut off, or no file of tokens");
+    }
+    windows_.end = (bytes.size() - content->offset) / 2;
+    content_ = std::move(content);
+  }
+
+  const std::string& name() const { return content_->name; }
+  /// Tokens in this file or split.
+  std::size_t length() const { return windows_.length(); }
+  std::int32_t operator[](std::size_t index) const { return token(content_->tokens(), windows_.begin + index); }
+
+  /// The largest id in this file or split. Reads all of it.
+  std::int32_t largest() const {
+    std::int32_t result = 0;
+    for (std::size_t i = windows_.begin; i < windows_.end; ++i) result = std::max(result, token(content_->tokens(), i));
+    return result;
+  }
+
+  /// .train, the first ⌊fraction · N⌋ tokens, and .validation, the rest.
+  Split split(double fraction) const;
+
+  /// Windows side by side: each target once.
+  TokenFile blocks() const {
+    TokenFile result = *this;
+    result.windows_.blocks = true;
+    return result;
+  }
+
+  std::size_t size(const SampleShape& shape) const { return windows_.size(name(), shape); }
+
+  void read(std::size_t index, Sample<std::int32_t, std::int32_t> sample) const {
+    const std::byte* tokens = content_->tokens();
+    windows_.read(name(), index, sample, [tokens](std::size_t i) { return token(tokens, i); });
+  }
+
+ private:
+  static constexpr std::size_t header_bytes = 1024;
+  static constexpr std::int32_t magic = 20240520, version = 1;
+
+  struct Content {
+    explicit Content(const std::string& path) : name(path), file(path) {}
+    const std::byte* tokens() const { return file.bytes().data() + offset; }
+    std::string name;
+    MappedFile file;
+    std::size_t offset = 0;
+  };
+
+  static std::int32_t token(const std::byte* tokens, std::size_t index) {
+    return std::to_integer<std::int32_t>(tokens[2 * index]) | std::to_integer<std::int32_t>(tokens[2 * index + 1]) << 8;
+  }
+
+  static std::int32_t header_word(std::span<const std::byte> bytes, std::size_t index) {
+    std::uint32_t word = 0;
+    for (std::size_t i = 4; i-- > 0;) word = word << 8 | std::to_integer<std::uint32_t>(bytes[4 * index + i]);
+    return static_cast<std::int32_t>(word);
+  }
+
+  static bool has_header(std::span<const std::byte> bytes) {
+    if (bytes.size() >= 4 && header_word(bytes, 0) == magic) return true;
+    if (bytes.size() < header_bytes) return false;
+    const auto rest = bytes.subspan(12, header_bytes - 12);
+    return std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == std::byte{0}; });
+  }
+
+  static std::size_t check_header(const std::string& path, std::span<const std::byte> bytes) {
+    const std::string where = path + ", header";
+    const std::string cure = "the file is damaged, or cut off, or in another format (TokenFile::Raw reads bare uint16 tokens)";
+    if (bytes.size() < header_bytes) throw Error(where, "1024 bytes", std::to_string(bytes.size()), cure);
+    if (header_word(bytes, 0) != magic) throw Error(where, "the magic number 20240520", std::to_string(header_word(bytes, 0)), cure);
+    if (header_word(bytes, 1) != version) throw Error(where, "version 1, tokens of 16 bits", "version " + std::to_string(header_word(bytes, 1)), cure);
+    const std::size_t tokens = (bytes.size() - header_bytes) / 2, odd = (bytes.size() - header_bytes) % 2;
+    if (header_word(bytes, 2) < 0 || static_cast<std::size_t>(header_word(bytes, 2)) != tokens || odd != 0) {
+      throw Error(where, std::to_string(header_word(bytes, 2)) + " tokens in the file, as its header says",
+                  std::to_string(tokens) + (odd != 0 ? " and a half" : ""), cure);
+    }
+    return header_bytes;
+  }
+
+  std::shared_ptr<const Content> content_;
+  detail::Windows windows_;
+};
+
+struct TokenFile::Split {
+  TokenFile train, validation;
+};
+
+inline TokenFile::Split TokenFile::split(double fraction) const {
+  Split result{*this, *this};
+  windows_.split(name(), fraction, result.train.windows_, result.validation.windows_);
+  return result;
+}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

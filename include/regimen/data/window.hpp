@@ -1,0 +1,67 @@
+// regimen/data/window.hpp — how a stream of tokens becomes samples: inputs, and the same shifted by one as targets.
+#pragma once
+
+#include <regimen/core/operation.hpp>  // ignore_index
+#include <regimen/data/source.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace regimen::detail {
+
+/// Windows over tokens [begin, end) of a stream; T is the sample's extent, N = end − begin.
+///
+///   overlapping   sample i: input [i, i + T), target [i + 1, i + T + 1)                           N − T samples
+///   blocks        sample i: the same at i·T, so that every target but the stream's first token    ⌈(N − 1) / T⌉ samples
+///                 is met exactly once; the last block is moved back to end with the stream, and
+///                 targets that an earlier block has counted become ignore_index
+struct Windows {
+  std::size_t begin = 0, end = 0;
+  bool blocks = false;
+
+  std::size_t length() const { return end - begin; }
+
+  std::size_t size(const std::string& name, const SampleShape& shape) const {
+    if (shape.input != shape.target || shape.input == 0) {
+      throw Error(name, "a model with as many targets as inputs, as text has",
+                  std::to_string(shape.input) + " inputs and " + std::to_string(shape.target) + " targets", "use Input<Tokens<T>> and a loss for each position");
+    }
+    if (length() <= shape.input) {
+      throw Error(name, "more than " + std::to_string(shape.input) + " tokens, the length of the model's input", std::to_string(length()) + " tokens",
+                  "use a longer text, another split, or a shorter input");
+    }
+    return count(shape.input);
+  }
+
+  std::size_t count(std::size_t extent) const {
+    if (extent == 0 || length() <= extent) return 0;
+    return blocks ? (length() - 2) / extent + 1 : length() - extent;
+  }
+
+  /// `token(i)` gives token i of the whole stream.
+  template <class Token> void read(const std::string& name, std::size_t index, Sample<std::int32_t, std::int32_t> sample, const Token& token) const {
+    const std::size_t extent = sample.input.size();
+    if (sample.target.size() != extent) expect_extents(name, {extent, sample.target.size()}, extent, extent);
+    expect_index(name, index, count(extent));
+    const std::size_t wanted = blocks ? index * extent : index, last = length() - extent - 1;
+    const std::size_t first = wanted < last ? wanted : last, counted = wanted - first;
+    std::int32_t next = token(begin + first);
+    for (std::size_t i = 0; i < extent; ++i) {
+      sample.input[i] = next;
+      next = token(begin + first + i + 1);
+      sample.target[i] = i < counted ? ignore_index : next;
+    }
+  }
+
+  /// The first `fraction` of the stream, and the rest.
+  void split(const std::string& name, double fraction, Windows& front, Windows& back) const {
+    if (!(fraction > 0 && fraction < 1)) throw Error(name + ", split", "a fraction between 0 and 1", std::to_string(fraction), "0.9 is usual");
+    const std::size_t border = begin + static_cast<std::size_t>(static_cast<double>(length()) * fraction);
+    front = {begin, border, blocks};
+    back = {border, end, blocks};
+  }
+};
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0

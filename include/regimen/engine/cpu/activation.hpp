@@ -1,0 +1,116 @@
+// regimen/engine/cpu/activation.hpp — bias and activation in one pass, and their gradients in one pass.
+#pragma once
+
+#include <regimen/core/activation.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/column_sum.hpp>
+#include <regimen/engine/cpu/math.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::cpu {
+namespace detail {
+
+// The formulas of core/activation.hpp on registers. The tanh form of GELU is x · sigmoid(2u), because
+// (1 + tanh u) / 2 = sigmoid(2u), which keeps its relative accuracy where 1 + tanh u cancels.
+
+template <class Activation> struct Formula;
+
+template <> struct Formula<activation::Identity> {
+  template <class S> static Vector<S> value(Vector<S> x) { return x; }
+  template <class S> static Vector<S> derivative(Vector<S>) { return S(1); }
+};
+
+template <> struct Formula<activation::Relu> {
+  template <class S> static Vector<S> value(Vector<S> x) { return select(x > S(0), x, Vector<S>(S(0))); }
+  template <class S> static Vector<S> derivative(Vector<S> x) { return select(x > S(0), Vector<S>(S(1)), Vector<S>(S(0))); }
+};
+
+template <> struct Formula<activation::Silu> {
+  template <class S> static Vector<S> value(Vector<S> x) { return x * sigmoid(x); }
+  template <class S> static Vector<S> derivative(Vector<S> x) {
+    const Vector<S> s = sigmoid(x);
+    return s * multiply_add(x, S(1) - s, Vector<S>(S(1)));
+  }
+};
+
+template <> struct Formula<activation::GeluErf> {
+  template <class S> static Vector<S> distribution(Vector<S> x) {
+    return multiply_add(erf(x * S(0.70710678118654752440)), Vector<S>(S(0.5)), Vector<S>(S(0.5)));
+  }
+  template <class S> static Vector<S> value(Vector<S> x) { return x * distribution(x); }
+  template <class S> static Vector<S> derivative(Vector<S> x) {
+    return multiply_add(x * S(0.39894228040143267794), exp(x * x * S(-0.5)), distribution(x));
+  }
+};
+
+template <> struct Formula<activation::GeluTanh> {
+  static constexpr double slope = 2 * 0.79788456080286535588, cubic = 0.044715;
+  template <class S> static Vector<S> value(Vector<S> x) {
+    return x * sigmoid(x * multiply_add(x * x, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
+  }
+  template <class S> static Vector<S> derivative(Vector<S> x) {
+    x = min(max(x, Vector<S>(S(-32))), Vector<S>(S(32)));  // where it is 0 and 1; beyond, x² would overflow and 0 · ∞ is NaN
+    const Vector<S> square = x * x;
+    const Vector<S> s = sigmoid(x * multiply_add(square, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
+    const Vector<S> inner = multiply_add(square, Vector<S>(S(3 * slope * cubic)), Vector<S>(S(slope)));
+    return multiply_add(s * (S(1) - s), x * inner, s);
+  }
+};
+
+}  // namespace detail
+
+template <class Activation, class T> void compute(const op::Bias<Activation, T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  using F = detail::Formula<Activation>;
+  const T* const x = at(o.x);
+  const T* const bias = at.optional(o.bias);
+  T* const y = at(o.y);
+  if (bias == nullptr) {
+    if (std::is_same_v<Activation, activation::Identity> && x == y) return;
+    return sweep<S>(o.rows * o.columns, [&](std::size_t i, auto n) { store(F::value(load<S>(x + i, n)), y + i, n); });
+  }
+  for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
+    const T* const from = x + row * o.columns;
+    T* const to = y + row * o.columns;
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { store(F::value(load<S>(from + i, n) + load<S>(bias + i, n)), to + i, n); });
+  });
+}
+
+/// d_bias is summed before d_x is rounded to T.
+template <class Activation, class T, class G> void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  using F = detail::Formula<Activation>;
+  const T* const d_y = at(o.d_y);
+  const T* const bias = at.optional(o.bias);
+  G* const d_bias = at.optional(o.d_bias);
+  if constexpr (std::is_same_v<Activation, activation::Identity>) {
+    if (d_bias != nullptr) column_sums<S>(o.rows, o.columns, d_bias, o.add, [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+  } else {
+    const T* const x = at(o.x);
+    T* const d_x = at(o.d_x);
+    const auto gradient = [&](std::size_t i, auto n, Vector<S> shift) {
+      const Vector<S> d = load<S>(d_y + i, n) * F::derivative(load<S>(x + i, n) + shift);
+      store(d, d_x + i, n);
+      return d;
+    };
+    if (d_bias == nullptr && bias == nullptr) {
+      return sweep<S>(o.rows * o.columns, [&](std::size_t i, auto n) { gradient(i, n, S(0)); });
+    }
+    if (d_bias == nullptr) {
+      return for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
+        for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { gradient(row * o.columns + i, n, load<S>(bias + i, n)); });
+      });
+    }
+    column_sums<S>(o.rows, o.columns, d_bias, o.add, [&](std::size_t i, auto n, std::size_t column) {
+      return gradient(i, n, bias == nullptr ? Vector<S>(S(0)) : load<S>(bias + column, n));
+    });
+  }
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,148 @@
+// regimen/engine/cpu/attention.hpp — softmax(q kᵀ) v and its gradient, tile by tile.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/attention_tile.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/parallel.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+namespace regimen::cpu {
+
+namespace detail {
+
+inline void check_head(std::size_t width) {
+  if (width <= AttentionTile<float>::largest_width) return;
+  std::fputs("regimen: the CPU's attention takes heads of at most 256 channels\n", stderr);
+  std::abort();
+}
+
+/// Forward attention of one head for up to AttentionTile::queries queries.
+template <class T> struct AttentionForward final {
+  using S = statistic_t<T>;
+  using Tile = AttentionTile<S>;
+
+  const T* qkv;
+  T* y;
+  S* log_sum;  // of this head
+  op::AttentionShape shape;
+  std::size_t b, h;
+  bool drops;
+  DropRow<S> drop;
+
+  alignas(64) S keys[Tile::largest_width * Tile::score_stride];                   // (D,keys)
+  alignas(64) S values[Tile::keys * Tile::row_stride];                            // (keys,D)
+  alignas(64) S query[block_rows * Tile::row_stride];                             // (group,D)
+  alignas(64) S scores[block_rows * Tile::score_stride];                          // (group,keys), then probabilities
+  alignas(64) S output[(Tile::queries + Tile::spare_rows) * Tile::largest_width];  // (queries,D)
+  S largest[Tile::queries], sums[Tile::queries];
+
+  void operator()(std::size_t first, std::size_t count) {
+    const HeadRows key_rows = HeadRows::of_qkv(shape, b, h, 1), value_rows = HeadRows::of_qkv(shape, b, h, 2);
+    const std::size_t end = shape.causal ? first + count : shape.length;
+    for (std::size_t first_key = 0; first_key < end; first_key += Tile::keys) {
+      const std::size_t key_count = end - first_key < Tile::keys ? end - first_key : Tile::keys;
+      copy_columns(keys, qkv, key_rows, first_key, key_count, shape.width);
+      copy_rows(values, qkv, value_rows, first_key, key_count, shape.width);
+      for (std::size_t i = 0; i < count; i += block_rows) {
+        const std::size_t rows = count - i < block_rows ? count - i : block_rows;
+        const std::size_t seen = visible(shape.causal, first + i + rows - 1, first_key, key_count);
+        if (seen > 0) group(first, i, rows, first_key, seen);
+      }
+    }
+    const HeadRows y_rows = HeadRows::of_y(shape, b, h);
+    for (std::size_t i = 0; i < count; ++i) {
+      store_row(y + y_rows(first + i), output + i * Tile::largest_width, S(1) / sums[i], shape.width);
+      log_sum[first + i] = largest[i] + std::log(sums[i]);
+    }
+  }
+
+  /// A few queries, as many as fit a block of registers, against the keys of a tile that the last of them sees.
+  void group(std::size_t first, std::size_t i, std::size_t rows, std::size_t first_key, std::size_t seen) {
+    copy_rows(query, qkv, HeadRows::of_qkv(shape, b, h, 0), first + i, rows, shape.width);
+    multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, query, keys, block_columns<S>, scores,
+                                                             Tile::score_stride, false);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const std::size_t valid = visible(shape.causal, first + i + r, first_key, seen);
+      softmax_row(scores + r * Tile::score_stride, valid, seen, i + r, first_key == 0);
+      if (drops && valid > 0) drop_row(scores + r * Tile::score_stride, first + i + r, first_key, valid);
+    }
+    multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, shape.width, seen, scores, values, block_columns<S>,
+                                                             output + i * Tile::largest_width, Tile::largest_width, first_key > 0);
+  }
+
+  /// Scores to probabilities relative to the largest score so far; what was summed before is brought to the same footing.
+  void softmax_row(S* score, std::size_t valid, std::size_t seen, std::size_t i, bool is_first) {
+    const std::size_t padded = round_up(seen, lanes<S>);
+    for (std::size_t j = valid; j < padded; ++j) score[j] = -std::numeric_limits<S>::infinity();
+    if (valid == 0) {
+      for (std::size_t j = 0; j < padded; ++j) score[j] = S(0);
+      return;
+    }
+    const Vector<S> scale = S(1) / std::sqrt(static_cast<S>(shape.width));
+    Vector<S> top = load<S>(score);
+    for (std::size_t j = lanes<S>; j < padded; j += lanes<S>) top = max(top, load<S>(score + j));
+    S peak = maximum(top) * scale[0];
+    if (!is_first && largest[i] > peak) peak = largest[i];
+    Vector<S> sum_of = S(0);
+    for (std::size_t j = 0; j < padded; j += lanes<S>) {
+      const Vector<S> p = exp_or_zero<S>(load<S>(score + j) * scale - Vector<S>(peak));
+      sum_of += p;
+      store<S>(p, score + j);
+    }
+    if (is_first) {
+      sums[i] = sum(sum_of);
+    } else {
+      const Vector<S> before = exp_or_zero<S>(Vector<S>(largest[i] - peak));
+      sums[i] = sums[i] * before[0] + sum(sum_of);
+      S* const row = output + i * Tile::largest_width;
+      for (std::size_t d = 0; d < shape.width; d += lanes<S>) store<S>(load<S>(row + d) * before, row + d);
+    }
+    largest[i] = peak;
+  }
+
+  void drop_row(S* p, std::size_t query_at, std::size_t first_key, std::size_t count) const {
+    S factor[Tile::keys];
+    drop.fill(factor, (std::uint64_t{h} * shape.length + query_at) * shape.length + first_key, count);
+    for (std::size_t j = 0; j < count; ++j) p[j] *= factor[j];
+  }
+};
+
+}  // namespace detail
+
+/// op::Attention on the CPU. All arithmetic in S = statistic_t<T>; y is rounded once.
+///
+/// error   as that of exp and of sums over keys in tiles of 64; probabilities below e^-80 of the row's largest count as 0
+/// cost    some 330 KiB of stack per thread; keys are packed once for every 128 queries; tiles that causality hides are
+///         skipped, in steps of a register block
+template <class T> void compute(const op::Attention<T>& o, const Memory& at) {
+  using Forward = detail::AttentionForward<T>;
+  detail::check_head(o.shape.width);
+  const T* const qkv = at(o.qkv);
+  T* const y = at(o.y);
+  auto* const log_sum = at(o.log_sum);
+  const std::size_t heads = o.shape.heads, length = o.shape.length;
+  const std::size_t tiles = (length + Forward::Tile::queries - 1) / Forward::Tile::queries;
+  parallel_for(o.shape.batch * heads * tiles, [&](std::size_t chunk) {
+    const std::size_t head = chunk / tiles, tile = chunk % tiles, b = head / heads;
+    const std::size_t first = tile * Forward::Tile::queries;
+    Forward forward;
+    forward.qkv = qkv;
+    forward.y = y;
+    forward.log_sum = log_sum + head * length;
+    forward.shape = o.shape;
+    forward.b = b;
+    forward.h = head % heads;
+    forward.drops = o.drop.threshold > 0;
+    forward.drop = detail::DropRow<typename Forward::S>::of(o.drop, at.random, b);
+    forward(first, length - first < Forward::Tile::queries ? length - first : Forward::Tile::queries);
+  });
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

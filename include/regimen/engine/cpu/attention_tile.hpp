@@ -1,0 +1,95 @@
+// regimen/engine/cpu/attention_tile.hpp — what forward and backward attention do to one tile of queries and keys.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/core/philox.hpp>
+#include <regimen/engine/cpu/math.hpp>
+#include <regimen/engine/cpu/register_tile.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::cpu::detail {
+
+/// The sizes of tiles. Strides are constants, so that products need no registers for them, and no powers of two.
+template <class S> struct AttentionTile final {
+  static constexpr std::size_t largest_width = 256;                            // of a head
+  static constexpr std::size_t keys = 256 / sizeof(S);                         // and queries, in backward
+  static constexpr std::size_t queries = 512 / sizeof(S);                      // in forward: each packs the keys again
+  static constexpr std::size_t row_stride = largest_width + 64 / sizeof(S);    // of (·,D)
+  static constexpr std::size_t score_stride = keys + 64 / sizeof(S);           // of (·,keys)
+  static constexpr std::size_t spare_rows = block_rows;                        // products round rows up
+};
+
+/// Where a row of one head begins: q, k, v or y of position t.
+struct HeadRows final {
+  std::size_t begin = 0, stride = 0;
+
+  std::size_t operator()(std::size_t t) const { return begin + t * stride; }
+  /// part 0, 1, 2 for q, k, v in (B,T,3,H,D)
+  static HeadRows of_qkv(const op::AttentionShape& s, std::size_t b, std::size_t h, std::size_t part) {
+    return {((b * s.length * 3 + part) * s.heads + h) * s.width, 3 * s.heads * s.width};
+  }
+  /// in (B,T,H,D)
+  static HeadRows of_y(const op::AttentionShape& s, std::size_t b, std::size_t h) {
+    return {(b * s.length * s.heads + h) * s.width, s.heads * s.width};
+  }
+};
+
+/// `count` rows from row `first` on, widened; rows that products read beyond them are 0.
+template <class S, class T>
+void copy_rows(S* to, const T* from, HeadRows rows, std::size_t first, std::size_t count, std::size_t width) {
+  constexpr std::size_t stride = AttentionTile<S>::row_stride;
+  for (std::size_t i = 0; i < count; ++i) copy_row(to + i * stride, from + rows(first + i), width);
+  for (std::size_t i = count; i % (block_rows / 3) != 0; ++i)
+    for (std::size_t d = 0; d < width; ++d) to[i * stride + d] = S(0);
+}
+
+/// The same rows as columns: to[d][j].
+template <class S, class T>
+void copy_columns(S* to, const T* from, HeadRows rows, std::size_t first, std::size_t count, std::size_t width) {
+  transpose(to, AttentionTile<S>::score_stride, from + rows(first), rows.stride, count, width);
+}
+
+/// Rows of S times `factor` to T, rounded once.
+template <class S, class T>
+void store_row(T* to, const S* from, S factor, std::size_t width) {
+  for_each_vector<S>(0, width, [&](std::size_t d, auto part) { store<S>(load<S>(from + d) * Vector<S>(factor), to + d, part); });
+}
+
+/// How many of `keys` keys from `first_key` on does position `query` see?
+inline std::size_t visible(bool causal, std::size_t query, std::size_t first_key, std::size_t keys) {
+  if (!causal || query + 1 >= first_key + keys) return keys;
+  return query + 1 > first_key ? query + 1 - first_key : 0;
+}
+
+constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
+
+/// e^x where x > −80, else exactly 0: nothing subnormal arises, which some processors compute a hundred times slower.
+template <class S> Vector<S> exp_or_zero(Vector<S> x) {
+  const Vector<S> least = S(-80);
+  return select(x < least, Vector<S>(S(0)), exp(max(x, least)));
+}
+
+/// The dropout of attention probabilities: factors 0 or keep for the elements of one row.
+template <class S> struct DropRow final {
+  std::uint64_t key = 0, sample = 0;
+  std::uint32_t threshold = 0;
+  S keep = 1;
+
+  static DropRow of(const op::Drop& drop, const op::Random& random, std::size_t b) {
+    return {mix(mix(random.seed, random.step), drop.stream), random.first_sample + b, drop.threshold, static_cast<S>(drop.keep_factor())};
+  }
+  /// factor[u] for elements first, first + 1, ... of the sample
+  void fill(S* factor, std::uint64_t first, std::size_t count) const {
+    for (std::size_t u = 0; u < count;) {
+      const std::uint64_t element = first + u;
+      const Philox::Words words = Philox::draw(key, element / 8, sample);
+      for (std::size_t i = static_cast<std::size_t>(element % 8); i < 8 && u < count; ++i, ++u)
+        factor[u] = ((words.word[i / 2] >> (16 * (i % 2))) & 0xFFFFu) < threshold ? S(0) : keep;
+    }
+  }
+};
+
+}  // namespace regimen::cpu::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,69 @@
+// regimen/engine/cpu/elementwise.hpp — add, cast, dropout.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/random.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace regimen::cpu {
+
+template <class T> void compute(const op::Add<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(y + i, n) + load<S>(x + i, n), y + i, n); });
+}
+
+/// A cast from fp64 to 16 bits does not exist: its two roundings are not one.
+template <class From, class To> void compute(const op::Cast<From, To>& o, const Memory& at) {
+  constexpr bool to_half = sizeof(To) == 2, from_half = sizeof(From) == 2;
+  static_assert(!(to_half && std::is_same_v<From, double>), "regimen: fp64 has no cast to 16 bits; cast to fp32 first");
+  const From* const x = at(o.x);
+  To* const y = at(o.y);
+  if constexpr (std::is_same_v<From, To>) {  // bytes: a NaN keeps its payload
+    const std::size_t chunks = chunks_of(o.count);
+    parallel_for(chunks, [&](std::size_t chunk) {
+      const std::size_t begin = part_begin(o.count, chunks, chunk), end = part_begin(o.count, chunks, chunk + 1);
+      if (begin < end) std::memmove(y + begin, x + begin, (end - begin) * sizeof(To));
+    });
+  } else if constexpr (from_half && std::is_same_v<To, double>) {
+    sweep<float>(o.count, [&](std::size_t i, auto n) {
+      float exact[lanes<float>];
+      store(load<float>(x + i, n), exact);
+      for_each_vector<double>(0, lanes_used<float>(n), [&](std::size_t j, auto m) { store(load<double>(exact + j, m), y + i + j, m); });
+    });
+  } else {
+    using S = std::conditional_t<std::is_same_v<From, double> || std::is_same_v<To, double>, double, float>;
+    sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(x + i, n), y + i, n); });
+  }
+}
+
+template <class T> void compute(const op::Dropout<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  const Vector<S> factor = S(o.drop.keep_factor());
+  const std::uint64_t key = random_key(at.random, o.drop.stream);
+  for_rows(o.samples, o.elements, [&](std::size_t sample, std::size_t begin, std::size_t end) {
+    const std::size_t base = sample * o.elements;
+    for (std::size_t block = begin / random_block * random_block; block < end; block += random_block) {
+      std::uint16_t bits[random_block];
+      draw_block(key, block, at.random.first_sample + sample, bits);
+      const std::size_t first = block < begin ? begin : block, last = end < block + random_block ? end : block + random_block;
+      for_each_vector<S>(first, last, [&](std::size_t e, auto n) {
+        const Mask<S> dropped = below<S>(bits + (e - block), o.drop.threshold, n);
+        store(select(dropped, Vector<S>(S(0)), load<S>(x + base + e, n) * factor), y + base + e, n);
+      });
+    }
+  });
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

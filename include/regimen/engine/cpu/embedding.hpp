@@ -1,0 +1,93 @@
+// regimen/engine/cpu/embedding.hpp — tables of vectors: looked up by token, or added by position.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/column_sum.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace regimen::cpu {
+
+/// A token outside the vocabulary gives a row of NaN: the loss shows it, and nothing outside the table is read.
+template <class T> void compute(const op::Embed<T>& o, const Memory& at) {
+  const std::int32_t* const token = at(o.token);
+  const T* const table = at(o.table);
+  T* const y = at(o.y);
+  for_rows(o.count, o.columns, [&](std::size_t i, std::size_t begin, std::size_t end) {
+    T* const to = y + i * o.columns;
+    const std::size_t row = static_cast<std::uint32_t>(token[i]);  // a negative token becomes a very large one
+    if (row < o.vocabulary) {
+      std::memcpy(to + begin, table + row * o.columns + begin, (end - begin) * sizeof(T));
+    } else {
+      for (std::size_t c = begin; c < end; ++c) to[c] = T(std::numeric_limits<statistic_t<T>>::quiet_NaN());
+    }
+  });
+}
+
+/// One chunk owns a block of the table, vocabulary rows by columns, sums it in S on its stack, and rounds once. It reads
+/// all tokens in order and skips sixteen at a time that fall into other blocks. Tokens outside the vocabulary add nothing.
+template <class T, class G> void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  constexpr std::size_t room = 65536 / sizeof(S), narrow = 64;
+  const std::int32_t* const token = at(o.token);
+  const T* const d_y = at(o.d_y);
+  G* const d_table = at(o.d_table);
+  const std::size_t most = room / narrow < o.vocabulary ? room / narrow : o.vocabulary;  // as many rows as a thin strip allows
+  const std::size_t width = most == 0 ? narrow : room / most / narrow * narrow < narrow ? narrow : room / most / narrow * narrow;
+  const std::size_t strips = (o.columns + width - 1) / width, blocks = most == 0 ? 0 : (o.vocabulary + most - 1) / most;
+
+  for_chunks((o.count + o.vocabulary) * o.columns, strips * blocks, [&](std::size_t chunk) {
+    const std::size_t first = chunk % blocks * most, rows = o.vocabulary - first < most ? o.vocabulary - first : most;
+    const std::size_t begin = chunk / blocks * width, columns = o.columns - begin < width ? o.columns - begin : width;
+    alignas(vector_bytes) S sums[room];
+    std::memset(sums, 0, rows * columns * sizeof(S));
+    const auto add = [&](std::size_t i) {
+      const std::size_t row = static_cast<std::uint32_t>(token[i]) - first;
+      if (row >= rows) return;
+      S* const to = sums + row * columns;
+      const T* const from = d_y + i * o.columns + begin;
+      for_each_vector<S>(0, columns, [&](std::size_t c, auto n) { store(load<S>(to + c, n) + load<S>(from + c, n), to + c, n); });
+    };
+    const std::uint32_t low = static_cast<std::uint32_t>(first), size = static_cast<std::uint32_t>(rows);
+    std::size_t i = 0;
+    for (; i + 16 <= o.count; i += 16) {
+      std::uint32_t hits = 0;
+      for (std::size_t k = 0; k < 16; ++k) hits |= static_cast<std::uint32_t>(static_cast<std::uint32_t>(token[i + k]) - low < size);
+      if (hits == 0) continue;
+      for (std::size_t k = 0; k < 16; ++k) add(i + k);
+    }
+    for (; i < o.count; ++i) add(i);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const S* const from = sums + row * columns;
+      G* const to = d_table + (first + row) * o.columns + begin;
+      for_each_vector<S>(0, columns,
+                         [&](std::size_t c, auto n) { store(o.add ? load<S>(to + c, n) + load<S>(from + c, n) : load<S>(from + c, n), to + c, n); });
+    }
+  });
+}
+
+template <class T> void compute(const op::AddTable<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const x = at(o.x);
+  const T* const table = at(o.table);
+  T* const y = at(o.y);
+  for_rows(o.samples, o.elements, [&](std::size_t sample, std::size_t begin, std::size_t end) {
+    const std::size_t base = sample * o.elements;
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { store(load<S>(x + base + i, n) + load<S>(table + i, n), y + base + i, n); });
+  });
+}
+
+template <class T, class G> void compute(const op::AddTableBackward<T, G>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const d_y = at(o.d_y);
+  column_sums<S>(o.samples, o.elements, at(o.d_table), o.add, [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

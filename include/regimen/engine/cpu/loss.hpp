@@ -1,0 +1,113 @@
+// regimen/engine/cpu/loss.hpp — cross-entropy and squared error, with their gradients in the same pass.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/math.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace regimen::cpu {
+namespace detail {
+
+constexpr std::size_t partials_for(std::size_t things, std::size_t elements) {
+  std::size_t chunks = chunks_of(elements);
+  if (chunks > things) chunks = things;
+  return chunks > most_partials ? most_partials : chunks;
+}
+
+template <class S> S largest_of(const S* from, std::size_t count) {
+  Vector<S> most = -std::numeric_limits<S>::infinity();
+  std::size_t i = 0;
+  for (; i + lanes<S> <= count; i += lanes<S>) most = max(most, load<S>(from + i));
+  S largest = maximum(most);
+  for (; i < count; ++i) largest = from[i] > largest ? from[i] : largest;
+  return largest;
+}
+
+/// Loss of one row, and its gradient over the logits.
+template <bool WithGradient, class S> double cross_entropy(S* logits, std::size_t columns, std::size_t target, double smoothing, S factor) {
+  using V = Vector<S>;
+  const S most = largest_of(logits, columns), at_target = logits[target] - most;
+  S shifted = S(0);  // Σ (logit − most), for the smoothed part of the target
+  if (smoothing != 0) shifted = sum_of<S>(columns, [&](std::size_t i, auto n) { return keep(load<S>(logits + i, n) - most, n); });
+  const S total = sum_of<S>(columns, [&](std::size_t i, auto n) {
+    const V e = exp(load<S>(logits + i, n) - most);
+    if constexpr (WithGradient) store(e, logits + i, n);
+    return keep(e, n);
+  });
+  const double spread = smoothing / static_cast<double>(columns);
+  const double loss = std::log(static_cast<double>(total)) - (1 - smoothing) * static_cast<double>(at_target) - spread * static_cast<double>(shifted);
+  if constexpr (WithGradient) {
+    const V scale = factor / total, everywhere = S(spread) * factor;
+    for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(load<S>(logits + i, n) * scale - everywhere, logits + i, n); });
+    logits[target] -= S(1 - smoothing) * factor;
+  }
+  return loss;
+}
+
+}  // namespace detail
+
+/// A target outside [0, columns) that is not ignore_index makes the row's loss, and its gradient, NaN: the step is seen to
+/// be wrong, and nothing outside the row is touched.
+template <bool WithGradient, class S> void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
+  S* const logits = at(o.logits);
+  const std::int32_t* const targets = at(o.target);
+  Scalars& scalars = *at(o.scalars);
+  const S factor = static_cast<S>(o.scale * scalars.loss_scale);
+  double losses[most_partials] = {};
+  std::size_t counts[most_partials] = {};
+  const std::size_t chunks = detail::partials_for(o.rows, o.rows * o.columns);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    double loss = 0;
+    std::size_t count = 0;
+    const std::size_t end = part_begin(o.rows, chunks, chunk + 1);
+    for (std::size_t row = part_begin(o.rows, chunks, chunk); row < end; ++row) {
+      S* const values = logits + row * o.columns;
+      const std::size_t target = static_cast<std::uint32_t>(targets[row]);
+      const bool ignored = targets[row] == ignore_index, valid = target < o.columns;
+      if (!ignored) ++count;
+      if (!ignored && valid) {
+        loss += detail::cross_entropy<WithGradient>(values, o.columns, target, o.smoothing, factor);
+      } else {
+        const S fill = ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
+        loss += static_cast<double>(fill);
+        if constexpr (WithGradient) for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) { store(Vector<S>(fill), values + i, n); });
+      }
+    }
+    losses[chunk] = loss;
+    counts[chunk] = count;
+  });
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    scalars.loss_sum += losses[chunk];
+    scalars.count += static_cast<double>(counts[chunk]);
+  }
+}
+
+/// Differences and their squares in fp64; the gradient is rounded once.
+template <bool WithGradient, class S> void compute(const op::SquaredError<WithGradient, S>& o, const Memory& at) {
+  S* const output = at(o.output);
+  const S* const target = at(o.target);
+  Scalars& scalars = *at(o.scalars);
+  const Vector<double> factor = 2 * o.scale * scalars.loss_scale;
+  double losses[most_partials] = {};
+  const std::size_t chunks = detail::partials_for(o.count, o.count);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    const std::size_t begin = part_begin(o.count, chunks, chunk), end = part_begin(o.count, chunks, chunk + 1);
+    losses[chunk] = sum_of<double>(end - begin, [&](std::size_t i, auto n) {
+      const Vector<double> difference = load<double>(output + begin + i, n) - load<double>(target + begin + i, n);
+      if constexpr (WithGradient) store(difference * factor, output + begin + i, n);
+      return difference * difference;
+    });
+  });
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) scalars.loss_sum += losses[chunk];
+  scalars.count += static_cast<double>(o.count);
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

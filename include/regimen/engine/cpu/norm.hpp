@@ -1,0 +1,121 @@
+// regimen/engine/cpu/norm.hpp — layer and RMS normalisation, forward and backward.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
+
+#include <cmath>
+#include <cstddef>
+
+namespace regimen::cpu {
+
+/// Mean first, then the mean of (x − mean)²: no cancellation, whatever the mean.
+template <bool Centered, class T> void compute(const op::Normalize<Centered, T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  using V = Vector<S>;
+  const T* const x = at(o.x);
+  const T* const gain = at(o.gain);
+  T* const y = at(o.y);
+  S* const rstds = at(o.rstd);
+  const T* bias = nullptr;
+  S* means = nullptr;
+  if constexpr (Centered) {
+    bias = at(o.bias);
+    means = at(o.mean);
+  }
+  const S scale = S(1) / static_cast<S>(o.columns);
+  const std::size_t wanted = chunks_of(o.rows * o.columns), chunks = wanted < o.rows ? wanted : o.rows;
+  parallel_for(chunks, [&](std::size_t chunk) {
+    const std::size_t end = part_begin(o.rows, chunks, chunk + 1);
+    for (std::size_t row = part_begin(o.rows, chunks, chunk); row < end; ++row) {
+      const T* const from = x + row * o.columns;
+      T* const to = y + row * o.columns;
+      S mean = S(0);
+      if constexpr (Centered) {
+        mean = sum_of<S>(o.columns, [&](std::size_t i, auto n) { return load<S>(from + i, n); }) * scale;
+        means[row] = mean;
+      }
+      const S variance = sum_of<S>(o.columns,
+                                   [&](std::size_t i, auto n) {
+                                     const V d = keep(load<S>(from + i, n) - mean, n);
+                                     return d * d;
+                                   }) *
+                         scale;
+      const S rstd = S(1) / std::sqrt(variance + static_cast<S>(o.epsilon));
+      rstds[row] = rstd;
+      for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) {
+        const V normal = (load<S>(from + i, n) - mean) * rstd;
+        if constexpr (Centered)
+          store(multiply_add(normal, load<S>(gain + i, n), load<S>(bias + i, n)), to + i, n);
+        else
+          store(normal * load<S>(gain + i, n), to + i, n);
+      });
+    }
+  });
+}
+
+template <bool Centered, class T, class G> void compute(const op::NormalizeBackward<Centered, T, G>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  using V = Vector<S>;
+  const T* const x = at(o.x);
+  const T* const gain = at(o.gain);
+  const T* const d_y = at(o.d_y);
+  T* const d_x = at(o.d_x);
+  const S* const rstds = at(o.rstd);
+  const S* means = nullptr;
+  if constexpr (Centered) means = at(o.mean);
+  G* const d_gain = at.optional(o.d_gain);
+  G* const d_bias = Centered ? at.optional(o.d_bias) : nullptr;
+  S* const partial = d_gain == nullptr ? nullptr : at(o.partial);
+  const std::size_t columns = o.columns, elements = o.rows * columns;
+  const S scale = S(1) / static_cast<S>(columns);
+
+  for_chunks(elements, op::norm_chunks, [&](std::size_t chunk) {
+    S* const gains = partial == nullptr ? nullptr : partial + chunk * 2 * columns;
+    S* const biases = gains == nullptr ? nullptr : gains + columns;
+    const std::size_t first = part_begin(o.rows, op::norm_chunks, chunk), last = part_begin(o.rows, op::norm_chunks, chunk + 1);
+    if (gains != nullptr && first == last) {
+      for (std::size_t i = 0; i < 2 * columns; ++i) gains[i] = S(0);
+    }
+    for (std::size_t row = first; row < last; ++row) {
+      const T* const x_row = x + row * columns;
+      const T* const d_y_row = d_y + row * columns;
+      T* const d_x_row = d_x + row * columns;
+      const V rstd = rstds[row], mean = Centered ? means[row] : S(0);
+      V sum_e[2] = {S(0), S(0)}, sum_en[2] = {S(0), S(0)};
+      for_each_vector<S>(0, columns, [&](std::size_t i, auto n) {
+        const V d = load<S>(d_y_row + i, n), normal = (load<S>(x_row + i, n) - mean) * rstd;
+        const V e = d * load<S>(gain + i, n);  // 0 beyond a short register, as d is
+        const std::size_t which = i / lanes<S> % 2;
+        if constexpr (Centered) sum_e[which] += e;
+        sum_en[which] = multiply_add(e, normal, sum_en[which]);
+        if (gains != nullptr) {
+          const V old = row == first ? V(S(0)) : load<S>(gains + i, n);
+          store(multiply_add(d, normal, old), gains + i, n);
+          if constexpr (Centered) store(row == first ? d : load<S>(biases + i, n) + d, biases + i, n);
+        }
+      });
+      const V mean_e = sum(sum_e[0] + sum_e[1]) * scale, mean_en = sum(sum_en[0] + sum_en[1]) * scale;
+      for_each_vector<S>(0, columns, [&](std::size_t i, auto n) {
+        const V e = load<S>(d_y_row + i, n) * load<S>(gain + i, n), normal = (load<S>(x_row + i, n) - mean) * rstd;
+        store((Centered ? e - mean_e - normal * mean_en : e - normal * mean_en) * rstd, d_x_row + i, n);
+      });
+    }
+  });
+
+  if (d_gain == nullptr) return;
+  const auto reduce = [&](const S* from, G* to) {
+    sweep<S>(columns, [&](std::size_t i, auto n) {
+      V parts = load<S>(from + i, n);
+      for (std::size_t chunk = 1; chunk < op::norm_chunks; ++chunk) parts += load<S>(from + chunk * 2 * columns + i, n);
+      store(o.add ? load<S>(to + i, n) + parts : parts, to + i, n);
+    });
+  };
+  reduce(partial, d_gain);
+  if (d_bias != nullptr) reduce(partial + columns, d_bias);
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

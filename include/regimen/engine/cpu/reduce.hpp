@@ -1,0 +1,104 @@
+// regimen/engine/cpu/reduce.hpp — the norm of a gradient.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::cpu {
+namespace detail {
+
+/// Adds values that come one after the other as a balanced binary tree does: [0, n) is split at the largest power of two
+/// below n. Holds one partial sum for each size of a complete subtree, so it needs no memory beside itself.
+class TreeSum final {
+ public:
+  void add(double value) {
+    std::size_t level = 0;
+    for (; (count_ >> level & 1) != 0; ++level) value = partial_[level] + value;
+    partial_[level] = value;
+    ++count_;
+  }
+  double total() const {
+    double sum = 0;
+    bool first = true;
+    for (std::size_t level = 0; level < 64; ++level) {
+      if ((count_ >> level & 1) == 0) continue;
+      sum = first ? partial_[level] : partial_[level] + sum;
+      first = false;
+    }
+    return sum;
+  }
+
+ private:
+  double partial_[64];
+  std::uint64_t count_ = 0;
+};
+
+/// Σ x² of one chunk: sixteen interleaved sums on every machine, whatever its registers, then these as a tree.
+template <class G> double square_sum(const G* from, std::size_t count) {
+  constexpr std::size_t width = 16, registers = width / lanes<double>;
+  using V = Vector<double>;
+  V sums[registers];
+  for (V& sum : sums) sum = 0.0;
+  const auto add = [&](const auto* values) {
+    for (std::size_t r = 0; r < registers; ++r) {
+      const V value = load<double>(values + r * lanes<double>);
+      sums[r] = multiply_add(value, value, sums[r]);
+    }
+  };
+  const auto add_some = [&](const G* values, std::size_t some) {
+    if constexpr (sizeof(G) == 2) {
+      float exact[width] = {};
+      for_each_vector<float>(0, some, [&](std::size_t i, auto n) { store(load<float>(values + i, n), exact + i, n); });
+      add(exact);
+    } else {
+      G exact[width] = {};
+      for (std::size_t i = 0; i < some; ++i) exact[i] = values[i];
+      add(exact);
+    }
+  };
+  std::size_t i = 0;
+  for (; i + width <= count; i += width) {
+    if constexpr (sizeof(G) == 2)
+      add_some(from + i, width);
+    else
+      add(from + i);
+  }
+  if (i < count) add_some(from + i, count - i);
+  for (std::size_t half = registers / 2; half > 0; half /= 2) {
+    for (std::size_t r = 0; r < half; ++r) sums[r] += sums[r + half];
+  }
+  return sum(sums[0]);
+}
+
+}  // namespace detail
+
+/// Groups of 2^k chunks are subtrees of the tree over chunks, so cores work on groups and nothing changes.
+template <class G> void compute(const op::SumOfSquares<G>& o, const Memory& at) {
+  constexpr std::size_t chunk_size = 4096;
+  const G* const gradient = at(o.gradient);
+  const std::size_t chunks = (o.count + chunk_size - 1) / chunk_size;
+  std::size_t together = grain / chunk_size;
+  while (chunks > together * most_partials) together *= 2;
+  double sums[most_partials];
+  const std::size_t groups = (chunks + together - 1) / together;
+  parallel_for(groups, [&](std::size_t group) {
+    detail::TreeSum tree;
+    const std::size_t end = chunks < (group + 1) * together ? chunks : (group + 1) * together;
+    for (std::size_t chunk = group * together; chunk < end; ++chunk) {
+      const std::size_t begin = chunk * chunk_size;
+      tree.add(detail::square_sum(gradient + begin, o.count - begin < chunk_size ? o.count - begin : chunk_size));
+    }
+    sums[group] = tree.total();
+  });
+  detail::TreeSum tree;
+  for (std::size_t group = 0; group < groups; ++group) tree.add(sums[group]);
+  at(o.scalars)->square_sum += tree.total();
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,61 @@
+// regimen/engine/cpu/sweep.hpp — how much work is worth another core, and loops over rows, elements and sums.
+#pragma once
+
+#include <regimen/engine/cpu/parallel.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+
+#include <cstddef>
+
+namespace regimen::cpu {
+
+/// Elements that keep one core busy for about as long as it takes to wake the others.
+inline constexpr std::size_t grain = 32768;
+
+/// Partial results that a caller keeps on its stack: how many chunks a sum over everything is cut into at most.
+inline constexpr std::size_t most_partials = 64;
+
+constexpr std::size_t chunks_of(std::size_t elements) { return (elements + grain - 1) / grain; }
+
+/// body(0) ... body(chunks - 1), on several cores if there are `elements` enough to pay for them.
+template <class Body> void for_chunks(std::size_t elements, std::size_t chunks, const Body& body) {
+  if (elements > grain) return parallel_for(chunks, body);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
+}
+
+/// body(i, count) over all elements, a register at a time; see for_each_vector.
+template <class S, class Body> void sweep(std::size_t elements, const Body& body) {
+  const std::size_t chunks = chunks_of(elements);
+  parallel_for(chunks,
+               [&](std::size_t chunk) { for_each_vector<S>(part_begin(elements, chunks, chunk), part_begin(elements, chunks, chunk + 1), body); });
+}
+
+/// body(row, begin, end): runs of columns that together cover rows x columns; whole rows unless a row is very long.
+template <class Body> void for_rows(std::size_t rows, std::size_t columns, const Body& body) {
+  if (columns > grain) {
+    const std::size_t parts = chunks_of(columns);
+    return parallel_for(rows * parts, [&](std::size_t chunk) {
+      const std::size_t row = chunk / parts, part = chunk % parts;
+      body(row, part_begin(columns, parts, part), part_begin(columns, parts, part + 1));
+    });
+  }
+  const std::size_t wanted = chunks_of(rows * columns), chunks = wanted < rows ? wanted : rows;
+  parallel_for(chunks, [&](std::size_t chunk) {
+    const std::size_t end = part_begin(rows, chunks, chunk + 1);
+    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) body(row, std::size_t{0}, columns);
+  });
+}
+
+/// Σ of term(i, count) over the elements below `count`, all in one order: four interleaved sums, then their lanes.
+/// A term of a short register must be 0 in the lanes beyond its count; see keep.
+template <class S, class Term> S sum_of(std::size_t count, const Term& term) {
+  Vector<S> sums[4] = {S(0), S(0), S(0), S(0)};
+  std::size_t i = 0;
+  for (; i + 4 * lanes<S> <= count; i += 4 * lanes<S>) {
+    for (std::size_t k = 0; k < 4; ++k) sums[k] += term(i + k * lanes<S>, Whole{});
+  }
+  for_each_vector<S>(i, count, [&](std::size_t j, auto n) { sums[0] += term(j, n); });
+  return sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,76 @@
+// regimen/engine/plan/engine.hpp — the engine that computes nothing and counts everything, at compile time.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+#include <regimen/core/arena.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/walk/model.hpp>
+
+#include <array>
+
+namespace regimen::plan {
+
+/// What of a step an operation belongs to.
+enum class Phase : unsigned char { forward, backward, update };
+
+/// Walks the same program as every other engine. Iterations of a Repeat that only repeat what was seen are skipped and
+/// multiplied, so a plan's cost does not depend on the depth; `full` evaluates them all, for tests.
+struct Engine {
+  std::size_t capacity = 1, batch = 1;
+  bool full = false, training = true;
+  Phase phase = Phase::forward;
+  Arena arena{};
+  std::array<Cost, 3> cost{};
+  std::array<walk::Weights, walk::tied_limit> tied{};
+  Solo communicator{};
+
+  constexpr explicit Engine(std::size_t batch_size) : capacity(batch_size), batch(batch_size) {}
+
+  template <class Operation>
+  constexpr void run(const Operation& operation) { cost[static_cast<std::size_t>(phase)] += operation.cost(); }
+  template <class T>
+  constexpr void produced(std::size_t, std::size_t, Path) {}
+
+  /// body(0) ... body(count - 1), which take and give the same memory: one stands for all.
+  constexpr void repeat(std::size_t count, auto&& body) {
+    if (full) {
+      for (std::size_t i = 0; i < count; ++i) body(i);
+      return;
+    }
+    const std::array<Cost, 3> before = cost;
+    body(std::size_t{0});
+    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, before[phase_index], double(count - 1), count - 1);
+  }
+
+  // What must repeat before iterations may be skipped, and what skipping them multiplies.
+  struct Mark {
+    Transients transients;
+    std::array<Cost, 3> cost;
+    std::size_t logged;
+  };
+  constexpr bool may_skip() const { return !full; }
+  constexpr Mark mark() const { return {arena.transients, cost, arena.log ? arena.log->count : 0}; }
+  constexpr bool repeats(const Mark& then) const { return arena.transients.same_layout(then.transients); }
+  constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const Mark& then) {
+    const std::size_t distance = periods * stride;
+    if (Log* log = arena.log; log && growing && distance > 0)
+      for (std::size_t i = then.logged; i < log->count; ++i) {
+        log->entries[i].stride = stride;
+        log->entries[i].copies += periods;
+      }
+    if (growing) arena.top += distance;
+    else arena.pop_to(arena.top - distance);
+    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, then.cost[phase_index], double(periods), periods);
+  }
+
+ private:
+  constexpr void add_more(std::size_t phase_index, const Cost& before, double times, std::size_t count) {
+    Cost& now = cost[phase_index];
+    now.flops += times * (now.flops - before.flops);
+    now.bytes += times * (now.bytes - before.bytes);
+    now.operations += count * (now.operations - before.operations);
+  }
+};
+
+}  // namespace regimen::plan
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,86 @@
+// regimen/layer/activation.hpp — Relu, Silu, Gelu: a function of every element.
+#pragma once
+
+#include <regimen/core/activation.hpp>
+#include <regimen/layer/layer.hpp>
+
+namespace regimen {
+
+namespace detail {
+
+/// y = act(x), or y = act(x + bias) when it also carries the bias of the Linear before it.
+template <class Function, bool has_bias, class X, class Roles>
+struct ActivationBound : LayerDefaults {
+  using T = typename X::Element;
+  using G = typename Roles::reduce;
+  using Element = T;
+  using Output = X;
+  static constexpr auto parameters = [] {
+    if constexpr (has_bias) return std::array<Parameter, 1>{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
+    else return std::array<Parameter, 0>{};
+  }();
+  static constexpr Reads backward_reads(bool) { return Reads::input; }
+  static constexpr bool in_place = true;
+  static constexpr bool always_writes_d_x = true;
+
+  static constexpr void forward(auto& engine, const auto& call) {
+    engine.run(op::Bias<Function, T>{{call.x}, bias_at(call), {call.y}, engine.batch * X::rows, X::columns});
+  }
+  static constexpr void backward(auto& engine, const auto& call) {
+    View<G> d_bias{};
+    if constexpr (has_bias) d_bias = {call.gradients};
+    engine.run(op::BiasBackward<Function, T, G>{
+        {call.x}, bias_at(call), {call.d_y}, {call.d_x}, d_bias, engine.batch * X::rows, X::columns, call.add});
+  }
+
+ private:
+  static constexpr View<T> bias_at(const auto& call) {
+    if constexpr (has_bias) return {call.parameters};
+    else return {};
+  }
+};
+
+/// What the fusion pass makes of Linear + activation: the activation, adding the bias on the way.
+template <class Activation, class Linear>
+struct BiasActivation final {
+  static constexpr const char* name = Activation::name;
+  template <class X, class Roles>
+  using Bound = ActivationBound<typename Activation::Function, true, X, Roles>;
+};
+
+}  // namespace detail
+
+/// y = max(x, 0)                                      x, y any shape; saves x; the derivative at 0 is 0
+struct Relu final {
+  static constexpr const char* name = "relu";
+  using Function = activation::Relu;
+  template <class X, class Roles>
+  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+};
+
+/// y = x · sigmoid(x)                                 x, y any shape; saves x
+struct Silu final {
+  static constexpr const char* name = "silu";
+  using Function = activation::Silu;
+  template <class X, class Roles>
+  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+};
+
+/// y = x · Φ(x), with the error function              x, y any shape; saves x       Hendrycks, Gimpel 2016
+struct Gelu final {
+  static constexpr const char* name = "gelu";
+  using Function = activation::GeluErf;
+  template <class X, class Roles>
+  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+};
+
+/// Gelu by its tanh approximation, as in GPT-2        x, y any shape; saves x       ibid.
+struct GeluTanh final {
+  static constexpr const char* name = "gelu_tanh";
+  using Function = activation::GeluTanh;
+  template <class X, class Roles>
+  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,55 @@
+// regimen/layer/cast.hpp — change the element type, or the shape, of what flows.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+
+#include <type_traits>
+
+namespace regimen {
+
+namespace detail {
+
+/// y = x in element type To; the walker puts it where the type changes.
+template <class To>
+struct Cast final {
+  static constexpr const char* name = "cast";
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using From = typename X::Element;
+    using Output = Value<To, typename X::Shape>;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::Cast<From, To>{{call.x}, {call.y}, engine.batch * X::size});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x()) engine.run(op::Cast<To, From>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+}  // namespace detail
+
+/// y = x as one row per sample                        x (B,...), y (B, product of the rest)
+///
+/// cost     in place where x is dead, one copy where it is not
+struct Flatten final {
+  static constexpr const char* name = "flatten";
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = Value<T, Shape<X::size>>;
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      if (call.x != call.y) engine.run(op::Cast<T, T>{{call.x}, {call.y}, engine.batch * X::size});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x() && call.d_x != call.d_y) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

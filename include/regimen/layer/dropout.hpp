@@ -1,0 +1,50 @@
+// regimen/layer/dropout.hpp — zero a random share of the elements while training.
+#pragma once
+
+#include <regimen/core/ratio.hpp>
+#include <regimen/layer/layer.hpp>
+
+namespace regimen {
+
+namespace detail {
+
+/// The rate as the kernels take it: in 65536ths.
+template <class Rate>
+constexpr op::Drop drop_of(bool training, Path path) {
+  static_assert(Rate::value >= 0 && Rate::value < 1, "regimen: Dropout<Ratio<N, D>> needs a rate in [0, 1)");
+  return {training ? static_cast<std::uint32_t>(Rate::value * 65536.0 + 0.5) : 0u, path.stream()};
+}
+
+}  // namespace detail
+
+/// y = x · keep / (1 − rate), keep drawn anew every step; y = x outside training
+///
+///   x, y any shape; Rate a Ratio in [0, 1), used to the nearest 1/65536
+///
+/// A kept element is a pure function of (seed, step, layer, sample, element): backward and recomputation draw it again,
+/// so nothing is saved.
+/// source   Srivastava et al. 2014
+template <class Rate>
+struct Dropout final {
+  static constexpr const char* name = "dropout";
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = X;
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) { drop(engine, call.x, call.y, call.path); }
+    static constexpr void backward(auto& engine, const auto& call) { drop(engine, call.d_y, call.d_x, call.path); }
+
+   private:
+    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, Path path) {
+      const op::Drop drop = detail::drop_of<Rate>(engine.training, path);
+      if (drop.threshold > 0) engine.run(op::Dropout<T>{{from}, {to}, engine.batch, X::size, drop});
+      else if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
+    }
+  };
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

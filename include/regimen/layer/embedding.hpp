@@ -1,0 +1,124 @@
+// regimen/layer/embedding.hpp — tokens and positions as vectors.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+
+#include <type_traits>
+
+namespace regimen {
+
+/// How many different tokens there are.
+template <std::size_t Size>
+struct Vocabulary final {
+  static constexpr std::size_t size = Size;
+};
+
+/// y[b,t,:] = weight[x[b,t],:]
+///
+///   x (B,T) tokens in [0,V)   y (B,T,C) the compute type   weight (V,C) normal(0, 0.02)
+///
+/// failure  a token outside the vocabulary: sources refuse it; one that reaches a kernel gives a row of NaN
+/// cost     one row read and written per token; its gradient writes the whole table
+template <class Words, std::size_t Channels>
+struct Embedding final {
+  static constexpr const char* name = "embedding";
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename Roles::compute;
+    using G = typename Roles::reduce;
+    using Element = T;
+    using Output = Value<T, Shape<X::size, Channels>>;
+    static constexpr std::array<Parameter, 1> parameters{
+        Parameter{"weight", ParameterRole::table, 2, {Words::size, Channels, 1, 1}, {Fill::Kind::normal, 0.02}}};
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::Embed<T>{{call.x}, {call.parameters}, {call.y}, engine.batch * X::size, Words::size, Channels});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.trains())
+        engine.run(op::EmbedBackward<T, G>{{call.x}, {call.d_y}, {call.gradients}, engine.batch * X::size, Words::size, Channels, call.add});
+    }
+    static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
+  };
+};
+
+/// y[b,t,:] = x[b,t,:] + weight[t,:]
+///
+///   x, y (B,T,C)   weight (T,C) normal(0, 0.02)
+///
+/// cost     in place; saves nothing
+struct PositionEmbedding final {
+  static constexpr const char* name = "position_embedding";
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using G = typename Roles::reduce;
+    using Element = T;
+    using Output = X;
+    static constexpr std::array<Parameter, 1> parameters{
+        Parameter{"weight", ParameterRole::table, 2, {X::rows, X::columns, 1, 1}, {Fill::Kind::normal, 0.02}}};
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::AddTable<T>{{call.x}, {call.parameters}, {call.y}, engine.batch, X::size});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.trains()) engine.run(op::AddTableBackward<T, G>{{call.d_y}, {call.gradients}, engine.batch, X::size, call.add});
+      if (call.wants_d_x() && call.d_x != call.d_y) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+/// y[b,t,v] = Σ_c x[b,t,c] · weight[v,c], with the table of the model's Embedding: input and output share one parameter.
+///
+///   x (B,T,C)   y (B,T,V) at least fp32 as the last layer   weight: the Embedding's (V,C); no bias
+///
+/// refuses  a model that has no such Embedding
+/// source   Press, Wolf 2017
+template <class Table>
+struct TiedLinear;
+template <class Words, std::size_t Channels>
+struct TiedLinear<Embedding<Words, Channels>> final {
+  static constexpr const char* name = "tied_linear";
+  using Table = Embedding<Words, Channels>;
+
+  template <class X, class Roles, class Out>
+  struct BoundTo : LayerDefaults {
+    using T = typename X::Element;
+    using G = typename Roles::reduce;
+    using Element = T;
+    using Output = Value<Out, Shape<X::rows, Words::size>>;
+    static constexpr auto parameters = Table::template Bound<X, Roles>::parameters;
+    static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      const std::size_t rows = engine.batch * X::rows;
+      engine.run(op::Product<T, T, Out>{{call.x}, {call.parameters}, {call.y}, rows, Words::size, Channels, false, true, false});  // (rows,V)
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      const std::size_t rows = engine.batch * X::rows;
+      if (call.wants_d_x())
+        engine.run(op::Product<Out, T, T>{{call.d_y}, {call.parameters}, {call.d_x}, rows, Channels, Words::size, false, false, false});
+      if (call.trains())
+        engine.run(op::Product<Out, T, G>{{call.d_y}, {call.x}, {call.gradients}, Words::size, Channels, rows, true, false, call.add});
+    }
+  };
+  template <class X, class Roles>
+  using Bound = BoundTo<X, Roles, typename X::Element>;
+};
+
+namespace detail {
+
+/// A last layer that writes its output in a wider type.
+template <class Table, class Out>
+struct TiedLinearTo final {
+  static constexpr const char* name = "tied_linear";
+  template <class X, class Roles>
+  using Bound = typename TiedLinear<Table>::template BoundTo<X, Roles, Out>;
+};
+
+}  // namespace detail
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,106 @@
+// regimen/layer/layer.hpp — what a layer declares, and what it is handed.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/path.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/core/view.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace regimen {
+
+/// What a layer's backward reads besides the gradient that comes in. What it does not declare is absent.
+enum class Reads { nothing, input, output, input_and_output };
+
+/// The element types of a model, by what they are for.
+template <class Compute, class Master, class Reduce>
+struct Roles final {
+  using compute = Compute;                 // activations, and parameters as kernels read them
+  using master = Master;                   // parameters as the optimizer keeps them, and its state
+  using reduce = Reduce;                   // gradients of parameters
+  using statistic = statistic_t<Compute>;  // statistics, losses, final outputs
+};
+
+/// How a parameter begins.
+struct Fill {
+  enum class Kind { zero, one, normal, uniform };
+  Kind kind = Kind::zero;
+  double scale = 0;  // normal: standard deviation; uniform: drawn from [-scale, scale]
+};
+
+/// What a parameter is: initialisation schemes and weight decay go by it.
+enum class ParameterRole { matrix, bias, gain, table };
+
+/// A parameter tensor as a layer declares it, row-major.
+struct Parameter {
+  const char* name = "";
+  ParameterRole role = ParameterRole::matrix;
+  std::size_t rank = 1;
+  std::array<std::size_t, 4> extents{1, 1, 1, 1};
+  Fill fill{};
+
+  constexpr std::size_t size() const { return extents[0] * extents[1] * extents[2] * extents[3]; }
+  /// Weight decay skips norms, biases and embeddings.
+  constexpr bool decays() const { return role == ParameterRole::matrix; }
+};
+
+/// A declared tensor with so many elements for every sample of the batch ...
+template <class T, std::size_t Elements>
+struct PerSample final {
+  static constexpr std::size_t bytes(std::size_t batch) { return batch * Elements * sizeof(T); }
+};
+/// ... or with so many elements whatever the batch.
+template <class T, std::size_t Elements>
+struct Fixed final {
+  static constexpr std::size_t bytes(std::size_t) { return Elements * sizeof(T); }
+};
+
+/// A declaration of several tensors: what a layer keeps, or its scratch.
+template <class... Declared>
+struct Tensors final {
+  static constexpr std::size_t count = sizeof...(Declared);
+  static constexpr std::array<std::size_t, count> bytes(std::size_t batch) { return {Arena::align(Declared::bytes(batch))...}; }
+};
+
+/// The declarations of a layer that has nothing to declare. A layer's `Bound<X, Roles>` derives from it, names its
+/// `Output`, and has `forward(engine, call)` and `backward(engine, call)`, both static and constexpr.
+struct LayerDefaults {
+  static constexpr std::array<Parameter, 0> parameters{};
+  using Element = void;  // of the parameters, as kernels read them
+  using Saved = Tensors<>;  // kept from forward to backward, besides input and output
+  using ForwardScratch = Tensors<>;
+  using BackwardScratch = Tensors<>;
+  static constexpr Reads backward_reads(bool /*trains*/) { return Reads::nothing; }
+  static constexpr bool in_place = false;           // y may overwrite a dead x, d_x may overwrite a dead d_y
+  static constexpr bool always_writes_d_x = false;  // must backward be given a d_x even when nobody wants it?
+};
+
+/// Offsets of what a call may touch; what the layer did not declare is absent.
+template <std::size_t SavedCount, std::size_t ScratchCount>
+struct ForwardCall {
+  std::size_t x, y, parameters;
+  std::array<std::size_t, SavedCount> saved;
+  std::array<std::size_t, ScratchCount> scratch;
+  Path path;
+};
+
+/// d_x is absent when nobody before this layer wants a gradient; gradients is absent when the layer is frozen.
+template <std::size_t SavedCount, std::size_t ScratchCount>
+struct BackwardCall {
+  std::size_t x, y, d_y, d_x, parameters, gradients;
+  bool add;
+  std::array<std::size_t, SavedCount> saved;
+  std::array<std::size_t, ScratchCount> scratch;
+  Path path;
+
+  constexpr bool wants_d_x() const { return d_x != absent; }
+  constexpr bool trains() const { return gradients != absent; }
+  static constexpr std::size_t absent = View<char>::absent;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

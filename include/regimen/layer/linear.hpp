@@ -1,0 +1,107 @@
+// regimen/layer/linear.hpp — an affine map of the innermost extent.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+
+#include <type_traits>
+
+namespace regimen {
+
+namespace detail {
+
+constexpr double inverse_square_root(double x) {  // Newton; std::sqrt is no constant expression in C++20
+  double guess = x > 1 ? 1 / x : 1;
+  for (int i = 0; i < 48; ++i) guess = guess * (1.5 - 0.5 * x * guess * guess);
+  return guess;
+}
+
+/// The shape of X with another innermost extent.
+template <class TensorShape, std::size_t Width, std::size_t... Before>
+struct with_columns;
+template <std::size_t Last, std::size_t Width, std::size_t... Before>
+struct with_columns<Shape<Last>, Width, Before...> {
+  using type = Shape<Before..., Width>;
+};
+template <std::size_t First, std::size_t Second, std::size_t... Rest, std::size_t Width, std::size_t... Before>
+struct with_columns<Shape<First, Second, Rest...>, Width, Before...> : with_columns<Shape<Second, Rest...>, Width, Before..., First> {};
+
+/// y = x · Wᵀ + b, with the bias, without it (its neighbour adds it), or without having one.
+enum class BiasIs { added_here, added_by_neighbour, absent };
+
+template <std::size_t Width, class X, class Roles, class Out, BiasIs bias>
+struct LinearBound : LayerDefaults {
+  using T = typename X::Element;
+  using G = typename Roles::reduce;
+  using Element = T;
+  using Output = Value<Out, typename with_columns<typename X::Shape, Width>::type>;
+  static constexpr std::size_t in = X::columns;
+  static constexpr Fill fill{Fill::Kind::uniform, inverse_square_root(double(in))};
+  static constexpr bool has_bias = bias == BiasIs::added_here;
+  static constexpr auto parameters = [] {
+    constexpr Parameter weight{"weight", ParameterRole::matrix, 2, {Width, in, 1, 1}, fill};
+    constexpr Parameter shift{"bias", ParameterRole::bias, 1, {Width, 1, 1, 1}, {}};
+    if constexpr (has_bias) return std::array<Parameter, 2>{weight, shift};
+    else return std::array<Parameter, 1>{weight};
+  }();
+  static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
+
+  static constexpr void forward(auto& engine, const auto& call) {
+    const std::size_t rows = engine.batch * X::rows;
+    const View<T> weight{call.parameters};
+    engine.run(op::Product<T, T, Out>{{call.x}, weight, {call.y}, rows, Width, in, false, true, false});  // (rows,Width)
+    if constexpr (has_bias) engine.run(op::Bias<activation::Identity, Out, T>{{call.y}, weight + Width * in, {call.y}, rows, Width});
+  }
+  static constexpr void backward(auto& engine, const auto& call) {
+    const std::size_t rows = engine.batch * X::rows;
+    if (call.wants_d_x())
+      engine.run(op::Product<Out, T, T>{{call.d_y}, {call.parameters}, {call.d_x}, rows, in, Width, false, false, false});  // (rows,in)
+    if (call.trains()) {
+      const View<G> weight{call.gradients};
+      engine.run(op::Product<Out, T, G>{{call.d_y}, {call.x}, weight, Width, in, rows, true, false, call.add});  // (Width,in)
+      if constexpr (has_bias)
+        engine.run(op::BiasBackward<activation::Identity, Out, G>{{}, {}, {call.d_y}, {call.d_y}, weight + Width * in, rows, Width, call.add});
+    }
+  }
+};
+
+}  // namespace detail
+
+/// y[b,t,:] = W x[b,t,:] + bias
+///
+///   x (B,T,In), y (B,T,Width)   the type of x; as the model's last layer: at least fp32
+///   weight (Width,In)           uniform in ±1/√In (the default of most frameworks for ReLU-like nets)
+///   bias (Width)                zero
+///
+/// error    one product with fp32 (fp64) accumulation, one rounding
+/// cost     2·B·T·In·Width flops forward, twice that backward; saves x
+template <std::size_t Width>
+struct Linear final {
+  static constexpr const char* name = "linear";
+  template <class X, class Roles>
+  using Bound = detail::LinearBound<Width, X, Roles, typename X::Element, detail::BiasIs::added_here>;
+};
+
+namespace detail {
+
+/// A Linear whose width is a multiple of its input's.
+template <std::size_t Multiple>
+struct LinearTimes final {
+  static constexpr const char* name = "linear";
+  template <class X, class Roles>
+  using Bound = LinearBound<Multiple * X::columns, X, Roles, typename X::Element, BiasIs::added_here>;
+};
+
+/// Forms that the fusion pass puts in the place of a Linear: without its bias, and with a wider output.
+template <class Linear, BiasIs bias, class Out>
+struct LinearForm;
+template <std::size_t Width, BiasIs bias, class Out>
+struct LinearForm<Linear<Width>, bias, Out> final {
+  static constexpr const char* name = "linear";
+  template <class X, class Roles>
+  using Bound = LinearBound<Width, X, Roles, std::conditional_t<std::is_void_v<Out>, typename X::Element, Out>, bias>;
+};
+
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

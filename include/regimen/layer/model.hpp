@@ -1,0 +1,69 @@
+// regimen/layer/model.hpp — the types that a model is written with: inputs, Model, and the containers of layers.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/core/shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen {
+
+/// A sample is `Length` token ids.
+template <std::size_t Length>
+struct Tokens final {
+  template <class Statistic>
+  using value = Value<std::int32_t, Shape<Length>>;
+};
+
+/// A sample is `Size` numbers.
+template <std::size_t Size>
+struct Vector final {
+  template <class Statistic>
+  using value = Value<Statistic, Shape<Size>>;
+};
+
+/// A sample is an image, channels innermost. Put Flatten before a Linear that should see all of it at once.
+template <std::size_t Height, std::size_t Width, std::size_t Channels>
+struct Image final {
+  template <class Statistic>
+  using value = Value<Statistic, Shape<Height, Width, Channels>>;
+};
+
+/// What one sample of the data is: `Tokens<T>`, `Vector<N>`, or `Image<Height, Width, Channels>`.
+template <class Kind>
+struct Input final {
+  using kind = Kind;
+};
+
+/// A network: its input, then its layers. Name it with a struct, not an alias, and every error and symbol stays short:
+///
+///   struct Mlp : Model<Input<Vector<784>>, Linear<64>, Relu, Linear<10>> {};
+template <class Input, class... Layers>
+struct Model {};
+
+/// Layers one behind the other. A Sequential inside a Sequential is the same as its layers written out.
+template <class... Layers>
+struct Sequential final {
+  static constexpr const char* name = "sequential";
+};
+
+/// y = x + layers(x). The layers keep the shape of x.
+template <class... Layers>
+struct Residual final {
+  static constexpr const char* name = "residual";
+};
+
+/// `Block` `Count` times, each time with parameters of its own. The block keeps the shape of its input; it is
+/// instantiated once, so neither compile time nor program size depends on Count.
+template <std::size_t Count, class Block>
+struct Repeat final {
+  static constexpr const char* name = "repeat";
+};
+
+/// Layers that compute in another element type than the rest of the model: `As<fp32, Linear<10>>`.
+template <class T, class... Layers>
+struct As;
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

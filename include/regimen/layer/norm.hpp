@@ -1,0 +1,84 @@
+// regimen/layer/norm.hpp — LayerNorm and RmsNorm: normalise each position over its channels.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+
+namespace regimen {
+
+namespace detail {
+
+template <bool centered, class X, class Roles>
+struct NormBound : LayerDefaults {
+  using T = typename X::Element;
+  using S = statistic_t<T>;
+  using G = typename Roles::reduce;
+  using Element = T;
+  using Output = X;
+  static constexpr std::size_t columns = X::columns;
+  static constexpr auto parameters = [] {
+    constexpr Parameter gain{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {Fill::Kind::one, 1}};
+    constexpr Parameter shift{"bias", ParameterRole::bias, 1, {columns, 1, 1, 1}, {}};
+    if constexpr (centered) return std::array<Parameter, 2>{gain, shift};
+    else return std::array<Parameter, 1>{gain};
+  }();
+  using Row = PerSample<S, X::rows>;
+  using Saved = std::conditional_t<centered, Tensors<Row, Row>, Tensors<Row>>;  // rstd, then mean
+  using BackwardScratch = Tensors<Fixed<S, op::norm_chunks * 2 * columns>>;
+  static constexpr Reads backward_reads(bool) { return Reads::input; }
+  static constexpr bool in_place = true;
+  static constexpr bool always_writes_d_x = true;
+
+  static constexpr void forward(auto& engine, const auto& call) {
+    const View<T> gain{call.parameters};
+    View<S> mean{};
+    View<T> shift{};
+    if constexpr (centered) {
+      mean = {call.saved[1]};
+      shift = gain + columns;
+    }
+    engine.run(op::Normalize<centered, T>{{call.x}, gain, shift, {call.y}, mean, {call.saved[0]}, engine.batch * X::rows, columns});
+  }
+  static constexpr void backward(auto& engine, const auto& call) {
+    View<S> mean{};
+    View<G> d_gain{}, d_shift{};
+    if constexpr (centered) mean = {call.saved[1]};
+    if (call.trains()) {
+      d_gain = {call.gradients};
+      if constexpr (centered) d_shift = d_gain + columns;
+    }
+    engine.run(op::NormalizeBackward<centered, T, G>{{call.x}, {call.parameters}, {call.d_y}, {call.d_x}, mean, {call.saved[0]}, {call.scratch[0]},
+                                                     d_gain, d_shift, engine.batch * X::rows, columns, call.add});
+  }
+};
+
+}  // namespace detail
+
+/// y[b,t,:] = (x[b,t,:] − mean) · rstd · weight + bias        mean, variance over C, no Bessel correction
+///
+///   x, y           (B,T,C)   the compute type
+///   weight, bias   (C)       one, zero
+///   mean, rstd     (B,T)     at least fp32, kept for backward
+///
+/// epsilon  1e-5, dimensionless, added to the variance
+/// source   Ba, Kiros, Hinton 2016, eq. 3–4
+/// cost     saves x and 2·B·T statistics
+struct LayerNorm final {
+  static constexpr const char* name = "layer_norm";
+  template <class X, class Roles>
+  using Bound = detail::NormBound<true, X, Roles>;
+};
+
+/// y[b,t,:] = x[b,t,:] · rstd · weight, rstd = 1/√(mean of x² over C + 1e-5)
+///
+///   x, y (B,T,C)   weight (C) one   rstd (B,T) at least fp32, kept for backward
+///
+/// source   Zhang, Sennrich 2019, eq. 4
+/// cost     saves x and B·T statistics
+struct RmsNorm final {
+  static constexpr const char* name = "rms_norm";
+  template <class X, class Roles>
+  using Bound = detail::NormBound<false, X, Roles>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,94 @@
+// regimen/layer/self_attention.hpp — every position gathers from the others.
+#pragma once
+
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/linear.hpp>
+
+#include <type_traits>
+
+namespace regimen {
+
+/// How many heads share the channels.
+template <std::size_t Count>
+struct Heads final {
+  static constexpr std::size_t count = Count;
+};
+
+/// A position sees itself and what came before.
+struct Causal final {};
+
+namespace detail {
+
+/// softmax(q kᵀ / √D) v per head, from q, k and v side by side.
+template <std::size_t HeadCount, bool causal, class Rate>
+struct Attend final {
+  static constexpr const char* name = "attend";
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using S = statistic_t<T>;
+    static constexpr std::size_t channels = X::columns / 3, width = channels / HeadCount;
+    using Output = Value<T, Shape<X::rows, channels>>;
+    using Saved = Tensors<PerSample<S, HeadCount * X::rows>>;            // logarithm of each row's sum
+    using BackwardScratch = Tensors<PerSample<S, HeadCount * X::rows>>;  // y · d_y
+    static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::Attention<T>{{call.x}, {call.y}, {call.saved[0]}, shape(engine), drop_of<Rate>(engine.training, call.path)});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      engine.run(op::AttentionBackward<T>{{call.x}, {call.y}, {call.d_y}, {call.d_x}, {call.saved[0]}, {call.scratch[0]}, shape(engine),
+                                          drop_of<Rate>(engine.training, call.path)});
+    }
+
+   private:
+    static constexpr op::AttentionShape shape(const auto& engine) { return {engine.batch, X::rows, HeadCount, width, causal}; }
+  };
+};
+
+template <class... Options>
+struct attention_options {
+  using rate = Ratio<0>;
+  static constexpr bool causal = false;
+};
+template <class... Rest>
+struct attention_options<Causal, Rest...> : attention_options<Rest...> {
+  static constexpr bool causal = true;
+};
+template <class Rate, class... Rest>
+struct attention_options<Dropout<Rate>, Rest...> : attention_options<Rest...> {
+  using rate = Rate;
+};
+
+struct qkv_label {
+  static constexpr const char* text = "qkv";
+};
+struct attend_label {
+  static constexpr const char* text = "attend";
+};
+struct projection_label {
+  static constexpr const char* text = "projection";
+};
+
+}  // namespace detail
+
+/// y = projection(concat over heads of softmax(q kᵀ / √D) v),  (q, k, v) = qkv(x)
+///
+///   x, y (B,T,C)   D = C / heads   qkv.weight (3C,C), qkv.bias (3C)   projection.weight (C,C), projection.bias (C)
+///   options: Causal; Dropout<Ratio<...>> on the probabilities; in any order
+///
+/// refuses  heads that do not divide C
+/// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,T) is never stored
+/// cost     saves q, k, v, the heads' output, and B·H·T statistics
+template <class HeadCount, class... Options>
+struct SelfAttention final {
+  static constexpr const char* name = "self_attention";
+  static constexpr std::size_t heads = HeadCount::count;
+  using Chosen = detail::attention_options<Options...>;
+  using Attend = detail::Attend<heads, Chosen::causal, typename Chosen::rate>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,40 @@
+// regimen/loss/cross_entropy.hpp — the loss of classification and of language models.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/core/ratio.hpp>
+#include <regimen/core/shape.hpp>
+
+#include <cstdint>
+
+namespace regimen {
+
+/// −Σ_v q_v log softmax(x)_v per row, averaged over all valid rows of the global batch
+///
+///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice
+///   target (B,...) int32 in [0,V), or ignore_index (−100): that row adds neither to loss nor count nor gradient,
+///   whatever its logits. A mask is written that way.
+///   q = (1 − Smoothing) · onehot(target) + Smoothing / V
+///
+/// failure  a target outside [0,V): sources refuse it; one that reaches the kernel makes the loss NaN
+/// source   Szegedy et al. 2016, section 7, for smoothing
+template <class Smoothing>
+struct SmoothedCrossEntropy {
+  template <class Output>
+  using Target = Value<std::int32_t, Shape<Output::rows>>;
+  template <class Output>
+  static constexpr std::size_t rows = Output::rows;  // per sample; the loss is averaged over them
+
+  /// Adds to scalars.loss_sum and count; with `gradient` turns the output at `output` into its gradient.
+  template <bool gradient, class Output>
+  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+    using S = typename Output::Element;
+    engine.run(op::CrossEntropy<gradient, S>{{output}, {target}, scalars, engine.batch * Output::rows, Output::columns, scale, Smoothing::value});
+  }
+};
+
+/// SmoothedCrossEntropy without smoothing.
+struct CrossEntropy final : SmoothedCrossEntropy<Ratio<0>> {};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

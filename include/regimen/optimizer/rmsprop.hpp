@@ -1,0 +1,59 @@
+// regimen/optimizer/rmsprop.hpp — descent divided by the running size of the gradient.
+#pragma once
+
+#include <regimen/core/hd.hpp>
+#include <regimen/core/operation.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen {
+
+/// g ← g + λ w
+/// v ← α v + (1 − α) g²
+/// u ← μ u + g / (√v + ε)
+/// w ← w − lr · u
+///
+/// learning_rate  per step, >= 0; the step's own rate comes from the schedule
+/// alpha          in [0, 1): 1/(1 − α) is the memory in steps
+/// epsilon        > 0, in units of the gradient, added to the root
+/// momentum       μ in [0, 1); 0 keeps the state array all the same
+/// weight_decay   λ >= 0, an L2 penalty λ/2·w²; only where the parameter decays
+/// source         Tieleman, Hinton 2012, lecture 6.5; momentum and the place of ε as in PyTorch; not centered
+struct RmsProp final {
+  struct Options {
+    double learning_rate = 1e-2, alpha = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
+  };
+  static constexpr std::size_t states = 2;
+  static constexpr std::array<const char*, 2> state_names{"second_moment", "momentum"};
+
+  static double correction_first(const Options&, std::uint64_t) { return 1; }
+  static double correction_second(const Options&, std::uint64_t) { return 1; }
+
+  /// Everything that is the same for all elements, rounded to S once.
+  template <class S> struct Coefficients {
+    S decay, alpha, one_minus_alpha, epsilon, momentum, rate;
+
+    REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s)
+        : decay(static_cast<S>(o.weight_decay)),
+          alpha(static_cast<S>(o.alpha)),
+          one_minus_alpha(static_cast<S>(1 - o.alpha)),
+          epsilon(static_cast<S>(o.epsilon)),
+          momentum(static_cast<S>(o.momentum)),
+          rate(static_cast<S>(s.learning_rate)) {}
+  };
+
+  /// One element (V = S) or a register of them. The gradient is divided, unscaled and clipped.
+  template <class V, class S> REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {
+    using std::sqrt;
+    if (decays) gradient = gradient + weight * c.decay;
+    state[0] = state[0] * c.alpha + gradient * gradient * c.one_minus_alpha;
+    state[1] = state[1] * c.momentum + gradient / (sqrt(state[0]) + c.epsilon);
+    weight = weight - state[1] * c.rate;
+  }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

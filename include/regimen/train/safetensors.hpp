@@ -1,0 +1,136 @@
+// regimen/train/safetensors.hpp — tensors in files: the safetensors format, read with suspicion and written atomically.
+#pragma once
+
+#include <regimen/core/atomic_file.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/core/mapped_file.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/train/detail/safetensors_header.hpp>  // JSON: 1.4 s of compile time, so include this header where files are opened
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace regimen::safetensors {
+
+/// A file in the safetensors format: 8 bytes of header length, little-endian; a header in JSON; data.
+///
+///   { "__metadata__": {"key": "value"}, "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ... }
+///
+/// All of it is checked before the constructor returns: a header of at most 100 MB, well-formed JSON without unknown or
+/// repeated keys, known element types, shapes whose product fits 64 bits and agrees with the offsets, offsets that tile the
+/// data without gap or overlap, the size of the file to the byte, and, where the file was written by write(), checksums
+/// of the header and of each tensor, so that no flipped bit goes unnoticed. Files of others have none and are accepted.
+///
+/// failure  Error that names the file, the tensor, what was expected and what was found. What a header merely claims is
+///          never allocated.
+/// source   github.com/huggingface/safetensors, format of version 0.3 and later
+/// cost     mapped, not copied; one pass over the data for the checksums (about 1 GB/s)
+class File final {
+ public:
+  explicit File(const std::string& path) : path_(path), file_(path) {
+    detail::parse_header(path, file_.bytes(), tensors_, metadata_);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) index_.emplace(tensors_[i].name, i);
+    check_sums();
+  }
+
+  const std::string& path() const { return path_; }
+  /// In the order of their data.
+  std::span<const Tensor> tensors() const { return tensors_; }
+  /// What the writer added, without the checksums.
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+
+  /// The tensor of that name, or null.
+  const Tensor* find(std::string_view name) const {
+    const auto place = index_.find(name);
+    return place == index_.end() ? nullptr : &tensors_[place->second];
+  }
+
+  /// The tensor of that name; Error when there is none.
+  const Tensor& tensor(std::string_view name) const {
+    if (const Tensor* found = find(name)) return *found;
+    std::string names;
+    for (std::size_t i = 0; i < tensors_.size() && i < 8; ++i) names += (i == 0 ? "" : ", ") + tensors_[i].name;
+    throw Error(path_, "tensor \"" + std::string(name) + "\"", tensors_.empty() ? "no tensors" : "others: " + names + (tensors_.size() > 8 ? ", ..." : ""),
+                "was the file written by another model?");
+  }
+
+  /// Copies a tensor whose element type and shape must be these; nothing is converted.
+  template <class T> void copy(std::string_view name, std::span<const std::size_t> shape, std::span<T> to) const {
+    const Tensor& from = tensor(name);
+    if (from.dtype != dtype_of<T>) {
+      throw Error(path_ + ", tensor \"" + from.name + "\"", std::string("elements of type ") + name_of_dtype(dtype_of<T>), name_of_dtype(from.dtype),
+                  "load it with the precision it was saved with, or convert the file");
+    }
+    if (!std::equal(from.shape.begin(), from.shape.end(), shape.begin(), shape.end()) || from.bytes.size() != to.size_bytes()) {
+      throw Error(path_ + ", tensor \"" + from.name + "\"", "shape " + shape_text(shape), shape_text(from.shape), "was the file written by another model?");
+    }
+    if (!to.empty()) std::memcpy(to.data(), from.bytes.data(), from.bytes.size());
+  }
+
+  /// The metadata under that key; Error when there is none.
+  const std::string& value(const std::string& key) const {
+    const auto place = metadata_.find(key);
+    if (place == metadata_.end()) throw Error(path_, "metadata \"" + key + "\"", "none", "was the file written by another program?");
+    return place->second;
+  }
+
+ private:
+  void check_sums() {
+    const bool summed = std::any_of(metadata_.begin(), metadata_.end(), [](const auto& entry) { return detail::is_checksum(entry.first); });
+    if (!summed) return;
+    const char* const cure = "the file is damaged; use an older one";
+    const auto take = [this, cure](const std::string& key) {
+      const auto place = metadata_.find(key);
+      if (place == metadata_.end()) throw Error(path_ + ", header", "a checksum \"" + key + "\" beside the others", "none", cure);
+      std::string value = std::move(place->second);
+      metadata_.erase(place);
+      return value;
+    };
+    const std::string header = take(detail::checksum_key), computed = detail::header_checksum(tensors_, metadata_);  // with the others' sums
+    if (header != computed) throw Error(path_ + ", header", "checksum " + header + ", as written in it", computed, cure);
+    for (const Tensor& tensor : tensors_) {
+      const std::string written = take(detail::checksum_key_of(tensor)), found = detail::checksum(tensor.bytes);
+      if (written != found) throw Error(path_ + ", tensor \"" + tensor.name + "\"", "checksum " + written + ", as written in the header", found, cure);
+    }
+  }
+
+  std::string path_;
+  MappedFile file_;
+  std::vector<Tensor> tensors_;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, std::size_t, std::less<>> index_;
+};
+
+/// Writes tensors, any order, and metadata; atomically (see detail::AtomicFile): after a failure or a kill at any moment
+/// `path` holds what it held before, or all of this.
+///
+///   metadata   gets "format": "pt" unless it has a "format", since the transformers library asks for one, and the
+///              checksums, "crc32" of the header and "crc32.<name>" of each tensor; those keys are reserved
+///   data       begin at a multiple of 64 bytes; tensors of wider types come first, so that each is aligned
+///
+/// failure  Error: the system's reason; two tensors of one name; a name that is no UTF-8; bytes that are not those of the shape
+/// cost     two passes over the data: checksums, writing; then the disk's
+inline void write(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata = {}) {
+  const std::vector<Tensor> ordered = detail::lay_out(path, tensors);
+  metadata.emplace("format", "pt");
+  const std::string header = detail::write_header(path, ordered, std::move(metadata));
+  regimen::detail::AtomicFile file(path);
+  std::array<std::byte, 8> length{};
+  for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xFF);
+  file.write(length);
+  file.write(std::as_bytes(std::span(header)));
+  for (const Tensor& tensor : ordered) file.write(tensor.bytes);
+  file.commit();
+}
+
+}  // namespace regimen::safetensors
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,189 @@
+// regimen/train/step.hpp — the training step as one program: what is resident, and what happens in which order.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/plan/engine.hpp>
+#include <regimen/walk/model.hpp>
+
+#include <bit>
+
+namespace regimen::train {
+
+/// Where the persistent regions lie.
+struct Resident {
+  std::size_t parameters = View<char>::absent, states = View<char>::absent, gradients = View<char>::absent;
+  std::size_t input = View<char>::absent, target = View<char>::absent;
+  View<Scalars> scalars{};
+};
+
+/// A model bound to what training needs. Everything here is written once and walked by every engine.
+///   Bound   walk::BoundModel      Loss, Rule   as policies name them      micro_batches   accumulated per step
+template <class Bound_, class Loss, class Rule, std::size_t micro_batches>
+struct Step {
+  using Bound = Bound_;
+  using Body = typename Bound::Body;
+  using Roles = typename Bound::Roles;
+  using X = typename Bound::X;
+  using Output = typename Bound::Output;
+  using Target = typename Loss::template Target<Output>;
+  using Master = typename Roles::master;
+  using Reduce = typename Roles::reduce;
+
+  /// Gradients are those of Σ loss · scale: a power of two near 1 / (rows of the global batch), so that 16-bit gradients
+  /// stay in range; the exact division by the valid targets comes once, in Finish.
+  static constexpr double scale_of(std::size_t capacity) {
+    return 1.0 / double(std::bit_ceil(capacity * Loss::template rows<Output> * micro_batches));
+  }
+
+  /// Takes what persists, each child's part under its own name.
+  static constexpr Resident setup(auto& engine) {
+    Resident r{};
+    r.parameters = push_units(engine, Kind::parameter, [](walk::UnitOffsets size) { return size.parameters; });
+    r.states = push_units(engine, Kind::optimizer, [](walk::UnitOffsets size) { return size.states; });
+    r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, named("step_scalars", 250))};
+    r.input = engine.arena.push(walk::bytes_of<X>(engine), Kind::input, named("input", 251));
+    r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, named("target", 252));
+    r.gradients = push_units(engine, Kind::gradient, [](walk::UnitOffsets size) { return size.gradients; });
+    return r;
+  }
+
+  static constexpr void begin(auto& engine, const Resident& r) { engine.run(op::Begin{r.scalars}); }
+
+  /// Forward, loss and backward of the micro-batch that lies in the input; its gradients are added if it is a further one.
+  static constexpr void micro_batch(auto& engine, const Resident& r, bool further) {
+    const walk::Weights weights{r.parameters, r.gradients, further};
+    Bound::place_tied(engine, weights);
+    const std::size_t floor = engine.arena.top;
+    set_phase(engine, plan::Phase::forward);
+    // The output goes on top of the saved stack: on the transient side the gradient that leaves the last layer would be
+    // stuck below the hole it leaves.
+    const std::size_t output =
+        Body::template forward<walk::Mode::keep, walk::Place::saved>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+    if (engine.arena.top != floor + Body::template footprint<walk::Place::saved>(engine)) defect("a walker pushed other than its footprint");
+    Loss::template run<true, Output>(engine, output, r.target, r.scalars, scale_of(engine.capacity));
+    set_phase(engine, plan::Phase::backward);
+    Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, floor, weights, Bound::path);
+    if (engine.arena.top != floor || engine.arena.transients.count != 0) defect("a step left tensors behind");
+  }
+
+  /// The gradient's norm, whether the step counts, and the update of every unit.
+  static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options) {
+    set_phase(engine, plan::Phase::update);
+    Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
+      if constexpr (Unit::layout.trained > 0)
+        engine.repeat(count, [&](std::size_t i) {
+          engine.run(op::SumOfSquares<Reduce>{{r.gradients + first.gradients + i * Unit::size.gradients}, r.scalars, Unit::layout.trained});
+        });
+    });
+    engine.run(op::Finish<Rule>{r.scalars, scale_of(engine.capacity), clip, loss_scaling, options});
+    Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
+      engine.repeat(count, [&](std::size_t i) { update_unit<Unit>(engine, r, first + Unit::size * i, options); });
+    });
+  }
+
+  /// A whole step. `load(m)` brings micro-batch m into the input; a plan has nothing to bring.
+  static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options,
+                             auto&& load) {
+    begin(engine, r);
+    engine.repeat(micro_batches, [&](std::size_t m) {
+      load(m);
+      micro_batch(engine, r, m > 0);
+    });
+    update(engine, r, loss_scaling, clip, options);
+  }
+
+  /// The loss of the batch in the input, added to the scalars; nothing is kept for backward, dropout is off.
+  static constexpr void evaluate(auto& engine, const Resident& r) {
+    const std::size_t output = predict(engine, r);
+    Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);
+    engine.arena.give(output);
+  }
+
+  /// The output for the batch in the input, on the transient side; the caller gives it back.
+  static constexpr std::size_t predict(auto& engine, const Resident& r) {
+    const walk::Weights weights{r.parameters, r.gradients, false};
+    Bound::place_tied(engine, weights);
+    set_phase(engine, plan::Phase::forward);
+    return Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+  }
+
+ private:
+  static constexpr Path named(const char* name, std::size_t index) { return Bound::path.child(index, name); }
+  static constexpr void set_phase(auto& engine, plan::Phase phase) { engine.phase = phase; }
+
+  static constexpr std::size_t push_units(auto& engine, Kind kind, auto&& bytes_of_unit) {
+    const std::size_t begin = engine.arena.top;
+    Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
+      const std::size_t bytes = bytes_of_unit(Unit::size) * count;
+      if (bytes > 0) engine.arena.push(bytes, kind, path);
+    });
+    return begin;
+  }
+
+  /// Neighbouring tensors that are trained and whose copies lie side by side in one element size are one update.
+  struct Piece {
+    std::size_t first = 0, last = 0;  // tensors [first, last)
+  };
+  template <class Unit>
+  static constexpr bool joins(std::size_t next) {
+    const auto &before = Unit::tensors[next - 1], &here = Unit::tensors[next];
+    return before.trains && here.trains && before.element_bytes == here.element_bytes && before.values + before.count * before.element_bytes == here.values;
+  }
+  template <class Unit>
+  static constexpr std::size_t piece_count = [] {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < Unit::tensors.size(); ++i)
+      if (Unit::tensors[i].trains && (i == 0 || !joins<Unit>(i))) ++count;
+    return count;
+  }();
+  template <class Unit>
+  static constexpr auto pieces = [] {
+    std::array<Piece, piece_count<Unit>> result{};
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < Unit::tensors.size(); ++i) {
+      if (!Unit::tensors[i].trains) continue;
+      if (i == 0 || !joins<Unit>(i)) result[count++] = {i, i};
+      result[count - 1].last = i + 1;
+    }
+    return result;
+  }();
+  template <class Unit, std::size_t piece>
+  static constexpr auto segments = [] {
+    constexpr Piece here = pieces<Unit>[piece];
+    std::array<op::Segment, here.last - here.first> result{};
+    std::size_t count = 0, offset = 0;
+    for (std::size_t i = here.first; i < here.last; ++i) {
+      const walk::TensorPlace& tensor = Unit::tensors[i];
+      if (count > 0 && result[count - 1].decays == tensor.decays) result[count - 1].count += tensor.count;
+      else result[count++] = {offset, tensor.count, tensor.decays};
+      offset += tensor.count;
+    }
+    return std::pair{result, std::pair{count, offset}};
+  }();
+
+  template <class Unit>
+  static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
+    [&]<std::size_t... piece>(std::index_sequence<piece...>) {
+      (update_piece<Unit, piece>(engine, r, at, options), ...);
+    }(std::make_index_sequence<piece_count<Unit>>{});
+  }
+  template <class Unit, std::size_t piece>
+  static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
+    constexpr walk::TensorPlace first = Unit::tensors[pieces<Unit>[piece].first];
+    constexpr auto& made = segments<Unit, piece>;
+    const std::size_t parameters = r.parameters + at.parameters;
+    const View<Master> master{parameters + Unit::master_offset + first.master * sizeof(Master)};
+    const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
+    const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
+    const auto run = [&]<class T>(View<T> copy) {
+      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first.data(), made.second.first, made.second.second,
+                                                     Unit::layout.trained, options});
+    };
+    if constexpr (Unit::shares_master) run(View<Master>{});
+    else if constexpr (first.element_bytes == sizeof(Master)) run(View<Master>{parameters + first.values});
+    else run(View<typename Roles::compute>{parameters + first.values});
+  }
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

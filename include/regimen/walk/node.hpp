@@ -1,0 +1,274 @@
+// regimen/walk/node.hpp — the walker of one layer, and what all walkers share.
+//
+// Walkers alone take and give memory: a tensor lies on the saved stack if a later backward reads it, else on the
+// transient side, and dies exactly where its last reader ends. A Node is a layer, or a tree of them, bound to its input:
+//
+//   forward<mode, place>     consumes x, pushes `footprint<place>` bytes, returns y
+//   retire_output<place>     before backward: pops y, unless the node itself reads it
+//   backward<place>          consumes d_y, pops the rest down to `floor`, returns d_x (owned, transient), or absent
+//
+// Since the saved stack's layout follows from the shapes, no offset is remembered between the two passes.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/walk/flatten.hpp>
+
+#include <array>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace regimen::walk {
+
+enum class Mode { keep, drop };                 // will backward follow, or is only the output wanted?
+enum class Place { saved, transient, nowhere };  // nowhere: recomputing, and the output itself is not wanted
+
+inline constexpr std::size_t absent = View<char>::absent;
+
+/// A tensor handed to a walker. If `owned`, the callee gives it back as soon as it is dead; if not, it is lent for the
+/// call. Only transient tensors are ever owned.
+struct Tensor {
+  std::size_t offset = absent;
+  bool owned = false;
+};
+
+/// Where a node's parameters and their gradients lie. The first use of a parameter assigns the gradient, a second use
+/// (tied weights, a further micro-batch) adds to it.
+struct Weights {
+  std::size_t values = absent, gradients = absent;
+  bool add = false;
+};
+
+/// What a walk must know of the policies.
+///   Checkpoint   segment, recomputes<Layer>          Freeze   freezes<Layer>
+///   Tied         the tables that several layers use  states   arrays that the optimizer keeps per parameter
+///   fuses        was the fusion pass applied?        units    is this the level of the model's own children?
+template <class Roles_, class Checkpoint_, class Freeze_, class Tied_, std::size_t states_, bool fuses_, bool units_>
+struct ContextOf final {
+  using Roles = Roles_;
+  using Checkpoint = Checkpoint_;
+  using Freeze = Freeze_;
+  using Tied = Tied_;
+  static constexpr std::size_t states = states_;
+  static constexpr bool fuses = fuses_, units = units_;
+  using inner = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, false>;
+  template <class Compute>
+  using with_compute = ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units>;
+};
+
+/// One parameter tensor of a unit: where it lies, in every buffer that has it.
+struct TensorPlace {
+  std::size_t values = 0;    // bytes into the unit's parameters as kernels read them
+  std::size_t master = 0;    // elements into its master weights
+  std::size_t gradient = 0;  // elements into its gradients and optimizer state, if trained
+  std::size_t count = 0;     // elements
+  std::size_t element_bytes = 0;
+  bool trains = true, decays = false;
+};
+
+/// How much memory the parameters of a node take inside their unit.
+struct ParameterLayout {
+  std::size_t value_bytes = 0, value_alignment = 1, count = 0, trained = 0, tensors = 0;
+  bool all_master = true;  // do kernels read the master weights themselves?
+
+  static constexpr std::size_t align(std::size_t offset, std::size_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
+
+  constexpr void append(const ParameterLayout& next) {
+    value_bytes = align(value_bytes, next.value_alignment) + next.value_bytes;
+    value_alignment = value_alignment > next.value_alignment ? value_alignment : next.value_alignment;
+    count += next.count;
+    trained += next.trained;
+    tensors += next.tensors;
+    all_master = all_master && next.all_master;
+  }
+};
+
+template <class V>
+constexpr std::size_t bytes_of(const auto& engine) { return Arena::align(engine.capacity * V::bytes); }
+
+template <class Declared>
+constexpr std::size_t bytes_of_all(const auto& engine) {
+  std::size_t sum = 0;
+  for (std::size_t bytes : Declared::bytes(engine.capacity)) sum += bytes;
+  return sum;
+}
+template <class Declared>
+constexpr auto offsets_from(const auto& engine, std::size_t offset) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
+  for (std::size_t& at : offsets) {
+    const std::size_t bytes = at;
+    at = offset;
+    offset += bytes;
+  }
+  return offsets;
+}
+template <class Declared>
+constexpr auto push_all(auto& engine, Path path) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
+  for (std::size_t& at : offsets) at = engine.arena.push(at, Kind::saved, path);
+  return offsets;
+}
+template <class Declared>
+constexpr auto take_all(auto& engine, Path path) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
+  for (std::size_t& at : offsets) at = engine.arena.take(at, Kind::scratch, path);
+  return offsets;
+}
+template <std::size_t Count>
+constexpr void give_all(auto& engine, const std::array<std::size_t, Count>& offsets) {
+  for (std::size_t offset : offsets) engine.arena.give(offset);
+}
+
+template <class V, Place place>
+constexpr std::size_t allocate(auto& engine, Path path) {
+  if constexpr (place == Place::saved) return engine.arena.push(bytes_of<V>(engine), Kind::saved, path);
+  else return engine.arena.take(bytes_of<V>(engine), Kind::transient, path);
+}
+template <class V>
+constexpr void pop(auto& engine) { engine.arena.pop_to(engine.arena.top - bytes_of<V>(engine)); }
+template <class V>
+constexpr std::size_t just_below(const auto& engine, std::size_t offset) { return offset - bytes_of<V>(engine); }
+
+/// One layer. `flows`: does anything before it want a gradient?
+template <class Layer, class X, class Context, bool flows>
+struct Node {
+  using Bound = typename Layer::template Bound<X, typename Context::Roles>;
+  using Output = typename Bound::Output;
+  using Declared = typename Bound::Saved;
+  using Owner = typename origin<Layer>::parameters;
+  using Master = typename Context::Roles::master;
+
+  static constexpr std::size_t declared_count = [] {
+    std::size_t sum = 0;
+    for (const Parameter& parameter : Bound::parameters) sum += parameter.size();
+    return sum;
+  }();
+  static constexpr std::size_t tied_index = mp::mp_find<typename Context::Tied, Owner>::value;
+  static constexpr bool is_tied = declared_count > 0 && tied_index < mp::mp_size<typename Context::Tied>::value;
+  static constexpr bool frozen = Context::Freeze::template freezes<Owner>;
+  static constexpr bool trains = declared_count > 0 && !frozen;
+  static constexpr bool active = flows || trains;  // does it have a backward?
+
+  static constexpr std::size_t element_bytes = [] {
+    if constexpr (declared_count > 0) return sizeof(typename Bound::Element);
+    else return std::size_t{1};
+  }();
+  static constexpr ParameterLayout own_layout{declared_count * element_bytes,
+                                              element_bytes,
+                                              declared_count,
+                                              trains ? declared_count : 0,
+                                              Bound::parameters.size(),
+                                              declared_count == 0 || std::is_same_v<typename Bound::Element, Master>};
+  static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
+
+  static constexpr bool reads(Reads wanted) {
+    return active && (Bound::backward_reads(trains) == wanted || Bound::backward_reads(trains) == Reads::input_and_output);
+  }
+  static constexpr bool reads_input = reads(Reads::input), reads_output = reads(Reads::output);
+  static constexpr bool recomputes_output = active && Context::Checkpoint::template recomputes<typename origin<Layer>::output> && !reads_output;
+  using Saved = std::conditional_t<active, Declared, Tensors<>>;
+
+  template <Place place>
+  static constexpr std::size_t footprint(const auto& engine) {
+    return bytes_of_all<Saved>(engine) + (place == Place::saved ? bytes_of<Output>(engine) : 0);
+  }
+
+  /// Recomputing for backward alone, is there nothing to do?
+  template <Place place>
+  static constexpr bool is_idle() { return place == Place::nowhere && Saved::count == 0; }
+
+  template <Mode mode, Place place>
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
+    if constexpr (is_idle<place>()) {
+      if (x.owned) engine.arena.give(x.offset);
+      return absent;
+    } else {
+      constexpr bool keeps = mode == Mode::keep && active;
+      ForwardCall<Declared::count, Bound::ForwardScratch::count> call{x.offset, absent, locate(engine, weights).values, {}, {}, path};
+      if constexpr (keeps) call.saved = push_all<Declared>(engine, path);
+      else call.saved = take_all<Declared>(engine, path);
+      const bool reuse = can_reuse && place != Place::saved && x.owned;
+      call.y = reuse ? x.offset : allocate<Output, place>(engine, path);
+      compute(engine, call);
+      engine.template produced<typename Output::Element>(call.y, engine.batch * Output::size, path);
+      if constexpr (!keeps) give_all(engine, call.saved);
+      if (x.owned && !reuse) engine.arena.give(x.offset);
+      if constexpr (place == Place::nowhere) engine.arena.give(call.y);
+      return call.y;
+    }
+  }
+  /// The output again, from the kept input. What the layer saved is written again with equal bits.
+  static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
+    ForwardCall<Declared::count, Bound::ForwardScratch::count> call{
+        x, allocate<Output, Place::transient>(engine, path), locate(engine, weights).values, offsets_from<Declared>(engine, floor), {}, path};
+    compute(engine, call);
+    return call.y;
+  }
+
+  template <Place place>
+  static constexpr void retire_output(auto& engine) {
+    if constexpr (place == Place::saved && !reads_output) pop<Output>(engine);
+  }
+
+  template <Place place>
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
+    const std::size_t y = reads_output ? floor + bytes_of_all<Declared>(engine) : absent;
+    const Weights here = locate(engine, weights);
+    constexpr bool writes = flows || Bound::always_writes_d_x;
+    const bool reuse = can_reuse && writes && d_y.owned;
+    BackwardCall<Declared::count, Bound::BackwardScratch::count> call{
+        x, y, d_y.offset, absent, here.values, trains ? here.gradients : absent, here.add, offsets_from<Declared>(engine, floor), {}, path};
+    if (reuse) call.d_x = d_y.offset;
+    else if (writes) call.d_x = allocate<X, Place::transient>(engine, path);
+    call.scratch = take_all<typename Bound::BackwardScratch>(engine, path);
+    Bound::backward(engine, call);
+    give_all(engine, call.scratch);
+    if (d_y.owned && !reuse) engine.arena.give(d_y.offset);
+    if constexpr (is_tied && trains) engine.tied[tied_index].add = true;
+    engine.arena.pop_to(floor);
+    if constexpr (writes && !flows) {
+      engine.arena.give(call.d_x);
+      return absent;
+    }
+    return call.d_x;
+  }
+
+  // Where each tensor lies in its unit, beginning at `at`.
+  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
+    if constexpr (!is_tied) place_own_tensors(out, at);
+  }
+  static constexpr void place_own_tensors(TensorPlace*& out, TensorPlace at) {
+    for (const Parameter& parameter : Bound::parameters) {
+      const std::size_t count = parameter.size();
+      *out++ = {at.values, at.master, at.gradient, count, element_bytes, trains, parameter.decays()};
+      at.values += count * element_bytes;
+      at.master += count;
+      if (trains) at.gradient += count;
+    }
+  }
+
+  /// Calls visit(name, parameter, owner's label "closes a residual branch?") in the order of place_tensors.
+  static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
+    if constexpr (!is_tied) name_own_tensors(prefix, ends_branch, visit);
+  }
+  static void name_own_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
+    for (const Parameter& parameter : Bound::parameters) visit(prefix + parameter.name, parameter, ends_branch);
+  }
+
+ private:
+  static constexpr bool can_reuse = Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
+
+  static constexpr Weights locate(const auto& engine, Weights weights) {
+    if constexpr (is_tied) return engine.tied[tied_index];
+    else return weights;
+  }
+  static constexpr void compute(auto& engine, auto& call) {
+    call.scratch = take_all<typename Bound::ForwardScratch>(engine, call.path);
+    Bound::forward(engine, call);
+    give_all(engine, call.scratch);
+  }
+};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0

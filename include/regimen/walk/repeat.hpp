@@ -1,0 +1,183 @@
+// regimen/walk/repeat.hpp — the walker of the same block many times, and of its segments when activations are recomputed.
+#pragma once
+
+#include <regimen/walk/sequential.hpp>
+
+#include <type_traits>
+
+namespace regimen::walk {
+
+/// Runs body(0) ... body(count - 1); each moves the saved stack by `stride`. A plan stops evaluating once an iteration
+/// begins with the transient side as one or two iterations before: from there everything repeats, and the peak lies in
+/// a period that is evaluated at the stack's highest.
+constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, bool growing, auto&& body) {
+  if (!engine.may_skip()) {
+    for (std::size_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+  auto one_before = engine.mark(), two_before = one_before;
+  bool skipped = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t period = i >= 1 && engine.repeats(one_before) ? 1 : i >= 2 && engine.repeats(two_before) ? 2 : 0;
+    if (!skipped && period > 0 && count - i > period) {
+      const std::size_t periods = (count - i - period) / period;  // leaves a whole period to run at the far end
+      engine.skip(periods, period * stride, growing, period == 1 ? one_before : two_before);
+      i += periods * period;
+      skipped = true;
+    }
+    if (!skipped) {
+      two_before = one_before;
+      one_before = engine.mark();
+    }
+    body(i);
+  }
+}
+
+template <std::size_t Count, class Block, class X, class Context, bool flows>
+struct Node<Repeat<Count, Block>, X, Context, flows> {
+  static constexpr bool trains = BlockOf<Block, X, typename Context::inner, true>::type::layout.trained > 0;
+  // Every iteration but the first hands a gradient on if the block trains; one instantiation serves them all.
+  static constexpr bool active = flows || trains;
+  using Body = typename BlockOf<Block, X, typename Context::inner, active>::type;
+  using Output = X;
+  using Checkpoint = typename Context::Checkpoint;
+
+  static constexpr std::size_t iterations = Count;
+  static constexpr bool holds_units = Context::units;
+  static constexpr ParameterLayout body_layout = [] {  // one iteration, padded so that the next begins aligned
+    ParameterLayout one = Body::layout;
+    if (!holds_units) one.value_bytes = ParameterLayout::align(one.value_bytes, one.value_alignment);
+    return one;
+  }();
+  static constexpr ParameterLayout layout{body_layout.value_bytes * Count,      body_layout.value_alignment, body_layout.count * Count,
+                                          body_layout.trained * Count, body_layout.tensors * Count, body_layout.all_master};
+
+  // Between two iterations; between two segments the value is always saved.
+  static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;
+  static constexpr bool checkpoints = Checkpoint::segment > 0 && active;
+  static constexpr std::size_t segment = checkpoints ? (Checkpoint::segment < Count ? Checkpoint::segment : Count) : Count;
+  static constexpr std::size_t segments = (Count + segment - 1) / segment;
+  static constexpr std::size_t last_segment = Count - (segments - 1) * segment;
+  static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
+
+  template <Place place>
+  static constexpr bool is_idle() { return false; }
+  template <Place place>
+  static constexpr std::size_t footprint(const auto& engine) {
+    const std::size_t x = bytes_of<X>(engine);
+    if constexpr (checkpoints) return (segments - 1) * x + (place == Place::saved ? x : 0);
+    else return (Count - 1) * Body::template footprint<between>(engine) + Body::template footprint<place>(engine);
+  }
+
+  template <Mode mode, Place place>
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
+    if constexpr (!checkpoints || mode == Mode::drop) return run<mode, place>(engine, 0, Count, x, weights, path);
+    else {
+      iterate(engine, segments - 1, bytes_of<X>(engine), true, [&](std::size_t s) {
+        run<Mode::drop, Place::saved>(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path);
+      });
+      if constexpr (place == Place::nowhere) return absent;
+      else return run<Mode::drop, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path);
+    }
+  }
+
+  template <Place place>
+  static constexpr void retire_output(auto& engine) {
+    if constexpr (!checkpoints) Body::template retire_output<place>(engine);
+    else if constexpr (place == Place::saved) pop<X>(engine);
+  }
+  template <Place place>
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
+    if constexpr (!checkpoints) d_y = {walk_back<place>(engine, 0, Count, d_y, x, floor, weights, path), true};
+    else {
+      d_y = {redo_segment(engine, segments - 1, last_segment, d_y, x, weights, path), true};
+      iterate(engine, segments - 1, bytes_of<X>(engine), false, [&](std::size_t i) {
+        pop<X>(engine);  // the input of the segment just walked back
+        d_y = {redo_segment(engine, segments - 2 - i, segment, d_y, x, weights, path), true};
+      });
+    }
+    if constexpr (!flows) {
+      engine.arena.give(d_y.offset);
+      return absent;
+    }
+    return d_y.offset;
+  }
+
+  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
+    for (std::size_t i = 0; i < Count; ++i)
+      Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count, at.gradient + i * body_layout.trained});
+  }
+  static void name_tensors(const std::string& prefix, bool, auto& visit) {
+    for (std::size_t i = 0; i < Count; ++i) Body::name_tensors(prefix + std::to_string(i) + ".", false, visit);
+  }
+
+ private:
+  static constexpr Tensor segment_input(const auto& engine, std::size_t s, std::size_t x) {
+    return {s == 0 ? x : just_below<X>(engine, engine.arena.top), false};
+  }
+  static constexpr Weights enter(auto& engine, Weights weights, std::size_t i) {
+    using Reduce = typename Context::Roles::reduce;
+    if constexpr (holds_units) {
+      constexpr UnitOffsets size = Unit<Body, Context>::size;
+      return gather(engine, {weights.values + i * size.parameters, weights.gradients + i * size.gradients, weights.add});
+    } else {
+      return {weights.values + i * body_layout.value_bytes, weights.gradients + i * body_layout.trained * sizeof(Reduce), weights.add};
+    }
+  }
+  static constexpr void leave(auto& engine, Weights own) {
+    if constexpr (holds_units) release(engine, own);
+  }
+
+  template <Mode mode, Place place>
+  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path) {
+    const Weights own = enter(engine, weights, i);
+    const std::size_t y = Body::template forward<mode, place>(engine, x, own, path.repeated(i, Count));
+    leave(engine, own);
+    return y;
+  }
+
+  /// Iterations first ... first + count - 1 forward; the last output goes to `place`.
+  template <Mode mode, Place place>
+  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path) {
+    constexpr Place inner = mode == Mode::keep ? between : Place::transient;
+    const std::size_t stride = mode == Mode::keep ? Body::template footprint<inner>(engine) : 0;
+    const auto input = [&](std::size_t i) { return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x; };
+    iterate(engine, count - 1, stride, true, [&](std::size_t i) {
+      x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path), inner == Place::transient};
+    });
+    return step_forward<mode, place>(engine, first + count - 1, input(count - 1), weights, path);
+  }
+
+  /// The same iterations backward, whose kept tensors begin at `floor`.
+  template <Place place>
+  static constexpr std::size_t walk_back(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
+                                         Weights weights, Path path) {
+    const std::size_t stride = Body::template footprint<between>(engine);
+    const auto step = [&]<Place here>(std::integral_constant<Place, here>, std::size_t i) {
+      const std::size_t bottom = floor + i * stride;
+      const std::size_t input = i > 0 ? just_below<X>(engine, bottom) : x;
+      const Weights own = enter(engine, weights, first + i);
+      const std::size_t d_x = Body::template backward<here>(engine, d_y, input, bottom, own, path.repeated(first + i, Count));
+      if constexpr (holds_units && trains) reduce(engine, own);
+      leave(engine, own);
+      return d_x;
+    };
+    d_y = {step(std::integral_constant<Place, place>{}, count - 1), true};
+    iterate(engine, count - 1, stride, false, [&](std::size_t i) {
+      Body::template retire_output<between>(engine);
+      d_y = {step(std::integral_constant<Place, between>{}, count - 2 - i), true};
+    });
+    return d_y.offset;
+  }
+
+  static constexpr std::size_t redo_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights, Path path) {
+    constexpr Place place = Body::reads_output ? Place::saved : Place::nowhere;  // only what lies before the output is wanted
+    const Tensor input = segment_input(engine, s, x);
+    const std::size_t floor = engine.arena.top;
+    run<Mode::keep, place>(engine, s * segment, count, input, weights, path);
+    return walk_back<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path);
+  }
+};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0

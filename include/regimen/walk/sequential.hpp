@@ -1,0 +1,263 @@
+// regimen/walk/sequential.hpp — the walker of layers one behind the other.
+#pragma once
+
+#include <regimen/walk/unit.hpp>
+
+#include <tuple>
+
+namespace regimen::walk {
+
+/// Value i is the input of child i; value 0 and the last belong to the caller.
+template <class Entries, class X, class Context, bool flows>
+struct Chain;
+
+template <class Layer>
+inline constexpr bool is_repeat = false;
+template <std::size_t Count, class Block>
+inline constexpr bool is_repeat<Repeat<Count, Block>> = true;
+
+/// The node of child `index`: its input is the output of the child before, its gradient flows if that one has a backward.
+template <std::size_t index, class Entries, class X, class Context, bool flows>
+struct Child {
+ private:
+  using Before = Child<index - 1, Entries, X, Context, flows>;
+  using Entry = mp::mp_at_c<Entries, index>;
+
+ public:
+  using type = Node<typename Entry::Layer, typename Before::type::Output,
+                    typename std::conditional_t<is_repeat<typename Entry::Layer>, Context, typename Context::inner>::template with_compute<typename Entry::Compute>,
+                    Before::type::active>;
+};
+template <class Entries, class X, class Context, bool flows>
+struct Child<0, Entries, X, Context, flows> {
+ private:
+  using Entry = mp::mp_at_c<Entries, 0>;
+
+ public:
+  using type = Node<typename Entry::Layer, X,
+                    typename std::conditional_t<is_repeat<typename Entry::Layer>, Context, typename Context::inner>::template with_compute<typename Entry::Compute>,
+                    flows>;
+};
+
+template <class... Entries, class X, class Context, bool flows>
+struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
+  static constexpr std::size_t count = sizeof...(Entries);
+  static_assert(count > 0 && count < 256, "regimen: a Sequential has 1 to 255 layers; group them in Sequentials of Sequentials, or Repeat");
+  static constexpr std::array<const char*, count> names{Entries::Layer::name...};
+  template <std::size_t i>
+  using Entry = mp::mp_at_c<mp::mp_list<Entries...>, i>;
+  template <std::size_t i>
+  using At = typename Child<i, mp::mp_list<Entries...>, X, Context, flows>::type;
+  using Output = typename At<count - 1>::Output;
+  static constexpr bool recomputes_output = false, active = At<count - 1>::active;
+
+  /// Does a backward, or the recomputation of the next value, read value i?
+  template <std::size_t i>
+  static constexpr bool is_read() {
+    bool read = false;
+    if constexpr (i > 0) read = At<i - 1>::reads_output;
+    if constexpr (i < count) read = read || At<i>::reads_input;
+    if constexpr (i + 1 < count) read = read || (At<i>::recomputes_output && is_read<i + 1>());
+    return read;
+  }
+  template <std::size_t i>
+  static constexpr bool is_recomputed() {
+    if constexpr (i == 0) return false;
+    else return At<i - 1>::recomputes_output && is_read<i>();
+  }
+  template <std::size_t i>
+  static constexpr Place place_of() { return is_read<i>() && !is_recomputed<i>() ? Place::saved : Place::transient; }
+  template <std::size_t i, Place place>
+  static constexpr Place output_place() {  // of child i
+    if constexpr (i + 1 == count) return place;
+    else if constexpr (place_of<i + 1>() == Place::transient && At<i + 1>::template is_idle<output_place<i + 1, place>()>()) return Place::nowhere;
+    else return place_of<i + 1>();
+  }
+  template <Place place>
+  static constexpr bool is_idle() { return is_idle_from<place, 0>(); }
+  template <Place place, std::size_t i>
+  static constexpr bool is_idle_from() {
+    if constexpr (!At<i>::template is_idle<output_place<i, place>()>()) return false;
+    else if constexpr (i + 1 < count) return is_idle_from<place, i + 1>();
+    else return true;
+  }
+  static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output;
+
+  static constexpr ParameterLayout layout = []<std::size_t... i>(std::index_sequence<i...>) {
+    ParameterLayout sum{};
+    (sum.append(At<i>::layout), ...);
+    return sum;
+  }(std::make_index_sequence<count>{});
+
+  /// Where each child's part of the saved stack begins; the last entry is where the sequence's ends.
+  template <Place place>
+  static constexpr auto floors(const auto& engine, std::size_t floor) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      std::array<std::size_t, count + 1> result{floor};
+      ((result[i + 1] = result[i] + At<i>::template footprint<output_place<i, place>()>(engine)), ...);
+      return result;
+    }(std::make_index_sequence<count>{});
+  }
+  template <Place place>
+  static constexpr std::size_t footprint(const auto& engine) { return floors<place>(engine, 0)[count]; }
+
+  template <Mode mode, Place place, std::size_t i = 0>
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
+    constexpr Place here = i + 1 < count && mode == Mode::drop ? Place::transient : output_place<i, place>();
+    const Weights own = enter<i>(engine, weights);
+    const std::size_t y = At<i>::template forward<mode, here>(engine, x, own, path.child(i, names[i]));
+    leave<i>(engine, own);
+    if constexpr (i + 1 == count) return y;
+    else return forward<mode, place, i + 1>(engine, Tensor{y, here == Place::transient}, weights, path);
+  }
+
+  template <Place place>
+  static constexpr void retire_output(auto& engine) { At<count - 1>::template retire_output<place>(engine); }
+
+  template <Place place>
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
+    Values values{x, floors<place>(engine, floor), weights, path, {}, {}};
+    return backward_from<place, count - 1>(engine, d_y, values);
+  }
+
+  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      (At<i>::place_tensors(out, {at.values + offsets[i].values, at.master + offsets[i].master, at.gradient + offsets[i].gradient}), ...);
+    }(std::make_index_sequence<count>{});
+  }
+  static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      (At<i>::name_tensors(prefix + label<Entries>(), ends_branch && i + 1 == last_with_parameters(), visit), ...);
+    }(std::make_index_sequence<count>{});
+  }
+  template <class Entry>
+  static std::string label() {
+    std::string text;
+    mp::mp_for_each<typename Entry::Labels>([&](auto part) { text += decltype(part)::text() + "."; });
+    return text;
+  }
+
+ protected:
+  static constexpr std::size_t last_with_parameters() {  // one past it; 0 if none
+    std::size_t last = 0;
+    [&]<std::size_t... i>(std::index_sequence<i...>) { ((At<i>::layout.count > 0 ? last = i + 1 : last), ...); }(std::make_index_sequence<count>{});
+    return last;
+  }
+
+  // Where the parameters of each child begin inside this sequence's.
+  static constexpr std::array<TensorPlace, count> offsets = []<std::size_t... i>(std::index_sequence<i...>) {
+    std::array<TensorPlace, count> result{};
+    ParameterLayout sum{};
+    ((result[i] = {ParameterLayout::align(sum.value_bytes, At<i>::layout.value_alignment), sum.count, sum.trained}, sum.append(At<i>::layout)), ...);
+    return result;
+  }(std::make_index_sequence<count>{});
+
+  template <class N>
+  static constexpr UnitOffsets size_of_units() {
+    if constexpr (requires { N::iterations; }) return Unit<typename N::Body, Context>::size * N::iterations;
+    else return Unit<N, Context>::size;
+  }
+
+  // At the level of the model's own children each child is a unit, but for a Repeat, whose iterations are.
+  template <std::size_t i>
+  static constexpr bool is_unit = Context::units && !is_repeat<typename Entry<i>::Layer> && At<i>::layout.count > 0;
+
+  template <std::size_t i>
+  static constexpr Weights enter(auto& engine, Weights weights) {
+    if constexpr (Context::units) {
+      const Weights own{weights.values + unit_offsets[i].parameters, weights.gradients + unit_offsets[i].gradients, weights.add};
+      if constexpr (is_unit<i>) return gather(engine, own);
+      else return own;
+    } else {
+      return {weights.values + offsets[i].values, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
+    }
+  }
+  template <std::size_t i>
+  static constexpr void leave(auto& engine, Weights own) {
+    if constexpr (is_unit<i>) release(engine, own);
+  }
+
+ public:
+  // Where each child's units begin in the persistent regions; the last entry is where they end.
+  static constexpr std::array<UnitOffsets, count + 1> unit_offsets = []<std::size_t... i>(std::index_sequence<i...>) {
+    std::array<UnitOffsets, count + 1> result{};
+    if constexpr (Context::units) ((result[i + 1] = result[i] + size_of_units<At<i>>()), ...);
+    return result;
+  }(std::make_index_sequence<count>{});
+
+  /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.
+  static constexpr void for_each_unit(Path path, auto&& f) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) { (visit_units<i>(path, f), ...); }(std::make_index_sequence<count>{});
+  }
+
+ private:
+  template <std::size_t i>
+  static constexpr void visit_units(Path path, auto& f) {
+    using N = At<i>;
+    if constexpr (N::layout.count > 0) {
+      if constexpr (requires { N::iterations; }) f.template operator()<Unit<typename N::Body, Context>>(unit_offsets[i], N::iterations, path.child(i, names[i]));
+      else f.template operator()<Unit<N, Context>>(unit_offsets[i], std::size_t{1}, path.child(i, names[i]));
+    }
+  }
+
+  struct Values {
+    std::size_t input;
+    std::array<std::size_t, count + 1> floors;
+    Weights weights;
+    Path path;
+    std::array<std::size_t, count> recomputed;
+    std::array<bool, count> is_ready;
+  };
+  template <std::size_t i>
+  static constexpr std::size_t value(auto& engine, Values& values) {
+    if constexpr (i == 0) return values.input;
+    else if constexpr (!is_recomputed<i>()) return just_below<typename At<i - 1>::Output>(engine, values.floors[i]);
+    else {
+      if (!values.is_ready[i]) {
+        const std::size_t input = value<i - 1>(engine, values);
+        const Weights own = enter<i - 1>(engine, values.weights);
+        values.recomputed[i] = At<i - 1>::recompute(engine, input, values.floors[i - 1], own, values.path.child(i - 1, names[i - 1]));
+        leave<i - 1>(engine, own);
+        values.is_ready[i] = true;
+      }
+      return values.recomputed[i];
+    }
+  }
+  template <Place place, std::size_t i>
+  static constexpr std::size_t backward_from(auto& engine, Tensor d_y, Values& values) {
+    if constexpr (!At<i>::active) {  // nothing before trains either
+      engine.arena.pop_to(values.floors[0]);
+      return absent;
+    } else {
+      constexpr Place here = output_place<i, place>();
+      if constexpr (i + 1 < count) At<i>::template retire_output<here>(engine);
+      std::size_t x = absent;
+      if constexpr (At<i>::reads_input) x = value<i>(engine, values);
+      const Weights own = enter<i>(engine, values.weights);
+      const std::size_t d_x = At<i>::template backward<here>(engine, d_y, x, values.floors[i], own, values.path.child(i, names[i]));
+      if constexpr (is_unit<i> && At<i>::layout.trained > 0) reduce(engine, own);
+      leave<i>(engine, own);
+      if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
+      if constexpr (i == 0) return d_x;
+      else return backward_from<place, i - 1>(engine, Tensor{d_x, true}, values);
+    }
+  }
+};
+
+/// The layers of a list, bound to X, as written inside another layer: the type of what flows stays.
+template <class X, class Context, bool flows, class... Layers>
+using Inner = Chain<typename flatten<Context::fuses, typename X::Element, typename Context::Roles::compute, typename X::Element, Layers...>::type, X,
+                    Context, flows>;
+
+/// A block as Repeat names it: a Sequential stands for its layers.
+template <class Block, class X, class Context, bool flows>
+struct BlockOf {
+  using type = Inner<X, Context, flows, Block>;
+};
+template <class... Layers, class X, class Context, bool flows>
+struct BlockOf<Sequential<Layers...>, X, Context, flows> {
+  using type = Inner<X, Context, flows, Layers...>;
+};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
