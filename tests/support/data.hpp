@@ -15,6 +15,9 @@ inline std::filesystem::path data(const std::string& name) {
   return std::filesystem::exists(path) ? path : std::filesystem::path{};
 }
 
+/// The recorded case `name`, from tests/recorded.
+inline std::filesystem::path recorded(const std::string& name) { return std::filesystem::path(REGIMEN_RECORDED) / name; }
+
 }  // namespace regimen::test
 
 /// Declares `variable` as the path of the real data file `name`, or skips this test case.

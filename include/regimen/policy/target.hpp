@@ -56,7 +56,7 @@ namespace targets {
 struct unlimited final {
   using option_of = axis::target;
   static constexpr const char* name = "unlimited";
-  static constexpr std::size_t memory = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t memory = (std::numeric_limits<std::size_t>::max)();
   static constexpr double bandwidth = 0;
   static constexpr Tile tile{1, 1};
   template <class T> static constexpr bool supports = Number<T>;
