@@ -91,16 +91,16 @@ concept Number = std::is_same_v<T, fp64> || std::is_same_v<T, fp32> || std::is_s
 template <class T> using statistic_t = std::conditional_t<std::is_same_v<T, fp64>, fp64, fp32>;
 
 /// An element type as a value, where a table holds several.
-enum class ElementType : unsigned char { fp64, fp32, bf16, fp16 };
+enum class ElementType : unsigned char { float64, float32, bfloat16, float16 };
 template <class T>
-inline constexpr ElementType element_type_of = std::is_same_v<T, fp64>   ? ElementType::fp64
-                                               : std::is_same_v<T, fp32> ? ElementType::fp32
-                                               : std::is_same_v<T, bf16> ? ElementType::bf16
-                                                                         : ElementType::fp16;
+inline constexpr ElementType element_type_of = std::is_same_v<T, fp64>   ? ElementType::float64
+                                               : std::is_same_v<T, fp32> ? ElementType::float32
+                                               : std::is_same_v<T, bf16> ? ElementType::bfloat16
+                                                                         : ElementType::float16;
 template <ElementType type>
-using element_t = std::conditional_t<type == ElementType::fp64, fp64,
-                                     std::conditional_t<type == ElementType::fp32, fp32, std::conditional_t<type == ElementType::bf16, bf16, fp16>>>;
-constexpr std::size_t bytes_of(ElementType type) { return type == ElementType::fp64 ? 8 : type == ElementType::fp32 ? 4 : 2; }
+using element_t = std::conditional_t<type == ElementType::float64, fp64,
+                                     std::conditional_t<type == ElementType::float32, fp32, std::conditional_t<type == ElementType::bfloat16, bf16, fp16>>>;
+constexpr std::size_t bytes_of(ElementType type) { return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 2; }
 
 /// Distance from 1 to the next larger number.
 template <class T>

@@ -31,6 +31,7 @@ inline constexpr std::int32_t ignore_index = -100;
 struct Scalars {
   double loss_sum = 0;           // over the valid targets of the whole global batch
   double count = 0;              // those valid targets
+  double correct = 0;            // valid rows whose largest output is the target\'s, when evaluating
   double square_sum = 0;         // of all gradients as stored (scaled, not divided)
   double learning_rate = 0;      // set by the host before the step
   double loss = 0;               // loss_sum / count

@@ -63,7 +63,7 @@ struct Fixed final {
 template <class... Declared>
 struct Tensors final {
   static constexpr std::size_t count = sizeof...(Declared);
-  static constexpr std::array<std::size_t, count> bytes(std::size_t batch) { return {Arena::align(Declared::bytes(batch))...}; }
+  static constexpr std::array<std::size_t, count> bytes([[maybe_unused]] std::size_t batch) { return {Arena::align(Declared::bytes(batch))...}; }
 };
 
 /// The declarations of a layer that has nothing to declare. A layer's `Bound<X, Roles>` derives from it, names its

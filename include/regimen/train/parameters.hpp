@@ -61,10 +61,10 @@ std::vector<TensorRecord> list_tensors() {
 template <class F>
 void with_element(ElementType element, F&& f) {
   switch (element) {
-    case ElementType::fp64: return f(fp64{});
-    case ElementType::fp32: return f(fp32{});
-    case ElementType::bf16: return f(bf16{});
-    case ElementType::fp16: return f(fp16{});
+    case ElementType::float64: return f(fp64{});
+    case ElementType::float32: return f(fp32{});
+    case ElementType::bfloat16: return f(bf16{});
+    case ElementType::float16: return f(fp16{});
   }
 }
 

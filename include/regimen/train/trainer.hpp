@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/engine/cpu/engine.hpp>
+#include <regimen/engine/cpu/machine.hpp>
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
 #include <regimen/train/model_rules.hpp>
@@ -13,6 +14,7 @@
 #include <regimen/train/recipe.hpp>
 #include <regimen/train/state.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -494,12 +496,12 @@ class Trainer {
 /// A recipe that does not compose: each broken rule says so once, the rest of the program adds nothing.
 template <class Network, class... Policies>
   requires(!Composable<Network, Policies...>)
-class Trainer<Network, Policies...> : public detail::rejected<Options<AdamW>, Run> {
+class Trainer<Network, Policies...> : public detail::rejected<regimen::Options<AdamW>, Run> {
   using Broken = detail::broken_rules<Network, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 
  public:
-  using detail::rejected<Options<AdamW>, Run>::rejected;
+  using detail::rejected<regimen::Options<AdamW>, Run>::rejected;
 };
 
 }  // namespace regimen

@@ -63,7 +63,7 @@ struct TensorPlace {
   std::size_t master = 0;    // elements into its master weights
   std::size_t gradient = 0;  // elements into its gradients and optimizer state, if trained
   std::size_t count = 0;     // elements
-  ElementType element = ElementType::fp32;  // of the values
+  ElementType element = ElementType::float32;  // of the values
   bool trains = true, decays = false;
 };
 
@@ -152,7 +152,7 @@ struct Node {
 
   static constexpr ElementType element_type = [] {
     if constexpr (declared_count > 0) return element_type_of<typename Bound::Element>;
-    else return ElementType::fp32;
+    else return ElementType::float32;
   }();
   static constexpr std::size_t element_bytes = [] {
     if constexpr (declared_count > 0) return sizeof(typename Bound::Element);
