@@ -64,11 +64,11 @@ template <> struct Formula<activation::GeluTanh> {
 
 }  // namespace detail
 
-template <class Activation, class T> void compute(const op::Bias<Activation, T>& o, const Memory& at) {
+template <class Activation, class T, class B> void compute(const op::Bias<Activation, T, B>& o, const Memory& at) {
   using S = statistic_t<T>;
   using F = detail::Formula<Activation>;
   const T* const x = at(o.x);
-  const T* const bias = at.optional(o.bias);
+  const B* const bias = at.optional(o.bias);
   T* const y = at(o.y);
   if (bias == nullptr) {
     if (std::is_same_v<Activation, activation::Identity> && x == y) return;

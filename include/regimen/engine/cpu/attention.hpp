@@ -1,26 +1,19 @@
-// regimen/engine/cpu/attention.hpp — softmax(q kᵀ) v and its gradient, tile by tile.
+// regimen/engine/cpu/attention.hpp — softmax(q kᵀ / √D) v, tile by tile; with its gradient.
 #pragma once
 
 #include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/attention_backward.hpp>
 #include <regimen/engine/cpu/attention_tile.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
 
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 
 namespace regimen::cpu {
 
 namespace detail {
-
-inline void check_head(std::size_t width) {
-  if (width <= AttentionTile<float>::largest_width) return;
-  std::fputs("regimen: the CPU's attention takes heads of at most 256 channels\n", stderr);
-  std::abort();
-}
 
 /// Forward attention of one head for up to AttentionTile::queries queries.
 template <class T> struct AttentionForward final {

@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 namespace regimen::cpu::detail {
 
@@ -20,6 +22,13 @@ template <class S> struct AttentionTile final {
   static constexpr std::size_t score_stride = keys + 64 / sizeof(S);           // of (·,keys)
   static constexpr std::size_t spare_rows = block_rows;                        // products round rows up
 };
+
+/// A wider head would not fit the tiles: a defect of the recipe that a layer should have refused, so it ends the program.
+inline void check_head(std::size_t width) {
+  if (width <= AttentionTile<float>::largest_width) return;
+  std::fputs("regimen: attention on the CPU takes heads of at most 256 channels\n", stderr);
+  std::abort();
+}
 
 /// Where a row of one head begins: q, k, v or y of position t.
 struct HeadRows final {

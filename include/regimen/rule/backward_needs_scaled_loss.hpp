@@ -1,0 +1,15 @@
+// regimen/rule/backward_needs_scaled_loss.hpp — K19: under fp16 backward starts from a scaled loss.
+#pragma once
+
+namespace regimen::rule {
+
+/// An unscaled loss would lose the gradients that the scale is there to save.   docs/errors/backward_needs_scaled_loss.md
+template <class Loss, bool Scaled = false> struct backward_needs_scaled_loss {
+  static constexpr bool holds = Scaled;
+  struct must_hold {
+    static_assert(holds, "regimen: backward takes a scaled loss under LossScale<...>; call scale before backward");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,17 @@
+// regimen/rule/every_at_most_depth.hpp — K9: a segment is no longer than the model.
+#pragma once
+
+#include <cstddef>
+
+namespace regimen::rule {
+
+/// Every<9> over six blocks would be Every<6> under another name.   docs/errors/every_at_most_depth.md
+template <class Checkpoint, std::size_t Depth> struct every_at_most_depth {
+  static constexpr bool holds = Checkpoint::segment <= Depth;
+  struct must_hold {
+    static_assert(holds, "regimen: Checkpoint<Every<N>> needs N <= the number of blocks, and this model has fewer; write a smaller N");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,27 @@
+// regimen/rule/input_matches.hpp — tokens go where tokens are read, numbers where numbers are.
+#pragma once
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// Embedding looks up tokens; every other layer computes on numbers. Input: what flows in, with an `Element`; Accepts: whether Layer
+/// reads that kind.   docs/errors/input_matches.md
+template <class Input, class Layer, bool Accepts = false> struct input_matches {
+  static constexpr bool holds = Accepts;
+  struct must_hold {
+    static_assert(holds, "regimen: this layer looks up tokens and is given numbers; write Input<Tokens<T>>, or another layer");
+  };
+};
+
+template <class Input, class Layer, bool Accepts>
+  requires std::is_integral_v<typename Input::Element>
+struct input_matches<Input, Layer, Accepts> {
+  static constexpr bool holds = Accepts;
+  struct must_hold {
+    static_assert(holds, "regimen: this layer computes on numbers and is given tokens; put Embedding<...> before it");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

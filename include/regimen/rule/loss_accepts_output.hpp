@@ -1,0 +1,16 @@
+// regimen/rule/loss_accepts_output.hpp — the loss can read the output and its labels.
+#pragma once
+
+namespace regimen::rule {
+
+/// CrossEntropy takes classes and whole-numbered labels, MeanSquaredError takes numbers. Accepts: what the loss says.
+/// docs/errors/loss_accepts_output.md
+template <class Loss, class Output, bool Accepts = false> struct loss_accepts_output {
+  static constexpr bool holds = Accepts;
+  struct must_hold {
+    static_assert(holds, "regimen: this loss does not read such an output or such labels; write another Loss<...> or last layer");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

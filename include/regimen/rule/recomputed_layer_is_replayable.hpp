@@ -1,0 +1,16 @@
+// regimen/rule/recomputed_layer_is_replayable.hpp — K7: what is computed twice must come out equal.
+#pragma once
+
+namespace regimen::rule {
+
+/// A layer with random numbers or a memory of its own gives another result the second time. Replayable: what the layer declares.
+/// docs/errors/recomputed_layer_is_replayable.md
+template <class Layer, bool Replayable = false> struct recomputed_layer_is_replayable {
+  static constexpr bool holds = Replayable;
+  struct must_hold {
+    static_assert(holds, "regimen: Checkpoint<...> computes this layer twice, with two results; make it replayable, or keep its output");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,17 @@
+// regimen/rule/residual_keeps_shape.hpp — a residual adds what it was given.
+#pragma once
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// x + f(x) exists only where f keeps the shape.   docs/errors/residual_keeps_shape.md
+template <class In, class Out> struct residual_keeps_shape {
+  static constexpr bool holds = std::is_same_v<In, Out>;
+  struct must_hold {
+    static_assert(holds, "regimen: Residual<...> adds its input to its output; end it with the shape that it begins with");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

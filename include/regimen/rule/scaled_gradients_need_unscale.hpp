@@ -1,0 +1,15 @@
+// regimen/rule/scaled_gradients_need_unscale.hpp — K19: the optimizer sees gradients of the loss itself.
+#pragma once
+
+namespace regimen::rule {
+
+/// Gradients of a scaled loss are another type; only unscale makes gradients of them.   docs/errors/scaled_gradients_need_unscale.md
+template <class Gradients, bool Scaled = true> struct scaled_gradients_need_unscale {
+  static constexpr bool holds = !Scaled;
+  struct must_hold {
+    static_assert(holds, "regimen: these gradients still carry the loss scale; call unscale before apply");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0
