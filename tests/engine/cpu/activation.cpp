@@ -40,7 +40,8 @@ template <class Activation, class T> void forward_is_the_formula(Case c, bool in
   cpu::compute(o, arena.memory());
   Values expected(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) expected[i] = value_of<Activation>(x[i] + b[i % c.columns]);
-  CHECK(misses(arena.get(o.y, x.size()), expected, [&](std::size_t i) { return value_error<S>(x[i] + b[i % c.columns]) + rounding_of<T>(expected[i]); }) == 0);
+  CHECK(misses(arena.get(o.y, x.size()), expected,
+               [&](std::size_t i) { return value_error<S>(x[i] + b[i % c.columns]) + rounding_of<T>(expected[i]); }) == 0);
   CHECK(arena.guards_hold());
 }
 
@@ -65,17 +66,15 @@ template <class Activation, class T, class G> void backward_is_the_derivative(Ca
     error[column] += identity ? 0 : std::fabs(d_y[i]) * derivative_error<S>(x[i] + b[column]);
   }
   if (!identity) {
-    CHECK(misses(arena.get(o.d_x, x.size()), d_x, [&](std::size_t i) {
-            return std::fabs(d_y[i]) * derivative_error<S>(x[i] + b[i % c.columns]) + rounding_of<T>(d_x[i]);
-          }) == 0);
+    CHECK(misses(arena.get(o.d_x, x.size()), d_x,
+                 [&](std::size_t i) { return std::fabs(d_y[i]) * derivative_error<S>(x[i] + b[i % c.columns]) + rounding_of<T>(d_x[i]); }) == 0);
   }
   if (c.bias) {
     // A sum of n terms, 128 at a time: each term passes through at most 128 + n/128 + 1 additions.
     const double depth = double(std::min<std::size_t>(c.rows, 128) + c.rows / 128 + 2);
     for (std::size_t k = 0; k < c.columns; ++k) d_bias[k] += add ? old[k] : 0;
-    CHECK(misses(arena.get(o.d_bias, c.columns), d_bias, [&](std::size_t k) {
-            return error[k] + depth * epsilon_of<S> * (size[k] + std::fabs(old[k])) + rounding_of<G>(d_bias[k]);
-          }) == 0);
+    CHECK(misses(arena.get(o.d_bias, c.columns), d_bias,
+                 [&](std::size_t k) { return error[k] + depth * epsilon_of<S> * (size[k] + std::fabs(old[k])) + rounding_of<G>(d_bias[k]); }) == 0);
   }
   CHECK(arena.guards_hold());
 }

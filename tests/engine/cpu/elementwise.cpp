@@ -17,7 +17,8 @@ TEMPLATE_TEST_CASE("add is the sum in S, rounded once", "", float, double, bf16,
     op::Add<T> o{arena.put<T>(x), arena.put<T>(y), count};
     cpu::compute(o, arena.memory());
     Values expected(count);  // a sum of two 16-bit numbers of like size is exact in fp32, so one rounding is the very result
-    for (std::size_t i = 0; i < count; ++i) expected[i] = number(rounded<T>(number(static_cast<statistic_t<T>>(x[i]) + static_cast<statistic_t<T>>(y[i]))));
+    for (std::size_t i = 0; i < count; ++i)
+      expected[i] = number(rounded<T>(number(static_cast<statistic_t<T>>(x[i]) + static_cast<statistic_t<T>>(y[i]))));
     CHECK(misses(arena.get(o.y, count), expected, [](std::size_t) { return 0.0; }) == 0);
     CHECK(arena.get(o.x, count) == x);
     CHECK(arena.guards_hold());
