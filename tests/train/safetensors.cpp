@@ -147,7 +147,8 @@ TEST_CASE("every truncation is refused by name") {
 TEST_CASE("every flipped bit of a file is refused, or changes nothing") {
   const test::Directory directory;
   const std::string path = directory / "state";
-  safetensors::write(path, example(), {{"step", "12"}, {"note", "\"\\ \xC3\xA9"}});
+  const std::vector<Tensor> two{{"m", Dtype::U8, {3}, std::as_bytes(std::span(small))}, {"\xC3\xA9", Dtype::F32, {2, 3}, std::as_bytes(std::span(floats))}};
+  safetensors::write(path, two, {{"s", "\"\\"}});
   const Bytes whole = test::get(path);
   const Meaning expected = meaning(path);
   std::size_t accepted = 0;
@@ -191,7 +192,7 @@ TEST_CASE("damage to a foreign file, which has no checksums, never crashes") {
   REQUIRE(File(path).tensors()[0].name == "b");  // the order of the data
   REQUIRE(File(path).metadata().empty());
   std::mt19937 random(11);
-  for (int trial = 0; trial < 3000; ++trial) {
+  for (int trial = 0; trial < 1000; ++trial) {
     Bytes bytes = whole;
     for (std::size_t flips = 1 + random() % 3; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
     test::put(path, bytes);
