@@ -156,7 +156,7 @@ TEST_CASE("a thousand random damages of an IDX file never crash") {
   std::mt19937 random(1);
   for (int trial = 0; trial < 1000; ++trial) {
     Bytes bytes = images;
-    for (std::uint32_t flips = 1 + random() % 4; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
+    for (std::size_t flips = 1 + random() % 4; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
     test::put(image_path, bytes);
     std::size_t length = 3;
     const std::string error = error_of([&] { length = Idx(image_path, label_path).length(); });
