@@ -1,3 +1,4 @@
+#!/bin/sh
 # budget.sh COMPILER NAME FLAGS...: fails when NAME.cpp needs more than 3 % more instantiations than budget.txt allows.
 # budget.sh --update COMPILER FLAGS...: writes budget.txt anew. (cmake --build build/release --target compile_budget)
 set -eu

@@ -1,3 +1,4 @@
+#!/bin/sh
 # count.sh COMPILER SOURCE FLAGS...: how many templates a clang instantiates for SOURCE, and the bytes of its object file.
 set -eu
 compiler=$1 source=$2

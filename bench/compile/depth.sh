@@ -1,3 +1,4 @@
+#!/bin/sh
 # depth.sh COMPILER SOURCE FLAGS...: SOURCE with -DDEPTH=12, 96 and 1000 must not differ by 5 % in object size, nor, where
 # the compiler can count them, in template instantiations.
 set -eu

@@ -1,3 +1,4 @@
+#!/bin/bash
 # quickstart.sh COMPILER SECONDS MEGABYTES SOURCE FLAGS...: SOURCE compiles optimised within so much processor time and memory.
 set -eu
 compiler=$1 seconds=$2 megabytes=$3 source=$4

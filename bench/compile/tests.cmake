@@ -26,7 +26,7 @@ endforeach()
 
 # The quickstart compiles within 20 seconds and 2 GB.
 file(GLOB quickstart ${root}/examples/*gpt.cpp)
-add_test(NAME compile.quickstart COMMAND sh ${compile}/quickstart.sh g++ 20 2048 "${quickstart}" -I${root}/examples ${includes}
+add_test(NAME compile.quickstart COMMAND bash ${compile}/quickstart.sh g++ 20 2048 "${quickstart}" -I${root}/examples ${includes}
   COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.quickstart)
 set_tests_properties(${costs} PROPERTIES LABELS "compilers;compile" SKIP_RETURN_CODE 77 TIMEOUT 900)

@@ -1,5 +1,5 @@
-// Every header of the library after macros that other headers define: windows.h, complex.h, sys/param.h, Qt, assert-like
-// helpers. The standard library and the dependencies come first, as they are not ours to mend.
+// Every header of the library after macros that other headers define: windows.h, complex.h, sys/param.h and Qt.
+// The standard library and the dependencies come first, as they are not ours to mend.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -90,8 +90,6 @@
 #define B0 this_is_the_macro_B0
 #define major(x) this_is_the_macro_major(x)
 #define minor(x) this_is_the_macro_minor(x)
-#define check(x) this_is_the_macro_check(x)
-#define verify(x) this_is_the_macro_verify(x)
 #define likely(x) this_is_the_macro_likely(x)
 #define unlikely(x) this_is_the_macro_unlikely(x)
 #define signals this_is_the_macro_signals

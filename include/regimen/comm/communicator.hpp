@@ -11,7 +11,7 @@ struct Pending final {
 };
 
 /// One rank: every collective is already done. Stateless and free.
-struct Solo final {
+struct SoloRank final {
   static constexpr std::size_t rank() { return 0; }
   static constexpr std::size_t size() { return 1; }
 

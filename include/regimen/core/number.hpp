@@ -4,6 +4,7 @@
 #include <regimen/core/hd.hpp>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -88,6 +89,18 @@ concept Number = std::is_same_v<T, fp64> || std::is_same_v<T, fp32> || std::is_s
 
 /// What statistics, softmax, cross-entropy, reductions and final outputs of T are computed in: at least fp32.
 template <class T> using statistic_t = std::conditional_t<std::is_same_v<T, fp64>, fp64, fp32>;
+
+/// An element type as a value, where a table holds several.
+enum class ElementType : unsigned char { float64, float32, bfloat16, float16 };
+template <class T>
+inline constexpr ElementType element_type_of = std::is_same_v<T, fp64>   ? ElementType::float64
+                                               : std::is_same_v<T, fp32> ? ElementType::float32
+                                               : std::is_same_v<T, bf16> ? ElementType::bfloat16
+                                                                         : ElementType::float16;
+template <ElementType type>
+using element_t = std::conditional_t<type == ElementType::float64, fp64,
+                                     std::conditional_t<type == ElementType::float32, fp32, std::conditional_t<type == ElementType::bfloat16, bf16, fp16>>>;
+constexpr std::size_t bytes_of(ElementType type) { return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 2; }
 
 /// Distance from 1 to the next larger number.
 template <class T>

@@ -31,6 +31,7 @@ inline constexpr std::int32_t ignore_index = -100;
 struct Scalars {
   double loss_sum = 0;           // over the valid targets of the whole global batch
   double count = 0;              // those valid targets
+  double correct = 0;            // valid rows whose largest output is the target\'s, when evaluating
   double square_sum = 0;         // of all gradients as stored (scaled, not divided)
   double learning_rate = 0;      // set by the host before the step
   double loss = 0;               // loss_sum / count
@@ -269,6 +270,19 @@ template <bool WithGradient, class S> struct CrossEntropy final {
   double scale = 1, smoothing = 0;
 
   constexpr Cost cost() const { return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1}; }
+};
+
+/// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals)
+///   logits (rows,columns) S; target (rows) int32
+template <class S>
+struct CountCorrect final {
+  static constexpr const char* name = "count_correct";
+  View<S> logits;
+  View<std::int32_t> target;
+  View<Scalars> scalars;
+  std::size_t rows = 0, columns = 0;
+
+  constexpr Cost cost() const { return {double(rows * columns), double(rows * columns) * sizeof(S), 1}; }
 };
 
 /// loss_sum += Σ (output − target)², count += elements       gradient 2 (output − target) · scale · loss_scale, over output

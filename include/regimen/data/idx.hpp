@@ -87,7 +87,7 @@ inline IdxContent read_idx(const std::string& path) {
   // Memory grows with what the file holds, not with what it claims.
   constexpr std::size_t piece = std::size_t{1} << 20;
   while (content.data.size() < elements) {
-    const std::size_t before = content.data.size(), wanted = std::min(elements - before, std::max(before, piece));
+    const std::size_t before = content.data.size(), wanted = std::min<std::size_t>(elements - before, std::max<std::size_t>(before, piece));
     content.data.resize(before + wanted);
     const std::size_t got = file.read(std::span(content.data).subspan(before));
     if (got < wanted) throw Error(path, std::to_string(elements) + " bytes of data, as its header says", std::to_string(before + got), GzipReader::damaged);
@@ -126,7 +126,7 @@ class Idx final {
     }
     if (shape[0] == 0 || content->images.data.empty()) throw Error(images, "images", "none", "give a file with images in it");
     content->pixels = content->images.data.size() / shape[0];
-    for (const std::uint8_t label : content->labels.data) content->classes = std::max(content->classes, std::size_t{label} + 1);
+    for (const std::uint8_t label : content->labels.data) content->classes = std::max<std::size_t>(content->classes, std::size_t{label} + 1);
     end_ = shape[0];
     content_ = std::move(content);
   }

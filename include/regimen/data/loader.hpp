@@ -143,7 +143,7 @@ template <class In, class Target, class S> class Loader final {
   bool wraps() const { return options_.remainder == Remainder::Wrap && options_.order != Order::Random; }
 
   std::uint64_t count_steps() const {
-    constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::uint64_t endless = (std::numeric_limits<std::uint64_t>::max)();
     std::uint64_t total = 0;
     if (options_.epochs == 0) return endless;
     if (__builtin_mul_overflow(options_.epochs, wraps() ? size_ : per_epoch_, &total)) return endless;

@@ -52,7 +52,7 @@ class TokenFile final {
   /// The largest id in this file or split. Reads all of it.
   std::int32_t largest() const {
     std::int32_t result = 0;
-    for (std::size_t i = windows_.begin; i < windows_.end; ++i) result = std::max(result, token(content_->tokens(), i));
+    for (std::size_t i = windows_.begin; i < windows_.end; ++i) result = std::max<std::int32_t>(result, token(content_->tokens(), i));
     return result;
   }
 

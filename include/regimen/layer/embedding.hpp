@@ -30,7 +30,7 @@ struct Embedding final {
     using Element = T;
     using Output = Value<T, Shape<X::size, Channels>>;
     static constexpr std::array<Parameter, 1> parameters{
-        Parameter{"weight", ParameterRole::table, 2, {Words::size, Channels, 1, 1}, {Fill::Kind::normal, 0.02}}};
+        Parameter{"weight", ParameterRole::table, 2, {Words::size, Channels, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
 
     static constexpr void forward(auto& engine, const auto& call) {
       engine.run(op::Embed<T>{{call.x}, {call.parameters}, {call.y}, engine.batch * X::size, Words::size, Channels});
@@ -58,7 +58,7 @@ struct PositionEmbedding final {
     using Element = T;
     using Output = X;
     static constexpr std::array<Parameter, 1> parameters{
-        Parameter{"weight", ParameterRole::table, 2, {X::rows, X::columns, 1, 1}, {Fill::Kind::normal, 0.02}}};
+        Parameter{"weight", ParameterRole::table, 2, {X::rows, X::columns, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
     static constexpr bool in_place = true;
 
     static constexpr void forward(auto& engine, const auto& call) {

@@ -26,7 +26,7 @@ struct Roles final {
 };
 
 /// How a parameter begins.
-struct Fill {
+struct InitialValue {
   enum class Kind { zero, one, normal, uniform };
   Kind kind = Kind::zero;
   double scale = 0;  // normal: standard deviation; uniform: drawn from [-scale, scale]
@@ -41,7 +41,7 @@ struct Parameter {
   ParameterRole role = ParameterRole::matrix;
   std::size_t rank = 1;
   std::array<std::size_t, 4> extents{1, 1, 1, 1};
-  Fill fill{};
+  InitialValue fill{};
 
   constexpr std::size_t size() const { return extents[0] * extents[1] * extents[2] * extents[3]; }
   /// Weight decay skips norms, biases and embeddings.
@@ -63,7 +63,7 @@ struct Fixed final {
 template <class... Declared>
 struct Tensors final {
   static constexpr std::size_t count = sizeof...(Declared);
-  static constexpr std::array<std::size_t, count> bytes(std::size_t batch) { return {Arena::align(Declared::bytes(batch))...}; }
+  static constexpr std::array<std::size_t, count> bytes([[maybe_unused]] std::size_t batch) { return {Arena::align(Declared::bytes(batch))...}; }
 };
 
 /// The declarations of a layer that has nothing to declare. A layer's `Bound<X, Roles>` derives from it, names its

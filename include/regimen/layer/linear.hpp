@@ -35,7 +35,7 @@ struct LinearBound : LayerDefaults {
   using Element = T;
   using Output = Value<Out, typename with_columns<typename X::Shape, Width>::type>;
   static constexpr std::size_t in = X::columns;
-  static constexpr Fill fill{Fill::Kind::uniform, inverse_square_root(double(in))};
+  static constexpr InitialValue fill{InitialValue::Kind::uniform, inverse_square_root(double(in))};
   static constexpr bool has_bias = bias == BiasIs::added_here;
   static constexpr auto parameters = [] {
     constexpr Parameter weight{"weight", ParameterRole::matrix, 2, {Width, in, 1, 1}, fill};

@@ -16,7 +16,7 @@ struct NormBound : LayerDefaults {
   using Output = X;
   static constexpr std::size_t columns = X::columns;
   static constexpr auto parameters = [] {
-    constexpr Parameter gain{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {Fill::Kind::one, 1}};
+    constexpr Parameter gain{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {InitialValue::Kind::one, 1}};
     constexpr Parameter shift{"bias", ParameterRole::bias, 1, {columns, 1, 1, 1}, {}};
     if constexpr (centered) return std::array<Parameter, 2>{gain, shift};
     else return std::array<Parameter, 1>{gain};

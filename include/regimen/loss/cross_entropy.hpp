@@ -4,6 +4,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/ratio.hpp>
 #include <regimen/core/shape.hpp>
+#include <regimen/policy/policy.hpp>
 
 #include <cstdint>
 
@@ -20,6 +21,7 @@ namespace regimen {
 /// source   Szegedy et al. 2016, section 7, for smoothing
 template <class Smoothing>
 struct SmoothedCrossEntropy {
+  using option_of = axis::loss;
   template <class Output>
   using Target = Value<std::int32_t, Shape<Output::rows>>;
   template <class Output>
@@ -30,6 +32,12 @@ struct SmoothedCrossEntropy {
   static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
     using S = typename Output::Element;
     engine.run(op::CrossEntropy<gradient, S>{{output}, {target}, scalars, engine.batch * Output::rows, Output::columns, scale, Smoothing::value});
+  }
+
+  /// Adds the rows whose largest logit is the target's to scalars.correct.
+  template <class Output>
+  static constexpr void count_correct(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars) {
+    engine.run(op::CountCorrect<typename Output::Element>{{output}, {target}, scalars, engine.batch * Output::rows, Output::columns});
   }
 };
 

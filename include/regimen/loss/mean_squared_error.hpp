@@ -3,6 +3,7 @@
 
 #include <regimen/core/operation.hpp>
 #include <regimen/core/shape.hpp>
+#include <regimen/policy/policy.hpp>
 
 namespace regimen {
 
@@ -11,6 +12,7 @@ namespace regimen {
 ///   x (B,...) the model's output, at least fp32; overwritten by its gradient
 ///   target: the shape and type of x
 struct MeanSquaredError final {
+  using option_of = axis::loss;
   template <class Output>
   using Target = Value<typename Output::Element, typename Output::Shape>;
   template <class Output>

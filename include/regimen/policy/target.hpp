@@ -59,7 +59,7 @@ namespace targets {
 /// Fits everything, computes everything; nothing is known of its speed. The default.
 struct unlimited final {
   static constexpr const char* name = "unlimited";
-  static constexpr std::size_t memory = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t memory = (std::numeric_limits<std::size_t>::max)();
   static constexpr double bandwidth = 0;
   static constexpr Tile tile{1, 1};
   template <class T>

@@ -63,15 +63,24 @@ class File final {
                 "was the file written by another model?");
   }
 
-  /// Copies a tensor whose element type and shape must be these; nothing is converted.
-  template <class T> void copy(std::string_view name, std::span<const std::size_t> shape, std::span<T> to) const {
-    const Tensor& from = tensor(name);
-    if (from.dtype != dtype_of<T>) {
-      throw Error(path_ + ", tensor \"" + from.name + "\"", std::string("elements of type ") + name_of_dtype(dtype_of<T>), name_of_dtype(from.dtype),
+  /// The tensor of that name, whose element type and shape must be these; Error when they are not.
+  template <class T> const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const {
+    const Tensor& found = tensor(name);
+    if (found.dtype != dtype_of<T>) {
+      throw Error(path_ + ", tensor \"" + found.name + "\"", std::string("elements of type ") + name_of_dtype(dtype_of<T>), name_of_dtype(found.dtype),
                   "load it with the precision it was saved with, or convert the file");
     }
-    if (!std::equal(from.shape.begin(), from.shape.end(), shape.begin(), shape.end()) || from.bytes.size() != to.size_bytes()) {
-      throw Error(path_ + ", tensor \"" + from.name + "\"", "shape " + shape_text(shape), shape_text(from.shape), "was the file written by another model?");
+    if (!std::equal(found.shape.begin(), found.shape.end(), shape.begin(), shape.end())) {
+      throw Error(path_ + ", tensor \"" + found.name + "\"", "shape " + shape_text(shape), shape_text(found.shape), "was the file written by another model?");
+    }
+    return found;
+  }
+
+  /// Copies a tensor whose element type and shape must be these; nothing is converted.
+  template <class T> void copy(std::string_view name, std::span<const std::size_t> shape, std::span<T> to) const {
+    const Tensor& from = expect<T>(name, shape);
+    if (from.bytes.size() != to.size_bytes()) {
+      throw Error(path_ + ", tensor \"" + from.name + "\"", std::to_string(to.size_bytes()) + " bytes", std::to_string(from.bytes.size()));
     }
     if (!to.empty()) std::memcpy(to.data(), from.bytes.data(), from.bytes.size());
   }

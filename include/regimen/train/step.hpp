@@ -14,6 +14,7 @@ struct Resident {
   std::size_t parameters = View<char>::absent, states = View<char>::absent, gradients = View<char>::absent;
   std::size_t input = View<char>::absent, target = View<char>::absent;
   View<Scalars> scalars{};
+  std::size_t end = 0;  // where the saved stack begins
 };
 
 /// A model bound to what training needs. Everything here is written once and walked by every engine.
@@ -44,31 +45,35 @@ struct Step {
     r.input = engine.arena.push(walk::bytes_of<X>(engine), Kind::input, named("input", 251));
     r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, named("target", 252));
     r.gradients = push_units(engine, Kind::gradient, [](walk::UnitOffsets size) { return size.gradients; });
+    r.end = engine.arena.top;
     return r;
   }
 
   static constexpr void begin(auto& engine, const Resident& r) { engine.run(op::Begin{r.scalars}); }
 
-  /// Forward, loss and backward of the micro-batch that lies in the input; its gradients are added if it is a further one.
-  static constexpr void micro_batch(auto& engine, const Resident& r, bool further) {
+  /// Forward and loss of the micro-batch that lies in the input. Returns the output, which is its own gradient now.
+  static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
     const walk::Weights weights{r.parameters, r.gradients, further};
     Bound::place_tied(engine, weights);
-    const std::size_t floor = engine.arena.top;
-    set_phase(engine, plan::Phase::forward);
+    [[maybe_unused]] const std::size_t floor = engine.arena.top;
+    engine.phase = plan::Phase::forward;
     // The output goes on top of the saved stack: on the transient side the gradient that leaves the last layer would be
     // stuck below the hole it leaves.
     const std::size_t output =
         Body::template forward<walk::Mode::keep, walk::Place::saved>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
     if (engine.arena.top != floor + Body::template footprint<walk::Place::saved>(engine)) defect("a walker pushed other than its footprint");
     Loss::template run<true, Output>(engine, output, r.target, r.scalars, scale_of(engine.capacity));
-    set_phase(engine, plan::Phase::backward);
-    Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, floor, weights, Bound::path);
-    if (engine.arena.top != floor || engine.arena.transients.count != 0) defect("a step left tensors behind");
+    return output;
   }
-
+  /// Its backward; gradients are added if it is a further micro-batch of the step.
+  static constexpr void backward(auto& engine, const Resident& r, std::size_t output, bool further) {
+    engine.phase = plan::Phase::backward;
+    Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, r.end, {r.parameters, r.gradients, further}, Bound::path);
+    if (engine.arena.top != r.end || engine.arena.transients.count != 0) defect("a step left tensors behind");
+  }
   /// The gradient's norm, whether the step counts, and the update of every unit.
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options) {
-    set_phase(engine, plan::Phase::update);
+    engine.phase = plan::Phase::update;
     Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
       if constexpr (Unit::layout.trained > 0)
         engine.repeat(count, [&](std::size_t i) {
@@ -87,7 +92,7 @@ struct Step {
     begin(engine, r);
     engine.repeat(micro_batches, [&](std::size_t m) {
       load(m);
-      micro_batch(engine, r, m > 0);
+      backward(engine, r, forward(engine, r, m > 0), m > 0);
     });
     update(engine, r, loss_scaling, clip, options);
   }
@@ -95,6 +100,8 @@ struct Step {
   /// The loss of the batch in the input, added to the scalars; nothing is kept for backward, dropout is off.
   static constexpr void evaluate(auto& engine, const Resident& r) {
     const std::size_t output = predict(engine, r);
+    if constexpr (requires { Loss::template count_correct<Output>(engine, output, r.target, r.scalars); })
+      Loss::template count_correct<Output>(engine, output, r.target, r.scalars);
     Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);
     engine.arena.give(output);
   }
@@ -103,13 +110,12 @@ struct Step {
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
     const walk::Weights weights{r.parameters, r.gradients, false};
     Bound::place_tied(engine, weights);
-    set_phase(engine, plan::Phase::forward);
+    engine.phase = plan::Phase::forward;
     return Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
   }
 
  private:
   static constexpr Path named(const char* name, std::size_t index) { return Bound::path.child(index, name); }
-  static constexpr void set_phase(auto& engine, plan::Phase phase) { engine.phase = phase; }
 
   static constexpr std::size_t push_units(auto& engine, Kind kind, auto&& bytes_of_unit) {
     const std::size_t begin = engine.arena.top;
@@ -127,7 +133,7 @@ struct Step {
   template <class Unit>
   static constexpr bool joins(std::size_t next) {
     const auto &before = Unit::tensors[next - 1], &here = Unit::tensors[next];
-    return before.trains && here.trains && before.element_bytes == here.element_bytes && before.values + before.count * before.element_bytes == here.values;
+    return before.trains && here.trains && before.element == here.element && before.values + before.count * bytes_of(before.element) == here.values;
   }
   template <class Unit>
   static constexpr std::size_t piece_count = [] {
@@ -180,8 +186,7 @@ struct Step {
                                                      Unit::layout.trained, options});
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
-    else if constexpr (first.element_bytes == sizeof(Master)) run(View<Master>{parameters + first.values});
-    else run(View<typename Roles::compute>{parameters + first.values});
+    else run(View<element_t<first.element>>{parameters + first.values});
   }
 };
 

@@ -63,7 +63,7 @@ struct TensorPlace {
   std::size_t master = 0;    // elements into its master weights
   std::size_t gradient = 0;  // elements into its gradients and optimizer state, if trained
   std::size_t count = 0;     // elements
-  std::size_t element_bytes = 0;
+  ElementType element = ElementType::float32;  // of the values
   bool trains = true, decays = false;
 };
 
@@ -150,6 +150,10 @@ struct Node {
   static constexpr bool trains = declared_count > 0 && !frozen;
   static constexpr bool active = flows || trains;  // does it have a backward?
 
+  static constexpr ElementType element_type = [] {
+    if constexpr (declared_count > 0) return element_type_of<typename Bound::Element>;
+    else return ElementType::float32;
+  }();
   static constexpr std::size_t element_bytes = [] {
     if constexpr (declared_count > 0) return sizeof(typename Bound::Element);
     else return std::size_t{1};
@@ -223,6 +227,7 @@ struct Node {
     else if (writes) call.d_x = allocate<X, Place::transient>(engine, path);
     call.scratch = take_all<typename Bound::BackwardScratch>(engine, path);
     Bound::backward(engine, call);
+    if constexpr (writes) engine.template produced<typename X::Element>(call.d_x, engine.batch * X::size, path);
     give_all(engine, call.scratch);
     if (d_y.owned && !reuse) engine.arena.give(d_y.offset);
     if constexpr (is_tied && trains) engine.tied[tied_index].add = true;
@@ -241,7 +246,7 @@ struct Node {
   static constexpr void place_own_tensors(TensorPlace*& out, TensorPlace at) {
     for (const Parameter& parameter : Bound::parameters) {
       const std::size_t count = parameter.size();
-      *out++ = {at.values, at.master, at.gradient, count, element_bytes, trains, parameter.decays()};
+      *out++ = {at.values, at.master, at.gradient, count, element_type, trains, parameter.decays()};
       at.values += count * element_bytes;
       at.master += count;
       if (trains) at.gradient += count;

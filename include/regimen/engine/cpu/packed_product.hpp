@@ -66,7 +66,7 @@ void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, 
   const ProductTiles tiles = ProductTiles::of<S>(m, n, k);
 
   parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
-    Buffers buffers;  // padding that is read is written: rows and columns that are not there are 0
+    Buffers buffers;  // padding that is read is also written, with something finite where a and b are
     const std::size_t i0 = block_begin(m, block_rows, tiles.down, tile % tiles.down);
     const std::size_t i1 = block_begin(m, block_rows, tiles.down, tile % tiles.down + 1), rows = i1 - i0;
     const std::size_t j0 = block_begin(n, step, tiles.across, tile / tiles.down);

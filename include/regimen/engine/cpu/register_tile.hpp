@@ -34,14 +34,15 @@ template <class V> inline V interleave_high(V a, V b) {
   else return __builtin_shufflevector(a, b, 1, 3);
 }
 
-/// to[p][j] = from[j][p] for `rows` rows j and as many p as a vector has lanes. Each of log2(lanes) rounds is a perfect
-/// shuffle of the rows, by compile-time halves; absent rows are 0, columns from `count` on are not read.
+/// to[p][j] = from[j][p] for `rows` rows j and as many p as a vector has lanes, by log2(lanes) perfect shuffles of the
+/// rows. Rows from `rows` on repeat the last one, which costs no branch; columns from `count` on are not read.
 template <class S, class T, class Count, std::size_t... I>
 inline void transpose_square(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, Count count,
                              std::index_sequence<I...>) {
   constexpr std::size_t width = sizeof...(I);
   using Native = typename Vector<S>::Native;
-  Native row[width] = {(I < rows ? load<S>(from + I * from_stride, count).native : Native{})...};
+  const std::size_t last = rows - 1;
+  Native row[width] = {load<S>(from + (I < last ? I : last) * from_stride, count).native...};
   const auto round = [&] {
     const Native next[width] = {(I % 2 == 0 ? interleave_low(row[I / 2], row[I / 2 + width / 2])
                                             : interleave_high(row[I / 2], row[I / 2 + width / 2]))...};
@@ -54,8 +55,8 @@ inline void transpose_square(S* to, std::size_t to_stride, const T* from, std::s
   (store<S>(Vector<S>(row[I]), to + I * to_stride), ...);
 }
 
-/// to[p][j] = from[j][p] for j < rows, p < columns, widened. Writes whole squares: `to` needs rows and columns rounded up
-/// to lanes, and what was not there is 0.
+/// to[p][j] = from[j][p] for j < rows, p < columns, widened. Writes whole squares: `to` needs room for rows and columns
+/// rounded up to lanes; what lands there are copies of the last row, and 0 from the last column on.
 template <class S, class T>
 inline void transpose(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows,
                       std::size_t columns) {

@@ -22,7 +22,7 @@ struct Engine {
   Arena arena{};
   std::array<Cost, 3> cost{};
   std::array<walk::Weights, walk::tied_limit> tied{};
-  Solo communicator{};
+  SoloRank communicator{};
 
   constexpr explicit Engine(std::size_t batch_size) : capacity(batch_size), batch(batch_size) {}
 

@@ -1,0 +1,211 @@
+// regimen/engine/cpu/attention_backward.hpp — the gradient of attention, tile by tile, in an order that never changes.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/attention_tile.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/parallel.hpp>
+
+#include <cmath>
+#include <cstddef>
+
+namespace regimen::cpu {
+
+namespace detail {
+
+/// Backward attention of one head: with p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot,
+///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
+/// A pass goes over key tiles, and inside over query tiles; every sum is taken in that order.
+template <class T> struct AttentionGradient final {
+  using S = statistic_t<T>;
+  using Tile = AttentionTile<S>;
+  static constexpr std::size_t query_room = (128 << 10) / sizeof(S);  // elements of d_q that a pass can keep
+
+  const T* qkv;
+  const T* y;
+  const T* d_y;
+  T* d_qkv;
+  const S* log_sum;  // of this head, as row_dot
+  S* row_dot;
+  op::AttentionShape shape;
+  std::size_t b, h;
+  bool drops;
+  DropRow<S> drop;
+
+  alignas(64) S query_rows[Tile::keys * Tile::row_stride], gradient_rows[Tile::keys * Tile::row_stride];  // q, d_y (queries,D)
+  alignas(64) S key_rows[Tile::keys * Tile::row_stride];                                                  // k (keys,D)
+  alignas(64) S key_columns[Tile::largest_width * Tile::score_stride];                                    // kᵀ (D,keys)
+  alignas(64) S value_columns[Tile::largest_width * Tile::score_stride];                                  // vᵀ (D,keys)
+  alignas(64) S p[Tile::keys * Tile::score_stride], d_s[Tile::keys * Tile::score_stride];                 // (queries,keys)
+  alignas(64) S d_k[(Tile::keys + Tile::spare_rows) * Tile::largest_width];                               // (keys,D)
+  alignas(64) S d_v[(Tile::keys + Tile::spare_rows) * Tile::largest_width];
+  alignas(64) S d_q[query_room + Tile::spare_rows * Tile::largest_width];  // (queries of the pass, D rounded up)
+
+  std::size_t tiles() const { return (shape.length + Tile::keys - 1) / Tile::keys; }
+  std::size_t tile_rows(std::size_t tile) const {
+    const std::size_t left = shape.length - tile * Tile::keys;
+    return left < Tile::keys ? left : Tile::keys;
+  }
+  static bool keeps_queries(const op::AttentionShape& s) { return s.length * round_up(s.width, lanes<S>) <= query_room; }
+
+  void sum_rows() {
+    const HeadRows rows = HeadRows::of_y(shape, b, h);
+    for (std::size_t t = 0; t < shape.length; ++t) {
+      Vector<S> total = S(0);
+      for_each_vector<S>(0, shape.width, [&](std::size_t d, auto part) {
+        total += load<S>(y + rows(t) + d, part) * load<S>(d_y + rows(t) + d, part);
+      });
+      row_dot[t] = sum(total);
+    }
+  }
+
+  /// Key tiles [key_begin, key_end) against query tiles [query_begin, query_end); writes d_k and d_v of the former if
+  /// `for_keys`, d_q of the latter if `for_queries`.
+  void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys,
+            bool for_queries) {
+    const std::size_t d_q_stride = round_up(shape.width, lanes<S>);
+    for (std::size_t key = key_begin; key < key_end; ++key) {
+      const std::size_t keys = tile_rows(key), first_query = shape.causal && key > query_begin ? key : query_begin;
+      copy_rows(key_rows, qkv, HeadRows::of_qkv(shape, b, h, 1), key * Tile::keys, keys, shape.width);
+      copy_columns(key_columns, qkv, HeadRows::of_qkv(shape, b, h, 1), key * Tile::keys, keys, shape.width);
+      copy_columns(value_columns, qkv, HeadRows::of_qkv(shape, b, h, 2), key * Tile::keys, keys, shape.width);
+      for (std::size_t query = first_query; query < query_end; ++query) {
+        const std::size_t queries = tile_rows(query);
+        copy_rows(query_rows, qkv, HeadRows::of_qkv(shape, b, h, 0), query * Tile::keys, queries, shape.width);
+        copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h), query * Tile::keys, queries, shape.width);
+        const bool diagonal = shape.causal && query == key;
+        probabilities(query * Tile::keys, queries, key * Tile::keys, keys);
+        if (for_keys) add_keys(queries, keys, diagonal, query > first_query);
+        if (for_queries) add_queries(queries, keys, diagonal, d_q + (query - query_begin) * Tile::keys * d_q_stride, d_q_stride, key > 0);
+      }
+      if (for_keys)
+        for (std::size_t j = 0; j < keys; ++j) {
+          const std::size_t position = key * Tile::keys + j;
+          store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 1)(position), d_k + j * Tile::largest_width, S(1), shape.width);
+          store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 2)(position), d_v + j * Tile::largest_width, S(1), shape.width);
+        }
+    }
+    if (!for_queries) return;
+    const std::size_t first = query_begin * Tile::keys, last = query_end * Tile::keys < shape.length ? query_end * Tile::keys : shape.length;
+    for (std::size_t t = first; t < last; ++t)
+      store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 0)(t), d_q + (t - first) * d_q_stride, S(1), shape.width);
+  }
+
+  /// p ∘ f and d_s of one pair of tiles, 0 where a query does not see a key.
+  void probabilities(std::size_t first_query, std::size_t queries, std::size_t first_key, std::size_t keys) {
+    const S scale = S(1) / std::sqrt(static_cast<S>(shape.width));
+    for (std::size_t i = 0; i < queries; i += block_rows) {
+      const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
+      const std::size_t seen = visible(shape.causal, first_query + i + rows - 1, first_key, keys);
+      S* const scores = p + i * Tile::score_stride;
+      S* const d_scores = d_s + i * Tile::score_stride;
+      multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, query_rows + i * Tile::row_stride, key_columns,
+                                                               block_columns<S>, scores, Tile::score_stride, false);
+      multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, gradient_rows + i * Tile::row_stride, value_columns,
+                                                               block_columns<S>, d_scores, Tile::score_stride, false);
+      for (std::size_t r = 0; r < rows; ++r) {
+        const std::size_t t = first_query + i + r, valid = visible(shape.causal, t, first_key, keys);
+        gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys, scale);
+      }
+    }
+  }
+
+  void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys, S scale) const {
+    alignas(64) S factor[Tile::keys] = {};
+    if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.length + first_key, valid);
+    const Vector<S> log_of = log_sum[t], dot = row_dot[t], scales = scale;
+    const auto each = [&](std::size_t j, auto keep) {
+      const Vector<S> zero = S(0), probability = keep(exp_or_zero<S>(load<S>(p_row + j) * scales - log_of), zero);
+      Vector<S> d_probability = load<S>(d_row + j), kept = probability;
+      if (drops) {
+        kept *= load<S>(factor + j);
+        d_probability *= load<S>(factor + j);
+      }
+      store<S>(keep(kept, zero), p_row + j);
+      store<S>(keep(probability * (d_probability - dot) * scales, zero), d_row + j);
+    };
+    for_each_valid<S>(valid, keys, each, [&](std::size_t j) {
+      store<S>(Vector<S>(S(0)), p_row + j);
+      store<S>(Vector<S>(S(0)), d_row + j);
+    });
+  }
+
+  /// d_v += (p ∘ f)ᵀ d_y and d_k += d_sᵀ q; on the diagonal, keys from j on are seen by queries from j on.
+  void add_keys(std::size_t queries, std::size_t keys, bool diagonal, bool add) {
+    const auto to = [&](std::size_t j, std::size_t rows, std::size_t from) {
+      multiply_tile<S, 1, Tile::score_stride, Tile::row_stride>(rows, shape.width, queries - from, p + from * Tile::score_stride + j,
+                                                               gradient_rows + from * Tile::row_stride, block_columns<S>,
+                                                               d_v + j * Tile::largest_width, Tile::largest_width, add);
+      multiply_tile<S, 1, Tile::score_stride, Tile::row_stride>(rows, shape.width, queries - from, d_s + from * Tile::score_stride + j,
+                                                               query_rows + from * Tile::row_stride, block_columns<S>,
+                                                               d_k + j * Tile::largest_width, Tile::largest_width, add);
+    };
+    if (!diagonal) return to(0, keys, 0);
+    for (std::size_t j = 0; j < keys; j += block_rows) to(j, keys - j < block_rows ? keys - j : block_rows, j);
+  }
+
+  /// d_q += d_s k; on the diagonal, queries up to i see keys up to i.
+  void add_queries(std::size_t queries, std::size_t keys, bool diagonal, S* to, std::size_t stride, bool add) {
+    for (std::size_t i = 0; i < queries; i += block_rows) {
+      const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
+      multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, shape.width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride,
+                                                               key_rows, block_columns<S>, to + i * stride, stride, add);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// op::AttentionBackward on the CPU. All arithmetic in S = statistic_t<T>; d_qkv is rounded once.
+///
+/// error   as forward; row_dot is taken from the stored, rounded y
+/// cost    one pass per head where heads are many and d_q of a head fits the stack; else two, which recompute the scores
+///         but cut heads into tiles: 7 products of a tile instead of 5. Some 700 KiB of stack per thread
+template <class T> void compute(const op::AttentionBackward<T>& o, const Memory& at) {
+  using Gradient = detail::AttentionGradient<T>;
+  using S = typename Gradient::S;
+  detail::check_head(o.shape.width);
+  const T* const qkv = at(o.qkv);
+  const T* const y = at(o.y);
+  const T* const d_y = at(o.d_y);
+  T* const d_qkv = at(o.d_qkv);
+  const S* const log_sum = at(o.log_sum);
+  S* const row_dot = at(o.row_dot);
+  const std::size_t heads = o.shape.batch * o.shape.heads, tiles = (o.shape.length + Gradient::Tile::keys - 1) / Gradient::Tile::keys;
+  const auto on_head = [&](std::size_t head, const auto& work) {
+    Gradient gradient;
+    gradient.qkv = qkv;
+    gradient.y = y;
+    gradient.d_y = d_y;
+    gradient.d_qkv = d_qkv;
+    gradient.log_sum = log_sum + head * o.shape.length;
+    gradient.row_dot = row_dot + head * o.shape.length;
+    gradient.shape = o.shape;
+    gradient.b = head / o.shape.heads;
+    gradient.h = head % o.shape.heads;
+    gradient.drops = o.drop.threshold > 0;
+    gradient.drop = detail::DropRow<S>::of(o.drop, at.random, gradient.b);
+    work(gradient);
+  };
+  if (tiles == 1 || (heads >= 16 && Gradient::keeps_queries(o.shape))) {
+    parallel_for(heads, [&](std::size_t head) {
+      on_head(head, [&](Gradient& gradient) {
+        gradient.sum_rows();
+        gradient.pass(0, tiles, 0, tiles, true, true);
+      });
+    });
+    return;
+  }
+  parallel_for(heads, [&](std::size_t head) { on_head(head, [](Gradient& gradient) { gradient.sum_rows(); }); });
+  parallel_for(heads * tiles, [&](std::size_t chunk) {
+    const std::size_t key = chunk % tiles;
+    on_head(chunk / tiles, [&](Gradient& gradient) { gradient.pass(key, key + 1, 0, tiles, true, false); });
+  });
+  parallel_for(heads * tiles, [&](std::size_t chunk) {
+    const std::size_t query = chunk % tiles;
+    on_head(chunk / tiles, [&](Gradient& gradient) { gradient.pass(0, o.shape.causal ? query + 1 : tiles, query, query + 1, false, true); });
+  });
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,40 @@
+// regimen/engine/cpu/machine.hpp — how many threads, and which path products take on this processor.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cpu/product.hpp>
+
+#include <string>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+namespace regimen::cpu {
+
+/// Threads of the loops and products that the calling thread starts from now on; 0 leaves what the environment says.
+inline void set_threads(int threads) {
+  if (threads < 0) throw Error("options.threads", "0 (as the machine has) or more", std::to_string(threads));
+#if defined(_OPENMP)
+  if (threads > 0) omp_set_num_threads(threads);
+#else
+  if (threads > 1) throw Error("options.threads", "1, since this program was built without OpenMP", std::to_string(threads), "build with OpenMP");
+#endif
+}
+
+inline int threads() {
+#if defined(_OPENMP)
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/// What decides the bits of a run beside the program: how products are computed, and on how many threads.
+template <class Compute>
+std::string path_text() {
+  return std::string("products: ") + product_path<Compute, Compute, Compute>() + "; threads: " + std::to_string(threads());
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,79 @@
+// regimen/train/options.hpp — what a program says at run time: hyper-parameters, schedules, the length of a run.
+#pragma once
+
+#include <regimen/data/order.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen {
+
+/// The learning rate of each step as a share of the rule's own: rate(step) = learning_rate · share(step).
+///
+///   Schedule::constant()
+///   Schedule::warmup_cosine(warmup, steps, floor)     floor: the share that remains at `steps` and after
+///   Schedule::warmup_linear(warmup, steps, floor)
+///   Schedule::warmup_stable_decay(warmup, decay_from, steps, floor)     linear decay from decay_from to steps
+///   Schedule::steps(every, factor)                    multiplied by factor after every so many steps
+///
+/// Warm-up: step s (from 0) of `warmup` has the share (s + 1) / (warmup + 1).
+struct Schedule final {
+  enum class Shape { constant, cosine, linear, stable, stairs };
+  Shape shape = Shape::constant;
+  std::uint64_t warmup = 0, decay_from = 0, end = 0;
+  double floor = 0;
+
+  static constexpr Schedule constant() { return {}; }
+  static constexpr Schedule warmup_cosine(std::uint64_t warmup, std::uint64_t steps, double floor = 0) { return {Shape::cosine, warmup, warmup, steps, floor}; }
+  static constexpr Schedule warmup_linear(std::uint64_t warmup, std::uint64_t steps, double floor = 0) { return {Shape::linear, warmup, warmup, steps, floor}; }
+  static constexpr Schedule warmup_stable_decay(std::uint64_t warmup, std::uint64_t decay_from, std::uint64_t steps, double floor = 0) {
+    return {Shape::stable, warmup, decay_from, steps, floor};
+  }
+  static constexpr Schedule steps(std::uint64_t every, double factor) { return {Shape::stairs, 0, 0, every, factor}; }
+
+  double share(std::uint64_t step) const {
+    if (step < warmup) return double(step + 1) / double(warmup + 1);
+    if (shape == Shape::constant) return 1;
+    if (shape == Shape::stairs) return std::pow(floor, end == 0 ? 0.0 : double(step / end));
+    if (step < decay_from) return 1;
+    if (step >= end) return floor;
+    const double done = double(step - decay_from) / double(end - decay_from);
+    return shape == Shape::cosine ? floor + (1 - floor) * 0.5 * (1 + std::cos(3.14159265358979323846 * done)) : floor + (1 - floor) * (1 - done);
+  }
+};
+
+/// What the constructor of a Trainer takes: `Train trainer{{.optimizer = {.learning_rate = 3e-4}}};`
+///
+///   optimizer   the update rule's own options
+///   schedule    of the learning rate
+///   seed        of initial weights, dropout and data order; 0: the Seed policy's
+///   threads     for the CPU engine; 0: as many as the machine has
+///   verbose     say which paths were chosen
+template <class Rule>
+struct Options {
+  typename Rule::Options optimizer{};
+  Schedule schedule{};
+  std::uint64_t seed = 0;
+  int threads = 0;
+  bool verbose = false;
+};
+
+/// What fit takes: `trainer.fit(source, {.steps = 1000})`. One of steps and epochs ends the run; if both, the first.
+///
+///   steps, epochs    that the Trainer has done in all, those before this call or in the loaded file included: the same
+///                    program, started again from a saved file, ends where it would have ended
+///   validate_every   steps between evaluations of the validation source; 0: once, at the end
+///   patience         stop after so many evaluations without a better loss; 0: never
+///   order            of the samples; Shuffled: every sample once an epoch
+///   workers, ahead   threads that read data ahead, and batches they keep ready
+///   progress         show it: a bar on a terminal, plain lines elsewhere (standard error)
+struct Run {
+  std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;
+  Order order = Order::Shuffled;
+  std::size_t workers = 1, ahead = 2;
+  bool progress = true;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

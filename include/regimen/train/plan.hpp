@@ -1,0 +1,79 @@
+// regimen/train/plan.hpp — what a recipe needs, known before anything runs.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/core/operation.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+
+namespace regimen {
+
+/// Memory and work of one optimizer step on one rank, and of evaluation, whichever takes more memory.
+///
+///   peak        bytes; exactly what a run takes
+///   kinds       the same bytes by what they are for; they sum to peak (holes of the transient side count as transient)
+///   largest     the ten largest tensors at the peak, with the path of the layer that owns them
+///   flops       forward and backward of all micro-batches (recomputation counts as backward), and the update
+///   bytes_moved that operations must read or write at least once
+struct MemoryPlan final {
+  std::size_t batch = 0, micro_batches = 1, parameters = 0, trained = 0;
+  std::size_t peak = 0, peak_of_live = 0;
+  std::array<std::size_t, kind_count> kinds{};
+  std::array<Report::Line, 10> largest{};
+  Cost forward{}, backward{}, update{};
+
+  constexpr std::size_t bytes(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+  constexpr double flops() const { return forward.flops + backward.flops + update.flops; }
+  constexpr double bytes_moved() const { return forward.bytes + backward.bytes + update.bytes; }
+  constexpr std::size_t operations() const { return forward.operations + backward.operations + update.operations; }
+
+  /// Does it fit a machine? `plan().fits(targets::h200{})`
+  template <class Target>
+  constexpr bool fits(const Target&) const { return peak <= Target::memory; }
+
+  /// Seconds of a step by the roofline of a target whose peak and bandwidth are known; 0 where they are not. An
+  /// estimate from below: launches, caches and imperfect kernels are not in it.
+  template <class Compute, class Target>
+  constexpr double seconds(const Target&) const {
+    double sum = 0;
+    for (const Cost* cost : {&forward, &backward, &update}) {
+      const double compute = Target::template flops<Compute> > 0 ? cost->flops / Target::template flops<Compute> : 0;
+      const double memory = Target::bandwidth > 0 ? cost->bytes / Target::bandwidth : 0;
+      sum += compute > memory ? compute : memory;
+    }
+    return sum;
+  }
+
+  /// For people.
+  std::string table() const {
+    std::string text;
+    const auto line = [&](const char* format, auto... values) {
+      char buffer[160];
+      std::snprintf(buffer, sizeof buffer, format, values...);
+      text += buffer;
+    };
+    line("plan: %zu parameters, batch %zu", parameters, batch);
+    if (micro_batches > 1) line(" x %zu micro-batches", micro_batches);
+    line(", %.3g Gflop a step (forward %.3g, backward %.3g), %.3g GB moved\n", flops() / 1e9, forward.flops / 1e9, backward.flops / 1e9,
+         bytes_moved() / 1e9);
+    for (std::size_t kind = 0; kind < kind_count; ++kind)
+      if (kinds[kind] > 0) line("  %-14s %15zu bytes  %5.1f %%\n", kind_names[kind], kinds[kind], 100.0 * double(kinds[kind]) / double(peak));
+    line("  %-14s %15zu bytes\n", "peak", peak);
+    line("largest at the peak:\n");
+    for (const Report::Line& entry : largest) {
+      if (entry.copies == 0) break;
+      line("  %15zu bytes  %-10s ", entry.bytes(), kind_names[static_cast<std::size_t>(entry.item.kind)]);
+      text += entry.item.path.place();
+      line(" %s", entry.item.path.name);
+      if (entry.copies > 1) line(", %zu x %zu bytes", entry.copies, entry.item.bytes);
+      text += "\n";
+    }
+    return text;
+  }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,100 @@
+// regimen/train/progress.hpp — what a long run shows: a bar on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include <time.h>
+#include <unistd.h>
+
+namespace regimen::train {
+
+/// Seconds of a clock that only goes forward.
+inline double now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+/// Bytes of this process that lie in memory; 0 where the system does not say.
+inline std::size_t resident_bytes() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  unsigned long size = 0, resident = 0;
+  const int read = std::fscanf(file, "%lu %lu", &size, &resident);
+  std::fclose(file);
+  return read == 2 ? static_cast<std::size_t>(resident) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+inline std::size_t grown_beside(std::size_t arena, std::size_t before) {
+  const std::size_t grown = resident_bytes();
+  return grown > before + arena ? grown - before - arena : 0;
+}
+
+inline void announce_debug() { std::fputs("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n", stderr); }
+
+/// Writes to standard error. On a terminal one line is drawn again, at most ten times a second; elsewhere a line appears
+/// at the first step, at the last, and at most every two seconds.
+class Progress {
+ public:
+  Progress(bool shown, std::uint64_t steps) : shown_(shown), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), began_(now()) {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { clear(); }
+
+  void step(std::uint64_t step, double loss, std::size_t targets, double milliseconds) {
+    if (!shown_) return;
+    ++done_;
+    targets_ += double(targets);
+    seconds_ += milliseconds * 1e-3;
+    const double time = now();
+    const bool last = step == steps_;
+    if (!last && done_ != 1 && time - drawn_ < (terminal_ ? 0.1 : 2.0)) return;
+    drawn_ = time;
+    const double rate = seconds_ > 0 ? targets_ / seconds_ : 0;
+    const double left = steps_ != std::numeric_limits<std::uint64_t>::max() && step < steps_ ? (time - began_) / double(done_) * double(steps_ - step) : 0;
+    char text[200];
+    if (terminal_) {
+      constexpr int width = 24;
+      const int filled = steps_ > 0 ? static_cast<int>(double(width) * double(step) / double(steps_)) : 0;
+      std::string bar;
+      for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
+      std::snprintf(text, sizeof text, "step %llu/%s loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(), loss,
+                    rate, left);
+      std::fprintf(stderr, "\r\033[K%s %s", bar.c_str(), text);
+      open_ = true;
+      if (last) clear();
+    } else {
+      std::snprintf(text, sizeof text, "step %llu/%s  loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(), loss,
+                    rate, left);
+      std::fprintf(stderr, "%s\n", text);
+    }
+    std::fflush(stderr);
+  }
+
+  void validation(std::uint64_t step, double loss, double accuracy) {
+    if (!shown_) return;
+    clear();
+    std::fprintf(stderr, "step %llu  validation loss %.4f", static_cast<unsigned long long>(step), loss);
+    if (std::isfinite(accuracy)) std::fprintf(stderr, "  accuracy %.4f", accuracy);
+    std::fputs("\n", stderr);
+  }
+
+ private:
+  std::string total() const { return steps_ == std::numeric_limits<std::uint64_t>::max() ? "?" : std::to_string(steps_); }
+  void clear() {
+    if (open_) std::fputs("\n", stderr);
+    open_ = false;
+  }
+
+  bool shown_, terminal_, open_ = false;
+  std::uint64_t steps_, done_ = 0;
+  double began_, drawn_ = 0, targets_ = 0, seconds_ = 0;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

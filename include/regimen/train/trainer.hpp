@@ -1,0 +1,526 @@
+// regimen/train/trainer.hpp — the composition: a model, its policies, and the loop that trains it.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/data/loader.hpp>
+#include <regimen/engine/cpu/engine.hpp>
+#include <regimen/engine/cpu/machine.hpp>
+#include <regimen/policy/compose.hpp>
+#include <regimen/policy/rejected.hpp>
+#include <regimen/train/model_rules.hpp>
+#include <regimen/train/options.hpp>
+#include <regimen/train/parameters.hpp>
+#include <regimen/train/progress.hpp>
+#include <regimen/train/recipe.hpp>
+#include <regimen/train/state.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+
+namespace detail {
+
+/// A source that somebody else keeps: a Loader holds its source by value, and a program's may be large.
+template <class Source>
+struct Borrowed final {
+  const Source* source;
+
+  std::size_t size(const SampleShape& shape) const { return source->size(shape); }
+  template <class In, class Target>
+    requires requires(const Source& s, Sample<In, Target> sample) { s.read(std::size_t{}, sample); }
+  void read(std::size_t index, Sample<In, Target> sample) const {
+    source->read(index, sample);
+  }
+  std::string name() const { return name_of_source(*source); }
+};
+
+}  // namespace detail
+
+/// What one optimizer step did.
+///
+///   step            steps done so far, this one included
+///   loss            mean over the valid targets of the step's batch
+///   gradient_norm   of the mean loss, before clipping; NaN or infinite if the step was skipped
+///   learning_rate   that this step used
+///   applied         false: a gradient was not finite, and nothing moved but data, schedule and loss scale
+struct StepResult {
+  std::uint64_t step = 0;
+  double loss = 0, gradient_norm = 0, learning_rate = 0, loss_scale = 1;
+  bool applied = true;
+  double milliseconds = 0;
+  std::size_t samples = 0;
+};
+
+/// What an evaluation found: means over all valid targets. accuracy is for losses that have one, else NaN.
+struct Evaluation {
+  double loss = 0, accuracy = std::numeric_limits<double>::quiet_NaN();
+  std::size_t targets = 0;
+};
+
+/// What the run took. `peak` counts the arena; `library` is what the process grew beside it, allocations of product
+/// libraries above all, read from the system after the first step.
+struct Used {
+  std::size_t peak = 0, library = 0, operations = 0;
+};
+
+/// How fit ended.
+struct Fitted {
+  std::uint64_t steps = 0;
+  double loss = 0, validation_loss = std::numeric_limits<double>::quiet_NaN();
+  bool stopped_early = false;
+};
+
+/// The loss of a micro-batch whose backward has not run: what `forward` returns in a hand-written loop.
+class UnscaledLoss {
+ public:
+  double value() const { return value_; }
+
+ private:
+  template <class, class...>
+  friend class Trainer;
+  UnscaledLoss(double value, std::uint64_t ticket) : value_(value), ticket_(ticket) {}
+  double value_;
+  std::uint64_t ticket_;
+};
+/// The same, scaled for backward in fp16.
+class ScaledLoss {
+ private:
+  template <class, class...>
+  friend class Trainer;
+  explicit ScaledLoss(std::uint64_t ticket) : ticket_(ticket) {}
+  std::uint64_t ticket_;
+};
+/// Gradients that an update rule may see.
+class Gradients {
+ private:
+  template <class, class...>
+  friend class Trainer;
+  explicit Gradients(std::uint64_t ticket) : ticket_(ticket) {}
+  std::uint64_t ticket_;
+};
+/// Gradients of a scaled loss; only `unscale` makes Gradients of them.
+class ScaledGradients {
+ private:
+  template <class, class...>
+  friend class Trainer;
+  explicit ScaledGradients(std::uint64_t ticket) : ticket_(ticket) {}
+  std::uint64_t ticket_;
+};
+
+/// Trains Network as the policies say; their order does not matter.
+///
+///   using Train = Trainer<Gpt, Batch<32>, Optimizer<AdamW>, Precision<bf16, fp32>, Checkpoint<Every<2>>>;
+///   Train trainer{{.optimizer = {.learning_rate = 3e-4}}};
+///   trainer.fit(Text{"input.txt"}, {.steps = 1000});
+///
+/// memory    one arena of exactly plan().peak bytes, taken by the constructor; a step allocates nothing
+/// failure   a combination that cannot work does not compile. At run time: Error. After an exception in a step the Trainer
+///           may be used on, or loaded from the last saved file, which is intact
+/// threads   one thread at a time may call a Trainer; several Trainers may be used by several threads
+template <class Network, class... Policies>
+class Trainer {
+ public:
+  using Configuration = Configured<Policies...>;
+  using Recipe = train::Recipe<Network, Configuration>;
+  using Step = typename Recipe::Step;
+  using Rule = typename Recipe::Rule;
+  using Options = regimen::Options<Rule>;
+  using Input = typename Step::X::Element;       // of a sample: int32 for tokens, fp32 (fp64) for vectors and images
+  using Target = typename Step::Target::Element;  // int32 for classes and tokens
+  using Output = typename Step::Output::Element;  // at least fp32
+  using Master = typename Step::Master;
+
+  static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
+  static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
+  static constexpr std::size_t input_size = Step::X::size, target_size = Step::Target::size, output_size = Step::Output::size;  // per sample
+  static constexpr bool scales_loss = Configuration::loss_scale::scales;
+
+  /// Bytes and work, known to the compiler.
+  static constexpr const MemoryPlan& plan() { return Recipe::plan; }
+  /// The same, computed now: for any batch, or with every iteration of every Repeat evaluated.
+  static MemoryPlan plan(std::size_t batch_size) { return Recipe::make_plan(batch_size); }
+
+  explicit Trainer(const Options& options = {})
+      : options_(options), seed_(options.seed != 0 ? options.seed : Configuration::seed::value), engine_(batch, plan().peak) {
+    cpu::set_threads(options.threads);
+    resident_ = Step::setup(engine_);
+    tensors_ = train::list_tensors<typename Recipe::Bound>();
+    engine_.memory.random.seed = seed_;
+    engine_.check_anomalies = Configuration::debug::template uses<Anomaly>;
+    if constexpr (Configuration::debug::checks) train::announce_debug();
+    scalars() = Scalars{};
+    scalars().loss_scale = Recipe::loss_scaling.initial;
+    initialise();
+  }
+
+  // ---- training
+
+  /// One optimizer step on `batch · micro_batches` samples, or fewer; the last micro-batch may be short.
+  ///   inputs (samples,input_size), targets (samples,target_size)
+  StepResult step(std::span<const Input> inputs, std::span<const Target> targets) {
+    const std::size_t samples = check_batch(inputs.size(), targets.size(), batch * micro_batches);
+    std::size_t done = 0;
+    return run_step([&](std::size_t) {
+      const std::size_t now = samples - done < batch ? samples - done : batch;
+      if (now > 0) bring(inputs.subspan(done * input_size, now * input_size), targets.subspan(done * target_size, now * target_size), now, done);
+      done += now;
+      return now;
+    });
+  }
+
+  /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
+  /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run.
+  template <class Source, class... Callbacks>
+  Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
+    return fit_with(source, static_cast<const Source*>(nullptr), run, callbacks...);
+  }
+  template <class Source, class Validation, class... Callbacks>
+    requires(!std::is_convertible_v<const Validation&, Run>)
+  Fitted fit(const Source& source, const Validation& validation, const Run& run = {}, Callbacks&&... callbacks) {
+    return fit_with(source, &validation, run, callbacks...);
+  }
+
+  /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
+  template <class Source>
+  Evaluation evaluate(const Source& source, std::size_t workers = 1) {
+    Loader<Input, Target, detail::Borrowed<Source>> loader({&source}, sample_shape(), {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2});
+    Mode mode(*this, false);
+    Scalars kept = scalars();
+    engine_.run(op::Begin{resident_.scalars});
+    for (auto next = loader.next(); next; next = loader.next()) {
+      bring(next.input, next.target, next.samples, 0);
+      Step::evaluate(engine_, resident_);
+    }
+    const Scalars found = scalars();
+    scalars() = kept;
+    Evaluation evaluation{found.loss_sum / found.count, std::numeric_limits<double>::quiet_NaN(), static_cast<std::size_t>(found.count)};
+    if constexpr (std::is_integral_v<Target>) evaluation.accuracy = found.correct / found.count;
+    return evaluation;
+  }
+
+  /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
+  std::vector<Output> predict(std::span<const Input> inputs) {
+    if (inputs.size() % input_size != 0)
+      throw Error("Trainer::predict", "a multiple of " + std::to_string(input_size) + " numbers, the size of a sample", std::to_string(inputs.size()));
+    const std::size_t samples = inputs.size() / input_size;
+    std::vector<Output> outputs(samples * output_size);
+    Mode mode(*this, false);
+    for (std::size_t done = 0; done < samples; done += batch) {
+      const std::size_t now = samples - done < batch ? samples - done : batch;
+      bring(inputs.subspan(done * input_size, now * input_size), {}, now, 0);
+      const std::size_t output = Step::predict(engine_, resident_);
+      const Output* const from = engine_.data(View<Output>{output});
+      std::copy(from, from + now * output_size, outputs.data() + done * output_size);
+      engine_.arena.give(output);
+    }
+    return outputs;
+  }
+  /// Data in a wider type than the model's input are refused: narrow them where it can be seen.
+  template <class From>
+    requires(std::is_same_v<From, double> && !std::is_same_v<From, Input>)
+  std::vector<Output> predict(std::span<const From>) {
+    static_assert(sizeof(typename rule::narrowing_data<From, Input>::must_hold));
+    return {};
+  }
+
+  // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
+
+  /// Forward and loss of one micro-batch.
+  UnscaledLoss forward(std::span<const Input> inputs, std::span<const Target> targets) {
+    const std::size_t samples = check_batch(inputs.size(), targets.size(), batch);
+    if (waiting_ != Waiting::forward && waiting_ != Waiting::apply) out_of_order("forward");
+    Guard guard(*this);
+    if (waiting_ == Waiting::forward) begin();
+    const double before = scalars().loss_sum, before_count = scalars().count;
+    bring(inputs, targets, samples, hand_samples_);
+    output_ = Step::forward(engine_, resident_, hand_batches_ > 0);
+    hand_samples_ += samples;
+    waiting_ = Waiting::backward;
+    guard.done();
+    return {(scalars().loss_sum - before) / (scalars().count - before_count), ++ticket_};
+  }
+  ScaledLoss scale(const UnscaledLoss& loss) const {
+    check_ticket(loss.ticket_, "scale");
+    return ScaledLoss{loss.ticket_};
+  }
+  /// Backward; a further micro-batch's gradients are added to those before.
+  ScaledGradients backward(const ScaledLoss& loss) {
+    run_backward(loss.ticket_);
+    return ScaledGradients{ticket_};
+  }
+  Gradients backward(const UnscaledLoss& loss) {
+    if constexpr (scales_loss) static_assert(sizeof(typename rule::backward_needs_scaled_loss<typename Configuration::loss_scale>::must_hold));
+    run_backward(loss.ticket_);
+    return Gradients{ticket_};
+  }
+  Gradients unscale(const ScaledGradients& gradients) const {
+    check_ticket(gradients.ticket_, "unscale");
+    return Gradients{gradients.ticket_};
+  }
+  /// The update, with the gradients of all micro-batches since the last one.
+  StepResult apply(const Gradients& gradients) {
+    check_ticket(gradients.ticket_, "apply");
+    if (waiting_ != Waiting::apply) out_of_order("apply");
+    Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+    return finish(hand_samples_);
+  }
+  template <class Scaled>
+    requires std::is_same_v<Scaled, ScaledGradients>
+  StepResult apply(const Scaled&) {
+    static_assert(sizeof(typename rule::scaled_gradients_need_unscale<Scaled>::must_hold));
+    return {};
+  }
+
+  // ---- state
+
+  /// Name, shape and values of every parameter, in the order of the model.
+  std::vector<NamedParameter<Master>> parameters() {
+    std::vector<NamedParameter<Master>> result;
+    for (const train::TensorRecord& tensor : tensors_)
+      result.push_back({tensor.name, train::shape_of(tensor.parameter), {master_of(tensor), tensor.place.count}, tensor.parameter.role,
+                        tensor.place.trains, tensor.parameter.decays()});
+    return result;
+  }
+  /// The copies in the compute type follow the master weights. To be called after values of parameters() were written.
+  void parameters_changed() {
+    for (const train::TensorRecord& tensor : tensors_)
+      if (!tensor.shares_master)
+        train::with_element(tensor.place.element, [&]<class T>(T) {
+          engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
+                                          {resident_.parameters + tensor.unit.parameters + tensor.place.values},
+                                          tensor.place.count});
+        });
+  }
+
+  /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill at
+  /// any moment leaves the previous file whole.
+  void save(const std::string& path) { train::save_state(*this, path); }
+  /// Reads a file that save wrote (of this or another run of the same model), or weights alone. After it, training goes on
+  /// exactly as it would have.
+  void load(const std::string& path) { train::load_state(*this, path); }
+
+  /// What the run has taken, and done.
+  Used used() const { return {engine_.arena.peak, library_, engine_.operations}; }
+
+  std::uint64_t steps_done() const { return step_; }
+  std::uint64_t seed() const { return seed_; }
+  const Options& options() const { return options_; }
+
+  /// How a sample of this model looks to a data source.
+  static constexpr SampleShape sample_shape() {
+    return {input_size, target_size, train::vocabulary_of<Network>(), std::is_integral_v<Target> ? Step::Output::columns : 0};
+  }
+
+  /// For tests: what no one may read is filled with NaN from now on.
+  void poison_dead_memory() { engine_.poison_dead(); }
+
+ private:
+  template <class T>
+  friend struct train::StateAccess;
+
+  enum class Waiting { forward, backward, apply };
+
+  // After an exception inside a step nothing but the resident regions is alive.
+  struct Guard {
+    explicit Guard(Trainer& owner) : trainer(owner) {}
+    ~Guard() {
+      if (finished) return;
+      trainer.engine_.abandon(trainer.resident_.end);
+      trainer.waiting_ = Waiting::forward;
+      trainer.hand_batches_ = trainer.hand_samples_ = 0;
+    }
+    void done() { finished = true; }
+    Trainer& trainer;
+    bool finished = false;
+  };
+  struct Mode {
+    Mode(Trainer& owner, bool training) : trainer(owner) {
+      if (trainer.waiting_ != Waiting::forward) trainer.out_of_order("evaluate or predict");
+      trainer.engine_.training = training;
+    }
+    ~Mode() {
+      trainer.engine_.training = true;
+      trainer.engine_.abandon(trainer.resident_.end);
+    }
+    Trainer& trainer;
+  };
+
+  Scalars& scalars() { return *engine_.data(resident_.scalars); }
+  Master* master_of(const train::TensorRecord& tensor) {
+    return engine_.data(View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)});
+  }
+  Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
+    return engine_.data(
+        View<Master>{resident_.states + tensor.unit.states + (state * tensor.trained + tensor.place.gradient) * sizeof(Master)});
+  }
+
+  void initialise() {
+    ParameterContext context{};
+    for (const train::TensorRecord& tensor : tensors_) context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
+    std::uint64_t index = 0;
+    for (const train::TensorRecord& tensor : tensors_) {
+      context.ends_branch = tensor.ends_branch;
+      detail::fill_initial(master_of(tensor), tensor.place.count,
+                           detail::initial_value<typename Configuration::init::scheme>(tensor.parameter, context), mix(mix(seed_, 0x1417), index++));
+      if (tensor.place.trains)
+        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(state_of(tensor, state), tensor.place.count, Master(0));
+    }
+    parameters_changed();
+  }
+
+  static std::size_t check_batch(std::size_t inputs, std::size_t targets, std::size_t limit) {
+    const std::size_t samples = inputs / input_size;
+    if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit) return samples;
+    throw Error("Trainer::step",
+                "1 to " + std::to_string(limit) + " samples of " + std::to_string(input_size) + " inputs and " + std::to_string(target_size) + " targets",
+                std::to_string(inputs) + " inputs and " + std::to_string(targets) + " targets");
+  }
+
+  void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t first) {
+    engine_.batch = samples;
+    engine_.memory.random.first_sample = first;
+    std::copy(inputs.begin(), inputs.end(), engine_.data(View<Input>{resident_.input}));
+    std::copy(targets.begin(), targets.end(), engine_.data(View<Target>{resident_.target}));
+  }
+
+  void begin() {
+    engine_.memory.random.step = step_;
+    scalars().learning_rate = options_.optimizer.learning_rate * options_.schedule.share(step_);
+    Step::begin(engine_, resident_);
+    started_ = train::now();
+  }
+
+  /// load(m) brings micro-batch m and says how many samples it has; 0: there are no more.
+  template <class Load>
+  StepResult run_step(Load&& load) {
+    if (waiting_ != Waiting::forward) out_of_order("step");
+    Guard guard(*this);
+    begin();
+    std::size_t samples = 0;
+    for (std::size_t m = 0; m < micro_batches; ++m) {
+      const std::size_t now = load(m);
+      if (now == 0) break;
+      samples += now;
+      Step::backward(engine_, resident_, Step::forward(engine_, resident_, m > 0), m > 0);
+    }
+    Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+    guard.done();
+    return finish(samples);
+  }
+
+  StepResult finish(std::size_t samples) {
+    const Scalars& s = scalars();
+    ++step_;
+    waiting_ = Waiting::forward;
+    hand_batches_ = hand_samples_ = 0;
+    if (library_ == 0) library_ = train::grown_beside(engine_.arena.peak, resident_at_start_);
+    return {step_, s.loss, s.gradient_norm, s.learning_rate, s.loss_scale, s.apply != 0, (train::now() - started_) * 1e3, samples};
+  }
+
+  void run_backward(std::uint64_t ticket) {
+    check_ticket(ticket, "backward");
+    if (waiting_ != Waiting::backward) out_of_order("backward");
+    Guard guard(*this);
+    Step::backward(engine_, resident_, output_, hand_batches_ > 0);
+    ++hand_batches_;
+    waiting_ = Waiting::apply;
+    guard.done();
+  }
+  void check_ticket(std::uint64_t ticket, const char* what) const {
+    if (ticket != ticket_) throw Error(std::string("Trainer::") + what, "what the last forward returned", "what an earlier one returned");
+  }
+  [[noreturn]] static void out_of_order(const char* what) {
+    throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", "another order",
+                "finish the step that has begun; several forward-backward pairs may precede one apply");
+  }
+
+  template <class Source, class Validation, class... Callbacks>
+  Fitted fit_with(const Source& source, const Validation* validation, const Run& run, Callbacks&... callbacks) {
+    if (run.steps == 0 && run.epochs == 0)
+      throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
+    Loader<Input, Target, detail::Borrowed<Source>> loader(
+        {&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead});
+    const std::uint64_t last = run.steps != 0 ? run.steps : std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t planned = run.epochs != 0 && loader.steps() / micro_batches < last ? (loader.steps() + micro_batches - 1) / micro_batches : last;
+    train::Progress progress(run.progress, planned);
+    Fitted fitted{step_};
+    double best = std::numeric_limits<double>::infinity();
+    std::uint64_t without_gain = 0;
+    bool goes_on = true;
+    const auto validate = [&] {
+      const Evaluation evaluation = evaluate(*validation, run.workers);
+      fitted.validation_loss = evaluation.loss;
+      progress.validation(step_, evaluation.loss, evaluation.accuracy);
+      ((goes_on = tell(callbacks, evaluation) && goes_on), ...);
+      without_gain = evaluation.loss < best ? 0 : without_gain + 1;
+      if (evaluation.loss < best) best = evaluation.loss;
+      if (run.patience != 0 && without_gain >= run.patience) {
+        fitted.stopped_early = true;
+        goes_on = false;
+      }
+    };
+    std::uint64_t validated_at = std::numeric_limits<std::uint64_t>::max();
+    while (goes_on && step_ < last) {
+      if (loader.step() >= loader.steps()) break;
+      std::size_t first = 0;
+      const StepResult result = run_step([&](std::size_t) -> std::size_t {
+        const auto next = loader.next();
+        if (!next) return 0;
+        bring(next.input, next.target, next.samples, first);
+        first += next.samples;
+        return next.samples;
+      });
+      batches_done_ = loader.step();
+      fitted.loss = result.loss;
+      progress.step(result.step, result.loss, result.samples * target_size, result.milliseconds);
+      ((goes_on = tell(callbacks, result) && goes_on), ...);
+      if (validation != nullptr && run.validate_every != 0 && step_ % run.validate_every == 0) {
+        validate();
+        validated_at = step_;
+      }
+    }
+    if (validation != nullptr && validated_at != step_) validate();
+    fitted.steps = step_;
+    return fitted;
+  }
+  template <class Callback, class Event>
+  bool tell(Callback& callback, const Event& event) {
+    if constexpr (std::is_invocable_r_v<bool, Callback&, Trainer&, const Event&>) return callback(*this, event);
+    else if constexpr (std::is_invocable_v<Callback&, Trainer&, const Event&>) callback(*this, event);
+    return true;
+  }
+
+  Options options_;
+  std::uint64_t seed_;
+  std::size_t resident_at_start_ = train::resident_bytes();
+  cpu::Engine engine_;
+  train::Resident resident_{};
+  std::vector<train::TensorRecord> tensors_;
+  std::uint64_t step_ = 0, batches_done_ = 0, ticket_ = 0;
+  Waiting waiting_ = Waiting::forward;
+  std::size_t output_ = 0, hand_batches_ = 0, hand_samples_ = 0, library_ = 0;
+  double started_ = 0;
+};
+
+/// A recipe that does not compose: each broken rule says so once, the rest of the program adds nothing.
+template <class Network, class... Policies>
+  requires(!Composable<Network, Policies...>)
+class Trainer<Network, Policies...> : public detail::rejected<regimen::Options<AdamW>, Run> {
+  using Broken = detail::broken_rules<Network, Policies...>;
+  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
+
+ public:
+  using detail::rejected<regimen::Options<AdamW>, Run>::rejected;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

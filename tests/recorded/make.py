@@ -1,0 +1,455 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the recorded cases that Regimen's tests compare with: small inputs, and what PyTorch computes from them.
+
+    python3 tests/recorded/make.py            writes *.safetensors and gpt2/ beside this file
+
+Every case is computed twice from the same fp32 inputs: in fp64, which is the truth (to about 1e-15), and in fp32, which
+shows how near a good fp32 implementation comes to it. README.md beside this file lists the tensors. Nothing that builds
+or tests Regimen runs this program.
+"""
+
+import json
+import pathlib
+import re
+import struct
+
+import numpy
+import torch
+from torch import nn
+from torch.nn import functional
+
+HERE = pathlib.Path(__file__).resolve().parent
+DTYPES = {numpy.dtype(numpy.float64): "F64", numpy.dtype(numpy.float32): "F32", numpy.dtype(numpy.int32): "I32"}
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def write(name, meaning, tensors, **options):
+    """A safetensors file whose bytes depend on its content alone: widest elements first, then by name."""
+    arrays = {key: numpy.ascontiguousarray(value) for key, value in tensors.items()}
+    names = sorted(arrays, key=lambda key: (-arrays[key].itemsize, key))
+    metadata = {"meaning": meaning, "torch": torch.__version__.split("+")[0], **{k: str(v) for k, v in options.items()}}
+    header, offset = {"__metadata__": dict(sorted(metadata.items()))}, 0
+    for key in names:
+        array = arrays[key]
+        header[key] = {"dtype": DTYPES[array.dtype], "shape": list(array.shape), "data_offsets": [offset, offset + array.nbytes]}
+        offset += array.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path = HERE / f"{name}.safetensors"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(arrays[key].tobytes() for key in names))
+    return path
+
+
+def whole(tensor):
+    return tensor.detach().to(torch.int32).numpy()
+
+
+def results(truth, fp32, exact=True):
+    """Results by name, from tensors in both precisions: NAME is the truth rounded to fp32, fp32.NAME is what PyTorch
+    computes in fp32, fp64.NAME is the truth."""
+    tensors = {}
+    for key in truth:
+        assert truth[key].dtype == torch.float64 and fp32[key].dtype == torch.float32, key
+        assert torch.isfinite(truth[key]).all(), key
+        tensors[key] = truth[key].detach().float().numpy()
+        if exact:
+            tensors[f"fp32.{key}"] = fp32[key].detach().numpy()
+            tensors[f"fp64.{key}"] = truth[key].detach().numpy()
+    return tensors
+
+
+def leaf(tensor, dtype):
+    """A copy that collects a gradient."""
+    return tensor.detach().to(dtype, copy=True).requires_grad_()
+
+
+def twice(compute):
+    """compute(dtype) in both precisions, fp64 first."""
+    return compute(torch.float64), compute(torch.float32)
+
+
+# --- layers ----------------------------------------------------------------------------------------------------------
+
+
+def layer(name, meaning, forward, x, parameters=None, seed=0, integers=None, **options):
+    """A case `y = forward(x, parameters)` with an upstream gradient; x is None where integers are the input."""
+    parameters = parameters or {}
+    generator = torch.Generator().manual_seed(1000 + seed)
+    with torch.no_grad():
+        shape = forward(x, parameters).shape
+    upstream = torch.randn(shape, generator=generator)
+
+    def compute(dtype):
+        inner = None if x is None else leaf(x, dtype)
+        weights = {key: leaf(value, dtype) for key, value in parameters.items()}
+        y = forward(inner, weights)
+        y.backward(upstream.to(dtype))
+        found = {"output": y}
+        if inner is not None:
+            found["gradient.input"] = inner.grad
+        found.update({f"gradient.{key}": value.grad for key, value in weights.items()})
+        return found
+
+    given = {"upstream": upstream.numpy(), **{f"parameter.{key}": value.numpy() for key, value in parameters.items()}}
+    if x is not None:
+        given["input"] = x.numpy()
+    for key, value in (integers or {}).items():
+        given[key] = whole(value)
+    write(name, meaning, {**given, **results(*twice(compute))}, **options)
+
+
+def random(generator, *shape, scale=1.0, shift=0.0):
+    return torch.randn(*shape, generator=generator) * scale + shift
+
+
+def attention(x, p, heads, causal):
+    batch, length, width = x.shape
+    qkv = functional.linear(x, p["qkv.weight"], p["qkv.bias"])
+    q, k, v = (part.reshape(batch, length, heads, width // heads).transpose(1, 2) for part in qkv.split(width, dim=2))
+    y = functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return functional.linear(y.transpose(1, 2).reshape(batch, length, width), p["projection.weight"], p["projection.bias"])
+
+
+def layers():
+    g = torch.Generator().manual_seed(1)
+
+    layer("linear", "y = x weight^T + bias", lambda x, p: functional.linear(x, p["weight"], p["bias"]),
+          random(g, 2, 3, 5), {"weight": random(g, 7, 5), "bias": random(g, 7)}, 1)
+
+    rows = random(g, 2, 3, 16)
+    rows[0, 1] += 100  # a mean far from zero: a variance computed as E[x²] − E[x]² loses half of its digits
+    rows[0, 2] *= 1e-3  # a variance below epsilon
+    rows[1, 2] = 0.5  # no variance at all
+    norm = {"weight": random(g, 16, scale=0.3, shift=1), "bias": random(g, 16)}
+    layer("layer_norm", "LayerNorm over the last axis",
+          lambda x, p: functional.layer_norm(x, (16,), p["weight"], p["bias"], 1e-5), rows, norm, 2, epsilon=1e-5)
+    layer("rms_norm", "RMSNorm over the last axis: y = x / sqrt(mean(x^2) + epsilon) weight",
+          lambda x, p: functional.rms_norm(x, (16,), p["weight"], 1e-5), rows, {"weight": norm["weight"]}, 3, epsilon=1e-5)
+
+    points = torch.cat([torch.linspace(-6, 6, 49), torch.tensor([-100.0, -30, -12, -1e-3, -1e-20, 1e-20, 1e-3, 12, 30, 100, 0.0])])
+    points = points.reshape(2, 5, 6)
+    layer("gelu_erf", "y = x Phi(x)", lambda x, p: functional.gelu(x), points, seed=4)
+    layer("gelu_tanh", "y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))",
+          lambda x, p: functional.gelu(x, approximate="tanh"), points, seed=5)
+    layer("relu", "y = max(x, 0); the derivative at 0 is 0", lambda x, p: functional.relu(x), points, seed=6)
+    layer("silu", "y = x sigmoid(x)", lambda x, p: functional.silu(x), points, seed=7)
+
+    tokens = torch.tensor([[3, 0, 10, 3, 3, 7], [7, 10, 1, 0, 3, 9]])  # 3 often; 2, 4, 5, 6, 8 never
+    layer("embedding", "y = token.weight[tokens] + position.weight", lambda x, p: p["token.weight"][tokens] + p["position.weight"],
+          None, {"token.weight": random(g, 11, 8), "position.weight": random(g, 6, 8)}, 8, {"tokens": tokens})
+
+    for name, shape, heads, causal in (
+        ("self_attention_causal", (2, 7, 12), 3, True),
+        ("self_attention_full", (2, 7, 12), 2, False),
+        ("self_attention_causal_long", (1, 131, 4), 2, True),  # longer than a tile of 64 or 128, and odd
+        ("self_attention_full_long", (1, 67, 4), 1, False),
+    ):
+        width = shape[-1]
+        layer(name, "qkv Linear, softmax(q k^T / sqrt(width / heads)) v per head, output Linear",
+              lambda x, p: attention(x, p, heads, causal), random(g, *shape),
+              {"qkv.weight": random(g, 3 * width, width, scale=0.6), "qkv.bias": random(g, 3 * width, scale=0.3),
+               "projection.weight": random(g, width, width, scale=0.4), "projection.bias": random(g, width)},
+              9, heads=heads, causal=str(causal).lower())
+
+
+# --- losses ----------------------------------------------------------------------------------------------------------
+
+
+def losses():
+    g = torch.Generator().manual_seed(2)
+    rows, vocabulary = 10, 7
+    logits = random(g, rows, vocabulary, scale=3)
+    logits[2] *= 30  # probabilities that underflow
+    logits[3] += 1000  # exponentials that overflow unless the largest logit is taken off first
+    target = torch.randint(vocabulary, (rows,), generator=g)
+    ignoring = target.clone()
+    ignoring[[0, 4, 5]] = -100
+    mask = torch.tensor([1, 1, 0, 1, 0, 1, 1, 1, 0, 1])
+    masked = torch.where(mask == 1, target, -100)
+
+    def case(name, meaning, target, smoothing, extra=None):
+        def compute(dtype):
+            x = leaf(logits, dtype)
+            total = functional.cross_entropy(x, target, reduction="sum", ignore_index=-100, label_smoothing=smoothing)
+            total.backward()
+            mean = functional.cross_entropy(logits.to(dtype), target, ignore_index=-100, label_smoothing=smoothing)
+            return {"loss_sum": total.reshape(1), "loss": mean.reshape(1), "gradient.logits": x.grad}
+
+        count = numpy.array([int((target != -100).sum())], dtype=numpy.int32)
+        write(name, meaning, {"logits": logits.numpy(), "target": whole(target), "count": count, **(extra or {}),
+                              **results(*twice(compute))}, smoothing=smoothing, ignore_index=-100)
+
+    about = "softmax cross-entropy; gradient.logits is of loss_sum, loss = loss_sum / count"
+    case("cross_entropy", about, target, 0.0)
+    case("cross_entropy_ignore", about + "; rows with target -100 count for nothing", ignoring, 0.0)
+    case("cross_entropy_smoothing", about + "; q = (1 - smoothing) onehot + smoothing / classes", target, 0.1)
+    case("cross_entropy_ignore_smoothing", about + "; both", ignoring, 0.1)
+    case("cross_entropy_masked", about + "; only rows with mask 1 count; target has -100 in the others, target.unmasked "
+         "has the classes", masked, 0.0, {"mask": whole(mask), "target.unmasked": whole(target)})
+
+    output, goal = random(g, 4, 3), random(g, 4, 3)
+
+    def compute(dtype):
+        x = leaf(output, dtype)
+        total = functional.mse_loss(x, goal.to(dtype), reduction="sum")
+        total.backward()
+        return {"loss_sum": total.reshape(1), "loss": functional.mse_loss(output.to(dtype), goal.to(dtype)).reshape(1), "gradient.output": x.grad}
+
+    write("squared_error", "sum of (output - target)^2; gradient.output is of loss_sum, loss = loss_sum / count",
+          {"output": output.numpy(), "target": goal.numpy(), "count": numpy.array([output.numel()], dtype=numpy.int32),
+           **results(*twice(compute))})
+
+
+# --- optimizers ------------------------------------------------------------------------------------------------------
+
+
+def optimizers():
+    g = torch.Generator().manual_seed(3)
+    steps, count = 5, 13
+    start = random(g, count)
+    gradients = random(g, steps, count) * torch.tensor([1.0, 10.0, 0.1, 1e-4, 1.0]).unsqueeze(1)
+    gradients[:, 4] = 0  # one that never gets a gradient: only decay moves it
+    gradients[:, 7] *= 1e-8  # one whose gradients are near Adam's epsilon
+
+    for name, kind, options in (
+        ("adamw", torch.optim.AdamW, dict(lr=1e-2, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.1)),
+        ("adam", torch.optim.Adam, dict(lr=1e-2, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.1)),
+        ("sgd", torch.optim.SGD, dict(lr=1e-1, weight_decay=0.1)),
+        ("sgd_momentum", torch.optim.SGD, dict(lr=1e-1, momentum=0.9, weight_decay=0.1)),
+        ("sgd_nesterov", torch.optim.SGD, dict(lr=1e-1, momentum=0.9, nesterov=True, weight_decay=0.1)),
+        ("rmsprop", torch.optim.RMSprop, dict(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.1)),
+        ("rmsprop_momentum", torch.optim.RMSprop, dict(lr=1e-2, alpha=0.99, eps=1e-8, momentum=0.9)),
+    ):
+        def compute(dtype):
+            weight = leaf(start, dtype)
+            optimizer = kind([weight], foreach=False, **options)
+            history = []
+            for gradient in gradients:
+                weight.grad = gradient.to(dtype).clone()
+                optimizer.step()
+                history.append(weight.detach().clone())
+            return {"weights": torch.stack(history)}
+
+        write(f"optimizer_{name}", f"torch.optim.{kind.__name__}: row i of weights is what step i leaves",
+              {"start": start.numpy(), "gradients": gradients.numpy(), **results(*twice(compute))}, **options)
+
+
+# --- loss scale ------------------------------------------------------------------------------------------------------
+
+
+def dynamic_scale(initial, growth, finite):
+    """Keras' dynamic loss scale. Finite: the streak grows, and at `growth` of them the scale doubles if that is a finite
+    fp32 number, and the streak starts anew. Not finite: the scale halves, but not below 1; the streak starts anew, and
+    the step is skipped."""
+    scale, streak, scales, streaks = initial, 0, [], []
+    largest = float(numpy.finfo(numpy.float32).max)
+    for good in finite:
+        if good:
+            streak += 1
+            if streak == growth:
+                scale = scale * 2 if scale * 2 <= largest else scale
+                streak = 0
+        else:
+            scale, streak = max(scale / 2, 1.0), 0
+        scales.append(scale)
+        streaks.append(streak)
+    return scales, streaks
+
+
+def loss_scales():
+    seeded = numpy.random.RandomState(4)
+    for name, initial, growth, finite in (
+        ("usual", 2.0**15, 20, [0, 0, 0] + list((seeded.rand(197) > 0.05).astype(int))),
+        ("floor", 8.0, 3, [0] * 5 + [1] * 7 + [0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0]),
+        ("ceiling", 2.0**125, 2, [1] * 9 + [0] + [1] * 6),
+        ("default", 2.0**15, 2000, [0, 0] + [1] * 1999 + [1] + [1] * 1999 + [0]),
+    ):
+        scales, streaks = dynamic_scale(initial, growth, finite)
+        keep = range(len(finite))
+        if name == "default":  # thousands of steps: only where something happens, and the steps around
+            keep = [i for i in keep if i < 4 or i > 3998 or 1998 < i < 2006]
+        write(f"loss_scale_{name}", "dynamic loss scale: what step[i] (from 1) leaves, given whether its gradients were finite; "
+              "the steps between those listed are finite",
+              {"step": numpy.array([i + 1 for i in keep], numpy.int32), "finite": numpy.array([finite[i] for i in keep], numpy.int32),
+               "scale": numpy.array([scales[i] for i in keep], numpy.float32), "streak": numpy.array([streaks[i] for i in keep], numpy.int32)},
+              initial=initial, growth_steps=growth, steps=len(finite))
+
+
+# --- training curves -------------------------------------------------------------------------------------------------
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.projection = nn.Linear(width, width)
+
+    def forward(self, x):
+        return attention(x, dict(self.named_parameters()), self.heads, True)
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.norm2 = nn.LayerNorm(width)
+        self.hidden = nn.Linear(width, 4 * width)
+        self.projection = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.projection(functional.gelu(self.hidden(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    def __init__(self, layers, heads, width, context, vocabulary):
+        super().__init__()
+        self.token = nn.Embedding(vocabulary, width)
+        self.position = nn.Embedding(context, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.output = nn.Linear(width, vocabulary)
+
+    def forward(self, tokens):
+        x = self.token(tokens) + self.position.weight
+        for block in self.blocks:
+            x = block(x)
+        return self.output(self.norm(x))
+
+
+class Mlp(nn.Module):
+    def __init__(self, *widths):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
+
+    def forward(self, x):
+        for linear in self.layers[:-1]:
+            x = functional.relu(linear(x))
+        return self.layers[-1](x)
+
+
+def groups(model, decay):
+    """Weights of Linear layers decay; biases, norms and embeddings do not."""
+    matrices = [m.weight for m in model.modules() if isinstance(m, nn.Linear)]
+    rest = [p for p in model.parameters() if not any(p is m for m in matrices)]
+    return [{"params": matrices, "weight_decay": decay}, *([{"params": rest, "weight_decay": 0.0}] if rest else [])]
+
+
+def curve(name, meaning, model, updater, inputs, targets, given, **options):
+    """Trains copies of the model in both precisions."""
+    start = {key: value.detach().clone() for key, value in model.state_dict().items()}
+
+    def compute(dtype):
+        model.to(dtype).load_state_dict(start)
+        update = updater(model)
+        losses, norms, found = [], [], {}
+        for x, y in zip(inputs, targets):
+            loss = functional.cross_entropy(model(x.to(dtype) if x.is_floating_point() else x).flatten(0, -2), y.flatten())
+            update.zero_grad()
+            loss.backward()
+            losses.append(loss.detach())
+            norms.append(torch.stack([p.grad.square().sum() for p in model.parameters()]).sum().sqrt())
+            update.step()
+        found = {f"final.{key}": value.detach().clone() for key, value in model.named_parameters()}
+        return {"losses": torch.stack(losses), "gradient_norms": torch.stack(norms)}, found
+
+    (truth, final), (fp32, final32) = twice(compute)
+    tensors = {**given, **results(truth, fp32), **results(final, final32, exact=False)}
+    tensors.update({f"parameter.{key}": value.numpy() for key, value in start.items()})
+    # Scores do not change when all keys move by the same vector, so the key part of a qkv.bias has gradient 0, of which fp32
+    # leaves rounding noise, and Adam makes steps of the learning rate out of noise. It has no effect on anything else.
+    drift, drift_key = 0.0, 0.0
+    for key in final:
+        difference = (final32[key].double() - final[key]).abs()
+        if key.endswith("qkv.bias"):
+            query, middle, value = difference.chunk(3)
+            difference, drift_key = torch.cat([query, value]), max(drift_key, float(middle.max()))
+        drift = max(drift, float(difference.max()))
+    if drift_key:
+        options["fp32_key_bias_difference"] = f"{drift_key:.3g}"
+    write(name, meaning, tensors, parameters=",".join(start), fp32_final_difference=f"{drift:.3g}", **options)
+
+
+def curves():
+    torch.manual_seed(5)
+    layers, heads, width, context, vocabulary, batch, steps = 2, 2, 16, 8, 11, 4, 20
+    model = Gpt(layers, heads, width, context, vocabulary)
+    for key, parameter in model.named_parameters():  # not the usual initial values: biases and gains that are 0 and 1 hide mistakes
+        nn.init.normal_(parameter, mean=1.0 if re.search(r"norm\d?\.weight$", key) else 0.0, std=0.15)
+    text = torch.empty(steps, batch, context + 1, dtype=torch.long)
+    text[:, :, 0] = torch.randint(vocabulary, (steps, batch))
+    for t in range(context):  # mostly a rule (times 3 plus 1), so that there is something to learn
+        noise = torch.randint(vocabulary, (steps, batch))
+        text[:, :, t + 1] = torch.where(torch.rand(steps, batch) < 0.8, (3 * text[:, :, t] + 1) % vocabulary, noise)
+    tokens, targets = text[:, :, :-1], text[:, :, 1:]
+    adamw = dict(lr=1e-2, betas=(0.9, 0.99), eps=1e-8)
+    curve("train_gpt", "20 steps of a small GPT: losses and gradient norms before each update, weights after the last",
+          model, lambda m: torch.optim.AdamW(groups(m, 0.1), foreach=False, **adamw), tokens, targets,
+          {"tokens": whole(tokens), "targets": whole(targets)}, layers=layers, heads=heads, width=width, context=context,
+          vocabulary=vocabulary, batch=batch, optimizer="AdamW", weight_decay="0.1 on the weights of Linear layers", gelu="tanh",
+          norm_epsilon=1e-5, **adamw)
+
+    torch.manual_seed(6)
+    widths, batch = (6, 12, 9, 5), 8
+    model = Mlp(*widths)
+    inputs = torch.randn(steps, batch, widths[0])
+    labels = (inputs @ torch.randn(widths[0], widths[-1])).argmax(-1)
+    sgd = dict(lr=0.1, momentum=0.9)
+    curve("train_mlp", "20 steps of a small MLP with ReLU: losses and gradient norms before each update, weights after the last",
+          model, lambda m: torch.optim.SGD(groups(m, 0.0), foreach=False, **sgd), inputs, labels,
+          {"inputs": inputs.numpy(), "targets": whole(labels)}, widths=",".join(map(str, widths)), batch=batch, optimizer="SGD", **sgd)
+
+
+# --- GPT-2 -----------------------------------------------------------------------------------------------------------
+
+
+def gpt2():
+    """A small GPT-2 as transformers writes it, its logits, and a few gradients: the table is tied, and collects both of its uses."""
+    import transformers
+
+    torch.manual_seed(7)
+    config = transformers.GPT2Config(n_layer=2, n_head=2, n_embd=16, vocab_size=32, n_positions=12, resid_pdrop=0.0,
+                                     embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0)
+    model = transformers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad():  # transformers' initial values leave all biases 0 and all gains 1, which would hide mistakes
+        for key, parameter in model.named_parameters():
+            gain = re.search(r"ln_(1|2|f)\.weight$", key)
+            parameter.normal_(mean=1.0 if gain else 0.0, std=0.2)
+    model.save_pretrained(HERE / "gpt2")
+    (HERE / "gpt2" / "generation_config.json").unlink(missing_ok=True)
+    (HERE / "gpt2" / "model.safetensors").chmod(0o644)
+    tokens = torch.randint(config.vocab_size, (3, config.n_positions))
+
+    def compute(dtype):
+        model.to(dtype)
+        model.zero_grad()
+        logits = model(tokens).logits
+        loss = functional.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())  # transformers' own is always fp32
+        loss.backward()
+        gradients = {f"gradient.{key}": model.get_parameter(key).grad.clone()
+                     for key in ("transformer.wte.weight", "transformer.wpe.weight", "transformer.ln_f.weight")}
+        return {"logits": logits, "loss": loss.reshape(1), **gradients}
+
+    fp32 = compute(torch.float32)  # first: it is exactly what the file holds
+    truth = compute(torch.float64)
+    write("gpt2/logits", "logits of gpt2/model.safetensors; loss is the mean cross-entropy of position t against token t + 1",
+          {"tokens": whole(tokens), **results(truth, fp32)}, transformers=transformers.__version__)
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    for part in (layers, losses, optimizers, loss_scales, curves, gpt2):
+        part()
+    files = sorted(HERE.rglob("*.safetensors"))
+    print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")
+
+
+if __name__ == "__main__":
+    main()

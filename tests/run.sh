@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Runs all tests: installs what is missing (Debian, Ubuntu), configures, builds, tests, with g++ and then with clang.
+#
+#   tests/run.sh                         both compilers
+#   tests/run.sh --preset asan           one configuration of CMakePresets.json; may be repeated
+#   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
+#
+# On two cores it takes 10 to 20 minutes, package installation included. The last line counts what passed.
+# REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$root/cmake/packages.sh"
+
+presets=()
+extra=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --preset) presets+=("${2:?--preset needs a name}"); shift 2 ;;
+    --help | -h) sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//'; exit ;;
+    --) shift; extra=("$@"); break ;;
+    *) echo "unknown argument '$1'; see --help" >&2; exit 2 ;;
+  esac
+done
+[ ${#presets[@]} -gt 0 ] || presets=(release clang)
+jobs=$(nproc 2> /dev/null || echo 2)
+started=$SECONDS
+
+say "what is missing"
+need_to_build
+need catch2       catch_header
+want libcli11-dev header CLI/CLI.hpp
+want clang        program clang++
+want clang-19     program clang++-19
+want libomp-dev   omp_for_clang
+install_missing
+check_cmake
+program nvcc || [ -x /usr/local/cuda/bin/nvcc ] || echo "no nvcc here: what it would refuse is not tested"
+
+cd "$root"
+passed=0 failed=0 skipped=0
+first=yes
+for preset in "${presets[@]}"; do
+  compiler=$(sed -n "/\"name\": \"$preset\"/,/}/s/.*\"CMAKE_CXX_COMPILER\": \"\([^\"]*\)\".*/\1/p" CMakePresets.json | head -n 1)
+  if [ -n "$compiler" ] && ! program "$compiler"; then
+    say "$preset: no $compiler here; left out"
+    skipped=$((skipped + 1))
+    continue
+  fi
+
+  say "$preset: configure"
+  cmake --preset "$preset" ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+
+  say "$preset: build ($jobs at a time)"
+  begun=$SECONDS
+  built=yes
+  cmake --build "build/$preset" --parallel "$jobs" -- -k 0 || built=no
+  echo "$((SECONDS - begun)) s"
+
+  # What does not depend on the configuration (the refusals in four compilers, what compiling costs) is tested once.
+  once=()
+  if [ $first = no ]; then once=(-LE '^compilers$'); fi
+  first=no
+
+  say "$preset: test"
+  begun=$SECONDS
+  report=$root/build/$preset/report.xml
+  rm -f "$report"
+  ctest --test-dir "build/$preset" --parallel "$jobs" --output-on-failure --output-junit "$report" "${once[@]}" "${extra[@]}" < /dev/null || true
+  echo "$((SECONDS - begun)) s"
+
+  if [ $built = no ]; then
+    echo "$preset: the build failed"
+    failed=$((failed + 1))
+  fi
+  if [ -e "$report" ]; then
+    # One <testcase> a test. Left out on purpose: exit code 77. Anything else that did not run has failed.
+    counts=$(awk '/<testcase /{all++} /<testcase .*status="run"/{ok++} /<skipped message="SKIP_RETURN_CODE/{skip++} END {print ok+0, all-ok-skip, skip+0}' "$report")
+    read -r p f s <<< "$counts"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  else
+    echo "$preset: no test report"
+    failed=$((failed + 1))
+  fi
+done
+
+say "$((SECONDS - started)) s in all"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

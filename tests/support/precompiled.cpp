@@ -1,0 +1,1 @@
+// Nothing: a precompiled header needs a file that is compiled with it.
