@@ -1,7 +1,7 @@
 // A recipe that computes in fp16 and scales no loss: gradients below 2^-24 would be zero.
 // expect: Precision<fp16, \.\.\.> needs a loss scale; add LossScale<Dynamic>, or compute in bf16
 // names: regimen::Precision<regimen::fp16,
-// names: regimen::LossScale<regimen::None>
+// names: regimen::LossScale<
 #include "../support/recipe.hpp"
 
 using namespace regimen;

@@ -2,6 +2,9 @@
 // expect: Precision<fp16, \.\.\.> needs a loss scale; add LossScale<Dynamic>, or compute in bf16
 // names: regimen::Precision<regimen::fp16,
 #include "../support/recipe.hpp"
+
+#include <regimen/optimizer/sgd.hpp>
+
 #include <cstdio>
 
 using namespace regimen;
@@ -9,9 +12,9 @@ using namespace regimen;
 struct Data {};
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Batch<8>, Precision<fp16, fp32>, LossScale<Dynamic>>;
+using Train = Recipe<Net, Batch<8>, Precision<fp16, fp32>, Optimizer<Sgd>, LossScale<Dynamic>>;
 #else
-using Train = Recipe<Net, Batch<8>, Precision<fp16, fp32>>;
+using Train = Recipe<Net, Batch<8>, Precision<fp16, fp32>, Optimizer<Sgd>>;
 #endif
 
 int main() {
@@ -19,7 +22,7 @@ int main() {
   constexpr auto plan = Train::plan();
   static_assert(plan.peak < 1_GiB);
   Train plain;
-  Train trainer{{.optimizer = {.learning_rate = 3e-4}}};
+  Train trainer{{.optimizer = {.learning_rate = 3e-4, .momentum = 0.9}}};
   Train::Options options;
   options.optimizer.learning_rate = 1e-3;
   Train other{options};

@@ -59,12 +59,13 @@ class Recipe {
 /// A recipe that does not compose: each broken rule says so once, the rest of the user's code adds nothing.
 template <class Model, class... Policies>
   requires(!Composable<Model, Policies...>)
-class Recipe<Model, Policies...> : public detail::rejected<RecipeOptions<AdamW>, RecipeRun> {
+class Recipe<Model, Policies...> : public detail::rejected<RecipeOptions<typename detail::named_rule<AdamW, Policies...>::type>, RecipeRun> {
+  using Base = typename Recipe::rejected;
   using Broken = detail::broken_rules<Model, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 
  public:
-  using detail::rejected<RecipeOptions<AdamW>, RecipeRun>::rejected;
+  using Base::Base;
 };
 
 /// The model of these tests.

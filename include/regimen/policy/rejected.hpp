@@ -1,6 +1,8 @@
 // regimen/policy/rejected.hpp — what stands in place of a Trainer that does not compose.
 #pragma once
 
+#include <regimen/policy/optimizer.hpp>
+
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
@@ -53,16 +55,30 @@ struct silent {
 template <class Broken, std::size_t Index>
 using speech = typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, silent, silent, silent>, Index>::must_hold;
 
+/// The update rule that a recipe names, however wrong the rest of it is, or Default: so that its options are known by name.
+template <class Default, class... Policies>
+struct named_rule {
+  using type = Default;
+};
+template <class Default, class Rule, class... Policies>
+  requires(belongs_to<Rule, axis::optimizer>)
+struct named_rule<Default, Optimizer<Rule>, Policies...> {
+  using type = Rule;
+};
+template <class Default, class First, class... Policies>
+struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...> {};
+
 /// The base of a Trainer that breaks rules: everything that a program may call is there and silent. Only the rules speak:
 ///
 ///   template <class Model, class... Policies>
 ///     requires(!Composable<Model, Policies...>)
-///   class Trainer<Model, Policies...> : public detail::rejected<Options<AdamW>, Run> {
+///   class Trainer<Model, Policies...> : public detail::rejected<Options<typename detail::named_rule<AdamW, Policies...>::type>, Run> {
+///     using Base = typename Trainer::rejected;
 ///     using Broken = detail::broken_rules<Model, Policies...>;
 ///     static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 ///
 ///    public:
-///     using detail::rejected<Options<AdamW>, Run>::rejected;
+///     using Base::Base;
 ///   };
 ///
 /// (As base classes the rules would take all inherited members away in clang, which drops a base that failed an assertion: measured,

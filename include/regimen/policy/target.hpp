@@ -53,7 +53,7 @@ constexpr double tera(double of_fp64, double of_fp32, double of_bf16, double of_
 }  // namespace detail
 
 /// Bandwidth and peaks are the vendors' figures, dense, without TF32: fp32 means fp32. fp64 is the tensor cores' where there are any.
-/// Memory is what the driver reports for such a device less its context, rounded down.
+/// Memory is a careful lower bound of what a program can take there, after driver, context and libraries; it is no vendor's figure.
 namespace targets {
 
 /// Fits everything, computes everything; nothing is known of its speed. The default.
@@ -83,7 +83,7 @@ struct a100_40g final {
 /// source   NVIDIA A100 data sheet, June 2021: 80 GB SXM
 struct a100_80g final {
   static constexpr const char* name = "A100 80 GB";
-  static constexpr std::size_t memory = 78_GiB;
+  static constexpr std::size_t memory = 77_GiB;
   static constexpr double bandwidth = 2.039e12;
   static constexpr Tile tile{1, 1};
   template <class T>
@@ -95,7 +95,7 @@ struct a100_80g final {
 /// source   NVIDIA H100 data sheet: SXM, half of the figures it gives with sparsity
 struct h100 final {
   static constexpr const char* name = "H100 SXM";
-  static constexpr std::size_t memory = 78_GiB;
+  static constexpr std::size_t memory = 77_GiB;
   static constexpr double bandwidth = 3.35e12;
   static constexpr Tile tile{1, 1};
   template <class T>
@@ -107,7 +107,7 @@ struct h100 final {
 /// source   NVIDIA H200 data sheet: SXM, half of the figures it gives with sparsity
 struct h200 final {
   static constexpr const char* name = "H200 SXM";
-  static constexpr std::size_t memory = 138_GiB;
+  static constexpr std::size_t memory = 137_GiB;
   static constexpr double bandwidth = 4.8e12;
   static constexpr Tile tile{1, 1};
   template <class T>
