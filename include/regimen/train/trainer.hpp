@@ -449,7 +449,7 @@ class Trainer {
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     Loader<Input, Target, detail::Borrowed<Source>> loader(
         {&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead});
-    const std::uint64_t last = run.steps != 0 ? run.steps : std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t last = run.steps != 0 ? run.steps : (std::numeric_limits<std::uint64_t>::max)();
     const std::uint64_t planned = run.epochs != 0 && loader.steps() / micro_batches < last ? (loader.steps() + micro_batches - 1) / micro_batches : last;
     train::Progress progress(run.progress, planned);
     Fitted fitted{step_};
@@ -468,7 +468,7 @@ class Trainer {
         goes_on = false;
       }
     };
-    std::uint64_t validated_at = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t validated_at = (std::numeric_limits<std::uint64_t>::max)();
     while (goes_on && step_ < last) {
       if (loader.step() >= loader.steps()) break;
       std::size_t first = 0;
