@@ -19,9 +19,11 @@ struct Anomaly final {
 ///
 ///   checks            whether any check runs
 ///   uses<Check>       whether this one does
-template <class... Checks> struct Debug final {
+template <class... Checks>
+struct Debug final {
   using axis = regimen::axis::debug;
-  template <class Check> static constexpr bool uses = detail::is_any_of<Check, Checks...>;
+  template <class Check>
+  static constexpr bool uses = detail::is_any_of<Check, Checks...>;
   static constexpr bool checks = sizeof...(Checks) > 0 && !uses<None>;
 };
 

@@ -1,6 +1,8 @@
 // regimen/policy/rejected.hpp — what stands in place of a Trainer that does not compose.
 #pragma once
 
+#include <regimen/policy/optimizer.hpp>
+
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
@@ -16,16 +18,31 @@ struct Inert {
   std::size_t library = 0, count = 0, step = 0, steps = 0, epoch = 0, batch = 0, bytes = 0, flops = 0;
   const char* name = "";
 
-  template <class T> constexpr operator T() const { return T{}; }
-  template <class Stream> friend Stream& operator<<(Stream& stream, const Inert&) { return stream; }
+  template <class T>
+  constexpr operator T() const {
+    return T{};
+  }
+  template <class Stream>
+  friend Stream& operator<<(Stream& stream, const Inert&) {
+    return stream;
+  }
 
   constexpr const Inert* begin() const { return nullptr; }
   constexpr const Inert* end() const { return nullptr; }
   constexpr const char* data() const { return ""; }
   constexpr std::size_t size() const { return 0; }
-  template <class Index> constexpr Inert operator[](const Index&) const { return {}; }
-  template <class... Arguments> constexpr bool fits(Arguments&&...) const { return true; }
-  template <class... Arguments> constexpr Inert table(Arguments&&...) const { return {}; }
+  template <class Index>
+  constexpr Inert operator[](const Index&) const {
+    return {};
+  }
+  template <class... Arguments>
+  constexpr bool fits(Arguments&&...) const {
+    return true;
+  }
+  template <class... Arguments>
+  constexpr Inert table(Arguments&&...) const {
+    return {};
+  }
 };
 
 /// Follows the broken rules, so that there is always another one to ask.
@@ -38,16 +55,30 @@ struct silent {
 template <class Broken, std::size_t Index>
 using speech = typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, silent, silent, silent>, Index>::must_hold;
 
+/// The update rule that a recipe names, however wrong the rest of it is, or Default: so that its options are known by name.
+template <class Default, class... Policies>
+struct named_rule {
+  using type = Default;
+};
+template <class Default, class Rule, class... Policies>
+  requires(belongs_to<Rule, axis::optimizer>)
+struct named_rule<Default, Optimizer<Rule>, Policies...> {
+  using type = Rule;
+};
+template <class Default, class First, class... Policies>
+struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...> {};
+
 /// The base of a Trainer that breaks rules: everything that a program may call is there and silent. Only the rules speak:
 ///
 ///   template <class Model, class... Policies>
 ///     requires(!Composable<Model, Policies...>)
-///   class Trainer<Model, Policies...> : public detail::rejected<Options<AdamW>, Run> {
+///   class Trainer<Model, Policies...> : public detail::rejected<Options<typename detail::named_rule<AdamW, Policies...>::type>, Run> {
+///     using Base = typename Trainer::rejected;
 ///     using Broken = detail::broken_rules<Model, Policies...>;
 ///     static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 ///
 ///    public:
-///     using detail::rejected<Options<AdamW>, Run>::rejected;
+///     using Base::Base;
 ///   };
 ///
 /// (As base classes the rules would take all inherited members away in clang, which drops a base that failed an assertion: measured,
@@ -55,35 +86,97 @@ using speech = typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, s
 ///
 ///   Settings     what the constructor takes in braces, with the real names, so that `{{.optimizer = {…}}}` is silent too
 ///   Run_         what fit takes in braces: `{.steps = 1000}`
-template <class Settings, class Run_> struct rejected {
+template <class Settings, class Run_>
+struct rejected {
   using Options = Settings;
   using Run = Run_;
 
   constexpr rejected() = default;
   constexpr rejected(Settings) {}
-  template <class First, class... Others> constexpr explicit rejected(First&&, Others&&...) {}
+  template <class First, class... Others>
+  constexpr explicit rejected(First&&, Others&&...) {}
 
-  template <class... A> static constexpr Inert fit(A&&...) { return {}; }
-  template <class A> static constexpr Inert fit(A&&, Run) { return {}; }
-  template <class A, class B> static constexpr Inert fit(A&&, B&&, Run) { return {}; }
+  template <class... A>
+  static constexpr Inert fit(A&&...) {
+    return {};
+  }
+  template <class A>
+  static constexpr Inert fit(A&&, Run) {
+    return {};
+  }
+  template <class A, class B>
+  static constexpr Inert fit(A&&, B&&, Run) {
+    return {};
+  }
 
-  template <class... A> static constexpr Inert step(A&&...) { return {}; }
-  template <class... A> static constexpr Inert evaluate(A&&...) { return {}; }
-  template <class... A> static constexpr Inert predict(A&&...) { return {}; }
-  template <class... A> static constexpr Inert generate(A&&...) { return {}; }
-  template <class... A> static constexpr Inert forward(A&&...) { return {}; }
-  template <class... A> static constexpr Inert backward(A&&...) { return {}; }
-  template <class... A> static constexpr Inert unscale(A&&...) { return {}; }
-  template <class... A> static constexpr Inert apply(A&&...) { return {}; }
-  template <class... A> static constexpr Inert save(A&&...) { return {}; }
-  template <class... A> static constexpr Inert load(A&&...) { return {}; }
-  template <class... A> static constexpr Inert resume(A&&...) { return {}; }
-  template <class... A> static constexpr Inert parameters(A&&...) { return {}; }
-  template <class... A> static constexpr Inert gradients(A&&...) { return {}; }
-  template <class... A> static constexpr Inert options(A&&...) { return {}; }
-  template <class... A> static constexpr Inert metrics(A&&...) { return {}; }
-  template <class... A> static constexpr Inert plan(A&&...) { return {}; }
-  template <class... A> static constexpr Inert used(A&&...) { return {}; }
+  template <class... A>
+  static constexpr Inert step(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert evaluate(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert predict(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert generate(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert forward(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert backward(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert unscale(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert apply(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert save(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert load(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert resume(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert parameters(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert gradients(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert options(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert metrics(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert plan(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert used(A&&...) {
+    return {};
+  }
 };
 
 }  // namespace regimen::detail

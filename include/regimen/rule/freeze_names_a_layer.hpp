@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// Freeze<Embedding<...>> in a model without it freezes nothing. Found: whether the model has Layer.   docs/errors/freeze_names_a_layer.md
-template <class Layer, bool Found = false> struct freeze_names_a_layer {
+template <class Layer, bool Found = false>
+struct freeze_names_a_layer {
   static constexpr bool holds = Found;
   struct must_hold {
     static_assert(holds, "regimen: Freeze<...> names a layer that this model has not; name one that it has");

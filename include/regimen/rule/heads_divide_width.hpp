@@ -6,7 +6,8 @@
 namespace regimen::rule {
 
 /// Attention cuts Width channels into Heads equal heads.   docs/errors/heads_divide_width.md
-template <std::size_t Heads, std::size_t Width> struct heads_divide_width {
+template <std::size_t Heads, std::size_t Width>
+struct heads_divide_width {
   static constexpr bool holds = Heads >= 1 && Width % Heads == 0;
   struct must_hold {
     static_assert(holds, "regimen: Heads<N> cuts the width into N equal heads; write an N that divides the width");

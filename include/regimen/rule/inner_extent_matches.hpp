@@ -6,7 +6,8 @@
 namespace regimen::rule {
 
 /// Where a layer states what it reads: Expected by the layer, Found in its input.   docs/errors/inner_extent_matches.md
-template <std::size_t Expected, std::size_t Found> struct inner_extent_matches {
+template <std::size_t Expected, std::size_t Found>
+struct inner_extent_matches {
   static constexpr bool holds = Expected == Found;
   struct must_hold {
     static_assert(holds, "regimen: this layer reads another extent than the one before it writes; make the two equal");

@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// Selective<Gelu> in a model without Gelu recomputes nothing. Found: whether the model has Layer.   docs/errors/selective_names_a_layer.md
-template <class Layer, bool Found = false> struct selective_names_a_layer {
+template <class Layer, bool Found = false>
+struct selective_names_a_layer {
   static constexpr bool holds = Found;
   struct must_hold {
     static_assert(holds, "regimen: Selective<...> names a layer that this model has not; name one that it has");

@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// A tied layer has no weights of its own. Found: whether the model has Layer.   docs/errors/tied_layer_exists.md
-template <class Layer, bool Found = false> struct tied_layer_exists {
+template <class Layer, bool Found = false>
+struct tied_layer_exists {
   static constexpr bool holds = Found;
   struct must_hold {
     static_assert(holds, "regimen: a tied layer shares the weights of a layer that this model has not; name one that it has");

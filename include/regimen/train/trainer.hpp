@@ -27,6 +27,24 @@
 
 namespace regimen {
 
+namespace detail {
+
+/// A source that somebody else keeps: a Loader holds its source by value, and a program's may be large.
+template <class Source>
+struct Borrowed final {
+  const Source* source;
+
+  std::size_t size(const SampleShape& shape) const { return source->size(shape); }
+  template <class In, class Target>
+    requires requires(const Source& s, Sample<In, Target> sample) { s.read(std::size_t{}, sample); }
+  void read(std::size_t index, Sample<In, Target> sample) const {
+    source->read(index, sample);
+  }
+  std::string name() const { return name_of_source(*source); }
+};
+
+}  // namespace detail
+
 /// What one optimizer step did.
 ///
 ///   step            steps done so far, this one included
@@ -174,7 +192,7 @@ class Trainer {
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    Loader<Input, Target, Source> loader(source, sample_shape(), {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2});
+    Loader<Input, Target, detail::Borrowed<Source>> loader({&source}, sample_shape(), {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2});
     Mode mode(*this, false);
     Scalars kept = scalars();
     engine_.run(op::Begin{resident_.scalars});
@@ -429,8 +447,8 @@ class Trainer {
   Fitted fit_with(const Source& source, const Validation* validation, const Run& run, Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
-    Loader<Input, Target, Source> loader(
-        source, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead});
+    Loader<Input, Target, detail::Borrowed<Source>> loader(
+        {&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead});
     const std::uint64_t last = run.steps != 0 ? run.steps : (std::numeric_limits<std::uint64_t>::max)();
     const std::uint64_t planned = run.epochs != 0 && loader.steps() / micro_batches < last ? (loader.steps() + micro_batches - 1) / micro_batches : last;
     train::Progress progress(run.progress, planned);

@@ -23,12 +23,16 @@ namespace test {
 using Values = std::vector<double>;
 
 template <class T> T rounded(double value) {
-  if constexpr (sizeof(T) == 2) return T(static_cast<float>(value));
-  else return static_cast<T>(value);
+  if constexpr (sizeof(T) == 2)
+    return T(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
 }
 template <class T> double number(T value) {
-  if constexpr (sizeof(T) == 2) return double(static_cast<float>(value));
-  else return static_cast<double>(value);
+  if constexpr (sizeof(T) == 2)
+    return double(static_cast<float>(value));
+  else
+    return static_cast<double>(value);
 }
 
 /// Reproducible values in [-size, size), already rounded to T.

@@ -130,7 +130,7 @@ TEST_CASE("keep clears the lanes beyond a count") {
   const Vector<float> ones = 1.0f;
   for (std::size_t count = 1; count < lanes<float>; ++count) CHECK(sum(keep(ones, count)) == float(count));
   CHECK(sum(keep(ones, cpu::Whole{})) == float(lanes<float>));
-  CHECK(sum(keep(Vector<float>(std::numeric_limits<float>::quiet_NaN()) , std::size_t{0})) == 0.0f);
+  CHECK(sum(keep(Vector<float>(std::numeric_limits<float>::quiet_NaN()), std::size_t{0})) == 0.0f);
 }
 
 TEST_CASE("a loop over registers visits every element once") {

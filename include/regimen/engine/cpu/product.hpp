@@ -62,7 +62,8 @@ template <class A, class B, class C> const char* product_path() {
   if constexpr (detail::is_bf16_product<A, B, C>)
     if (onednn::has_bf16_tiles() || onednn::forced) return onednn::has_bf16_tiles() ? "onednn amx-bf16" : "onednn bf16 (forced)";
 #endif
-  if constexpr (std::is_same_v<statistic_t<C>, fp64>) return "packed fp64";
+  if constexpr (detail::multiplies_pairs && detail::is_bf16_product<A, B, C>) return "packed bf16 (avx512-bf16)";
+  else if constexpr (std::is_same_v<statistic_t<C>, fp64>) return "packed fp64";
   else if constexpr (std::is_same_v<A, fp32> && std::is_same_v<B, fp32> && std::is_same_v<C, fp32>) return "packed fp32";
   else if constexpr (std::is_same_v<A, bf16> || std::is_same_v<B, bf16> || std::is_same_v<C, bf16>) return "packed fp32 (bf16 storage)";
   else return "packed fp32 (fp16 storage)";
