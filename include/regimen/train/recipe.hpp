@@ -127,7 +127,7 @@ struct Recipe {
   }
 
   // Constants of their own: compilers count the steps of each constant expression apart.
-  static constexpr Walked step_walked = summary(walk_step(batch)), evaluation_walked = summary(walk_evaluation(batch));
+  static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr)), evaluation_walked = summary(walk_evaluation(batch, false, nullptr));
   static constexpr MemoryPlan plan = make_plan(batch, step_walked, evaluation_walked);
 };
 
