@@ -120,6 +120,7 @@ class Trainer {
   using Target = typename Step::Target::Element;  // int32 for classes and tokens
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
+  using Reduce = typename Step::Reduce;            // of gradients
 
   static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
   static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
@@ -272,6 +273,20 @@ class Trainer {
                         tensor.place.trains, tensor.parameter.decays()});
     return result;
   }
+  /// Name, shape and values of every gradient, as backward leaves them and until the next one: of what trains, in the order of
+  /// parameters(). They are stored undivided: value / gradient_divisor() is the gradient of the mean loss.
+  std::vector<NamedParameter<Reduce>> gradients() {
+    std::vector<NamedParameter<Reduce>> result;
+    for (const train::TensorRecord& tensor : tensors_)
+      if (tensor.place.trains)
+        result.push_back({tensor.name, train::shape_of(tensor.parameter), {gradient_of(tensor), tensor.place.count}, tensor.parameter.role, true,
+                          tensor.parameter.decays()});
+    return result;
+  }
+  /// Valid targets since the step began, times all that the loss was scaled with. Between backward and apply; after a step
+  /// too, unless that step changed a dynamic loss scale.
+  double gradient_divisor() { return scalars().count * Step::scale_of(engine_.capacity) * scalars().loss_scale; }
+
   /// The copies in the compute type follow the master weights. To be called after values of parameters() were written.
   void parameters_changed() {
     for (const train::TensorRecord& tensor : tensors_)
@@ -343,6 +358,10 @@ class Trainer {
   Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
     return engine_.data(
         View<Master>{resident_.states + tensor.unit.states + (state * tensor.trained + tensor.place.gradient) * sizeof(Master)});
+  }
+
+  Reduce* gradient_of(const train::TensorRecord& tensor) {
+    return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
   }
 
   void initialise() {
