@@ -292,7 +292,8 @@ class Trainer {
     for (const train::TensorRecord& tensor : tensors_)
       if (!tensor.shares_master)
         train::with_element(tensor.place.element, [&]<class T>(T) {
-          engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
+          if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
+          else engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
                                           {resident_.parameters + tensor.unit.parameters + tensor.place.values},
                                           tensor.place.count});
         });
