@@ -138,6 +138,7 @@ class Trainer {
   using Target = typename Step::Target::Element;  // int32 for classes and tokens
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
+  using Reduce = typename Step::Reduce;            // of gradients
 
   static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
   static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
@@ -290,12 +291,27 @@ class Trainer {
                         tensor.place.trains, tensor.parameter.decays()});
     return result;
   }
+  /// Name, shape and values of every gradient, as backward leaves them and until the next one: of what trains, in the order of
+  /// parameters(). They are stored undivided: value / gradient_divisor() is the gradient of the mean loss.
+  std::vector<NamedParameter<Reduce>> gradients() {
+    std::vector<NamedParameter<Reduce>> result;
+    for (const train::TensorRecord& tensor : tensors_)
+      if (tensor.place.trains)
+        result.push_back({tensor.name, train::shape_of(tensor.parameter), {gradient_of(tensor), tensor.place.count}, tensor.parameter.role, true,
+                          tensor.parameter.decays()});
+    return result;
+  }
+  /// Valid targets since the step began, times all that the loss was scaled with. Between backward and apply; after a step
+  /// too, unless that step changed a dynamic loss scale.
+  double gradient_divisor() { return scalars().count * Step::scale_of(engine_.capacity) * scalars().loss_scale; }
+
   /// The copies in the compute type follow the master weights. To be called after values of parameters() were written.
   void parameters_changed() {
     for (const train::TensorRecord& tensor : tensors_)
       if (!tensor.shares_master)
         train::with_element(tensor.place.element, [&]<class T>(T) {
-          engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
+          if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
+          else engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
                                           {resident_.parameters + tensor.unit.parameters + tensor.place.values},
                                           tensor.place.count});
         });
@@ -361,6 +377,10 @@ class Trainer {
   Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
     return engine_.data(
         View<Master>{resident_.states + tensor.unit.states + (state * tensor.trained + tensor.place.gradient) * sizeof(Master)});
+  }
+
+  Reduce* gradient_of(const train::TensorRecord& tensor) {
+    return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
   }
 
   void initialise() {
