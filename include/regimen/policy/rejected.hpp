@@ -158,6 +158,14 @@ struct rejected {
     return {};
   }
   template <class... A>
+  static constexpr Inert profile(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert parameters_changed(A&&...) {
+    return {};
+  }
+  template <class... A>
   static constexpr Inert used(A&&...) {
     return {};
   }
