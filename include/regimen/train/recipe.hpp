@@ -60,7 +60,10 @@ struct Recipe {
   }
 
   static constexpr std::size_t batch = [] {
-    if constexpr (Configuration::batch::largest) return largest_batch(Target::memory);
+    if constexpr (Configuration::batch::largest) {
+      constexpr std::size_t found = largest_batch(Target::memory);
+      return found > 0 ? found : 1;  // that one does not fit is for the rule fits_target to say
+    }
     else return Configuration::batch::size;
   }();
 
@@ -108,8 +111,10 @@ struct InferenceRecipe {
   }
 
   static constexpr std::size_t batch = [] {
-    if constexpr (Configuration::batch::largest)
-      return largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess).arena.peak; });
+    if constexpr (Configuration::batch::largest) {
+      constexpr std::size_t found = largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess).arena.peak; });
+      return found > 0 ? found : 1;
+    }
     else return Configuration::batch::size;
   }();
 
