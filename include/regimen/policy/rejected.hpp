@@ -220,6 +220,14 @@ struct rejected {
     return {};
   }
   template <class... A>
+  static constexpr Inert profile(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert gradients(A&&...) {
+    return {};
+  }
+  template <class... A>
   static constexpr Inert sample_shape(A&&...) {
     return {};
   }

@@ -5,8 +5,10 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/engine/cpu/engine.hpp>
 #include <regimen/engine/cpu/machine.hpp>
+#include <regimen/engine/timed.hpp>
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
+#include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/parameters.hpp>
@@ -18,6 +20,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <span>
 #include <string>
@@ -139,6 +142,7 @@ class Trainer {
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;            // of gradients
+  using Engine = std::conditional_t<Configuration::debug::template uses<Profile>, Timed<cpu::Engine>, cpu::Engine>;
 
   static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
   static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
@@ -161,6 +165,7 @@ class Trainer {
     scalars() = Scalars{};
     scalars().loss_scale = Recipe::loss_scaling.initial;
     initialise();
+    if constexpr (Configuration::debug::template uses<Profile>) engine_.times.clear();
   }
 
   // ---- training
@@ -210,20 +215,8 @@ class Trainer {
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   std::vector<Output> predict(std::span<const Input> inputs) {
-    if (inputs.size() % input_size != 0)
-      throw Error("Trainer::predict", "a multiple of " + std::to_string(input_size) + " numbers, the size of a sample", std::to_string(inputs.size()));
-    const std::size_t samples = inputs.size() / input_size;
-    std::vector<Output> outputs(samples * output_size);
     Mode mode(*this, false);
-    for (std::size_t done = 0; done < samples; done += batch) {
-      const std::size_t now = samples - done < batch ? samples - done : batch;
-      bring(inputs.subspan(done * input_size, now * input_size), {}, now, 0);
-      const std::size_t output = Step::predict(engine_, resident_);
-      const Output* const from = engine_.data(View<Output>{output});
-      std::copy(from, from + now * output_size, outputs.data() + done * output_size);
-      engine_.arena.give(output);
-    }
-    return outputs;
+    return train::predict_all<Step>(engine_, resident_, inputs, "Trainer::predict");
   }
   /// Data in a wider type than the model's input are refused: narrow them where it can be seen.
   template <class From>
@@ -327,6 +320,14 @@ class Trainer {
   /// What the run has taken, and done.
   Used used() const { return {engine_.arena.peak, library_, engine_.operations}; }
 
+  /// With Debug<Profile>: what every operation took, evaluation and prediction included; see engine/timed.hpp.
+  template <class Debug = typename Configuration::debug>
+  OperationTimes& profile() {
+    static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));
+    if constexpr (rule::profile_needs_debug<Debug>::holds) return engine_.times;
+    else std::abort();
+  }
+
   std::uint64_t steps_done() const { return step_; }
   std::uint64_t seed() const { return seed_; }
   const Options& options() const { return options_; }
@@ -406,9 +407,7 @@ class Trainer {
   }
 
   void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t first) {
-    engine_.batch = samples;
-    engine_.memory.random.first_sample = first;
-    std::copy(inputs.begin(), inputs.end(), engine_.data(View<Input>{resident_.input}));
+    train::bring_input(engine_, resident_, inputs, samples, first);
     std::copy(targets.begin(), targets.end(), engine_.data(View<Target>{resident_.target}));
   }
 
@@ -522,7 +521,7 @@ class Trainer {
   Options options_;
   std::uint64_t seed_;
   std::size_t resident_at_start_ = train::resident_bytes();
-  cpu::Engine engine_;
+  Engine engine_;
   train::Resident resident_{};
   std::vector<train::TensorRecord> tensors_;
   std::uint64_t step_ = 0, batches_done_ = 0, ticket_ = 0;
