@@ -9,6 +9,7 @@
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/train/generate.hpp>
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/parameters.hpp>
@@ -21,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstdio>
 #include <limits>
 #include <span>
 #include <string>
@@ -162,6 +164,7 @@ class Trainer {
     engine_.memory.random.seed = seed_;
     engine_.check_anomalies = Configuration::debug::template uses<Anomaly>;
     if constexpr (Configuration::debug::checks) train::announce_debug();
+    if (options.verbose) std::fprintf(stderr, "regimen: %s\n", cpu::path_text<typename Recipe::Roles::compute>().c_str());
     scalars() = Scalars{};
     scalars().loss_scale = Recipe::loss_scaling.initial;
     initialise();
@@ -226,7 +229,17 @@ class Trainer {
     return {};
   }
 
+  /// Tokens that follow a prompt, for causal models of tokens; see generate.hpp.
+  auto generate(std::span<const Input> prompt, std::size_t count, const Sampling& sampling = {}) { return regimen::generate(*this, prompt, count, sampling); }
+
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
+
+  /// The micro-batches that fit would see from here on, in its order: with them a loop by hand ends with fit's weights, and
+  /// goes on after load where it was. The source is borrowed: it must outlive the loader.
+  template <class Source>
+  Loader<Input, Target, detail::Borrowed<Source>> batches(const Source& source, const Run& run = {}) const {
+    return {{&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead}};
+  }
 
   /// Forward and loss of one micro-batch.
   UnscaledLoss forward(std::span<const Input> inputs, std::span<const Target> targets) {
@@ -265,6 +278,7 @@ class Trainer {
     check_ticket(gradients.ticket_, "apply");
     if (waiting_ != Waiting::apply) out_of_order("apply");
     Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+    batches_done_ += hand_batches_;
     return finish(hand_samples_);
   }
   template <class Scaled>
@@ -466,8 +480,7 @@ class Trainer {
   Fitted fit_with(const Source& source, const Validation* validation, const Run& run, Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
-    Loader<Input, Target, detail::Borrowed<Source>> loader(
-        {&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead});
+    auto loader = batches(source, run);
     const std::uint64_t last = run.steps != 0 ? run.steps : (std::numeric_limits<std::uint64_t>::max)();
     const std::uint64_t planned = run.epochs != 0 && loader.steps() / micro_batches < last ? (loader.steps() + micro_batches - 1) / micro_batches : last;
     train::Progress progress(run.progress, planned);
