@@ -543,15 +543,30 @@ class Trainer {
   double started_ = 0;
 };
 
+namespace detail {
+/// What the members of a Trainer return, where that does not depend on its policies.
+struct Answers {
+  using Step = StepResult;
+  using Fitted = regimen::Fitted;
+  using Evaluation = regimen::Evaluation;
+  using Used = regimen::Used;
+  using Plan = MemoryPlan;
+  using Parameters = std::vector<NamedParameter<float>>;
+  using Prediction = std::vector<float>;
+};
+}  // namespace detail
+
 /// A recipe that does not compose: each broken rule says so once, the rest of the program adds nothing.
 template <class Network, class... Policies>
   requires(!Composable<Network, Policies...>)
-class Trainer<Network, Policies...> : public detail::rejected<regimen::Options<AdamW>, Run> {
+class Trainer<Network, Policies...>
+    : public detail::rejected<regimen::Options<typename detail::named_rule<AdamW, Policies...>::type>, Run, detail::Answers> {
+  using Base = typename Trainer::rejected;
   using Broken = detail::broken_rules<Network, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 
  public:
-  using detail::rejected<regimen::Options<AdamW>, Run>::rejected;
+  using Base::Base;
 };
 
 }  // namespace regimen
