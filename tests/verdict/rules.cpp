@@ -15,6 +15,7 @@
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/narrowing_data.hpp>
+#include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
@@ -56,3 +57,5 @@ static_assert(extents_at_least_one<Thing>::holds && extents_at_least_one<Thing, 
 static_assert(rate_below_one<Ratio<0>>::holds && rate_below_one<Ratio<9, 10>>::holds);
 static_assert(!rate_below_one<Ratio<1>>::holds && !rate_below_one<Ratio<-1, 10>>::holds && !rate_below_one<Ratio<1, 0>>::holds);
 static_assert(measured_run_has_no_debug<Debug<None>>::holds && !measured_run_has_no_debug<Debug<Anomaly>>::holds);
+static_assert(measured_run_has_no_debug<Debug<>>::holds && !measured_run_has_no_debug<Debug<Profile>>::holds);
+static_assert(profile_needs_debug<Debug<Anomaly, Profile>>::holds && !profile_needs_debug<Debug<Anomaly>>::holds);

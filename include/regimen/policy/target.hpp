@@ -83,7 +83,7 @@ struct a100_40g final {
 /// source   NVIDIA A100 data sheet, June 2021: 80 GB SXM
 struct a100_80g final {
   static constexpr const char* name = "A100 80 GB";
-  static constexpr std::size_t memory = 77_GiB;
+  static constexpr std::size_t memory = 78_GiB;
   static constexpr double bandwidth = 2.039e12;
   static constexpr Tile tile{1, 1};
   template <class T>
@@ -95,7 +95,7 @@ struct a100_80g final {
 /// source   NVIDIA H100 data sheet: SXM, half of the figures it gives with sparsity
 struct h100 final {
   static constexpr const char* name = "H100 SXM";
-  static constexpr std::size_t memory = 77_GiB;
+  static constexpr std::size_t memory = 78_GiB;
   static constexpr double bandwidth = 3.35e12;
   static constexpr Tile tile{1, 1};
   template <class T>
@@ -107,7 +107,7 @@ struct h100 final {
 /// source   NVIDIA H200 data sheet: SXM, half of the figures it gives with sparsity
 struct h200 final {
   static constexpr const char* name = "H200 SXM";
-  static constexpr std::size_t memory = 137_GiB;
+  static constexpr std::size_t memory = 138_GiB;
   static constexpr double bandwidth = 4.8e12;
   static constexpr Tile tile{1, 1};
   template <class T>

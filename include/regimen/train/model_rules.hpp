@@ -194,9 +194,9 @@ struct repeat_depth<Repeat<Count, Block>> {
 template <class... Layers>
 struct repeat_depth<mp::mp_list<Layers...>> {
   static constexpr std::size_t value = [] {
-    std::size_t depth = 0;
-    ((depth = repeat_depth<Layers>::value > depth ? repeat_depth<Layers>::value : depth), ...);
-    return depth;
+    std::size_t largest = 0;
+    for (std::size_t depth : {std::size_t{0}, repeat_depth<Layers>::value...}) largest = depth > largest ? depth : largest;
+    return largest;
   }();
 };
 template <class... Layers>
@@ -332,11 +332,12 @@ constexpr auto memory_rules() {
                                          owner_of_line<Recipe, 2>>>{};
 }
 
-template <class Network, class Configuration>
+template <class Network, class Configuration, bool trains = true>
 constexpr auto rules_of_model() {
   using P = parts_t<Network>;
   using Precision = typename Configuration::precision;
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
+  using Bound = std::conditional_t<trains, Recipe<Network, Configuration>, InferenceRecipe<Network, Configuration>>;
   using X = typename P::InputKind::template value<typename Roles::statistic>;
   using All = typename layers_in<typename P::Layers>::type;
   using Tables = typename walk::tied_tables<mp::mp_list<>, mp::mp_rename<typename P::Layers, Sequential>>::type;
@@ -351,9 +352,9 @@ constexpr auto rules_of_model() {
     using Output = Value<typename Roles::statistic, typename Shapes::Output::Shape>;
     using Loss = typename Configuration::loss::function;
     using Last = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<mp::mp_back<typename P::Layers>>::type>,
-                             rule::loss_accepts_output<Loss, Output, accepts_output<Loss, typename Shapes::Output>()>>;
+                             rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>>;
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
-    else return memory_rules<Recipe<Network, Configuration>>();
+    else return memory_rules<Bound>();
   }
 }
 

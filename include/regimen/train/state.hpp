@@ -42,9 +42,22 @@ struct StateAccess {
   using Master = typename Trainer::Master;
   using Rule = typename Trainer::Rule;
 
+  static void expect_finished_step(const Trainer& trainer, const char* who) {
+    if (trainer.waiting_ != Trainer::Waiting::forward) throw Error(who, "a finished step", "a step that has begun", "call apply first");
+  }
+
+  /// Step 0, no optimizer state; seed and loss scale stay.
+  static void begin_anew(Trainer& trainer) {
+    for (const auto& tensor : trainer.tensors_)
+      if (tensor.place.trains)
+        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(trainer.state_of(tensor, state), tensor.place.count, Master(0));
+    trainer.step_ = trainer.batches_done_ = 0;
+    Scalars& s = trainer.scalars();
+    s.updates = s.skipped = s.finite_streak = 0;
+  }
+
   static void save(Trainer& trainer, const std::string& path) {
-    if (trainer.waiting_ != Trainer::Waiting::forward)
-      throw Error("Trainer::save", "a finished step", "a step that has begun", "call apply first");
+    expect_finished_step(trainer, "Trainer::save");
     std::vector<safetensors::Tensor> tensors;
     for (const auto& tensor : trainer.tensors_) {
       tensors.push_back(entry(tensor.name, tensor, trainer.master_of(tensor)));
@@ -68,8 +81,7 @@ struct StateAccess {
   }
 
   static void load(Trainer& trainer, const std::string& path) {
-    if (trainer.waiting_ != Trainer::Waiting::forward)
-      throw Error("Trainer::load", "a finished step", "a step that has begun", "call apply first");
+    expect_finished_step(trainer, "Trainer::load");
     const safetensors::File file(path);
     const auto& metadata = file.metadata();
     const bool resumes = metadata.contains("regimen.version");

@@ -30,7 +30,7 @@ constexpr bool prefers_blas(std::size_t m, std::size_t n, std::size_t k) {
   if (m > largest || n > largest || k > largest) return false;
 #if defined(__FMA__)
   const std::size_t multiplications = m * n * k;
-  return multiplications < std::size_t{1'000'000} || multiplications >= std::size_t{1} << 25;
+  return multiplications < std::size_t{1'000'000} || multiplications >= std::size_t{100'000'000};
 #else
   return true;
 #endif
@@ -56,7 +56,7 @@ void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, st
 /// and the processor.
 template <class A, class B, class C> const char* product_path() {
 #if REGIMEN_HAS_CBLAS
-  if constexpr (detail::is_blas_product<A, B, C>) return detail::prefers_blas(128, 128, 128) ? "cblas" : "cblas (packed for middle sizes)";
+  if constexpr (detail::is_blas_product<A, B, C>) return detail::prefers_blas(200, 200, 200) ? "cblas" : "cblas (packed for middle sizes)";
 #endif
 #if REGIMEN_HAS_ONEDNN
   if constexpr (detail::is_bf16_product<A, B, C>)

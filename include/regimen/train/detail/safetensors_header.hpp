@@ -293,9 +293,15 @@ inline void parse_header(const std::string& path, std::span<const std::byte> fil
                   found, damaged);
     }
   }
-  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return std::tie(*a.offsets, a.name) < std::tie(*b.offsets, b.name); });
+  std::vector<HeaderReader::Entry*> in_order;  // g++ 12 takes optionals that sort moves for uninitialised
+  for (HeaderReader::Entry& entry : entries) in_order.push_back(&entry);
+  std::sort(in_order.begin(), in_order.end(), [](const HeaderReader::Entry* a, const HeaderReader::Entry* b) {
+    const auto &left = *a->offsets, &right = *b->offsets;
+    return std::tie(left[0], left[1], a->name) < std::tie(right[0], right[1], b->name);
+  });
   std::size_t reached = 0;
-  for (HeaderReader::Entry& entry : entries) {
+  for (HeaderReader::Entry* const found : in_order) {
+    HeaderReader::Entry& entry = *found;
     const std::size_t begin = (*entry.offsets)[0], size = (*entry.offsets)[1] - begin;
     if (begin != reached) {
       throw Error(where + ", tensor \"" + entry.name + "\"", "data from offset " + std::to_string(reached) + ", where the tensor before it ends",
@@ -343,7 +349,8 @@ inline std::string write_header(const std::string& path, std::span<const Tensor>
     for (const Tensor& tensor : tensors) {
       const std::size_t begin = offset;
       offset += tensor.bytes.size();
-      text += "," + quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) + "\",\"shape\":" + nlohmann::json(tensor.shape).dump() +
+      text += ',';  // apart: g++ 12 sees an overlap in "," + string
+      text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) + "\",\"shape\":" + nlohmann::json(tensor.shape).dump() +
               ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(offset) + "]}";
     }
   } catch (const nlohmann::json::exception& exception) {
