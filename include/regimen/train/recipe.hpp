@@ -29,16 +29,16 @@ struct Recipe {
   static constexpr double clip = Configuration::clip::clips ? double(Configuration::clip::bound) : 0.0;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr plan::Engine walk_step(std::size_t batch, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(batch);
+  static constexpr plan::Engine walk_step(std::size_t samples, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples);
     engine.full = full;
     engine.arena.log = log;
     const Resident resident = Step::setup(engine);
     Step::step(engine, resident, loss_scaling, clip, {}, [](std::size_t) {});
     return engine;
   }
-  static constexpr plan::Engine walk_evaluation(std::size_t batch, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(batch);
+  static constexpr plan::Engine walk_evaluation(std::size_t samples, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples);
     engine.full = full;
     engine.training = false;
     engine.arena.log = log;
@@ -47,8 +47,8 @@ struct Recipe {
     return engine;
   }
 
-  static constexpr std::size_t peak(std::size_t batch) {
-    const std::size_t step = walk_step(batch).arena.peak, evaluation = walk_evaluation(batch).arena.peak;
+  static constexpr std::size_t peak(std::size_t samples) {
+    const std::size_t step = walk_step(samples).arena.peak, evaluation = walk_evaluation(samples).arena.peak;
     return step > evaluation ? step : evaluation;
   }
 
@@ -58,7 +58,7 @@ struct Recipe {
     struct Point {
       std::size_t batch, peak;
     };
-    const auto planned = [&](std::size_t batch) { return Point{batch, walk_step(batch).arena.peak}; };
+    const auto planned = [&](std::size_t samples) { return Point{samples, walk_step(samples).arena.peak}; };
     Point low = planned(1);
     if (low.peak > bytes) return 0;
     Point high = planned(2);
@@ -76,9 +76,9 @@ struct Recipe {
       const Point middle = planned(guess <= low.batch ? low.batch + 1 : guess >= high.batch ? high.batch - 1 : guess);
       (middle.peak <= bytes ? low : high) = middle;
     }
-    std::size_t batch = low.batch;
-    while (batch > 0 && walk_evaluation(batch).arena.peak > bytes) --batch;  // evaluation is the smaller one in all but toy models
-    return batch;
+    std::size_t found = low.batch;
+    while (found > 0 && walk_evaluation(found).arena.peak > bytes) --found;  // evaluation is the smaller one in all but toy models
+    return found;
   }
 
   static constexpr std::size_t batch = [] {
@@ -96,22 +96,22 @@ struct Recipe {
     if (training) walk_step(batch_size, false, &log);
     else walk_evaluation(batch_size, false, &log);
 
-    MemoryPlan plan{};
-    plan.batch = batch_size;
-    plan.micro_batches = micro_batches;
-    plan.parameters = Bound::layout.count;
-    plan.trained = Bound::layout.trained;
-    plan.peak = larger.arena.peak;
-    plan.peak_of_live = larger.arena.peak_of_live;
-    plan.kinds = log.report.bytes_by_kind;
+    MemoryPlan made{};
+    made.batch = batch_size;
+    made.micro_batches = micro_batches;
+    made.parameters = Bound::layout.count;
+    made.trained = Bound::layout.trained;
+    made.peak = larger.arena.peak;
+    made.peak_of_live = larger.arena.peak_of_live;
+    made.kinds = log.report.bytes_by_kind;
     std::size_t sum = 0;
-    for (std::size_t bytes : plan.kinds) sum += bytes;
-    plan.kinds[static_cast<std::size_t>(Kind::transient)] += plan.peak - sum;  // holes between transient tensors
-    plan.largest = log.report.largest;
-    plan.forward = step.cost[static_cast<std::size_t>(plan::Phase::forward)];
-    plan.backward = step.cost[static_cast<std::size_t>(plan::Phase::backward)];
-    plan.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
-    return plan;
+    for (std::size_t bytes : made.kinds) sum += bytes;
+    made.kinds[static_cast<std::size_t>(Kind::transient)] += made.peak - sum;  // holes between transient tensors
+    made.largest = log.report.largest;
+    made.forward = step.cost[static_cast<std::size_t>(plan::Phase::forward)];
+    made.backward = step.cost[static_cast<std::size_t>(plan::Phase::backward)];
+    made.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
+    return made;
   }
   static constexpr MemoryPlan plan = make_plan(batch);
 };
