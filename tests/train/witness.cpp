@@ -1,21 +1,16 @@
 // The independent witness: what no one may read is NaN, what no one may touch ends the program, and a step allocates nothing.
-#include "train/odd_models.hpp"
+#include "train/witness.hpp"
 
 #include <regimen/data/fake.hpp>
-#include <regimen/train/trainer.hpp>
 
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <new>
-#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "support/catch.hpp"
 
 namespace {
 std::atomic<std::size_t> allocations{0};
@@ -38,57 +33,6 @@ using namespace regimen;
 using namespace regimen::test;
 
 namespace {
-
-constexpr std::size_t batch = 3;
-
-template <class Train>
-struct Data {
-  std::vector<typename Train::Input> inputs;
-  std::vector<typename Train::Target> targets;
-  explicit Data(std::size_t samples) : inputs(samples * Train::input_size), targets(samples * Train::target_size) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<typename Train::Input>((i * 7 + i / 5) % 11);
-    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<typename Train::Target>((i * 3 + i / 7) % 5);
-  }
-};
-
-struct Outcome {
-  std::vector<double> numbers;
-  std::vector<float> weights;
-  bool operator==(const Outcome& other) const = default;
-};
-
-/// Three steps, the second of a short batch, with an evaluation between.
-template <class Train>
-Outcome train_some(bool poison) {
-  Train trainer{{.schedule = Schedule::constant(), .seed = 5}};
-  constexpr std::size_t samples = batch * Train::micro_batches;
-  const Data<Train> data(samples);
-  if (poison) {
-    trainer.poison_dead_memory();
-    for (const auto& gradient : trainer.gradients()) std::memset(gradient.values.data(), 0xFF, gradient.values.size_bytes());
-  }
-  Outcome outcome;
-  for (std::size_t now : {samples, samples - 1, samples}) {
-    const std::size_t before = trainer.used().operations;
-    const StepResult result = trainer.step({data.inputs.data(), now * Train::input_size}, {data.targets.data(), now * Train::target_size});
-    outcome.numbers.push_back(result.loss);
-    outcome.numbers.push_back(result.gradient_norm);
-    CHECK(trainer.used().operations - before == Train::plan().operations());
-    CHECK(result.applied);
-    for (const auto output : trainer.predict({data.inputs.data(), 2 * Train::input_size})) outcome.numbers.push_back(double(output));
-  }
-  CHECK(trainer.used().peak == Train::plan().peak);
-  for (const auto& parameter : trainer.parameters()) outcome.weights.insert(outcome.weights.end(), parameter.values.begin(), parameter.values.end());
-  for (const double number : outcome.numbers) CHECK(std::isfinite(number));
-  return outcome;
-}
-
-template <class Network, class... Policies>
-void witness(const char* what) {
-  INFO(what);
-  using Train = Trainer<Network, Batch<batch>, Policies...>;
-  CHECK(train_some<Train>(true) == train_some<Train>(false));
-}
 
 template <class Body>
 bool dies(const Body& body) {
@@ -141,7 +85,7 @@ TEST_CASE("one byte less than planned ends the program") {
 TEST_CASE("after construction a step allocates nothing") {
   using Train = Trainer<Gpt<3>, Batch<batch>, Checkpoint<Every<2>>, Accumulate<2>>;
   Train trainer;
-  const Data<Train> data(2 * batch);
+  const Work<Train> data(2 * batch);
   trainer.step(data.inputs, data.targets);
   const std::size_t before = allocations;
   trainer.step(data.inputs, data.targets);
