@@ -262,9 +262,12 @@ inline void parse_header(const std::string& path, std::span<const std::byte> fil
       throw Error(here, std::to_string(*bytes) + " bytes between its data_offsets, for " + name_of_dtype(*entry.dtype) + " " + shape_text(*entry.shape), found, damaged);
     }
   }
-  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return std::tie(*a.offsets, a.name) < std::tie(*b.offsets, b.name); });
+  std::vector<HeaderReader::Entry*> ordered;
+  for (HeaderReader::Entry& entry : entries) ordered.push_back(&entry);
+  std::sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) { return std::tie(*a->offsets, a->name) < std::tie(*b->offsets, b->name); });
   std::size_t reached = 0;
-  for (HeaderReader::Entry& entry : entries) {
+  for (HeaderReader::Entry* const place : ordered) {
+    HeaderReader::Entry& entry = *place;
     const std::size_t begin = (*entry.offsets)[0], size = (*entry.offsets)[1] - begin;
     if (begin != reached) {
       throw Error(where + ", tensor \"" + entry.name + "\"", "data from offset " + std::to_string(reached) + ", where the tensor before it ends", std::to_string(begin), damaged);
