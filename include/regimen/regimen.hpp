@@ -2,6 +2,8 @@
 #pragma once
 
 #include <regimen/data/fake.hpp>
+#include <regimen/data/idx.hpp>
+#include <regimen/data/rows.hpp>
 #include <regimen/data/text.hpp>
 #include <regimen/data/token_file.hpp>
 #include <regimen/layer/activation.hpp>
@@ -19,5 +21,6 @@
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/train/inference.hpp>
+#include <regimen/train/generate.hpp>
 #include <regimen/train/trainer.hpp>
 // SPDX-License-Identifier: Apache-2.0

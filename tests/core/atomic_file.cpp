@@ -3,9 +3,9 @@
 
 #include "../temporary.hpp"
 
-#include <catch2/catch.hpp>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <catch2/catch.hpp>
 
 #include <csignal>
 

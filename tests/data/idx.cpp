@@ -60,8 +60,10 @@ TEST_CASE("images become numbers from 0 to 1, plain or gzipped") {
   const test::Directory directory;
   const std::string image_path = directory / "images", label_path = directory / "labels";
   for (const bool gzipped : {false, true}) {
-    if (gzipped) put_gzipped(image_path, images), put_gzipped(label_path, labels);
-    else test::put(image_path, images), test::put(label_path, labels);
+    if (gzipped)
+      put_gzipped(image_path, images), put_gzipped(label_path, labels);
+    else
+      test::put(image_path, images), test::put(label_path, labels);
     const Idx set(image_path, label_path);
     REQUIRE(set.length() == 3);
     REQUIRE(set.classes() == 10);
@@ -144,8 +146,10 @@ TEST_CASE("flipped bits in a gzipped IDX file are refused, or change nothing") {
     test::put(image_path, bytes);
     Content found;
     const std::string error = error_of([&] { found = load(Idx(image_path, label_path), 6); });
-    if (error.empty()) REQUIRE(found == expected);
-    else REQUIRE(says(error, image_path));
+    if (error.empty())
+      REQUIRE(found == expected);
+    else
+      REQUIRE(says(error, image_path));
   }
 }
 
@@ -185,7 +189,8 @@ TEST_CASE("dimensions that no file bears out are refused without their memory") 
   test::put(image_path, images), test::put(label_path, images);
   REQUIRE(says(error_of([&] { Idx(image_path, label_path); }), label_path + ": expected labels, of 1 dimension"));
   test::put(label_path, idx({4}, {1, 2, 3, 4}));
-  REQUIRE(says(error_of([&] { Idx(image_path, label_path); }), label_path + ": expected 3 labels, one for each image of " + image_path + ", found 4"));
+  REQUIRE(
+      says(error_of([&] { Idx(image_path, label_path); }), label_path + ": expected 3 labels, one for each image of " + image_path + ", found 4"));
   REQUIRE(says(error_of([&] { Idx(directory / "none", label_path); }), "none: expected a file that can be read, found No such file"));
   REQUIRE(says(error_of([&] { Idx(directory.path(), label_path); }), directory.path()));
 }

@@ -16,7 +16,8 @@ namespace {
 
 Bytes raw(const std::vector<std::uint16_t>& tokens) {
   Bytes bytes;
-  for (const std::uint16_t token : tokens) bytes.push_back(static_cast<std::uint8_t>(token & 0xFF)), bytes.push_back(static_cast<std::uint8_t>(token >> 8));
+  for (const std::uint16_t token : tokens)
+    bytes.push_back(static_cast<std::uint8_t>(token & 0xFF)), bytes.push_back(static_cast<std::uint8_t>(token >> 8));
   return bytes;
 }
 
@@ -106,8 +107,10 @@ TEST_CASE("a flipped bit of the header is refused, or changes nothing") {
     test::put(path, bytes);
     std::vector<std::int32_t> found;
     const std::string error = error_of([&] { found = load(path); });
-    if (error.empty()) REQUIRE(found == expected);
-    else REQUIRE(says(error, path));
+    if (error.empty())
+      REQUIRE(found == expected);
+    else
+      REQUIRE(says(error, path));
     REQUIRE(error.empty() == (bit >= 12 * 8));
   }
 }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Accumulate<4>>;
+using Train = Trainer<Net, Accumulate<4>>;
 #else
-using Train = Recipe<Net, Accumulate<0>>;
+using Train = Trainer<Net, Accumulate<0>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

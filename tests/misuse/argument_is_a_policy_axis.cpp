@@ -10,9 +10,9 @@ struct Sampling final {
 };
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Batch<8>>;
+using Train = Trainer<Net, Batch<8>>;
 #else
-using Train = Recipe<Net, Batch<8>, Sampling>;
+using Train = Trainer<Net, Batch<8>, Sampling>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

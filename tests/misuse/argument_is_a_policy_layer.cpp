@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Batch<8>>;
+using Train = Trainer<Net, Batch<8>>;
 #else
-using Train = Recipe<Net, Batch<8>, Linear<4>>;
+using Train = Trainer<Net, Batch<8>, Linear<4>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Loss<CrossEntropy>>;
+using Train = Trainer<Net, Loss<CrossEntropy>>;
 #else
-using Train = Recipe<Net, CrossEntropy>;
+using Train = Trainer<Net, CrossEntropy>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

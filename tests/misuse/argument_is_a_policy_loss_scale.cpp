@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Precision<fp16, fp32>, LossScale<Dynamic>>;
+using Train = Trainer<Net, Precision<fp16, fp32>, LossScale<Dynamic>>;
 #else
-using Train = Recipe<Net, Precision<fp16, fp32>, Dynamic>;
+using Train = Trainer<Net, Precision<fp16, fp32>, Dynamic>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Checkpoint<None>>;
+using Train = Trainer<Net, Checkpoint<None>>;
 #else
-using Train = Recipe<Net, None>;
+using Train = Trainer<Net, None>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Batch<8>>;
+using Train = Trainer<Net, Batch<8>>;
 #else
-using Train = Recipe<Net, int>;
+using Train = Trainer<Net, int>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

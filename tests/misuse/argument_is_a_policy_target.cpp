@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Target<targets::h200>>;
+using Train = Trainer<Net, Target<targets::h200>>;
 #else
-using Train = Recipe<Net, targets::h200>;
+using Train = Trainer<Net, targets::h200>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Optimizer<AdamW>>;
+using Train = Trainer<Net, Optimizer<AdamW>>;
 #else
-using Train = Recipe<Net, AdamW>;
+using Train = Trainer<Net, AdamW>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

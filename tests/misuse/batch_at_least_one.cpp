@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Batch<32>>;
+using Train = Trainer<Net, Batch<32>>;
 #else
-using Train = Recipe<Net, Batch<0>>;
+using Train = Trainer<Net, Batch<0>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Checkpoint<Every<1>>, Target<targets::host<80_GiB>>>;
+using Train = Trainer<Net, Checkpoint<Every<1>>, Target<targets::host<80_GiB>>>;
 #else
-using Train = Recipe<Net, Checkpoint<Budget<80_GiB>>>;
+using Train = Trainer<Net, Checkpoint<Budget<80_GiB>>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

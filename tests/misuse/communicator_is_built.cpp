@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Communicator<Solo>>;
+using Train = Trainer<Net, Communicator<Solo>>;
 #else
-using Train = Recipe<Net, Communicator<Nccl>>;
+using Train = Trainer<Net, Communicator<Nccl>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

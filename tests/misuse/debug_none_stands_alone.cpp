@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Debug<Anomaly>>;
+using Train = Trainer<Net, Debug<Anomaly>>;
 #else
-using Train = Recipe<Net, Debug<None, Anomaly>>;
+using Train = Trainer<Net, Debug<None, Anomaly>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Device<Cpu>>;
+using Train = Trainer<Net, Device<Cpu>>;
 #else
-using Train = Recipe<Net, Device<Cuda>>;
+using Train = Trainer<Net, Device<Cuda>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Batch<Largest>, Target<targets::host<8_GiB>>>;
+using Train = Trainer<Net, Batch<Largest>, Target<targets::host<8_GiB>>>;
 #else
-using Train = Recipe<Net, Batch<Largest>>;
+using Train = Trainer<Net, Batch<Largest>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

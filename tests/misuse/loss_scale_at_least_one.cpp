@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Precision<fp16, fp32>, LossScale<Static<1024>>>;
+using Train = Trainer<Net, Precision<fp16, fp32>, LossScale<Static<1024>>>;
 #else
-using Train = Recipe<Net, Precision<fp16, fp32>, LossScale<Static<0>>>;
+using Train = Trainer<Net, Precision<fp16, fp32>, LossScale<Static<0>>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Precision<fp64>>;
+using Train = Trainer<Net, Precision<fp64>>;
 #else
-using Train = Recipe<Net, Precision<fp64, fp32>>;
+using Train = Trainer<Net, Precision<fp64, fp32>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

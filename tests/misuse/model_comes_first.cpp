@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Batch<8>>;
+using Train = Trainer<Net, Batch<8>>;
 #else
-using Train = Recipe<Batch<8>, Net>;
+using Train = Trainer<Batch<8>, Net>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

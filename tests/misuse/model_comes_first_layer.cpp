@@ -7,9 +7,9 @@ using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
 struct Small : Model<Input<Vector<8>>, Linear<4>> {};
-using Train = Recipe<Small, Batch<8>>;
+using Train = Trainer<Small, Batch<8>>;
 #else
-using Train = Recipe<Linear<4>, Batch<8>>;
+using Train = Trainer<Linear<4>, Batch<8>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -7,9 +7,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Precision<bf16, fp32>, Batch<8>>;
+using Train = Trainer<Net, Precision<bf16, fp32>, Batch<8>>;
 #else
-using Train = Recipe<Net, Batch<8>, Precision<bf16, fp32>, Batch<16>>;
+using Train = Trainer<Net, Batch<8>, Precision<bf16, fp32>, Batch<16>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

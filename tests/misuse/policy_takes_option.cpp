@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Checkpoint<Every<2>>>;
+using Train = Trainer<Net, Checkpoint<Every<2>>>;
 #else
-using Train = Recipe<Net, Checkpoint<bf16>>;
+using Train = Trainer<Net, Checkpoint<bf16>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

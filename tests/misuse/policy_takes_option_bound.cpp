@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Clip<Norm<Ratio<1>>>>;
+using Train = Trainer<Net, Clip<Norm<Ratio<1>>>>;
 #else
-using Train = Recipe<Net, Clip<Ratio<1>>>;
+using Train = Trainer<Net, Clip<Ratio<1>>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Precision<fp32>>;
+using Train = Trainer<Net, Precision<fp32>>;
 #else
-using Train = Recipe<Net, Precision<int>>;
+using Train = Trainer<Net, Precision<int>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

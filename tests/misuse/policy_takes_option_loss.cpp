@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Loss<CrossEntropy>, Optimizer<AdamW>>;
+using Train = Trainer<Net, Loss<CrossEntropy>, Optimizer<AdamW>>;
 #else
-using Train = Recipe<Net, Loss<AdamW>>;
+using Train = Trainer<Net, Loss<AdamW>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -16,7 +16,7 @@ struct Board final {
   template <class T>
   static constexpr double flops = 1e10;
 };
-using Train = Recipe<Net, Target<Board>>;
+using Train = Trainer<Net, Target<Board>>;
 #else
 struct Board final {
   static constexpr const char* name = "board";
@@ -27,7 +27,7 @@ struct Board final {
   template <class T>
   static constexpr double flops = 1e10;
 };
-using Train = Recipe<Net, Target<Board>>;
+using Train = Trainer<Net, Target<Board>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

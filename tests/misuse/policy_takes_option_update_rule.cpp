@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Optimizer<AdamW>, Loss<CrossEntropy>>;
+using Train = Trainer<Net, Optimizer<AdamW>, Loss<CrossEntropy>>;
 #else
-using Train = Recipe<Net, Optimizer<CrossEntropy>>;
+using Train = Trainer<Net, Optimizer<CrossEntropy>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Precision<bf16, fp32, bf16>>;
+using Train = Trainer<Net, Precision<bf16, fp32, bf16>>;
 #else
-using Train = Recipe<Net, Precision<bf16, fp32, fp16>>;
+using Train = Trainer<Net, Precision<bf16, fp32, fp16>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

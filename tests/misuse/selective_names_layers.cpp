@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Checkpoint<Selective<Linear<4>>>>;
+using Train = Trainer<Net, Checkpoint<Selective<Linear<4>>>>;
 #else
-using Train = Recipe<Net, Checkpoint<Selective<>>>;
+using Train = Trainer<Net, Checkpoint<Selective<>>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Shard<Replicated>>;
+using Train = Trainer<Net, Shard<Replicated>>;
 #else
-using Train = Recipe<Net, Shard<ZeRO3>>;
+using Train = Trainer<Net, Shard<ZeRO3>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

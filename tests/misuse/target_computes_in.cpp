@@ -6,9 +6,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Recipe<Net, Target<targets::tpu_v3_core>, Precision<bf16, fp32>>;
+using Train = Trainer<Net, Target<targets::tpu_v3_core>, Precision<bf16, fp32>>;
 #else
-using Train = Recipe<Net, Target<targets::tpu_v3_core>, Precision<fp16, fp32>, LossScale<Dynamic>>;
+using Train = Trainer<Net, Target<targets::tpu_v3_core>, Precision<fp16, fp32>, LossScale<Dynamic>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -1,4 +1,4 @@
-// tests/support/recipe.hpp — a Trainer without an engine: the verdict, the speech, and the braces that users write.
+// tests/support/recipe.hpp — a Trainer without an engine: the verdict and the speech of the real one, compiled in a tenth of the time.
 #pragma once
 
 #include <regimen/layer/linear.hpp>
@@ -15,60 +15,31 @@ struct RecipeOptions {
   typename Rule::Options optimizer;
 };
 struct RecipeRun {
-  std::size_t steps = 0, epochs = 0;
-};
-struct RecipePlan {
-  std::size_t peak = 0;
-  template <class T>
-  constexpr bool fits(T) const {
-    return true;
-  }
-};
-struct RecipeParameter {
-  const char* name = "";
-};
-struct RecipeMetrics {
-  double loss = 0;
+  std::size_t steps = 0;
 };
 
 template <class Model, class... Policies>
-class Recipe {
+class Trainer {
  public:
   using Configuration = Configured<Policies...>;
   using Options = RecipeOptions<typename Configuration::optimizer::rule>;
-  Recipe() = default;
-  explicit Recipe(Options) {}
-  template <class Data>
-  void fit(const Data&, RecipeRun) {}
-  template <class Batch>
-  RecipeMetrics step(const Batch&) {
-    return {};
-  }
-  template <class Data>
-  RecipeMetrics evaluate(const Data&) {
-    return {};
-  }
-  auto& parameters() { return parameters_; }
-  void save(const char*) {}
-  static constexpr RecipePlan plan() { return {}; }
-
- private:
-  RecipeParameter parameters_[1];
+  explicit Trainer(const Options& = {}) {}
 };
 
 /// A recipe that does not compose: each broken rule says so once, the rest of the user's code adds nothing.
 template <class Model, class... Policies>
   requires(!Composable<Model, Policies...>)
-class Recipe<Model, Policies...> : public detail::rejected<RecipeOptions<AdamW>, RecipeRun> {
+class Trainer<Model, Policies...> : public detail::rejected<RecipeOptions<typename detail::named_rule<AdamW, Policies...>::type>, RecipeRun> {
+  using Base = typename Trainer::rejected;
   using Broken = detail::broken_rules<Model, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 
  public:
-  using detail::rejected<RecipeOptions<AdamW>, RecipeRun>::rejected;
+  using Base::Base;
 };
 
 /// The model of these tests.
-struct Net : Model<Input<Vector<8>>, Linear<4>> {};
+struct Net : Model<Input<Vector<8>>, Repeat<2, Residual<Linear<8>>>, Linear<4>> {};
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

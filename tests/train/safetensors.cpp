@@ -3,8 +3,8 @@
 
 #include "../temporary.hpp"
 
-#include <catch2/catch.hpp>
 #include <sys/wait.h>
+#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <random>
@@ -123,7 +123,8 @@ TEST_CASE("a tensor of another type, shape or name is refused, never converted")
                path + ", tensor \"layer.0.weight\": expected elements of type F64, found F32"));
   REQUIRE(says(error_of([&] { file.copy<float>("layer.0.weight", turned, read); }), "expected shape [3, 2], found [2, 3]"));
   REQUIRE(says(error_of([&] { file.copy<float>("layer.0.weight", shape, std::span(read).first(5)); }), path));
-  REQUIRE(says(error_of([&] { file.copy<float>("layer.1.weight", shape, read); }), path + ": expected tensor \"layer.1.weight\", found others: rate, "));
+  REQUIRE(
+      says(error_of([&] { file.copy<float>("layer.1.weight", shape, read); }), path + ": expected tensor \"layer.1.weight\", found others: rate, "));
   REQUIRE(says(error_of([&] { (void)file.value("seed"); }), "expected metadata \"seed\""));
   REQUIRE(file.find("nothing") == nullptr);
 }
@@ -147,7 +148,8 @@ TEST_CASE("every truncation is refused by name") {
 TEST_CASE("every flipped bit of a file is refused, or changes nothing") {
   const test::Directory directory;
   const std::string path = directory / "state";
-  const std::vector<Tensor> two{{"m", Dtype::U8, {3}, std::as_bytes(std::span(small))}, {"\xC3\xA9", Dtype::F32, {2, 3}, std::as_bytes(std::span(floats))}};
+  const std::vector<Tensor> two{{"m", Dtype::U8, {3}, std::as_bytes(std::span(small))},
+                                {"\xC3\xA9", Dtype::F32, {2, 3}, std::as_bytes(std::span(floats))}};
   safetensors::write(path, two, {{"s", "\"\\"}});
   const Bytes whole = test::get(path);
   const Meaning expected = meaning(path);
@@ -159,8 +161,10 @@ TEST_CASE("every flipped bit of a file is refused, or changes nothing") {
     test::put(path, bytes);
     Meaning found;
     const std::string error = error_of([&] { found = meaning(path); });
-    if (error.empty()) REQUIRE(found == expected);
-    else REQUIRE(says(error, path));
+    if (error.empty())
+      REQUIRE(found == expected);
+    else
+      REQUIRE(says(error, path));
     accepted += error.empty();
   }
   REQUIRE(accepted == 0);
@@ -179,15 +183,18 @@ TEST_CASE("a thousand random damages are refused, or change nothing") {
     test::put(path, bytes);
     Meaning found;
     const std::string error = error_of([&] { found = meaning(path); });
-    if (error.empty()) REQUIRE(found == expected);
-    else REQUIRE(says(error, path));
+    if (error.empty())
+      REQUIRE(found == expected);
+    else
+      REQUIRE(says(error, path));
   }
 }
 
 TEST_CASE("damage to a foreign file, which has no checksums, never crashes") {
   const test::Directory directory;
   const std::string path = directory / "state";
-  const Bytes whole = with_header(R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[4,20]},"b":{"dtype":"I8","shape":[4],"data_offsets":[0,4]}}   )", 20);
+  const Bytes whole =
+      with_header(R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[4,20]},"b":{"dtype":"I8","shape":[4],"data_offsets":[0,4]}}   )", 20);
   test::put(path, whole);
   REQUIRE(File(path).tensors()[0].name == "b");  // the order of the data
   REQUIRE(File(path).metadata().empty());
@@ -300,7 +307,8 @@ TEST_CASE("killed while saving, a file loads") {
   const std::string path = directory / "state";
   const auto save = [&path](float value) {
     const std::vector<float> values(50'000, value);
-    safetensors::write(path, std::vector<Tensor>{{"w", Dtype::F32, {values.size()}, std::as_bytes(std::span(values))}}, {{"value", std::to_string(value)}});
+    safetensors::write(path, std::vector<Tensor>{{"w", Dtype::F32, {values.size()}, std::as_bytes(std::span(values))}},
+                       {{"value", std::to_string(value)}});
   };
   save(0);
   for (int trial = 0; trial < 40; ++trial) {

@@ -53,7 +53,7 @@ constexpr double tera(double of_fp64, double of_fp32, double of_bf16, double of_
 }  // namespace detail
 
 /// Bandwidth and peaks are the vendors' figures, dense, without TF32: fp32 means fp32. fp64 is the tensor cores' where there are any.
-/// Memory is what the driver reports for such a device less its context, rounded down.
+/// Memory is a careful lower bound of what a program can take there, after driver, context and libraries; it is no vendor's figure.
 namespace targets {
 
 /// Fits everything, computes everything; nothing is known of its speed. The default.

@@ -194,9 +194,9 @@ struct repeat_depth<Repeat<Count, Block>> {
 template <class... Layers>
 struct repeat_depth<mp::mp_list<Layers...>> {
   static constexpr std::size_t value = [] {
-    std::size_t depth = 0;
-    ((depth = repeat_depth<Layers>::value > depth ? repeat_depth<Layers>::value : depth), ...);
-    return depth;
+    std::size_t largest = 0;
+    for (std::size_t depth : {std::size_t{0}, repeat_depth<Layers>::value...}) largest = depth > largest ? depth : largest;
+    return largest;
   }();
 };
 template <class... Layers>

@@ -49,7 +49,7 @@ struct Schedule final {
 ///   schedule    of the learning rate
 ///   seed        of initial weights, dropout and data order; 0: the Seed policy's
 ///   threads     for the CPU engine; 0: as many as the machine has
-///   verbose     say which paths were chosen
+///   verbose     say how products are computed and on how many threads (standard error)
 template <class Rule>
 struct Options {
   typename Rule::Options optimizer{};

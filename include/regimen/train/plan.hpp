@@ -62,7 +62,7 @@ struct MemoryPlan final {
     for (std::size_t kind = 0; kind < kind_count; ++kind)
       if (kinds[kind] > 0) line("  %-14s %15zu bytes  %5.1f %%\n", kind_names[kind], kinds[kind], 100.0 * double(kinds[kind]) / double(peak));
     line("  %-14s %15zu bytes\n", "peak", peak);
-    line("largest at the peak:\n");
+    text += "largest at the peak:\n";
     for (const Report::Line& entry : largest) {
       if (entry.copies == 0) break;
       line("  %15zu bytes  %-10s ", entry.bytes(), kind_names[static_cast<std::size_t>(entry.item.kind)]);
@@ -106,7 +106,7 @@ constexpr std::size_t largest_batch_within(std::size_t bytes, Peak peak) {
 }
 
 /// What lives at the peak, from a log of the walk that reached it.
-constexpr void describe_peak(MemoryPlan& plan, const Arena& arena, const Log& log) {
+constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const Log& log) {
   plan.peak = arena.peak;
   plan.peak_of_live = arena.peak_of_live;
   plan.kinds = log.report.bytes_by_kind;

@@ -7,6 +7,7 @@
 #include <regimen/train/plan.hpp>
 #include <regimen/train/step.hpp>
 
+#include <array>
 #include <cstddef>
 
 namespace regimen::train {
@@ -67,13 +68,21 @@ struct Recipe {
     else return Configuration::batch::size;
   }();
 
-  /// Two passes over the larger of step and evaluation: the first finds the moment of the peak, the second looks at what lives then.
-  static constexpr MemoryPlan make_plan(std::size_t batch_size) {
-    const plan::Engine step = walk_step(batch_size), evaluation = walk_evaluation(batch_size);
-    const bool training = step.arena.peak >= evaluation.arena.peak;
-    const plan::Engine& larger = training ? step : evaluation;
+  /// What is kept of a walk.
+  struct Walked {
+    std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
+    std::array<Cost, 3> cost{};
+  };
+  static constexpr Walked summary(const plan::Engine& engine) {
+    return {engine.arena.peak, engine.arena.peak_of_live, engine.arena.peak_event, engine.cost};
+  }
+
+  /// A second pass over the larger of step and evaluation: the first found the moment of the peak, this one looks at what lives then.
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, const Walked& step, const Walked& evaluation) {
+    const bool training = step.peak >= evaluation.peak;
+    const Walked& larger = training ? step : evaluation;
     Log log{};
-    log.snapshot_at = larger.arena.peak_event;
+    log.snapshot_at = larger.peak_event;
     if (training) walk_step(batch_size, false, &log);
     else walk_evaluation(batch_size, false, &log);
 
@@ -82,13 +91,19 @@ struct Recipe {
     plan.micro_batches = micro_batches;
     plan.parameters = Bound::layout.count;
     plan.trained = Bound::layout.trained;
-    describe_peak(plan, larger.arena, log);
+    describe_peak(plan, larger, log);
     plan.forward = step.cost[static_cast<std::size_t>(plan::Phase::forward)];
     plan.backward = step.cost[static_cast<std::size_t>(plan::Phase::backward)];
     plan.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
     return plan;
   }
-  static constexpr MemoryPlan plan = make_plan(batch);
+  static constexpr MemoryPlan make_plan(std::size_t batch_size) {
+    return make_plan(batch_size, summary(walk_step(batch_size)), summary(walk_evaluation(batch_size)));
+  }
+
+  // Constants of their own: compilers count the steps of each constant expression apart.
+  static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr)), evaluation_walked = summary(walk_evaluation(batch, false, nullptr));
+  static constexpr MemoryPlan plan = make_plan(batch, step_walked, evaluation_walked);
 };
 
 /// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type.

@@ -82,10 +82,12 @@ struct Step : Forward<Bound_> {
   static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options,
                              auto&& load) {
     begin(engine, r);
-    engine.repeat(micro_batches, [&](std::size_t m) {
+    const auto micro_batch = [&](std::size_t m) {
       load(m);
       backward(engine, r, forward(engine, r, m > 0), m > 0);
-    });
+    };
+    micro_batch(0);  // assigns gradients; those that follow add to them, which costs more
+    if constexpr (micro_batches > 1) engine.repeat(micro_batches - 1, [&](std::size_t m) { micro_batch(m + 1); });
     update(engine, r, loss_scaling, clip, options);
   }
 

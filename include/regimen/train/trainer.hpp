@@ -9,6 +9,7 @@
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/train/generate.hpp>
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/parameters.hpp>
@@ -21,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstdio>
 #include <limits>
 #include <span>
 #include <string>
@@ -141,6 +143,7 @@ class Trainer {
   using Target = typename Step::Target::Element;  // int32 for classes and tokens
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
+  using Reduce = typename Step::Reduce;            // of gradients
   using Engine = std::conditional_t<Configuration::debug::template uses<Profile>, Timed<cpu::Engine>, cpu::Engine>;
 
   static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
@@ -161,6 +164,7 @@ class Trainer {
     engine_.memory.random.seed = seed_;
     engine_.check_anomalies = Configuration::debug::template uses<Anomaly>;
     if constexpr (Configuration::debug::checks) train::announce_debug();
+    if (options.verbose) std::fprintf(stderr, "regimen: %s\n", cpu::path_text<typename Recipe::Roles::compute>().c_str());
     scalars() = Scalars{};
     scalars().loss_scale = Recipe::loss_scaling.initial;
     initialise();
@@ -225,7 +229,17 @@ class Trainer {
     return {};
   }
 
+  /// Tokens that follow a prompt, for causal models of tokens; see generate.hpp.
+  auto generate(std::span<const Input> prompt, std::size_t count, const Sampling& sampling = {}) { return regimen::generate(*this, prompt, count, sampling); }
+
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
+
+  /// The micro-batches that fit would see from here on, in its order: with them a loop by hand ends with fit's weights, and
+  /// goes on after load where it was. The source is borrowed: it must outlive the loader.
+  template <class Source>
+  Loader<Input, Target, detail::Borrowed<Source>> batches(const Source& source, const Run& run = {}) const {
+    return {{&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead}};
+  }
 
   /// Forward and loss of one micro-batch.
   UnscaledLoss forward(std::span<const Input> inputs, std::span<const Target> targets) {
@@ -264,6 +278,7 @@ class Trainer {
     check_ticket(gradients.ticket_, "apply");
     if (waiting_ != Waiting::apply) out_of_order("apply");
     Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+    batches_done_ += hand_batches_;
     return finish(hand_samples_);
   }
   template <class Scaled>
@@ -283,12 +298,27 @@ class Trainer {
                         tensor.place.trains, tensor.parameter.decays()});
     return result;
   }
+  /// Name, shape and values of every gradient, as backward leaves them and until the next one: of what trains, in the order of
+  /// parameters(). They are stored undivided: value / gradient_divisor() is the gradient of the mean loss.
+  std::vector<NamedParameter<Reduce>> gradients() {
+    std::vector<NamedParameter<Reduce>> result;
+    for (const train::TensorRecord& tensor : tensors_)
+      if (tensor.place.trains)
+        result.push_back({tensor.name, train::shape_of(tensor.parameter), {gradient_of(tensor), tensor.place.count}, tensor.parameter.role, true,
+                          tensor.parameter.decays()});
+    return result;
+  }
+  /// Valid targets since the step began, times all that the loss was scaled with. Between backward and apply; after a step
+  /// too, unless that step changed a dynamic loss scale.
+  double gradient_divisor() { return scalars().count * Step::scale_of(engine_.capacity) * scalars().loss_scale; }
+
   /// The copies in the compute type follow the master weights. To be called after values of parameters() were written.
   void parameters_changed() {
     for (const train::TensorRecord& tensor : tensors_)
       if (!tensor.shares_master)
         train::with_element(tensor.place.element, [&]<class T>(T) {
-          engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
+          if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
+          else engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
                                           {resident_.parameters + tensor.unit.parameters + tensor.place.values},
                                           tensor.place.count});
         });
@@ -362,6 +392,10 @@ class Trainer {
   Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
     return engine_.data(
         View<Master>{resident_.states + tensor.unit.states + (state * tensor.trained + tensor.place.gradient) * sizeof(Master)});
+  }
+
+  Reduce* gradient_of(const train::TensorRecord& tensor) {
+    return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
   }
 
   void initialise() {
@@ -446,9 +480,8 @@ class Trainer {
   Fitted fit_with(const Source& source, const Validation* validation, const Run& run, Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
-    Loader<Input, Target, detail::Borrowed<Source>> loader(
-        {&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead});
-    const std::uint64_t last = run.steps != 0 ? run.steps : std::numeric_limits<std::uint64_t>::max();
+    auto loader = batches(source, run);
+    const std::uint64_t last = run.steps != 0 ? run.steps : (std::numeric_limits<std::uint64_t>::max)();
     const std::uint64_t planned = run.epochs != 0 && loader.steps() / micro_batches < last ? (loader.steps() + micro_batches - 1) / micro_batches : last;
     train::Progress progress(run.progress, planned);
     Fitted fitted{step_};
@@ -467,7 +500,7 @@ class Trainer {
         goes_on = false;
       }
     };
-    std::uint64_t validated_at = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t validated_at = (std::numeric_limits<std::uint64_t>::max)();
     while (goes_on && step_ < last) {
       if (loader.step() >= loader.steps()) break;
       std::size_t first = 0;
@@ -510,15 +543,30 @@ class Trainer {
   double started_ = 0;
 };
 
+namespace detail {
+/// What the members of a Trainer return, where that does not depend on its policies.
+struct Answers {
+  using Step = StepResult;
+  using Fitted = regimen::Fitted;
+  using Evaluation = regimen::Evaluation;
+  using Used = regimen::Used;
+  using Plan = MemoryPlan;
+  using Parameters = std::vector<NamedParameter<float>>;
+  using Prediction = std::vector<float>;
+};
+}  // namespace detail
+
 /// A recipe that does not compose: each broken rule says so once, the rest of the program adds nothing.
 template <class Network, class... Policies>
   requires(!Composable<Network, Policies...>)
-class Trainer<Network, Policies...> : public detail::rejected<regimen::Options<AdamW>, Run> {
+class Trainer<Network, Policies...>
+    : public detail::rejected<regimen::Options<typename detail::named_rule<AdamW, Policies...>::type>, Run, detail::Answers> {
+  using Base = typename Trainer::rejected;
   using Broken = detail::broken_rules<Network, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 
  public:
-  using detail::rejected<regimen::Options<AdamW>, Run>::rejected;
+  using Base::Base;
 };
 
 }  // namespace regimen

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <vector>
 
 #if defined(_OPENMP)
@@ -21,6 +22,7 @@
 namespace test {
 
 using Values = std::vector<double>;
+using Sizes = std::initializer_list<std::size_t>;
 
 template <class T> T rounded(double value) {
   if constexpr (sizeof(T) == 2)

@@ -11,7 +11,7 @@ using namespace test;
 
 TEMPLATE_TEST_CASE("add is the sum in S, rounded once", "", float, double, bf16, fp16) {
   using T = TestType;
-  for (const std::size_t count : {1, 15, 16, 17, 100, 40000}) {
+  for (const std::size_t count : Sizes{1, 15, 16, 17, 100, 40000}) {
     Arena arena;
     const Values x = values<T>(count, 3, 1), y = values<T>(count, 3, 2);
     op::Add<T> o{arena.put<T>(x), arena.put<T>(y), count};
@@ -38,7 +38,7 @@ TEMPLATE_TEST_CASE("x + x is 2 x: add may be given one tensor twice", "", float,
 namespace {
 
 template <class From, class To> void cast_rounds_once() {
-  for (const std::size_t count : {1, 7, 16, 33, 1000, 70001}) {
+  for (const std::size_t count : Sizes{1, 7, 16, 33, 1000, 70001}) {
     Arena arena(std::size_t{1} << 21);
     const Values x = values<From>(count, 1000);
     op::Cast<From, To> o{arena.put<From>(x), arena.room<To>(count), count};
@@ -74,7 +74,7 @@ TEST_CASE("blocks of random bits are the words of Philox, low halves first") {
 
 TEMPLATE_TEST_CASE("dropout keeps or drops each element by its 16 bits, and scales what it keeps", "", float, double, bf16, fp16) {
   using T = TestType;
-  for (const std::size_t elements : {1, 9, 128, 130, 1001, 40000}) {
+  for (const std::size_t elements : Sizes{1, 9, 128, 130, 1001, 40000}) {
     for (const bool in_place : {false, true}) {
       const std::size_t samples = 3;
       Arena arena(std::size_t{1} << 22);

@@ -32,7 +32,7 @@ using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std
 
 TEMPLATE_TEST_CASE("a lookup copies rows; a token outside the vocabulary gives NaN", "", float, double, bf16, fp16) {
   using T = TestType;
-  for (const std::size_t columns : {1, 5, 64, 40000}) {
+  for (const std::size_t columns : Sizes{1, 5, 64, 40000}) {
     Arena arena(std::size_t{1} << 23);
     const Values table = values<T>(7 * columns, 1);
     const std::vector<std::int32_t> tokens{
@@ -98,7 +98,7 @@ TEST_CASE("a frequent token does not stall in a 16-bit gradient") {
 TEMPLATE_LIST_TEST_CASE("a table is added to every sample, and its gradient is the sum over samples", "", Types) {
   using T = typename TestType::first_type;
   using G = typename TestType::second_type;
-  for (const std::size_t elements : {1, 30, 1000, 40001}) {
+  for (const std::size_t elements : Sizes{1, 30, 1000, 40001}) {
     for (const bool flag : {false, true}) {  // y = x, and add
       const std::size_t samples = 3;
       Arena arena(std::size_t{1} << 22);

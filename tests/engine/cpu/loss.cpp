@@ -154,7 +154,7 @@ TEST_CASE("the gradient of cross-entropy is what finite differences say") {
 }
 
 TEMPLATE_TEST_CASE("squared error and its gradient are their definitions", "", float, double) {
-  for (const std::size_t count : {1, 17, 1000, 40001}) {
+  for (const std::size_t count : Sizes{1, 17, 1000, 40001}) {
     Arena arena(std::size_t{1} << 22);
     const Values output = values<TestType>(count, 3, 1), target = values<TestType>(count, 3, 2);
     Scalars before;

@@ -54,11 +54,11 @@ constexpr float infinity = std::numeric_limits<float>::infinity(), largest = std
 
 // The bounds are what math.hpp promises: measured over all fp32 numbers, then rounded up.
 
-TEST_CASE("exp is within 1 ulp of e^x, gradually down to the smallest subnormal") {
+TEST_CASE("exp is within 1.02 ulp of e^x, gradually down to the smallest subnormal") {
   const Worst worst = worst_of([](Vector<float> x) { return cpu::exp(x); }, [](double x) { return std::exp(x); }, -largest, largest);
   INFO("worst at " << worst.at);
   CHECK(worst.wrong == 0);
-  CHECK(worst.error < 1.0);
+  CHECK(worst.error < 1.02);
   CHECK(cpu::exp(0.0f) == 1.0f);
   CHECK(cpu::exp(-0.0f) == 1.0f);
   CHECK(cpu::exp(infinity) == infinity);

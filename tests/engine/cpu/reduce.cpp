@@ -41,7 +41,7 @@ TEST_CASE("a tree sum is the balanced tree: split at the largest power of two be
 }
 
 TEMPLATE_TEST_CASE("the sum of squares is the sum of squares", "", float, double, bf16, fp16) {
-  for (const std::size_t count : {1, 2, 15, 16, 17, 100, 4095, 4096, 4097, 100003}) {
+  for (const std::size_t count : Sizes{1, 2, 15, 16, 17, 100, 4095, 4096, 4097, 100003}) {
     const Values gradient = values<TestType>(count, 3);
     long double expected = 0;
     for (const double g : gradient) expected += static_cast<long double>(g) * g;

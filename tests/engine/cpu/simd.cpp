@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -134,7 +135,7 @@ TEST_CASE("keep clears the lanes beyond a count") {
 }
 
 TEST_CASE("a loop over registers visits every element once") {
-  for (std::size_t begin : {0, 1, 5}) {
+  for (const std::size_t begin : std::initializer_list<std::size_t>{0, 1, 5}) {
     for (std::size_t end = begin; end < begin + 3 * lanes<float> + 2; ++end) {
       std::vector<int> visits(end + 1);
       cpu::for_each_vector<float>(begin, end, [&](std::size_t i, auto n) {

@@ -371,7 +371,7 @@ template <class S> Vector<S> keep(Vector<S> a, std::size_t count) {
 
 /// body(i, count) for i = begin, begin + lanes, ... below end: count is Whole{}, and for the last, short register the
 /// number of elements left. Loads and stores take both, so a loop is written once.
-template <class S, class Body> void for_each_vector(std::size_t begin, std::size_t end, const Body& body) {
+template <class S, class Body> [[gnu::always_inline]] inline void for_each_vector(std::size_t begin, std::size_t end, const Body& body) {
   std::size_t i = begin;
   for (; i + lanes<S> <= end; i += lanes<S>) body(i, Whole{});
   if (i < end) body(i, end - i);

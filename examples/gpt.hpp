@@ -1,0 +1,72 @@
+// examples/gpt.hpp — a transformer learns a text, and writes some. The lesson, its tests and its benchmarks are this.
+#pragma once
+
+#include <regimen/regimen.hpp>
+
+#include "session.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace gpt_lesson {
+
+/// For a run without --data: text in which each symbol leaves four possible ones for the next, so that the loss falls from
+/// ln(vocabulary) towards ln 4 = 1.386. It has all of the first `vocabulary` bytes.
+inline std::string made_up(std::size_t vocabulary, std::size_t length) {
+  std::string text;
+  std::size_t symbol = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    text.push_back(static_cast<char>(symbol));
+    symbol = i < vocabulary ? i : (5 * symbol + 1 + regimen::Philox::draw(1, i, 0).word[0] % 4) % vocabulary;
+  }
+  return text;
+}
+
+}  // namespace gpt_lesson
+
+/// Trains Model, a causal model of tokens, as Policies say; where they say nothing, with these.
+template <class Model, class... Policies>
+int gpt(int argc, char** argv) {
+  using namespace regimen;
+  using Own = boost::mp11::mp_list<Optimizer<AdamW>, Loss<CrossEntropy>, Batch<16>, Init<Gpt2>>;
+  using Train = program::Recipe<Model, Own, Policies...>;
+  constexpr std::size_t vocabulary = Train::output_size / Train::input_size;
+
+  program::Options options{.steps = 1000, .validate_every = 250, .learning_rate = 1e-3};
+  std::string alphabet = vocabulary >= 256 ? "bytes" : "characters", prompt = "\n";
+  std::uint64_t sample = 400, top_k = 40;
+  double temperature = 0.8;
+  program::CommandLine line("A transformer learns a text, byte by byte or character by character, and then writes some.", options,
+                            "The text; nine tenths are learnt, the rest validates. Without it: made-up symbols, and no sample");
+  line.add("--alphabet", alphabet, "What a token is: one of all bytes, or one of the text's own", {"bytes", "characters"})
+      .add("--sample", sample, "Tokens to write at the end")
+      .add("--prompt", prompt, "What the sample goes on from (default: a line feed)")
+      .add("--temperature", temperature, "Of the sample; 0: always the likeliest token", 0, 100)
+      .add("--top-k", top_k, "Likeliest tokens that the sample draws from; 0: all");
+  if (const auto code = line.parse(argc, argv)) return *code;
+
+  return program::run([&] {
+    const Text::Units units = alphabet == "bytes" ? Text::Bytes : Text::Characters;
+    const Text text = options.data.empty() ? Text::from_string(gpt_lesson::made_up(vocabulary, 100'000), units, "made-up text") : Text(options.data, units);
+    const auto [learnt, held_out] = text.split(0.9);
+    const std::vector<std::int32_t> beginning = text.encode(prompt);   // asked before the training, not after it
+
+    auto settings = options.trainer<Train>();
+    if constexpr (requires { settings.optimizer.beta2; }) settings.optimizer.beta2 = 0.99;                  // small batches: a shorter memory
+    if constexpr (requires { settings.optimizer.weight_decay; }) settings.optimizer.weight_decay = 0.1;
+    settings.schedule = Schedule::warmup_cosine(std::min<std::uint64_t>(100, options.steps / 10), options.steps, 0.1);
+    Train trainer(settings);
+
+    program::Session<Train> session(trainer, options);
+    trainer.fit(learnt, held_out.blocks(), options.run(), session);
+
+    if (!options.data.empty() && sample > 0 && !session.interrupted()) {
+      const auto written = trainer.generate(beginning, sample, {temperature, top_k, trainer.seed()});
+      std::fprintf(session.out(), "---- %llu tokens that it writes after %s\n%s%s\n----\n", static_cast<unsigned long long>(sample),
+                   prompt == "\n" ? "a line feed" : "the prompt", prompt == "\n" ? "" : prompt.c_str(), text.decode(written).c_str());
+    }
+    return session.finish();
+  });
+}
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,11 @@
+# The target regimen_program: what lessons and benchmarks share, compiled once. Included by both; where CLI11 is missing
+# there is no such target, and no lessons and benchmarks.
+include_guard(GLOBAL)
+find_package(CLI11 QUIET)                      # examples/program.cpp: the command line. The library itself does not use it.
+if(NOT CLI11_FOUND)
+  message(STATUS "regimen: no CLI11 found, so no examples and no benchmarks; install libcli11-dev")
+  return()
+endif()
+add_library(regimen_program STATIC ${CMAKE_CURRENT_LIST_DIR}/program.cpp)
+target_include_directories(regimen_program PUBLIC ${CMAKE_CURRENT_LIST_DIR})
+target_link_libraries(regimen_program PUBLIC regimen::regimen PRIVATE regimen_warnings CLI11::CLI11)

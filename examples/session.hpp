@@ -1,0 +1,100 @@
+// examples/session.hpp — what every lesson and benchmark does around its training: plan, log, saved state, Ctrl-C.
+#pragma once
+
+#include <regimen/train/trainer.hpp>
+
+#include "program.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+
+namespace program {
+
+/// Everything around a training loop. As a callback of fit, or called by hand after every step.
+template <class Train>
+class Session {
+ public:
+  Session(Train& trainer, const Options& options)
+      : trainer_(trainer), options_(options), log_(options.log, !options.resume.empty()), began_(regimen::train::now()) {
+    if (!options.save.empty()) make_folder(options.save);
+    const regimen::MemoryPlan& plan = Train::plan();
+    Event kinds, event("plan");
+    for (std::size_t kind = 0; kind < regimen::kind_count; ++kind) kinds.add(regimen::kind_names[kind], std::uint64_t{plan.kinds[kind]});
+    event.add("peak", std::uint64_t{plan.peak}).add("kinds", kinds).add("parameters", std::uint64_t{plan.parameters});
+    event.add("batch", std::uint64_t{plan.batch}).add("micro_batches", std::uint64_t{plan.micro_batches});
+    event.add("flops", plan.flops()).add("bytes_moved", plan.bytes_moved());
+    log_.write(debug(event));
+    std::fprintf(out(), "%s\n", plan.table().c_str());
+    if (!options.resume.empty()) trainer.load(options.resume + file);
+    if (trainer.steps_done() >= options.steps)
+      throw regimen::Error("--steps", "more than the " + std::to_string(trainer.steps_done()) + " steps that " + options.resume + " has behind it",
+                           std::to_string(options.steps));
+    catch_interrupt();
+  }
+
+  /// Where a program writes for people: standard output, unless that is the log.
+  std::FILE* out() const { return options_.log == "-" ? stderr : stdout; }
+
+  bool operator()(Train&, const regimen::StepResult& step) {
+    const double seconds = step.milliseconds * 1e-3, samples = double(step.samples);
+    loss_ = step.loss;
+    Event event("step");
+    event.add("step", step.step).add("loss", step.loss).add("milliseconds", step.milliseconds);
+    event.add("tokens_per_second", samples * double(Train::target_size) / seconds).add("samples_per_second", samples / seconds);
+    event.add("gradient_norm", step.gradient_norm).add("learning_rate", step.learning_rate);
+    if (Train::scales_loss) event.add("loss_scale", step.loss_scale);
+    log_.write(event.add("applied", step.applied));
+    if (options_.save_every != 0 && step.step % options_.save_every == 0) save();
+    return !is_interrupted();
+  }
+  void operator()(Train& trainer, const regimen::Evaluation& found) {
+    validation_ = found;
+    Event event("validation");
+    event.add("step", trainer.steps_done()).add("loss", found.loss);
+    if (found.accuracy == found.accuracy) event.add("accuracy", found.accuracy);
+    log_.write(event);
+  }
+
+  const regimen::Evaluation& validation() const { return validation_; }
+  bool interrupted() const { return is_interrupted(); }
+
+  /// Saves, ends the log, says what was planned and what was used. The exit code of the program.
+  int finish() {
+    if (!options_.save.empty() && saved_at_ != trainer_.steps_done()) save();
+    const regimen::Used used = trainer_.used();
+    Event event("end");
+    event.add("used", std::uint64_t{used.peak}).add("library", std::uint64_t{used.library});
+    event.add("peak_rss_bytes", std::uint64_t{peak_resident_bytes()}).add("steps", trainer_.steps_done()).add("loss", loss_);
+    event.add("validation_loss", validation_.loss).add("seconds", regimen::train::now() - began_).add("interrupted", interrupted());
+    log_.write(debug(event));
+    std::fprintf(out(), "%llu steps, loss %.4f, validation loss %.4f\n", static_cast<unsigned long long>(trainer_.steps_done()), loss_, validation_.loss);
+    std::fprintf(out(), "planned %zu bytes, used %zu bytes\n", Train::plan().peak, used.peak);
+    return interrupted() ? Exit::interrupted : Exit::ok;
+  }
+
+ private:
+  static constexpr const char* file = "/state.safetensors";
+
+  void save() {
+    trainer_.save(options_.save + file);
+    saved_at_ = trainer_.steps_done();
+  }
+  static Event& debug(Event& event) {  // a run that is slowed by checks says so
+    return Train::Configuration::debug::checks ? event.add("debug", true) : event;
+  }
+
+  Train& trainer_;
+  const Options& options_;
+  Log log_;
+  double began_, loss_ = std::numeric_limits<double>::quiet_NaN();
+  regimen::Evaluation validation_{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
+  std::uint64_t saved_at_ = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// Trainer<Model, ...> with the policies of Own, a list, where Given does not decide otherwise.
+template <class Model, class Own, class... Given>
+using Recipe = boost::mp11::mp_apply<regimen::Trainer, boost::mp11::mp_push_front<regimen::Merged<Own, Given...>, Model>>;
+
+}  // namespace program
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,96 @@
+// regimen/train/generate.hpp — text from a model of tokens, one token after another.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/philox.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regimen {
+
+/// How the next token is drawn from logits z.
+///
+///   temperature   token i with probability ∝ exp(zᵢ / temperature); 0: the largest logit, no chance
+///   top_k         only the k largest logits take part, the lower id first where two are equal; 0: all
+///   seed          the same seed, prompt and weights give the same tokens
+struct Sampling final {
+  double temperature = 1;
+  std::size_t top_k = 0;
+  std::uint64_t seed = 1;
+};
+
+/// What generate asks of a model: a Trainer or an Inference whose input is Tokens<T> and whose output is (T,V).
+template <class Model>
+concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> tokens) {
+  { Model::input_size } -> std::convertible_to<std::size_t>;
+  { Model::output_size } -> std::convertible_to<std::size_t>;
+  { model.predict(tokens)[0] } -> std::convertible_to<double>;
+};
+
+/// The token that `sampling` draws from logits; `position` numbers the draws of one text.   logits (V)
+template <class Number>
+std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling, std::uint64_t position) {
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    if (!std::isfinite(logits[i])) throw Error("generate, token " + std::to_string(position), "finite logits", "one that is not, for token " + std::to_string(i));
+  const auto larger = [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; };
+  std::vector<std::size_t> ids(logits.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+  const std::size_t best = *std::min_element(ids.begin(), ids.end(), larger);
+  if (sampling.temperature == 0) return static_cast<std::int32_t>(best);
+  if (sampling.top_k > 0 && sampling.top_k < ids.size()) {
+    std::nth_element(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(sampling.top_k - 1), ids.end(), larger);
+    ids.resize(sampling.top_k);
+    std::sort(ids.begin(), ids.end());  // what follows adds up in one order, whatever nth_element left
+  }
+  const auto weight = [&](std::size_t id) { return std::exp((double(logits[id]) - double(logits[best])) / sampling.temperature); };
+  double sum = 0;
+  for (const std::size_t id : ids) sum += weight(id);
+  const Philox::Words words = Philox::draw(mix(sampling.seed, 0x6E4E), position, 0);
+  double left = sum * (double(words.word[0]) + 0.5) * 0x1p-32;
+  for (const std::size_t id : ids) {
+    left -= weight(id);
+    if (left < 0) return static_cast<std::int32_t>(id);
+  }
+  return static_cast<std::int32_t>(best);  // rounding left a rest
+}
+
+/// `count` tokens that follow `prompt`, without it.
+///
+/// The model sees the last T tokens. While there are fewer, they stand at the front of the window and zeros fill the rest,
+/// so position p − 1 must not look at what follows it: **the model must be causal**.
+///
+/// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, logits that are not finite
+/// cost     one forward pass over T tokens for each token
+template <PredictsTokens Model>
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
+  constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
+  static_assert(vocabulary * length == Model::output_size, "regimen: generate needs a model whose output is (T,V), one row of logits for each token");
+  if (prompt.empty()) throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
+  if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
+    throw Error("generate, temperature", "0 or more", std::to_string(sampling.temperature));
+  for (const std::int32_t token : prompt)
+    if (token < 0 || static_cast<std::size_t>(token) >= vocabulary)
+      throw Error("generate, prompt", "tokens below " + std::to_string(vocabulary), std::to_string(token));
+
+  std::vector<std::int32_t> text(prompt.begin(), prompt.end()), window(length);
+  text.reserve(prompt.size() + count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t seen = std::min(text.size(), length);
+    std::copy(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), window.begin());
+    std::fill(window.begin() + static_cast<std::ptrdiff_t>(seen), window.end(), 0);
+    const auto logits = model.predict(std::span<const std::int32_t>(window));  // (T,V)
+    text.push_back(draw_token(std::span(logits).subspan((seen - 1) * vocabulary, vocabulary), sampling, i));
+  }
+  text.erase(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(prompt.size()));
+  return text;
+}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
