@@ -73,7 +73,7 @@ TEST_CASE("a kill at any moment leaves a file that the next run loads") {
     const std::uint64_t random = mix(20, round);
     if (round % 5 != 0)  // else any moment of the start may be the last
       for (int waited = 0; shared.state == starting && waited < 300'000; ++waited) ::usleep(100);
-    ::usleep(static_cast<useconds_t>(random % (1u << (4 + random / 97 % 10))));  // up to 8 ms, often much less
+    ::usleep(static_cast<useconds_t>(random % (1u << (4 + random / 97 % 12))));  // up to 32 ms, often much less
     ::kill(child, SIGKILL);
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
