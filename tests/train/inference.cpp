@@ -37,6 +37,22 @@ static_assert(!Inferable<tiny::Gpt, Batch<0>> && !Inferable<tiny::Gpt, Batch<1>,
 static_assert(!Inferable<tiny::Gpt, Device<Cuda>> && !Inferable<tiny::Gpt, int> && !Inferable<Batch<1>>);
 static_assert(std::is_same_v<Inference<tiny::Gpt, Precision<bf16>, Batch<2>>::Configuration, Inference<tiny::Gpt, Batch<2>, Precision<bf16>>::Configuration>);
 
+// No batch fits: the rule about memory says so, for both.
+struct Nutshell {
+  static constexpr const char* name = "nutshell";
+  static constexpr std::size_t memory = 20'000;
+  static constexpr double bandwidth = 0;
+  static constexpr Tile tile{1, 1};
+  template <class T>
+  static constexpr bool supports = true;
+  template <class T>
+  static constexpr double flops = 0;
+};
+static_assert(!Composable<tiny::Gpt, Batch<Largest>, Target<Nutshell>> && !Inferable<tiny::Gpt, Batch<1>, Target<Nutshell>>);
+static_assert(Inferable<tiny::Gpt, Batch<Largest>, Target<Nutshell>, Precision<bf16>>);
+using Fitting = Inference<tiny::Gpt, Batch<Largest>, Target<Nutshell>, Precision<bf16>>;
+static_assert(Fitting::plan().peak <= Nutshell::memory && Fitting::Recipe::make_plan(Fitting::batch + 1).peak > Nutshell::memory);
+
 struct Narrow : Model<Input<Vector<4>>, Linear<6>, Relu, As<fp32, Linear<3>>> {};
 
 template <class Trained>

@@ -111,7 +111,7 @@ class OperationTimes {
   double seconds() const { return seconds_; }
   std::vector<OperationTime> rows() const {
     std::vector<OperationTime> sorted = rows_;
-    std::stable_sort(sorted.begin(), sorted.end(), [](const OperationTime& a, const OperationTime& b) { return a.seconds > b.seconds; });
+    std::sort(sorted.begin(), sorted.end(), [](const OperationTime& a, const OperationTime& b) { return a.seconds > b.seconds; });
     return sorted;
   }
 

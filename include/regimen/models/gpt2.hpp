@@ -72,6 +72,13 @@ namespace hugging_face {
 
 namespace detail {
 
+/// Blocks of a Gpt2Model; of another network 0, so that only the rule speaks.
+template <class Network>
+inline constexpr std::size_t depth_of = [] {
+  if constexpr (rule::model_is_gpt2<Network>::holds) return Network::gpt2_depth;
+  else return std::size_t{0};
+}();
+
 /// One parameter under its other name.
 struct Name {
   std::string text;
@@ -132,7 +139,8 @@ void load(Owner& owner, const std::string& path) {
   constexpr bool trains = requires { typename Owner::Master; };
   if constexpr (trains) train::StateAccess<Owner>::expect_finished_step(owner, "hugging_face::load");
   const safetensors::File file(path);
-  const std::vector<detail::Name> names = detail::names_of(Owner::Recipe::Network::gpt2_depth);
+  constexpr std::size_t depth = detail::depth_of<typename Owner::Recipe::Network>;
+  const std::vector<detail::Name> names = detail::names_of(depth);
   std::map<std::string, const safetensors::Tensor*, std::less<>> found;  // by name without prefix
   for (const safetensors::Tensor& tensor : file.tensors()) {
     std::string_view name = tensor.name;
@@ -153,7 +161,7 @@ void load(Owner& owner, const std::string& path) {
                     safetensors::name_of_dtype(tensor.dtype), "convert the file, or train with Precision<fp64>");
   }
   for (const auto& [name, tensor] : found) {
-    if (known.contains(name) || detail::is_mask(name, Owner::Recipe::Network::gpt2_depth)) continue;
+    if (known.contains(name) || detail::is_mask(name, depth)) continue;
     if (name != "lm_head.weight") throw Error(path, "tensors of this GPT-2 only", "the tensor " + tensor->name, "is it a GPT-2 of this depth?");
     const safetensors::Tensor& table = *found.find("wte.weight")->second;
     if (tensor->dtype != table.dtype || !std::equal(tensor->bytes.begin(), tensor->bytes.end(), table.bytes.begin(), table.bytes.end()))
@@ -172,7 +180,7 @@ void load(Owner& owner, const std::string& path) {
 template <class Owner>
 void save(Owner& owner, const std::string& path) {
   static_assert(sizeof(typename rule::model_is_gpt2<typename Owner::Recipe::Network>::must_hold));
-  const std::vector<detail::Name> names = detail::names_of(Owner::Recipe::Network::gpt2_depth);
+  const std::vector<detail::Name> names = detail::names_of(detail::depth_of<typename Owner::Recipe::Network>);
   const auto parameters = owner.parameters();
   std::vector<safetensors::Tensor> tensors;
   std::vector<std::vector<std::byte>> copies(names.size());

@@ -64,8 +64,9 @@ struct Recipe {
     if constexpr (Configuration::batch::largest) {
       constexpr std::size_t found = largest_batch(Target::memory);
       return found > 0 ? found : 1;  // that one does not fit is for the rule fits_target to say
+    } else {
+      return Configuration::batch::size;
     }
-    else return Configuration::batch::size;
   }();
 
   /// What is kept of a walk.
@@ -115,8 +116,8 @@ struct InferenceRecipe {
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
 
-  static constexpr plan::Engine walk_forward(std::size_t batch, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(batch);
+  static constexpr plan::Engine walk_forward(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(batch_size);
     engine.full = full;
     engine.training = false;
     engine.arena.log = log;
@@ -127,10 +128,11 @@ struct InferenceRecipe {
 
   static constexpr std::size_t batch = [] {
     if constexpr (Configuration::batch::largest) {
-      constexpr std::size_t found = largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess).arena.peak; });
+      constexpr std::size_t found = largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess, false, nullptr).arena.peak; });
       return found > 0 ? found : 1;
+    } else {
+      return Configuration::batch::size;
     }
-    else return Configuration::batch::size;
   }();
 
   static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full = false) {
@@ -138,14 +140,14 @@ struct InferenceRecipe {
     Log log{};
     log.snapshot_at = engine.arena.peak_event;
     walk_forward(batch_size, full, &log);
-    MemoryPlan plan{};
-    plan.batch = batch_size;
-    plan.parameters = Bound::layout.count;
-    describe_peak(plan, engine.arena, log);
-    plan.forward = engine.cost[static_cast<std::size_t>(plan::Phase::forward)];
-    return plan;
+    MemoryPlan made{};
+    made.batch = batch_size;
+    made.parameters = Bound::layout.count;
+    describe_peak(made, engine.arena, log);
+    made.forward = engine.cost[static_cast<std::size_t>(plan::Phase::forward)];
+    return made;
   }
-  static constexpr MemoryPlan plan = make_plan(batch);
+  static constexpr MemoryPlan plan = make_plan(batch, false);
 };
 
 }  // namespace regimen::train

@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <cstdio>
 #include <map>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace regimen::train {
@@ -30,9 +32,11 @@ inline std::string bits_of(double value) { return std::to_string(std::bit_cast<s
 inline std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata, const std::string& key) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) throw Error(path + ", metadata", "the key " + key, "none", "the file was not written by save");
-  char* end = nullptr;
-  const std::uint64_t value = std::strtoull(found->second.c_str(), &end, 10);
-  if (found->second.empty() || *end != '\0') throw Error(path + ", metadata, " + key, "a whole number", "\"" + found->second + "\"");
+  const char *const begin = found->second.data(), *const end = begin + found->second.size();
+  std::uint64_t value = 0;  // no signs, no spaces, no more than 64 bits
+  const auto [stopped, failure] = std::from_chars(begin, end, value);
+  if (failure != std::errc{} || stopped != end)
+    throw Error(path + ", metadata, " + key, "a whole number below 2^64", std::string("\"").append(found->second).append("\""));
   return value;
 }
 
