@@ -205,6 +205,7 @@ namespace {
 volatile std::sig_atomic_t interrupt_seen = 0;
 }
 void catch_interrupt() {
+  interrupt_seen = 0;
   struct sigaction action {};
   action.sa_handler = [](int) { interrupt_seen = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
