@@ -18,20 +18,20 @@ struct Small : Model<Input<Vector<20>>, Linear<16>, Relu, Linear<10>> {};
 template <class... Policies>
 void hand_equals_fit() {
   using Train = Trainer<Small, Optimizer<RmsProp>, Batch<24>, Policies...>;
-  const test::Directory folder;
+  const ::test::Directory folder;
   const auto source = mnist_lesson::made_up<Train>(1000, 1), held_out = mnist_lesson::made_up<Train>(100, 2);
-  const program::Options options{.steps = 60, .log = folder / "log"};
+  const program::Options options{.steps = 60};
   Train by_fit, by_hand;
-  program::Session<Train> fit_session(by_fit, options), hand_session(by_hand, options);
+  program::Session<Train> session(by_hand, options);
   by_fit.fit(source, held_out, {.steps = 60, .progress = false});
-  ByHand::learn(by_hand, source, held_out, {.steps = 60}, hand_session);
+  ByHand::learn(by_hand, source, held_out, {.steps = 60}, session);
   const auto expected = by_fit.parameters(), found = by_hand.parameters();
   REQUIRE(expected.size() == found.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     CHECK(std::equal(expected[i].values.begin(), expected[i].values.end(), found[i].values.begin(), found[i].values.end()));
   by_fit.save(folder / "fit");
   by_hand.save(folder / "hand");
-  CHECK(test::get(folder / "fit") == test::get(folder / "hand"));  // and the optimizer, the loss scale, the place in the data
+  CHECK(::test::get(folder / "fit") == ::test::get(folder / "hand"));  // and the optimizer, the loss scale, the place in the data
 }
 
 template <class... Policies>

@@ -28,7 +28,7 @@ struct Outcome {
 
 /// Runs a lesson with arguments; its standard output and error go to files.
 Outcome run(int (*program)(int, char**), std::vector<std::string> arguments) {
-  const test::Directory folder;
+  const ::test::Directory folder;
   arguments.insert(arguments.begin(), "/somewhere/lesson");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -49,7 +49,7 @@ Outcome run(int (*program)(int, char**), std::vector<std::string> arguments) {
     ::close(kept[fd - 1]);
   }
   const auto text = [&](const char* name) {
-    const test::Bytes bytes = test::get(folder / name);
+    const ::test::Bytes bytes = ::test::get(folder / name);
     return std::string(bytes.begin(), bytes.end());
   };
   return {code, text("1"), text("2")};
@@ -62,7 +62,7 @@ std::vector<json> lines(const std::string& text) {
   return result;
 }
 std::vector<json> log(const std::string& path) {
-  const test::Bytes bytes = test::get(path);
+  const ::test::Bytes bytes = ::test::get(path);
   return lines(std::string(bytes.begin(), bytes.end()));
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("what goes wrong at run time ends with 1 and one line") {
 }
 
 TEST_CASE("the log is one JSON object a line, with the names that other tools read") {
-  const test::Directory folder;
+  const ::test::Directory folder;
   const Outcome outcome = run(lesson, {"--steps", "7", "--validate-every", "3", "--log", folder / "log"});
   REQUIRE(outcome.code == 0);
   const std::vector<json> events = log(folder / "log");
@@ -182,7 +182,7 @@ TEST_CASE("a program built with Debug says so in its log") {
 }
 
 TEST_CASE("a run stopped by Ctrl-C and resumed logs the losses of one that went through") {
-  const test::Directory folder;
+  const ::test::Directory folder;
   const std::vector<std::string> common{"--steps", "400", "--validate-every", "0", "--threads", "1"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.end(), common.begin(), common.end());
@@ -192,7 +192,7 @@ TEST_CASE("a run stopped by Ctrl-C and resumed logs the losses of one that went 
 
   const std::string cut = folder / "cut", state = folder / "state";
   std::thread stopper([&] {
-    for (std::size_t bytes = 0; bytes < 4000; std::this_thread::yield()) bytes = std::filesystem::exists(cut) ? test::get(cut).size() : 0;
+    for (std::size_t bytes = 0; bytes < 4000; std::this_thread::yield()) bytes = std::filesystem::exists(cut) ? ::test::get(cut).size() : 0;
     std::raise(SIGINT);
   });
   const Outcome stopped = with({"--log", cut, "--save", state, "--save-every", "50"});
@@ -214,7 +214,7 @@ TEST_CASE("a run stopped by Ctrl-C and resumed logs the losses of one that went 
     return result;
   };
   CHECK(steps_of(folder / "whole") == steps_of(cut));
-  CHECK(test::get(folder / "whole_state/state.safetensors") == test::get(folder / "state/state.safetensors"));
+  CHECK(::test::get(folder / "whole_state/state.safetensors") == ::test::get(folder / "state/state.safetensors"));
   CHECK(log(folder / "whole").back()["validation_loss"] == log(cut).back()["validation_loss"]);
 
   const Outcome done = with({"--resume", state});

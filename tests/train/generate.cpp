@@ -84,11 +84,11 @@ TEST_CASE("top-k leaves the k largest, the lower id where two are equal; k of 1 
 
 TEST_CASE("what cannot be sampled is refused") {
   Toy toy;
-  CHECK(test::says(test::error_of([&] { text(toy, {}, 1); }), "a prompt of at least one token"));
-  CHECK(test::says(test::error_of([&] { text(toy, {6}, 1); }), "tokens below 6, found 6"));
-  CHECK(test::says(test::error_of([&] { text(toy, {-1}, 1); }), "found -1"));
-  CHECK(test::says(test::error_of([&] { text(toy, {1}, 1, {.temperature = -1}); }), "temperature"));
+  CHECK(::test::says(::test::error_of([&] { text(toy, {}, 1); }), "a prompt of at least one token"));
+  CHECK(::test::says(::test::error_of([&] { text(toy, {6}, 1); }), "tokens below 6, found 6"));
+  CHECK(::test::says(::test::error_of([&] { text(toy, {-1}, 1); }), "found -1"));
+  CHECK(::test::says(::test::error_of([&] { text(toy, {1}, 1, {.temperature = -1}); }), "temperature"));
   toy.top = std::numeric_limits<float>::quiet_NaN();
-  CHECK(test::says(test::error_of([&] { text(toy, {1}, 1); }), "finite logits"));
+  CHECK(::test::says(::test::error_of([&] { text(toy, {1}, 1); }), "finite logits"));
 }
 // SPDX-License-Identifier: Apache-2.0
