@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace gpt_lesson {
 
@@ -33,7 +34,7 @@ int gpt(int argc, char** argv) {
   using Train = program::Recipe<Model, Own, Policies...>;
   constexpr std::size_t vocabulary = Train::output_size / Train::input_size;
 
-  program::Options options{.steps = 1000, .validate_every = 250, .learning_rate = 1e-3};
+  program::Options options{.steps = 1500, .validate_every = 250, .learning_rate = 1e-3};
   std::string alphabet = vocabulary >= 256 ? "bytes" : "characters", prompt = "\n";
   std::uint64_t sample = 400, top_k = 40;
   double temperature = 0.8;
@@ -50,7 +51,8 @@ int gpt(int argc, char** argv) {
     const Text::Units units = alphabet == "bytes" ? Text::Bytes : Text::Characters;
     const Text text = options.data.empty() ? Text::from_string(gpt_lesson::made_up(vocabulary, 100'000), units, "made-up text") : Text(options.data, units);
     const auto [learnt, held_out] = text.split(0.9);
-    const std::vector<std::int32_t> beginning = text.encode(prompt);   // asked before the training, not after it
+    const bool writes = !options.data.empty() && sample > 0;
+    const auto beginning = writes ? text.encode(prompt) : std::vector<std::int32_t>();   // asked now: after the training is too late
 
     auto settings = options.trainer<Train>();
     if constexpr (requires { settings.optimizer.beta2; }) settings.optimizer.beta2 = 0.99;                  // small batches: a shorter memory
@@ -61,7 +63,7 @@ int gpt(int argc, char** argv) {
     program::Session<Train> session(trainer, options);
     trainer.fit(learnt, held_out.blocks(), options.run(), session);
 
-    if (!options.data.empty() && sample > 0 && !session.interrupted()) {
+    if (writes && !session.interrupted()) {
       const auto written = trainer.generate(beginning, sample, {temperature, top_k, trainer.seed()});
       std::fprintf(session.out(), "---- %llu tokens that it writes after %s\n%s%s\n----\n", static_cast<unsigned long long>(sample),
                    prompt == "\n" ? "a line feed" : "the prompt", prompt == "\n" ? "" : prompt.c_str(), text.decode(written).c_str());

@@ -68,6 +68,7 @@ struct CommandLine::Parser : CLI::App {
 };
 
 CommandLine::CommandLine(const char* purpose) : parser_(std::make_unique<Parser>(purpose)) {
+  parser_->get_formatter()->column_width(32);
   parser_->set_help_flag("-h,--help", "Show this and stop");
   parser_->footer("Exit codes: 0 done, 1 failed at run time, 2 bad arguments, 130 stopped by Ctrl-C (after the step, and after saving).");
 }
@@ -77,9 +78,9 @@ CommandLine::CommandLine(const char* purpose, Options& options, const char* data
   Parser& parser = *parser_;
   if (data != nullptr) parser.path("--data", options.data, data, "PATH");
   parser.whole("--steps", options.steps, "Optimizer steps, those of a resumed run included", 1, std::to_string(options.steps));
-  CLI::Option* const seed = parser.whole("--seed", options.seed, "Of initial weights, dropout and the order of the data", 1, "the Seed policy's, 1");
+  CLI::Option* const seed = parser.whole("--seed", options.seed, "Of initial weights, dropout and the order of the data (default: the Seed policy's)", 1, "");
   add("--learning-rate", options.learning_rate, "The largest of the schedule", 0);
-  parser.value("--threads", "Of the computation", "N", "as many as the machine has", [&options](const std::string& given) {
+  parser.value("--threads", "Of the computation (default: as many as the machine has)", "N", "", [&options](const std::string& given) {
     const std::uint64_t threads = whole_number(given, 1);
     if (threads > 4096) refuse("at most 4096", given);
     options.threads = static_cast<int>(threads);
@@ -204,6 +205,7 @@ namespace {
 volatile std::sig_atomic_t interrupt_seen = 0;
 }
 void catch_interrupt() {
+  interrupt_seen = 0;
   struct sigaction action {};
   action.sa_handler = [](int) { interrupt_seen = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);

@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/product.hpp>
 
+#include <cstdio>
 #include <string>
 
 #if defined(_OPENMP)
@@ -33,7 +34,9 @@ inline int threads() {
 /// What decides the bits of a run beside the program: how products are computed, and on how many threads.
 template <class Compute>
 std::string path_text() {
-  return std::string("products: ") + product_path<Compute, Compute, Compute>() + "; threads: " + std::to_string(threads());
+  char text[128];  // not a sum of strings: g++ 12 warns about the insides of those
+  std::snprintf(text, sizeof text, "products: %s; threads: %d", product_path<Compute, Compute, Compute>(), threads());
+  return text;
 }
 
 }  // namespace regimen::cpu

@@ -281,7 +281,7 @@ inline void parse_header(const std::string& path, std::span<const std::byte> fil
     const std::string here = where + ", tensor \"" + entry.name + "\"";
     const std::vector<std::size_t>& offsets = *entry.offsets;
     if (offsets.size() != 2) throw Error(here, "2 data_offsets", std::to_string(offsets.size()), damaged);
-    const std::string found = "[" + std::to_string(offsets[0]) + ", " + std::to_string(offsets[1]) + "]";
+    const std::string found = shape_text(offsets);
     if (offsets[0] > offsets[1] || offsets[1] > data.size()) {
       throw Error(here, "data_offsets that ascend to at most " + std::to_string(data.size()) + ", the bytes of data in the file", found, damaged);
     }

@@ -1,0 +1,51 @@
+// examples/05_plans.cpp — lesson 5: what a policy costs, before anything runs. Nothing here trains; the compiler did it all.
+#include <regimen/regimen.hpp>
+
+#include "session.hpp"
+
+#include <cstdio>
+
+using namespace regimen;
+
+// GPT-2 small: 124 million parameters (here with a table of its own at the output: 163 million).
+using Block = Sequential<
+    Residual<LayerNorm, SelfAttention<Heads<12>, Causal>>,
+    Residual<LayerNorm, Linear<3072>, GeluTanh, Linear<768>>>;
+struct Gpt2Small : Model<Input<Tokens<1024>>, Embedding<Vocabulary<50257>, 768>, PositionEmbedding, Repeat<12, Block>, LayerNorm, Linear<50257>> {};
+
+// Rules about memory are static_asserts. This one stops the build when a change makes the recipe too large.
+static_assert(Trainer<Gpt2Small, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>>::plan().fits(targets::a100_40g{}));
+
+/// One line of the table: what Policies cost at a batch of 8, and how many samples a machine could take.
+template <class Machine, class... Policies>
+void row(const char* policies) {
+  constexpr const MemoryPlan& plan = Trainer<Gpt2Small, Batch<8>, Policies...>::plan();
+  constexpr std::size_t largest = Trainer<Gpt2Small, Batch<Largest>, Target<Machine>, Policies...>::batch;
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  const auto of = [&](Kind kind) { return double(plan.bytes(kind)) / gib; };
+  std::printf("%-52s %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %8zu\n", policies, double(plan.peak) / gib, of(Kind::parameter), of(Kind::gradient),
+              of(Kind::optimizer), of(Kind::saved), of(Kind::transient), plan.flops() / 1e12, largest);
+}
+
+template <class Machine>
+void table() {
+  std::printf("GPT-2 small, T 1024, batch 8, GiB; the last column: the largest batch on one %s\n", Machine::name);
+  std::printf("%-52s %7s %7s %7s %7s %7s %7s %7s %8s\n", "policies", "peak", "weights", "grads", "state", "saved", "other", "Tflop", "largest");
+  row<Machine>("(the defaults: fp32, AdamW)");
+  row<Machine, Optimizer<Sgd>>("Optimizer<Sgd>");
+  row<Machine, Precision<bf16, fp32>>("Precision<bf16, fp32>");
+  row<Machine, Precision<bf16, fp32>, Checkpoint<Every<3>>>("Precision<bf16, fp32>, Checkpoint<Every<3>>");
+  row<Machine, Precision<bf16, fp32>, Checkpoint<Every<1>>>("Precision<bf16, fp32>, Checkpoint<Every<1>>");
+  row<Machine, Checkpoint<Selective<GeluTanh>>, Precision<bf16, fp32>>("Checkpoint<Selective<GeluTanh>>, Precision<bf16, fp32>");
+  row<Machine, Freeze<Embedding<Vocabulary<50257>, 768>>, Precision<bf16, fp32>>("Freeze<Embedding<...>>, Precision<bf16, fp32>");
+}
+
+int main(int argc, char** argv) {
+  program::CommandLine line("Memory and work of GPT-2 small under a table of policies, planned by the compiler.");
+  if (const auto code = line.parse(argc, argv)) return *code;
+  table<targets::a100_40g>();
+  std::puts("");
+  std::fputs(Trainer<Gpt2Small, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>>::plan().table().c_str(), stdout);
+  return program::ok;
+}
+// SPDX-License-Identifier: Apache-2.0
