@@ -23,7 +23,7 @@ template <class S, class G, class Term> void column_sums(std::size_t rows, std::
   if (blocks > (rows + together - 1) / together) blocks = (rows + together - 1) / together;
   if (blocks == 0) blocks = 1;
 
-  S totals[room];  // of blocks; with a single block, rows so long that strips alone keep all cores busy need no room
+  S totals[room];  // of the blocks; a single block writes its sums itself
   for_chunks(rows * columns, blocks * strips, [&](std::size_t chunk) {
     const std::size_t block = chunk / strips, begin = chunk % strips * widest, end = columns < begin + widest ? columns : begin + widest;
     const std::size_t last = part_begin(rows, blocks, block + 1);
