@@ -30,16 +30,16 @@ struct Recipe {
   static constexpr double clip = Configuration::clip::clips ? double(Configuration::clip::bound) : 0.0;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr plan::Engine walk_step(std::size_t batch, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(batch);
+  static constexpr plan::Engine walk_step(std::size_t samples, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples);
     engine.full = full;
     engine.arena.log = log;
     const Resident resident = Step::setup(engine);
     Step::step(engine, resident, loss_scaling, clip, {}, [](std::size_t) {});
     return engine;
   }
-  static constexpr plan::Engine walk_evaluation(std::size_t batch, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(batch);
+  static constexpr plan::Engine walk_evaluation(std::size_t samples, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples);
     engine.full = full;
     engine.training = false;
     engine.arena.log = log;
@@ -48,16 +48,16 @@ struct Recipe {
     return engine;
   }
 
-  static constexpr std::size_t peak(std::size_t batch) {
-    const std::size_t step = walk_step(batch).arena.peak, evaluation = walk_evaluation(batch).arena.peak;
+  static constexpr std::size_t peak(std::size_t samples) {
+    const std::size_t step = walk_step(samples).arena.peak, evaluation = walk_evaluation(samples).arena.peak;
     return step > evaluation ? step : evaluation;
   }
 
   /// The largest batch whose step and evaluation fit; 0 if none does.
   static constexpr std::size_t largest_batch(std::size_t bytes) {
-    std::size_t batch = largest_batch_within(bytes, [](std::size_t guess) { return walk_step(guess).arena.peak; });
-    while (batch > 0 && walk_evaluation(batch).arena.peak > bytes) --batch;  // evaluation is the smaller one in all but toy models
-    return batch;
+    std::size_t found = largest_batch_within(bytes, [](std::size_t guess) { return walk_step(guess).arena.peak; });
+    while (found > 0 && walk_evaluation(found).arena.peak > bytes) --found;  // evaluation is the smaller one in all but toy models
+    return found;
   }
 
   static constexpr std::size_t batch = [] {
@@ -86,16 +86,16 @@ struct Recipe {
     if (training) walk_step(batch_size, false, &log);
     else walk_evaluation(batch_size, false, &log);
 
-    MemoryPlan plan{};
-    plan.batch = batch_size;
-    plan.micro_batches = micro_batches;
-    plan.parameters = Bound::layout.count;
-    plan.trained = Bound::layout.trained;
-    describe_peak(plan, larger, log);
-    plan.forward = step.cost[static_cast<std::size_t>(plan::Phase::forward)];
-    plan.backward = step.cost[static_cast<std::size_t>(plan::Phase::backward)];
-    plan.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
-    return plan;
+    MemoryPlan result{};
+    result.batch = batch_size;
+    result.micro_batches = micro_batches;
+    result.parameters = Bound::layout.count;
+    result.trained = Bound::layout.trained;
+    describe_peak(result, larger, log);
+    result.forward = step.cost[static_cast<std::size_t>(plan::Phase::forward)];
+    result.backward = step.cost[static_cast<std::size_t>(plan::Phase::backward)];
+    result.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
+    return result;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size) {
     return make_plan(batch_size, summary(walk_step(batch_size)), summary(walk_evaluation(batch_size)));
@@ -115,8 +115,8 @@ struct InferenceRecipe {
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
 
-  static constexpr plan::Engine walk_forward(std::size_t batch, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(batch);
+  static constexpr plan::Engine walk_forward(std::size_t samples, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples);
     engine.full = full;
     engine.training = false;
     engine.arena.log = log;
@@ -138,12 +138,12 @@ struct InferenceRecipe {
     Log log{};
     log.snapshot_at = engine.arena.peak_event;
     walk_forward(batch_size, full, &log);
-    MemoryPlan plan{};
-    plan.batch = batch_size;
-    plan.parameters = Bound::layout.count;
-    describe_peak(plan, engine.arena, log);
-    plan.forward = engine.cost[static_cast<std::size_t>(plan::Phase::forward)];
-    return plan;
+    MemoryPlan result{};
+    result.batch = batch_size;
+    result.parameters = Bound::layout.count;
+    describe_peak(result, engine.arena, log);
+    result.forward = engine.cost[static_cast<std::size_t>(plan::Phase::forward)];
+    return result;
   }
   static constexpr MemoryPlan plan = make_plan(batch, false);
 };
