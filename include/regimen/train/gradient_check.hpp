@@ -83,14 +83,14 @@ class GradientProbe final {
     for (const train::TensorRecord& tensor : tensors_) {
       if (tensor.place.trains) analytic.emplace_back(gradient(tensor), gradient(tensor) + tensor.place.count);
       else analytic.emplace_back();
-      for (const Reduce value : analytic.back()) largest_of_all = std::max(largest_of_all, std::abs(value));
+      for (const Reduce value : analytic.back()) largest_of_all = (std::max)(largest_of_all, std::abs(value));
     }
     GradientCheck result;
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       if (!tensors_[t].place.trains) continue;
-      const std::size_t count = tensors_[t].place.count, looks = std::min(options.samples, count);
+      const std::size_t count = tensors_[t].place.count, looks = (std::min)(options.samples, count);
       double largest = 1e-4 * largest_of_all;  // a tensor without effect has rounding noise for a gradient
-      for (const Reduce value : analytic[t]) largest = std::max(largest, std::abs(value));
+      for (const Reduce value : analytic[t]) largest = (std::max)(largest, std::abs(value));
       for (std::size_t look = 0; look < looks; ++look) {
         const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
         const double found = slope(weight(tensors_[t])[element], options.distance);
