@@ -40,7 +40,7 @@ static_assert(std::is_same_v<Inference<tiny::Gpt, Precision<bf16>, Batch<2>>::Co
 // No batch fits: the rule about memory says so, for both.
 struct Nutshell {
   static constexpr const char* name = "nutshell";
-  static constexpr std::size_t memory = 20'000;
+  static constexpr std::size_t memory = 10'000;
   static constexpr double bandwidth = 0;
   static constexpr Tile tile{1, 1};
   template <class T>
