@@ -186,6 +186,14 @@ class Trainer {
     });
   }
 
+  /// Data or labels in another type than the model and its loss read are refused.
+  template <class Inputs, class Targets>
+    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
+  StepResult step(const Inputs&, const Targets&) {
+    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Target>));
+    return {};
+  }
+
   /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
   /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run.
   template <class Source, class... Callbacks>
@@ -221,11 +229,11 @@ class Trainer {
     Mode mode(*this, false);
     return train::predict_all<Step>(engine_, resident_, inputs, "Trainer::predict");
   }
-  /// Data in a wider type than the model's input are refused: narrow them where it can be seen.
-  template <class From>
-    requires(std::is_same_v<From, double> && !std::is_same_v<From, Input>)
-  std::vector<Output> predict(std::span<const From>) {
-    static_assert(sizeof(typename rule::narrowing_data<From, Input>::must_hold));
+  /// Data in another type than the model's input are refused: convert them where it can be seen.
+  template <class Data>
+    requires(!train::ReadAs<Data, Input>)
+  std::vector<Output> predict(const Data&) {
+    static_assert(sizeof(train::refused_data<Data, Input>));
     return {};
   }
 
@@ -254,6 +262,12 @@ class Trainer {
     waiting_ = Waiting::backward;
     guard.done();
     return {(scalars().loss_sum - before) / (scalars().count - before_count), ++ticket_};
+  }
+  template <class Inputs, class Targets>
+    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
+  UnscaledLoss forward(const Inputs&, const Targets&) {
+    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Target>));
+    return {0, 0};
   }
   ScaledLoss scale(const UnscaledLoss& loss) const {
     check_ticket(loss.ticket_, "scale");
