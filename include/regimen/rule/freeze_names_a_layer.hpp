@@ -18,7 +18,7 @@ struct freeze_names_a_layer {
 template <class Layer, bool Found>
   requires detail::is_composite<Layer>
 struct freeze_names_a_layer<Layer, Found> {
-  static constexpr bool holds = false;
+  static constexpr bool holds = !detail::is_composite<Layer>;
   struct must_hold {
     static_assert(holds, "regimen: Freeze<...> freezes single layers, such as Embedding<...> or Linear<N>; name these");
   };

@@ -18,7 +18,7 @@ struct selective_names_a_layer {
 template <class Layer, bool Found>
   requires detail::is_composite<Layer>
 struct selective_names_a_layer<Layer, Found> {
-  static constexpr bool holds = false;
+  static constexpr bool holds = !detail::is_composite<Layer>;
   struct must_hold {
     static_assert(holds, "regimen: Selective<...> recomputes single layers, such as LayerNorm or Gelu; name these, or write Every<N>");
   };

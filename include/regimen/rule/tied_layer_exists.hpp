@@ -13,9 +13,10 @@ struct tied_layer_exists {
   };
 };
 
-template <class Layer, bool Found>
-struct tied_layer_exists<Layer, Found, false> {
-  static constexpr bool holds = false;
+template <class Layer, bool Found, bool Shares>
+  requires(!Shares)
+struct tied_layer_exists<Layer, Found, Shares> {
+  static constexpr bool holds = Shares;
   struct must_hold {
     static_assert(holds, "regimen: TiedLinear<...> shares the table of an Embedding; write TiedLinear<Embedding<...>>");
   };
