@@ -127,7 +127,7 @@ struct InferenceRecipe {
 
   static constexpr std::size_t batch = [] {
     if constexpr (Configuration::batch::largest) {
-      constexpr std::size_t found = largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess).arena.peak; });
+      constexpr std::size_t found = largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess, false, nullptr).arena.peak; });
       return found > 0 ? found : 1;
     }
     else return Configuration::batch::size;
@@ -145,7 +145,7 @@ struct InferenceRecipe {
     plan.forward = engine.cost[static_cast<std::size_t>(plan::Phase::forward)];
     return plan;
   }
-  static constexpr MemoryPlan plan = make_plan(batch);
+  static constexpr MemoryPlan plan = make_plan(batch, false);  // clang 14 knows no default arguments before the class ends
 };
 
 }  // namespace regimen::train

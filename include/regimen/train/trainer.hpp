@@ -9,6 +9,7 @@
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/rule/source_writes_samples.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
@@ -150,6 +151,8 @@ class Trainer {
   static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Target::size, output_size = Step::Output::size;  // per sample
   static constexpr bool scales_loss = Configuration::loss_scale::scales;
+  template <class Source>
+  static constexpr bool serves = rule::source_writes_samples<Source, Input, Target>::holds;
 
   /// Bytes and work, known to the compiler.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
@@ -198,12 +201,16 @@ class Trainer {
   /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
-    return fit_with(source, static_cast<const Source*>(nullptr), run, callbacks...);
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Target>::must_hold));
+    if constexpr (!serves<Source>) return {};
+    else return fit_with(source, static_cast<const Source*>(nullptr), run, callbacks...);
   }
   template <class Source, class Validation, class... Callbacks>
     requires(!std::is_convertible_v<const Validation&, Run>)
   Fitted fit(const Source& source, const Validation& validation, const Run& run = {}, Callbacks&&... callbacks) {
-    return fit_with(source, &validation, run, callbacks...);
+    static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>, Input, Target>::must_hold));
+    if constexpr (!serves<Source> || !serves<Validation>) return {};
+    else return fit_with(source, &validation, run, callbacks...);
   }
 
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
