@@ -4,6 +4,7 @@
 #include <regimen/core/operation.hpp>  // ignore_index
 #include <regimen/data/order.hpp>
 #include <regimen/data/source.hpp>
+#include <regimen/rule/source_writes_samples.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -57,9 +58,7 @@ struct LoaderOptions {
 ///          is neither there nor ignore_index; thrown at the batch it belongs to, and again when asked again
 /// cost     (ahead + 1) batches of memory, 1 with workers = 0
 template <class In, class Target, class S> class Loader final {
-  static_assert(
-      Source<S, In, Target>,
-      "regimen: this source does not write the model's types; give it size(SampleShape) const and read(std::size_t, Sample<In, Target>) const");
+  static_assert(sizeof(typename rule::source_writes_samples<S, In, Target>::must_hold));
 
  public:
   struct Batch {

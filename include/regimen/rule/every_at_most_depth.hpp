@@ -14,5 +14,14 @@ struct every_at_most_depth {
   };
 };
 
+/// Without a Repeat there is nothing to count.
+template <class Checkpoint>
+struct every_at_most_depth<Checkpoint, 0> {
+  static constexpr bool holds = Checkpoint::segment == 0;
+  struct must_hold {
+    static_assert(holds, "regimen: Every<N> counts the blocks of a Repeat, and this model has none; add a Repeat, or write Selective<...>");
+  };
+};
+
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

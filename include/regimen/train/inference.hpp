@@ -156,11 +156,11 @@ class Inference {
     } guard{*this};
     return train::predict_all<Step>(engine_, resident_, inputs, "Inference::predict");
   }
-  /// Data in a wider type than the model's input are refused: narrow them where it can be seen.
-  template <class From>
-    requires(std::is_same_v<From, double> && !std::is_same_v<From, Input>)
-  std::vector<Output> predict(std::span<const From>) {
-    static_assert(sizeof(typename rule::narrowing_data<From, Input>::must_hold));
+  /// Data in another type than the model's input are refused: convert them where it can be seen.
+  template <class Data>
+    requires(!train::ReadAs<Data, Input>)
+  std::vector<Output> predict(const Data&) {
+    static_assert(sizeof(train::refused_data<Data, Input>));
     return {};
   }
 

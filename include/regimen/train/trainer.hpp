@@ -9,6 +9,7 @@
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/rule/source_writes_samples.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
@@ -150,6 +151,8 @@ class Trainer {
   static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Target::size, output_size = Step::Output::size;  // per sample
   static constexpr bool scales_loss = Configuration::loss_scale::scales;
+  template <class Source>
+  static constexpr bool serves = rule::source_writes_samples<Source, Input, Target>::holds;
 
   /// Bytes and work, known to the compiler.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
@@ -186,16 +189,28 @@ class Trainer {
     });
   }
 
+  /// Data or labels in another type than the model and its loss read are refused.
+  template <class Inputs, class Targets>
+    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
+  StepResult step(const Inputs&, const Targets&) {
+    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Target>));
+    return {};
+  }
+
   /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
   /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
-    return fit_with(source, static_cast<const Source*>(nullptr), run, callbacks...);
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Target>::must_hold));
+    if constexpr (!serves<Source>) return {};
+    else return fit_with(source, static_cast<const Source*>(nullptr), run, callbacks...);
   }
   template <class Source, class Validation, class... Callbacks>
     requires(!std::is_convertible_v<const Validation&, Run>)
   Fitted fit(const Source& source, const Validation& validation, const Run& run = {}, Callbacks&&... callbacks) {
-    return fit_with(source, &validation, run, callbacks...);
+    static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>, Input, Target>::must_hold));
+    if constexpr (!serves<Source> || !serves<Validation>) return {};
+    else return fit_with(source, &validation, run, callbacks...);
   }
 
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
@@ -221,11 +236,11 @@ class Trainer {
     Mode mode(*this, false);
     return train::predict_all<Step>(engine_, resident_, inputs, "Trainer::predict");
   }
-  /// Data in a wider type than the model's input are refused: narrow them where it can be seen.
-  template <class From>
-    requires(std::is_same_v<From, double> && !std::is_same_v<From, Input>)
-  std::vector<Output> predict(std::span<const From>) {
-    static_assert(sizeof(typename rule::narrowing_data<From, Input>::must_hold));
+  /// Data in another type than the model's input are refused: convert them where it can be seen.
+  template <class Data>
+    requires(!train::ReadAs<Data, Input>)
+  std::vector<Output> predict(const Data&) {
+    static_assert(sizeof(train::refused_data<Data, Input>));
     return {};
   }
 
@@ -254,6 +269,12 @@ class Trainer {
     waiting_ = Waiting::backward;
     guard.done();
     return {(scalars().loss_sum - before) / (scalars().count - before_count), ++ticket_};
+  }
+  template <class Inputs, class Targets>
+    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
+  UnscaledLoss forward(const Inputs&, const Targets&) {
+    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Target>));
+    return {0, 0};
   }
   ScaledLoss scale(const UnscaledLoss& loss) const {
     check_ticket(loss.ticket_, "scale");
