@@ -72,7 +72,10 @@ inline IdxContent read_idx(const std::string& path) {
   if (file.read(word) != 4) throw Error(path + ", header", "the 4 bytes of an IDX magic number", "a shorter file", GzipReader::damaged);
   if (word[0] != 0 || word[1] != 0 || word[2] != 8 || word[3] == 0) {
     std::string found;
-    for (const std::uint8_t byte : word) found += (found.empty() ? "" : " ") + std::to_string(byte);
+    for (const std::uint8_t byte : word) {
+      if (!found.empty()) found += ' ';
+      found += std::to_string(byte);
+    }
     throw Error(path + ", header", "the IDX magic number of unsigned bytes, 0 0 8 and the number of dimensions", found, "is it an IDX file?");
   }
   std::size_t elements = 1;
