@@ -7,6 +7,8 @@
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/data_type_matches.hpp>
+#include <regimen/rule/as_fits_precision.hpp>
+#include <regimen/rule/as_fp16_needs_loss_scale.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
@@ -220,6 +222,33 @@ struct layers_in<SelfAttention<HeadCount, Options...>> {
   using type = mp::mp_list<detail::LinearTimes<3>, typename Attention::Attend, detail::LinearTimes<1>>;
 };
 
+/// The element types that As names anywhere in a model.
+template <class Layer>
+struct as_types {
+  using type = mp::mp_list<>;
+};
+template <class... Layers>
+struct as_types<mp::mp_list<Layers...>> {
+  using type = mp::mp_append<mp::mp_list<>, typename as_types<Layers>::type...>;
+};
+template <class... Layers>
+struct as_types<Sequential<Layers...>> : as_types<mp::mp_list<Layers...>> {};
+template <class... Layers>
+struct as_types<Residual<Layers...>> : as_types<mp::mp_list<Layers...>> {};
+template <std::size_t Count, class Block>
+struct as_types<Repeat<Count, Block>> : as_types<Block> {};
+template <class T, class... Layers>
+struct as_types<As<T, Layers...>> {
+  using type = mp::mp_push_front<typename as_types<mp::mp_list<Layers...>>::type, T>;
+};
+template <class Configuration>
+struct as_rules {
+  template <class T>
+  using fits = rule::as_fits_precision<T, typename Configuration::precision>;
+  template <class T>
+  using scaled = rule::as_fp16_needs_loss_scale<T, typename Configuration::loss_scale>;
+};
+
 template <class InputKind_, class... Layers_>
 struct Parts {
   using InputKind = InputKind_;
@@ -428,7 +457,10 @@ constexpr auto rules_of_model() {
   using X = typename P::InputKind::template value<typename Roles::statistic>;
   using All = typename layers_in<typename P::Layers>::type;
   using Tables = typename walk::tied_tables<mp::mp_list<>, mp::mp_rename<typename P::Layers, Sequential>>::type;
-  using Names = mp::mp_append<typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
+  using AsTypes = mp::mp_unique<typename as_types<typename P::Layers>::type>;
+  using Names = mp::mp_append<mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
+                              mp::mp_transform<as_rules<Configuration>::template scaled, AsTypes>,
+                              typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
                               typename freeze_rules<typename Configuration::freeze, All>::type,
                               mp::mp_transform<names_of<All>::template tied, Tables>,
                               mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>::value>>>;
