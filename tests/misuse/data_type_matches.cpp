@@ -1,6 +1,7 @@
 // Classes as floating numbers.
 // expect: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Target>
-// names: float, int
+// names: float
+// names: int
 #include <regimen/regimen.hpp>
 
 using namespace regimen;

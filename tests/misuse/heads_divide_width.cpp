@@ -1,6 +1,7 @@
 // Three heads share eight channels.
 // expect: Heads<N> cuts the width into N equal heads; write an N that divides the width
-// names: 3, 8
+// names: regimen::Heads<3>
+// names: regimen::Shape<8, 8>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

@@ -1,6 +1,7 @@
 // Attention without heads.
 // expect: Heads<N> cuts the width into N equal heads; write an N that divides the width
-// names: 0, 8
+// names: regimen::Heads<0>
+// names: regimen::Shape<8, 8>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

@@ -1,6 +1,7 @@
 // A tied output behind another width than its table has.
 // expect: this layer reads another extent than the one before it writes; make the two equal
-// names: 8, 16
+// names: regimen::Shape<8, 8>
+// names: regimen::Shape<8, 16>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

@@ -1,6 +1,7 @@
 // Measurements in double for a model in float.
 // expect: fp64 data would lose digits in this model; convert them to float, or compute in Precision<fp64>
-// names: double, float
+// names: double
+// names: float
 #include <regimen/regimen.hpp>
 
 using namespace regimen;

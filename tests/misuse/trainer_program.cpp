@@ -1,6 +1,7 @@
 // A program that trains, with one mistake: as many heads as do not divide the channels.
 // expect: Heads<N> cuts the width into N equal heads; write an N that divides the width
-// names: 5, 128
+// names: regimen::Heads<5>
+// names: regimen::Shape<64, 128>
 #include <regimen/regimen.hpp>
 
 using namespace regimen;

@@ -1,9 +1,13 @@
 // The rules that a model, its data or its gradients are asked: the verdicts alone.
 #include <regimen/core/ratio.hpp>
 #include <regimen/core/shape.hpp>
+#include <regimen/layer/self_attention.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/debug.hpp>
+#include <regimen/rule/as_takes_element_type.hpp>
+#include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
+#include <regimen/rule/data_type_matches.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
@@ -12,6 +16,7 @@
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/narrowing_data.hpp>
@@ -41,10 +46,11 @@ static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>
 static_assert(final_output_at_least_fp32<fp32>::holds && final_output_at_least_fp32<fp64>::holds);
 static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least_fp32<fp16>::holds);
 static_assert(!recomputed_layer_is_replayable<Thing>::holds && recomputed_layer_is_replayable<Thing, true>::holds);
-static_assert(heads_divide_width<6, 384>::holds && !heads_divide_width<5, 384>::holds && !heads_divide_width<0, 384>::holds);
+static_assert(heads_divide_width<Heads<6>, Shape<384>>::holds && !heads_divide_width<Heads<5>, Shape<384>>::holds);
+static_assert(!heads_divide_width<Heads<0>, Shape<384>>::holds);
 static_assert(residual_keeps_shape<Shape<4, 8>, Shape<4, 8>>::holds && !residual_keeps_shape<Shape<4, 8>, Shape<4, 9>>::holds);
 static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
-static_assert(inner_extent_matches<8, 8>::holds && !inner_extent_matches<8, 9>::holds);
+static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds && !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);
 static_assert(input_matches<Ids, Thing, true>::holds && !input_matches<Ids, Thing>::holds);
 static_assert(input_matches<Numbers, Thing, true>::holds && !input_matches<Numbers, Thing>::holds);
 static_assert(loss_accepts_output<Thing, Numbers, true>::holds && !loss_accepts_output<Thing, Numbers>::holds);
@@ -59,3 +65,9 @@ static_assert(!rate_below_one<Ratio<1>>::holds && !rate_below_one<Ratio<-1, 10>>
 static_assert(measured_run_has_no_debug<Debug<None>>::holds && !measured_run_has_no_debug<Debug<Anomaly>>::holds);
 static_assert(measured_run_has_no_debug<Debug<>>::holds && !measured_run_has_no_debug<Debug<Profile>>::holds);
 static_assert(profile_needs_debug<Debug<Anomaly, Profile>>::holds && !profile_needs_debug<Debug<Anomaly>>::holds);
+static_assert(layers_one_to_255<Thing, 1>::holds && layers_one_to_255<Thing, 255>::holds);
+static_assert(!layers_one_to_255<Thing, 0>::holds && !layers_one_to_255<Thing, 256>::holds);
+static_assert(attention_takes_option<Causal, true>::holds && !attention_takes_option<Thing>::holds);
+static_assert(as_takes_element_type<bf16>::holds && !as_takes_element_type<Thing*>::holds);
+static_assert(data_type_matches<float, float>::holds && !data_type_matches<float, std::int32_t>::holds);
+static_assert(!tied_layer_exists<Thing, true, false>::holds && !selective_names_a_layer<Sequential<>, true>::holds && !freeze_names_a_layer<Sequential<>, true>::holds);

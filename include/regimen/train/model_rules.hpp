@@ -89,7 +89,7 @@ struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
 template <std::size_t Count, class... Options, class X>
 struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
   using type = mp::mp_append<mp::mp_list<rule::input_matches<X, SelfAttention<Heads<Count>, Options...>, Number<typename X::Element>>,
-                                         rule::heads_divide_width<Count, X::columns>,
+                                         rule::heads_divide_width<Heads<Count>, typename X::Shape>,
                                          rule::attention_takes_option<Options, attention_option<Options>::known>...>,
                              typename attention_option<Options>::rules...>;
 };
@@ -100,7 +100,7 @@ struct layer_rules<Dropout<Rate>, X> {
 template <class Words, std::size_t Channels, class X>
 struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
   using type = mp::mp_list<rule::input_matches<X, TiedLinear<Embedding<Words, Channels>>, Number<typename X::Element>>,
-                           rule::inner_extent_matches<Channels, X::columns>>;
+                           rule::inner_extent_matches<Shape<X::rows, Channels>, typename X::Shape>>;
 };
 
 /// How many layers this is once it is written out, casts aside.
