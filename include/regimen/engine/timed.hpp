@@ -110,17 +110,8 @@ class OperationTimes {
   std::size_t operations() const { return operations_; }
   double seconds() const { return seconds_; }
   std::vector<OperationTime> rows() const {
-<<<<<<< HEAD
     std::vector<OperationTime> sorted = rows_;
     std::sort(sorted.begin(), sorted.end(), [](const OperationTime& a, const OperationTime& b) { return a.seconds > b.seconds; });
-=======
-    std::vector<const OperationTime*> order;  // std::stable_sort of libstdc++ 12 is a warning in clang 19
-    for (const OperationTime& row : rows_) order.push_back(&row);
-    std::sort(order.begin(), order.end(),
-              [](const OperationTime* a, const OperationTime* b) { return a->seconds != b->seconds ? a->seconds > b->seconds : a < b; });
-    std::vector<OperationTime> sorted;
-    for (const OperationTime* row : order) sorted.push_back(*row);
->>>>>>> misuse
     return sorted;
   }
 
