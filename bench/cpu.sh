@@ -15,6 +15,7 @@ usage: bench/cpu.sh [options]
   --threads N     of every program                                    (2)
   --only REGEX    configurations whose name matches, e.g. 'gpt_nano(_bf16)?'
   --skip REGEX    configurations whose name does not match
+  --patience N    seconds that each run may wait for a quiet machine, and be repeated if others disturbed it  (0)
   --peers-only    time PyTorch alone
   --output DIR    where the results go                                (bench/results)
   --keep DIR      keep the logs of the single runs in DIR
@@ -33,11 +34,11 @@ TEXT
 die() { printf 'bench/cpu.sh: %s\n' "$*" >&2; exit 2; }
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build='' rounds=3 steps=30 warmup=5 threads=2 only='.*' skip='^$' peers_only=false output=$root/bench/results keep=''
+build='' rounds=3 steps=30 warmup=5 threads=2 patience=0 only='.*' skip='^$' peers_only=false output=$root/bench/results keep=''
 command=bench/cpu.sh
 while [ $# -gt 0 ]; do
   case $1 in
-    --build | --rounds | --steps | --warmup | --threads | --only | --skip | --output | --keep)
+    --build | --rounds | --steps | --warmup | --threads | --patience | --only | --skip | --output | --keep)
       [ $# -ge 2 ] || die "$1 needs a value"
       declare "${1#--}=$2"
       case $1 in --build | --output | --keep) ;; *) command+=" $1 '$2'" ;; esac  # no path of one machine in the results
@@ -50,7 +51,9 @@ done
 for name in rounds steps threads; do
   [[ ${!name} =~ ^[1-9][0-9]*$ ]] || die "--$name needs a number of at least 1, not '${!name}'"
 done
-[[ $warmup =~ ^[0-9]+$ ]] || die "--warmup needs a number, not '$warmup'"
+for name in warmup patience; do
+  [[ ${!name} =~ ^[0-9]+$ ]] || die "--$name needs a number, not '${!name}'"
+done
 
 python=${REGIMEN_PYTHON:-python3}
 if ! "$python" -c 'import numpy, torch' 2> /dev/null; then
@@ -91,21 +94,38 @@ failures=0
 # busy: the seconds that all processors together have worked since the machine started, in hundredths
 busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat 2> /dev/null || echo 0; }
 
+# quiet DEADLINE: waits for a second in which less than a tenth of a processor is used; false when that comes too late
+quiet() {
+  local before
+  while [ "$SECONDS" -lt "$1" ]; do
+    before=$(busy)
+    sleep 1
+    if [ $(($(busy) - before)) -lt 10 ]; then return 0; fi
+  done
+  return 1
+}
+
 # run NAME ROUND PROGRAM COMMAND...: one run; its log is NAME.ROUND.PROGRAM.jsonl
 # Beside it NAME.ROUND.PROGRAM.jsonl.others: how many processors other programs kept busy meanwhile.
 run() {
   local name=$1 round=$2 program=$3
   shift 3
   local log=$logs/$name.$round.$program.jsonl
+  local code before after used others deadline=$((SECONDS + patience))
   printf '  round %s  %-8s ' "$round" "$program"
-  local code=0 before after used
-  before=$(busy)
-  TIMEFORMAT='%R %U %S'
-  { time "$@" --log "$log" > "$log.out" 2> "$log.err" < /dev/null; } 2> "$log.time" || code=$?
-  after=$(busy)
-  read -r -a used < <(tail -n 1 "$log.time")
-  awk -v all=$((after - before)) -v wall="${used[0]}" -v own="$(awk "BEGIN { print ${used[1]} + ${used[2]} }")" \
-    'BEGIN { others = wall > 0 ? (all / 100 - own) / wall : 0; printf "%.2f\n", (others > 0 ? others : 0) }' > "$log.others"
+  while :; do
+    quiet $deadline || true
+    code=0
+    before=$(busy)
+    TIMEFORMAT='%R %U %S'
+    { time "$@" --log "$log" > "$log.out" 2> "$log.err" < /dev/null; } 2> "$log.time" || code=$?
+    after=$(busy)
+    read -r -a used < <(tail -n 1 "$log.time")
+    others=$(awk -v all=$((after - before)) -v wall="${used[0]}" -v u="${used[1]}" -v s="${used[2]}" \
+      'BEGIN { others = wall > 0 ? (all / 100 - u - s) / wall : 0; printf "%.2f\n", (others > 0 ? others : 0) }')
+    printf '%s\n' "$others" > "$log.others"
+    if [ $code -ne 0 ] || [ "$SECONDS" -ge $deadline ] || [[ $others == 0.0* ]]; then break; fi
+  done
   if [ $code -ne 0 ]; then
     printf 'failed with exit code %s\n' "$code"
     tail -n 3 "$log.err" | sed 's/^/    /'

@@ -77,6 +77,9 @@ def compare(runs):
             peaks = [r["peak_rss_bytes"] for r in complete if "peak_rss_bytes" in r]
             if peaks:
                 programs[program]["peak_rss_bytes"] = statistics.median(peaks)
+            starts = [r["start_rss_bytes"] for r in complete if "start_rss_bytes" in r]
+            if starts:
+                programs[program]["start_rss_bytes"] = statistics.median(starts)
     row = {"programs": programs, "others": max((r.get("others", 0) for rounds in runs.values() for r in rounds if r), default=0)}
     ratios = []
     for number, ours in enumerate(runs.get("ours", [])):
@@ -104,6 +107,12 @@ def megabytes(row, *programs):
     return f"{min(peaks) / 1e6:.0f}" if peaks else "-"
 
 
+def started(rows):
+    """What PyTorch needs before its first step, in megabytes, over all configurations."""
+    starts = [p["start_rss_bytes"] / 1e6 for row in rows for p in row["programs"].values() if "start_rss_bytes" in p]
+    return f", {min(starts):.0f} to {max(starts):.0f} MB resident before the first step" if starts else ""
+
+
 def table(rows):
     head = ["configuration", "Regimen ms", "eager ms", "compiled ms", "PyTorch best / Regimen", "Regimen MB", "PyTorch MB",
             "memory ratio", "others"]
@@ -112,7 +121,7 @@ def table(rows):
         s = row.get("speed_ratio")
         lines.append([row["name"], milliseconds(row, "ours") if "ours" in row["programs"] else row["ours"],
                       milliseconds(row, "eager"), milliseconds(row, "compiled"),
-                      f"{s['median']:.2f} ({s['min']:.2f}..{s['max']:.2f})" if s else "-",
+                      f"{s['median']:.2f} ({s['min']:.2f}..{s['max']:.2f}){' disturbed' if row['others'] > 0.1 else ''}" if s else "-",
                       megabytes(row, "ours"), megabytes(row, *PEERS),
                       f"{row['memory_ratio']:.2f}" if "memory_ratio" in row else "-",
                       f"{row['others']:.2f}" if row["programs"] else "-"])
@@ -178,7 +187,7 @@ def report(args):
         f"- date {result['date']}, commit {args.commit}",
         f"- {cores()} cores, {memory() / 2**30:.0f} GiB, {args.threads} threads, {' '.join(extensions)}",
         f"- {args.compiler or 'compiler unknown'}; {result['flags'] or 'flags unknown'}; {args.libraries or 'no product library found'}",
-        f"- PyTorch {torch.__version__} ({result['torch_cpu_capability']}), Python {platform.python_version()}",
+        f"- PyTorch {torch.__version__} ({result['torch_cpu_capability']}), Python {platform.python_version()}{started(rows)}",
         f"- environment: {' '.join(f'{k}={v}' for k, v in result['environment'].items())}", "",
         "```", args.command, *sorted({c for row in rows for c in row["commands"].values()}), "```", "",
     ]

@@ -29,8 +29,10 @@ case " $* " in
   *)
     text=$(mktemp "${TMPDIR:-/tmp}/regimen-text.XXXXXX")
     trap 'rm -f "$text"' EXIT
-    find "$root/include" "$root/docs" "$root/README.md" \( -name '*.hpp' -o -name '*.cuh' -o -name '*.md' \) 2> /dev/null |
-      LC_ALL=C sort | while IFS= read -r file; do cat "$file"; echo; done > "$text"
+    sources=("$root/include" "$root/docs" "$root/examples")
+    for file in "$root"/*.md; do if [ -e "$file" ]; then sources+=("$file"); fi; done
+    find "${sources[@]}" -type f \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.md' \) | LC_ALL=C sort |
+      while IFS= read -r file; do cat "$file"; echo; done > "$text"
     data=(--data "$text")
     say "learns its own source, $(($(wc -c < "$text") / 1024)) KB (another text: --data FILE)" ;;
 esac

@@ -3,8 +3,8 @@
 
 #include <regimen/core/error.hpp>
 
-#include <catch2/catch.hpp>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -20,7 +20,8 @@ if [ $update = yes ]; then
     echo "# Template instantiations of the programs in this folder, at -O0 without the optional libraries. +3 % fails a test."
     echo "# $yardstick"
     for source in "$here"/*.cpp; do
-      echo "$(basename "$source" .cpp) $(sh "$here/count.sh" "$compiler" "$source" "$@" | cut -d' ' -f1)"
+      counted=$(sh "$here/count.sh" "$compiler" "$source" "$@")
+      echo "$(basename "$source" .cpp) ${counted% *}"
     done
   } > "$here/budget.txt.new"
   mv "$here/budget.txt.new" "$here/budget.txt"
@@ -35,7 +36,8 @@ if ! grep -qx "# $yardstick" "$here/budget.txt"; then
   exit 77
 fi
 budget=$(sed -n "s/^$name //p" "$here/budget.txt")
-count=$(sh "$here/count.sh" "$compiler" "$here/$name.cpp" "$@" | cut -d' ' -f1)
+counted=$(sh "$here/count.sh" "$compiler" "$here/$name.cpp" "$@")
+count=${counted% *}
 if [ -z "$budget" ]; then
   echo "$name: $count instantiations, and no budget; write one with: cmake --build build/release --target compile_budget"
   exit 1

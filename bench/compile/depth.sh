@@ -19,7 +19,7 @@ for depth in 12 96 1000; do
       echo "0 $(wc -c < "$work/it.o")" ;;
     *clang*) sh "$here/count.sh" "$compiler" "$source" "$@" -DDEPTH=$depth ;;
     *)
-      "$compiler" -std=c++20 -O2 "$@" -DDEPTH=$depth -c "$source" -o "$work/it.o"
+      "$compiler" -std=c++20 -O1 "$@" -DDEPTH=$depth -c "$source" -o "$work/it.o"
       echo "0 $(wc -c < "$work/it.o")" ;;
   esac > "$work/line"
   echo "$depth $(cat "$work/line")" >> "$work/table"

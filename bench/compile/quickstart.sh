@@ -15,8 +15,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ulimit -v $((megabytes * 1024))          # of address space, which is more than what is resident: the stricter test
 "$compiler" -std=c++20 -O3 -march=native "$@" -c "$source" -o "$work/it.o"
-times | tail -n 1 | awk -v limit="$seconds" '{
+times > "$work/times"                     # not through a pipe: a subshell has no children to have waited for
+tail -n 1 "$work/times" | awk -v limit="$seconds" '{
   split($1, user, "[ms]"); split($2, system_time, "[ms]")
   spent = user[1] * 60 + user[2] + system_time[1] * 60 + system_time[2]
   printf "%.1f s of processor time, the limit is %s s\n", spent, limit
-  exit spent > limit }'
+  exit !(spent > 0 && spent <= limit) }'

@@ -29,4 +29,4 @@ file(GLOB quickstart ${root}/examples/*gpt.cpp)
 add_test(NAME compile.quickstart COMMAND bash ${compile}/quickstart.sh g++ 20 2048 "${quickstart}" -I${root}/examples ${includes}
   COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.quickstart)
-set_tests_properties(${costs} PROPERTIES LABELS "compilers;compile" SKIP_RETURN_CODE 77 TIMEOUT 900)
+set_tests_properties(${costs} PROPERTIES LABELS "compilers;compile" COST 60 SKIP_RETURN_CODE 77 TIMEOUT 900)

@@ -45,7 +45,7 @@ TEMPLATE_TEST_CASE("every 16-bit number widens to what its bits mean, and narrow
 }
 
 TEMPLATE_TEST_CASE("narrowing rounds to nearest, and ties to even, between all neighbours", "", bf16, fp16) {
-  constexpr std::uint32_t infinity = ((1u << exponent_bits<TestType>) - 1) << (15 - exponent_bits<TestType>);
+  constexpr std::uint32_t infinity = ((1u << exponent_bits<TestType>)-1) << (15 - exponent_bits<TestType>);
   int wrong = 0;
   for (std::uint32_t bits = 0; bits < infinity; ++bits) {
     const double low = decoded(from_bits<TestType>(static_cast<std::uint16_t>(bits)));
@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("what does not fit becomes infinity, and a NaN stays quiet an
     const TestType value(std::bit_cast<float>(bits));
     CHECK(std::isnan(float(value)));
     CHECK((value.bits >> 15) == (bits >> 31));
-    CHECK((value.bits >> (14 - exponent_bits<TestType>) & 1) == 1);
+    CHECK((value.bits >> (14 - exponent_bits<TestType>)&1) == 1);
   }
 }
 

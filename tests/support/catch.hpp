@@ -14,16 +14,16 @@ using Catch::Approx;
 #include <catch2/catch.hpp>
 #endif
 
-namespace regimen::test {
+namespace support {
 /// Tells CTest that this program left something out; main.cpp turns it into the exit code that means "skipped".
 void note_skip(const char* reason);
-}  // namespace regimen::test
+}  // namespace support
 
 /// Ends this test case without a verdict, visibly. Give such a case the tag [data] (it needs REGIMEN_DATA) or [machine]
 /// (it needs a processor that not everybody has): CTest then runs it apart, and the skip hides nothing else.
 #define REGIMEN_SKIP(reason)               \
   do {                                     \
-    ::regimen::test::note_skip(reason);    \
+    ::support::note_skip(reason);    \
     SUCCEED("skipped: " << reason);        \
     return;                                \
   } while (false)

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace regimen::test {
+namespace support {
 
 /// The file `name` in the folder that the environment variable REGIMEN_DATA names; an empty path when it is not there.
 inline std::filesystem::path data(const std::string& name) {
@@ -18,9 +18,9 @@ inline std::filesystem::path data(const std::string& name) {
 /// The recorded case `name`, from tests/recorded.
 inline std::filesystem::path recorded(const std::string& name) { return std::filesystem::path(REGIMEN_RECORDED) / name; }
 
-}  // namespace regimen::test
+}  // namespace support
 
 /// Declares `variable` as the path of the real data file `name`, or skips this test case.
 #define REGIMEN_REAL_DATA(variable, name)                                                       \
-  const std::filesystem::path variable = ::regimen::test::data(name);                           \
+  const std::filesystem::path variable = ::support::data(name);                           \
   if (variable.empty()) REGIMEN_SKIP("needs " name " in the folder that REGIMEN_DATA names")

@@ -12,7 +12,7 @@ namespace {
 int skips = 0;
 }
 
-void regimen::test::note_skip(const char* reason) {
+void support::note_skip(const char* reason) {
   ++skips;
   std::fprintf(stderr, "skipped: %s\n", reason);
 }

@@ -66,7 +66,8 @@ class AtomicFile final {
     if (std::rename(temporary_.c_str(), path_.c_str()) != 0) throw failure("to rename " + temporary_);
     owned_ = false;
     const Descriptor directory(::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (*directory < 0 || (::fsync(*directory) != 0 && errno != EINVAL)) throw failure("to sync the directory after writing");
+    if (*directory < 0 || (::fsync(*directory) != 0 && errno != EINVAL))
+      throw failure("to sync the directory", "the new file is in place, but may not survive a loss of power");
   }
 
  private:
@@ -75,9 +76,9 @@ class AtomicFile final {
     return slash == std::string::npos ? "." : path.substr(0, slash + 1);
   }
 
-  Error failure(const std::string& what) const {
+  Error failure(const std::string& what, const char* state = "the file that was there before is untouched") const {
     const int code = errno;
-    return Error(path_, what, system_words(code), "the file that was there before is untouched");
+    return Error(path_, what, system_words(code), state);
   }
 
   void discard() noexcept {

@@ -3,7 +3,6 @@
 
 #include <regimen/core/hd.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,11 +15,14 @@ using fp32 = float;
 
 namespace detail {
 
+/// std::bit_cast, which nvcc warns of where it is called from the device too.
+template <class To, class From> REGIMEN_HD constexpr To bits_as(From value) { return __builtin_bit_cast(To, value); }
+
 /// The 16 bits of an IEEE-like format with `Exponent` exponent bits, from an fp32 value.
 /// Rounds to nearest, ties to even; overflow becomes infinity, a NaN stays a (quiet) NaN, subnormals are exact.
 template <int Exponent> REGIMEN_HD constexpr std::uint16_t narrow(float value) {
   constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7FFF'FFFFu;
+  const std::uint32_t bits = bits_as<std::uint32_t>(value), magnitude = bits & 0x7FFF'FFFFu;
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
   constexpr std::uint32_t infinity = ((1u << Exponent) - 1) << mantissa;
   if (magnitude > 0x7F80'0000u) return static_cast<std::uint16_t>(sign | infinity | (1u << (mantissa - 1)));
@@ -31,9 +33,9 @@ template <int Exponent> REGIMEN_HD constexpr std::uint16_t narrow(float value) {
     constexpr std::uint32_t overflow = static_cast<std::uint32_t>(127 + bias + 1) << 23;
     if (magnitude >= overflow) return static_cast<std::uint16_t>(sign | infinity);
     if (magnitude < smallest_normal) {  // subnormal: adding 2^(1-bias+23-mantissa) lets fp32 hardware do the rounding
-      constexpr float magic = std::bit_cast<float>(static_cast<std::uint32_t>(127 - bias + 1 + shift) << 23);
-      const float rounded = std::bit_cast<float>(magnitude) + magic;
-      return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(rounded) - std::bit_cast<std::uint32_t>(magic)));
+      constexpr float magic = bits_as<float>(static_cast<std::uint32_t>(127 - bias + 1 + shift) << 23);
+      const float rounded = bits_as<float>(magnitude) + magic;
+      return static_cast<std::uint16_t>(sign | (bits_as<std::uint32_t>(rounded) - bits_as<std::uint32_t>(magic)));
     }
     const std::uint32_t rebased = magnitude - (static_cast<std::uint32_t>(127 - bias) << 23);
     return static_cast<std::uint16_t>(sign | ((rebased + (1u << (shift - 1)) - 1 + ((rebased >> shift) & 1u)) >> shift));
@@ -43,14 +45,14 @@ template <int Exponent> REGIMEN_HD constexpr std::uint16_t narrow(float value) {
 template <int Exponent> REGIMEN_HD constexpr float widen(std::uint16_t bits) {
   constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
   if constexpr (Exponent == 8) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << shift);
+    return bits_as<float>(static_cast<std::uint32_t>(bits) << shift);
   } else {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16, magnitude = bits & 0x7FFFu;
     constexpr std::uint32_t infinity = ((1u << Exponent) - 1) << mantissa;
-    if (magnitude >= infinity) return std::bit_cast<float>(sign | 0x7F80'0000u | (magnitude << shift));
+    if (magnitude >= infinity) return bits_as<float>(sign | 0x7F80'0000u | (magnitude << shift));
     // A multiplication by 2^(127-bias) moves the exponent and normalises subnormals, both without rounding.
-    constexpr float rebase = std::bit_cast<float>(static_cast<std::uint32_t>(127 + 127 - bias) << 23);
-    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude << shift) * rebase));
+    constexpr float rebase = bits_as<float>(static_cast<std::uint32_t>(127 + 127 - bias) << 23);
+    return bits_as<float>(sign | bits_as<std::uint32_t>(bits_as<float>(magnitude << shift) * rebase));
   }
 }
 

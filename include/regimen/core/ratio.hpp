@@ -10,7 +10,8 @@ namespace regimen {
 ///   value     Numerator / Denominator, rounded once to fp64
 ///
 /// A denominator of zero is refused by the policy or the layer that holds the ratio.
-template <std::intmax_t Numerator, std::intmax_t Denominator = 1> struct Ratio final {
+template <std::intmax_t Numerator, std::intmax_t Denominator = 1>
+struct Ratio final {
   static constexpr std::intmax_t numerator = Numerator, denominator = Denominator;
   static constexpr double value = Denominator == 0 ? 0.0 : static_cast<double>(Numerator) / static_cast<double>(Denominator);
 };

@@ -35,7 +35,8 @@ class GzipReader final {
   explicit GzipReader(const std::string& path) : path_(path), file_(::gzopen(path.c_str(), "rbe")) {
     if (file_ == nullptr) {
       const int code = errno;
-      throw Error(path, "a file that can be read", code == 0 ? "no memory for zlib" : std::generic_category().message(code), "check the path and its permissions");
+      throw Error(path, "a file that can be read", code == 0 ? "no memory for zlib" : std::generic_category().message(code),
+                  "check the path and its permissions");
     }
   }
   GzipReader(const GzipReader&) = delete;
@@ -80,10 +81,12 @@ inline IdxContent read_idx(const std::string& path) {
   std::size_t elements = 1;
   for (int dimension = 0; dimension < word[3]; ++dimension) {
     std::array<std::uint8_t, 4> digits{};
-    if (file.read(digits) != 4) throw Error(path + ", header", std::to_string(word[3]) + " dimensions", std::to_string(dimension), GzipReader::damaged);
+    if (file.read(digits) != 4)
+      throw Error(path + ", header", std::to_string(word[3]) + " dimensions", std::to_string(dimension), GzipReader::damaged);
     const std::size_t extent = std::size_t{digits[0]} << 24 | std::size_t{digits[1]} << 16 | std::size_t{digits[2]} << 8 | digits[3];
     if (__builtin_mul_overflow(elements, extent, &elements)) {
-      throw Error(path + ", header", "dimensions whose product fits 64 bits", "dimension " + std::to_string(dimension) + " of " + std::to_string(extent), GzipReader::damaged);
+      throw Error(path + ", header", "dimensions whose product fits 64 bits",
+                  "dimension " + std::to_string(dimension) + " of " + std::to_string(extent), GzipReader::damaged);
     }
     content.extents.push_back(extent);
   }
@@ -93,7 +96,8 @@ inline IdxContent read_idx(const std::string& path) {
     const std::size_t before = content.data.size(), wanted = std::min<std::size_t>(elements - before, std::max<std::size_t>(before, piece));
     content.data.resize(before + wanted);
     const std::size_t got = file.read(std::span(content.data).subspan(before));
-    if (got < wanted) throw Error(path, std::to_string(elements) + " bytes of data, as its header says", std::to_string(before + got), GzipReader::damaged);
+    if (got < wanted)
+      throw Error(path, std::to_string(elements) + " bytes of data, as its header says", std::to_string(before + got), GzipReader::damaged);
   }
   std::array<std::uint8_t, 1> more{};
   if (file.read(more) != 0) throw Error(path, std::to_string(elements) + " bytes of data, as its header says", "more", GzipReader::damaged);
@@ -125,7 +129,8 @@ class Idx final {
       throw Error(labels, "labels, of 1 dimension", std::to_string(count.size()) + " dimensions", "are images and labels exchanged?");
     }
     if (shape[0] != count[0]) {
-      throw Error(labels, std::to_string(shape[0]) + " labels, one for each image of " + images, std::to_string(count[0]), "give the two files of one set");
+      throw Error(labels, std::to_string(shape[0]) + " labels, one for each image of " + images, std::to_string(count[0]),
+                  "give the two files of one set");
     }
     if (shape[0] == 0 || content->images.data.empty()) throw Error(images, "images", "none", "give a file with images in it");
     content->pixels = content->images.data.size() / shape[0];

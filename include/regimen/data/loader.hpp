@@ -4,6 +4,7 @@
 #include <regimen/core/operation.hpp>  // ignore_index
 #include <regimen/data/order.hpp>
 #include <regimen/data/source.hpp>
+#include <regimen/rule/source_writes_samples.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -31,14 +32,14 @@ namespace regimen {
 enum class Remainder { Short, Drop, Wrap };
 
 struct LoaderOptions {
-  std::size_t batch = 1;           // samples
+  std::size_t batch = 1;  // samples
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;
   std::uint64_t seed = 0;
-  std::uint64_t first_step = 0;    // where to begin: step n of a fresh loader is step 0 of one with first_step = n
-  std::uint64_t epochs = 0;        // 0: without end
-  std::size_t workers = 1;         // threads that read ahead; 0: next() reads, when asked
-  std::size_t ahead = 2;           // batches held ready beside the one in use
+  std::uint64_t first_step = 0;  // where to begin: step n of a fresh loader is step 0 of one with first_step = n
+  std::uint64_t epochs = 0;      // 0: without end
+  std::size_t workers = 1;       // threads that read ahead; 0: next() reads, when asked
+  std::size_t ahead = 2;         // batches held ready beside the one in use
 };
 
 /// Reads batches from a source.
@@ -57,8 +58,7 @@ struct LoaderOptions {
 ///          is neither there nor ignore_index; thrown at the batch it belongs to, and again when asked again
 /// cost     (ahead + 1) batches of memory, 1 with workers = 0
 template <class In, class Target, class S> class Loader final {
-  static_assert(Source<S, In, Target>,
-                "regimen: this source does not write the model's types; give it size(SampleShape) const and read(std::size_t, Sample<In, Target>) const");
+  static_assert(sizeof(typename rule::source_writes_samples<S, In, Target>::must_hold));
 
  public:
   struct Batch {
@@ -71,7 +71,12 @@ template <class In, class Target, class S> class Loader final {
   };
 
   Loader(S source, const SampleShape& shape, const LoaderOptions& options)
-      : source_(std::move(source)), shape_(shape), options_(options), size_(size_of(source_, shape)), claimed_(options.first_step), next_(options.first_step) {
+      : source_(std::move(source)),
+        shape_(shape),
+        options_(options),
+        size_(size_of(source_, shape)),
+        claimed_(options.first_step),
+        next_(options.first_step) {
     const std::string name = detail::name_of_source(source_);
     if (size_ == 0) throw Error(name, "at least one sample", "none");
     if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
@@ -260,11 +265,11 @@ template <class In, class Target, class S> class Loader final {
 
   std::mutex mutex_;
   std::condition_variable filled_, freed_;
-  std::uint64_t claimed_;        // guarded: the next step to be read
-  std::uint64_t released_ = 0;   // guarded: batches given back
-  bool stop_ = false;            // guarded
-  std::uint64_t next_;           // the caller's: the next step to be given out
-  bool holding_ = false;         // the caller's: is a batch in use?
+  std::uint64_t claimed_;       // guarded: the next step to be read
+  std::uint64_t released_ = 0;  // guarded: batches given back
+  bool stop_ = false;           // guarded
+  std::uint64_t next_;          // the caller's: the next step to be given out
+  bool holding_ = false;        // the caller's: is a batch in use?
 };
 
 }  // namespace regimen

@@ -28,7 +28,8 @@ template <class In, class Target> class Rows final {
     }
     samples_ = inputs.size() / input;
     if (targets.empty() || targets.size() % samples_ != 0) {
-      throw Error("Rows", "the same number of targets for each of " + std::to_string(samples_) + " samples", std::to_string(targets.size()) + " targets");
+      throw Error("Rows", "the same number of targets for each of " + std::to_string(samples_) + " samples",
+                  std::to_string(targets.size()) + " targets");
     }
     target_ = targets.size() / samples_;
     content_ = std::make_shared<const Content>(Content{std::move(inputs), std::move(targets)});

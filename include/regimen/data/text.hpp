@@ -56,7 +56,8 @@ class Text final {
     for (const char character : text) {
       const std::int16_t id = content_->ids[static_cast<unsigned char>(character)];
       if (id < 0) {
-        throw Error(name() + ", character " + std::to_string(ids.size()) + " to encode", "one of the " + std::to_string(vocabulary()) + " characters of the text",
+        throw Error(name() + ", character " + std::to_string(ids.size()) + " to encode",
+                    "one of the " + std::to_string(vocabulary()) + " characters of the text",
                     "byte " + std::to_string(static_cast<unsigned char>(character)), "leave it out, or train on bytes (Text::Bytes)");
       }
       ids.push_back(id);
@@ -69,7 +70,8 @@ class Text final {
     text.reserve(ids.size());
     for (const std::int32_t id : ids) {
       if (id < 0 || static_cast<std::size_t>(id) >= vocabulary()) {
-        throw Error(name() + ", token " + std::to_string(text.size()) + " to decode", "an id below " + std::to_string(vocabulary()), std::to_string(id));
+        throw Error(name() + ", token " + std::to_string(text.size()) + " to decode", "an id below " + std::to_string(vocabulary()),
+                    std::to_string(id));
       }
       text.push_back(content_->alphabet[static_cast<std::size_t>(id)]);
     }
@@ -113,7 +115,8 @@ class Text final {
       if (counts) content->alphabet.push_back(static_cast<char>(value));
     }
     content->tokens.resize(bytes.size());
-    for (std::size_t i = 0; i < bytes.size(); ++i) content->tokens[i] = static_cast<std::uint8_t>(content->ids[std::to_integer<std::size_t>(bytes[i])]);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      content->tokens[i] = static_cast<std::uint8_t>(content->ids[std::to_integer<std::size_t>(bytes[i])]);
     windows_.end = bytes.size();
     content_ = std::move(content);
   }

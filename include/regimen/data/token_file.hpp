@@ -107,7 +107,8 @@ class TokenFile final {
     const std::string cure = "the file is damaged, or cut off, or in another format (TokenFile::Raw reads bare uint16 tokens)";
     if (bytes.size() < header_bytes) throw Error(where, "1024 bytes", std::to_string(bytes.size()), cure);
     if (header_word(bytes, 0) != magic) throw Error(where, "the magic number 20240520", std::to_string(header_word(bytes, 0)), cure);
-    if (header_word(bytes, 1) != version) throw Error(where, "version 1, tokens of 16 bits", "version " + std::to_string(header_word(bytes, 1)), cure);
+    if (header_word(bytes, 1) != version)
+      throw Error(where, "version 1, tokens of 16 bits", "version " + std::to_string(header_word(bytes, 1)), cure);
     const std::size_t tokens = (bytes.size() - header_bytes) / 2, odd = (bytes.size() - header_bytes) % 2;
     if (header_word(bytes, 2) < 0 || static_cast<std::size_t>(header_word(bytes, 2)) != tokens || odd != 0) {
       throw Error(where, std::to_string(header_word(bytes, 2)) + " tokens in the file, as its header says",

@@ -4,6 +4,7 @@
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
 
 #include <type_traits>
 
@@ -48,6 +49,12 @@ struct Attend final {
   };
 };
 
+/// 0 where Heads<N> does not stand first: the rule attention_takes_option speaks.
+template <class HeadCount>
+inline constexpr std::size_t heads_in = 0;
+template <std::size_t Count>
+inline constexpr std::size_t heads_in<Heads<Count>> = Count;
+
 template <class... Options>
 struct attention_options {
   using rate = Ratio<0>;
@@ -85,10 +92,17 @@ struct projection_label {
 template <class HeadCount, class... Options>
 struct SelfAttention final {
   static constexpr const char* name = "self_attention";
-  static constexpr std::size_t heads = HeadCount::count;
+  static constexpr std::size_t heads = detail::heads_in<HeadCount>;
   using Chosen = detail::attention_options<Options...>;
   using Attend = detail::Attend<heads, Chosen::causal, typename Chosen::rate>;
 };
+
+namespace detail {
+template <class HeadCount, class... Options>
+inline constexpr bool is_composite<SelfAttention<HeadCount, Options...>> = true;
+template <std::size_t HeadCount, bool causal, class Rate>
+inline constexpr bool is_composite<Attend<HeadCount, causal, Rate>> = true;
+}  // namespace detail
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -17,6 +17,7 @@ namespace regimen {
 ///   whatever its logits. A mask is written that way.
 ///   q = (1 − Smoothing) · onehot(target) + Smoothing / V
 ///
+/// refuses  an output of one column
 /// failure  a target outside [0,V): sources refuse it; one that reaches the kernel makes the loss NaN
 /// source   Szegedy et al. 2016, section 7, for smoothing
 template <class Smoothing>
@@ -24,6 +25,8 @@ struct SmoothedCrossEntropy {
   using option_of = axis::loss;
   template <class Output>
   using Target = Value<std::int32_t, Shape<Output::rows>>;
+  template <class Output>
+  static constexpr bool accepts = Output::columns >= 2;  // the softmax of a single class is 1, and its loss 0
   template <class Output>
   static constexpr std::size_t rows = Output::rows;  // per sample; the loss is averaged over them
 

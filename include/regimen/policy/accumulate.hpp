@@ -14,7 +14,8 @@ namespace regimen {
 ///   default   Accumulate<1>
 ///   refuses   Accumulate<0>
 ///   cost      the activations of one batch, whatever N is; gradients stay for all N
-template <std::size_t N> struct Accumulate final {
+template <std::size_t N>
+struct Accumulate final {
   using axis = regimen::axis::accumulate;
   static constexpr std::size_t count = N;
 };

@@ -9,7 +9,7 @@
 namespace regimen {
 
 /// In place of a number of samples: the largest that fits the target.
-enum Fill { Largest };
+enum BatchSize { Largest };
 
 /// Decides the samples of one forward and backward pass on one rank. The batch of an optimizer step is this, times
 /// Accumulate<N>, times the ranks. The last batch of an epoch may be smaller, and fits the same memory.
@@ -20,9 +20,10 @@ enum Fill { Largest };
 ///   cost      Largest evaluates four plans at compile time
 ///
 ///   size      N, and 0 for Largest
-template <auto N> struct Batch final {
+template <auto N>
+struct Batch final {
   using axis = regimen::axis::batch;
-  static constexpr bool largest = std::is_same_v<decltype(N), Fill>;
+  static constexpr bool largest = std::is_same_v<decltype(N), BatchSize>;
   static constexpr std::size_t size = largest ? 0 : static_cast<std::size_t>(N);
 };
 

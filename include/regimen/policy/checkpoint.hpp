@@ -8,17 +8,21 @@
 namespace regimen {
 
 /// Keeps the input of every N-th block and recomputes what lies between. N need not divide the depth: the last segment is shorter.
-template <std::size_t N> struct Every final {
+template <std::size_t N>
+struct Every final {
   using option_of = regimen::axis::checkpoint;
   static constexpr std::size_t segment = N;
-  template <class Layer> static constexpr bool recomputes = false;
+  template <class Layer>
+  static constexpr bool recomputes = false;
 };
 
 /// Recomputes the outputs of these layers, wherever they stand: `Selective<Gelu, LayerNorm>`.
-template <class... Layers> struct Selective final {
+template <class... Layers>
+struct Selective final {
   using option_of = regimen::axis::checkpoint;
   static constexpr std::size_t segment = 0;
-  template <class Layer> static constexpr bool recomputes = detail::is_any_of<Layer, Layers...>;
+  template <class Layer>
+  static constexpr bool recomputes = detail::is_any_of<Layer, Layers...>;
 };
 
 /// Moves saved tensors to the host. Declared; refused until it is built.
@@ -27,7 +31,10 @@ struct Offload final {
 };
 
 /// Recomputes as little as fits into Bytes: `Budget<80_GiB>`. Declared; refused until it is built.
-template <std::size_t Bytes> struct Budget final { using option_of = regimen::axis::checkpoint; };
+template <std::size_t Bytes>
+struct Budget final {
+  using option_of = regimen::axis::checkpoint;
+};
 
 /// Decides what backward finds in memory and what it recomputes. The result is bit-equal under every choice: recomputation repeats
 /// nothing that has an effect, and random numbers depend on their position alone.
@@ -40,18 +47,22 @@ template <std::size_t Bytes> struct Budget final { using option_of = regimen::ax
 ///
 ///   segment                blocks from one kept input to the next; 0 where blocks keep what they saved
 ///   recomputes<Layer>      whether the output of Layer is computed again in backward
-template <class Schedule> struct Checkpoint final {
+template <class Schedule>
+struct Checkpoint final {
   using axis = regimen::axis::checkpoint;
   using schedule = Schedule;
   static constexpr std::size_t segment = Schedule::segment;
-  template <class Layer> static constexpr bool recomputes = Schedule::template recomputes<Layer>;
+  template <class Layer>
+  static constexpr bool recomputes = Schedule::template recomputes<Layer>;
 };
 
-template <> struct Checkpoint<None> final {
+template <>
+struct Checkpoint<None> final {
   using axis = regimen::axis::checkpoint;
   using schedule = None;
   static constexpr std::size_t segment = 0;
-  template <class Layer> static constexpr bool recomputes = false;
+  template <class Layer>
+  static constexpr bool recomputes = false;
 };
 
 }  // namespace regimen

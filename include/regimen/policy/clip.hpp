@@ -7,7 +7,8 @@
 namespace regimen {
 
 /// The Euclidean norm over all gradients of the step, after they are divided and unscaled.
-template <class Bound> struct Norm final {
+template <class Bound>
+struct Norm final {
   using option_of = regimen::axis::clip;
   using bound = Bound;
 };
@@ -21,13 +22,15 @@ template <class Bound> struct Norm final {
 ///
 ///   clips     whether there is a bound
 ///   bound     the bound as a float; 0 for None
-template <class Kind> struct Clip final {
+template <class Kind>
+struct Clip final {
   using axis = regimen::axis::clip;
   static constexpr bool clips = true;
   static constexpr float bound = static_cast<float>(Kind::bound::value);
 };
 
-template <> struct Clip<None> final {
+template <>
+struct Clip<None> final {
   using axis = regimen::axis::clip;
   static constexpr bool clips = false;
   static constexpr float bound = 0.0f;

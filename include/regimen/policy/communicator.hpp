@@ -29,7 +29,8 @@ struct Nccl final {
 ///   choices   Communicator<Solo>
 ///   default   Communicator<Solo>
 ///   refuses   Threads, Mpi, Gloo and Nccl for now
-template <class Ranks> struct Communicator final {
+template <class Ranks>
+struct Communicator final {
   using axis = regimen::axis::communicator;
   using ranks = Ranks;
 };

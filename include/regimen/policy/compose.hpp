@@ -59,27 +59,51 @@ using default_policies = mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoin
                                      Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>, Shard<Replicated>, Seed<1>,
                                      Debug<None>, Freeze<>, Init<Default>, Fusion<On>>;
 
-template <class Argument> struct axis_or_void { using type = void; };
-template <Policy Argument> struct axis_or_void<Argument> { using type = typename Argument::axis; };
+/// A recipe as a map from axes to policies, searched by overload resolution: one deduction a question. No axis may be there twice.
+template <class Axis, class P>
+struct decides {};
+template <class... Policies>
+struct decisions : decides<typename Policies::axis, Policies>... {};
 
+template <class Axis, class P>
+P default_among(const decides<Axis, P>*);
+template <class Axis>
+using default_for = decltype(default_among<Axis>(static_cast<mp::mp_apply<decisions, default_policies>*>(nullptr)));
+
+template <class Axis, class P>
+P decided_among(const decides<Axis, P>*);
+template <class Axis>
+default_for<Axis> decided_among(const void*);
+
+/// The policy that Decisions hold for Axis, or the default.
+template <class Decisions, class Axis>
+using policy_for = decltype(decided_among<Axis>(static_cast<Decisions*>(nullptr)));
+
+/// What differs from the defaults, in canonical order.
+template <class Decisions>
+struct differing_in {
+  template <class DefaultPolicy, class P = policy_for<Decisions, typename DefaultPolicy::axis>>
+  using fn = std::conditional_t<std::is_same_v<P, DefaultPolicy>, mp::mp_list<>, mp::mp_list<P>>;
+};
+template <class Decisions>
+using canonical = mp::mp_apply<mp::mp_append, mp::mp_transform_q<differing_in<Decisions>, default_policies>>;
+
+template <class Argument>
+struct axis_or_void {
+  using type = void;
+};
+template <Policy Argument>
+struct axis_or_void<Argument> {
+  using type = typename Argument::axis;
+};
 /// The axis that an argument decides; void when it is not a policy.
-template <class Argument> using axis_of = typename axis_or_void<Argument>::type;
+template <class Argument>
+using axis_of = typename axis_or_void<Argument>::type;
 
-template <class Axis> struct on_axis { template <class Argument> using fn = std::is_same<axis_of<Argument>, Axis>; };
-
-/// The first of List that decides Axis, or Otherwise when none does. Arguments that are no policies are passed over.
-template <class List, class Axis, class Otherwise>
-using policy_for = mp::mp_front<mp::mp_push_back<mp::mp_copy_if_q<List, on_axis<Axis>>, Otherwise>>;
-
-template <class Axis> using default_for = policy_for<default_policies, Axis, void>;
-
-template <class List> struct decided_in { template <class DefaultPolicy> using fn = policy_for<List, typename DefaultPolicy::axis, DefaultPolicy>; };
-
-/// One policy for each axis, in canonical order.
-template <class List> using completed = mp::mp_transform_q<decided_in<List>, default_policies>;
-
-template <class List> struct replaced_by {
-  template <class Argument> using fn = mp::mp_contains<mp::mp_transform<axis_of, List>, axis_of<Argument>>;
+template <class List>
+struct replaced_by {
+  template <class Argument>
+  using fn = mp::mp_contains<mp::mp_transform<axis_of, List>, axis_of<Argument>>;
 };
 
 }  // namespace detail
@@ -88,9 +112,11 @@ template <class List> struct replaced_by {
 ///
 /// `Chosen` is what differs from the defaults, in canonical order: one type for all orders of a pack, whether or not a default is
 /// spelled out.
-template <class... Chosen> struct Configuration final {
+template <class... Chosen>
+struct Configuration final {
  private:
-  template <class Axis> using decide = detail::policy_for<boost::mp11::mp_list<Chosen...>, Axis, detail::default_for<Axis>>;
+  template <class Axis>
+  using decide = detail::policy_for<detail::decisions<Chosen...>, Axis>;
 
  public:
   using precision = decide<axis::precision>;
@@ -112,14 +138,12 @@ template <class... Chosen> struct Configuration final {
   using fusion = decide<axis::fusion>;
 };
 
-/// The configuration of a pack of policies that is Compatible.
+/// The configuration of policies that are Compatible.
 template <class... Policies>
-using Configured =
-    boost::mp11::mp_rename<boost::mp11::mp_set_difference<detail::completed<boost::mp11::mp_list<Policies...>>, detail::default_policies>,
-                           Configuration>;
+using Configured = boost::mp11::mp_rename<detail::canonical<detail::decisions<Policies...>>, Configuration>;
 
-/// Own, a list of policies, where each policy that Given decides anew is replaced. Programs that offer a recipe and let their
-/// users change parts of it are written with this; what Given says wrongly is still in the list, and Trainer speaks about it.
+/// Own, a list of policies, where each policy that Given decides anew is replaced. Programs that bring a recipe and let their
+/// users change parts of it are written with this; what Given says wrongly stays in the list, and Trainer speaks about it.
 ///
 ///   using Recipe = boost::mp11::mp_apply<Trainer, boost::mp11::mp_push_front<Merged<Own, Given...>, Model>>;
 template <class Own, class... Given>
@@ -127,76 +151,146 @@ using Merged =
     boost::mp11::mp_append<boost::mp11::mp_remove_if_q<Own, detail::replaced_by<boost::mp11::mp_list<Given...>>>, boost::mp11::mp_list<Given...>>;
 
 /// The rules that tie a model to a configuration: `type` is a list of them, asked once all other rules hold.
-template <class Model, class Configuration> struct model_rules { using type = boost::mp11::mp_list<>; };
+template <class Model, class Configuration>
+struct model_rules {
+  using type = boost::mp11::mp_list<>;
+};
 
 namespace detail {
 
-// A verdict is asked for in stages, cheap ones first; a stage may assume that all before it hold, so that one mistake is one error.
-// Everything is written over a list, never over an enclosing pack: a member alias that names an outer pack is substituted eagerly.
+// A verdict is asked for in stages, cheap ones first. A stage assumes that all before it hold, so that one mistake is one error; lists of
+// culprits are built only when something is broken. Everything is written over a list, never over an enclosing pack: a member alias that
+// names an outer pack is substituted eagerly.
 
-template <class Rule> using broken = mp::mp_bool<!Rule::holds>;
-template <class Rules> using broken_in = mp::mp_copy_if<Rules, broken>;
+template <class Rules>
+inline constexpr bool all_hold = false;
+template <class... Rules>
+inline constexpr bool all_hold<mp::mp_list<Rules...>> = (Rules::holds && ...);
 
-template <class Rules> inline constexpr bool all_hold = false;
-template <class... Rules> inline constexpr bool all_hold<mp::mp_list<Rules...>> = (Rules::holds && ...);
+template <class Rule>
+using broken = mp::mp_bool<!Rule::holds>;
+template <class Rules>
+using broken_in = mp::mp_copy_if<Rules, broken>;
+template <template <class> class rules_of, class List>
+using broken_of_each = broken_in<mp::mp_apply<mp::mp_append, mp::mp_transform<rules_of, List>>>;
 
-template <class List> using argument_rules = mp::mp_transform<rule::argument_is_a_policy, List>;
+/// Every argument is a policy.
+template <class Argument>
+using argument_rules = mp::mp_list<rule::argument_is_a_policy<Argument>>;
 
-template <class List> struct claims_in {
-  template <class Argument>
+/// No axis is decided twice.
+template <class Axis>
+struct on_axis {
+  template <class P>
+  using fn = std::is_same<typename P::axis, Axis>;
+};
+template <class List>
+struct claims_in {
+  template <class P>
   using fn =
-      mp::mp_apply<mp::mp_bind_front<rule::one_policy_per_axis, axis_of<Argument>>::template fn, mp::mp_copy_if_q<List, on_axis<axis_of<Argument>>>>;
+      mp::mp_apply<mp::mp_bind_front<rule::one_policy_per_axis, typename P::axis>::template fn, mp::mp_copy_if_q<List, on_axis<typename P::axis>>>;
 };
-template <class List> using axis_rules = mp::mp_unique<mp::mp_transform_q<claims_in<List>, List>>;
+template <class List>
+using axis_rules = mp::mp_unique<mp::mp_transform_q<claims_in<List>, List>>;
 
-/// Each policy holds options of its kind.
-template <class P> struct option_rules { using type = mp::mp_list<>; };
+/// Each policy holds options of its own kind.
+template <class P>
+struct options {
+  using rules = mp::mp_list<>;
+};
 template <template <class...> class P, class... Options>
-  requires requires { typename P<Options...>::axis; }
-struct option_rules<P<Options...>> {
-  template <class Option> using asked = rule::policy_takes_option<typename P<Options...>::axis, Option>;
-  using type = mp::mp_unique<mp::mp_list<asked<Options>...>>;
+struct options<P<Options...>> {
+  template <class Axis>
+  using asked = mp::mp_unique<mp::mp_list<rule::policy_takes_option<Axis, Options>...>>;
+  using rules = asked<typename P<Options...>::axis>;
 };
-template <class... Layers> struct option_rules<Freeze<Layers...>> { using type = mp::mp_list<>; };
-template <class P> using option_rules_of = typename option_rules<P>::type;
-template <class List> using all_option_rules = mp::mp_apply<mp::mp_append, mp::mp_transform<option_rules_of, List>>;
+template <class... Layers>
+struct options<Freeze<Layers...>> {
+  using rules = mp::mp_list<>;
+};
+template <class P>
+using option_rules = typename options<P>::rules;
 
-/// Rules on one policy each.
-template <class C>
-using single_rules = mp::mp_list<rule::masters_are_not_half<typename C::precision>, rule::masters_as_wide_as_compute<typename C::precision>,
-                                 rule::fp64_masters_need_fp64<typename C::precision>, rule::reduce_in_compute_or_master<typename C::precision>,
-                                 rule::loss_scale_at_least_one<typename C::loss_scale>, rule::every_at_least_one<typename C::checkpoint::schedule>,
-                                 rule::selective_names_layers<typename C::checkpoint::schedule>,
-                                 rule::checkpoint_is_built<typename C::checkpoint::schedule>, rule::batch_at_least_one<typename C::batch>,
-                                 rule::accumulate_at_least_one<typename C::accumulate>, rule::clip_above_zero<typename C::clip>,
-                                 rule::device_is_built<typename C::device>, rule::communicator_is_built<typename C::communicator>,
-                                 rule::shard_is_built<typename C::shard>, rule::debug_none_stands_alone<typename C::debug>>;
+/// What a policy must be for itself.
+template <class P, class Axis = typename P::axis>
+struct single {
+  using rules = mp::mp_list<>;
+};
+template <class P>
+struct single<P, axis::precision> {
+  using rules = mp::mp_list<rule::masters_are_not_half<P>, rule::masters_as_wide_as_compute<P>, rule::fp64_masters_need_fp64<P>,
+                            rule::reduce_in_compute_or_master<P>>;
+};
+template <class P>
+struct single<P, axis::loss_scale> {
+  using rules = mp::mp_list<rule::loss_scale_at_least_one<P>>;
+};
+template <class P>
+struct single<P, axis::checkpoint> {
+  using schedule = typename P::schedule;
+  using rules = mp::mp_list<rule::every_at_least_one<schedule>, rule::selective_names_layers<schedule>, rule::checkpoint_is_built<schedule>>;
+};
+template <class P>
+struct single<P, axis::batch> {
+  using rules = mp::mp_list<rule::batch_at_least_one<P>>;
+};
+template <class P>
+struct single<P, axis::accumulate> {
+  using rules = mp::mp_list<rule::accumulate_at_least_one<P>>;
+};
+template <class P>
+struct single<P, axis::clip> {
+  using rules = mp::mp_list<rule::clip_above_zero<P>>;
+};
+template <class P>
+struct single<P, axis::device> {
+  using rules = mp::mp_list<rule::device_is_built<P>>;
+};
+template <class P>
+struct single<P, axis::communicator> {
+  using rules = mp::mp_list<rule::communicator_is_built<P>>;
+};
+template <class P>
+struct single<P, axis::shard> {
+  using rules = mp::mp_list<rule::shard_is_built<P>>;
+};
+template <class P>
+struct single<P, axis::debug> {
+  using rules = mp::mp_list<rule::debug_none_stands_alone<P>>;
+};
+template <class P>
+using single_rules = typename single<P>::rules;
 
-/// Rules between policies.
-template <class C>
-using cross_rules = mp::mp_list<rule::fp16_needs_loss_scale<typename C::precision, typename C::loss_scale>,
-                                rule::loss_scale_needs_fp16<typename C::precision, typename C::loss_scale>,
-                                rule::largest_batch_needs_target<typename C::batch, typename C::target>,
-                                rule::target_computes_in<typename C::target, typename C::precision::compute>>;
+/// What policies must be for one another.
+template <class Precision, class LossScale, class Batch, class Target>
+using rules_between = mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
+                                  rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>>;
+template <class Decisions>
+using cross_rules = rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
+                                  policy_for<Decisions, axis::target>>;
 
-template <class... Policies> constexpr auto broken_policy_rules() {
+template <class... Policies>
+constexpr auto broken_policy_rules() {
   using List = mp::mp_list<Policies...>;
   if constexpr (!(rule::argument_is_a_policy<Policies>::holds && ...)) {
-    return broken_in<argument_rules<List>>{};
-  } else if constexpr (!mp::mp_is_set<mp::mp_list<axis_of<Policies>...>>::value) {
+    return broken_of_each<argument_rules, List>{};
+  } else if constexpr (!mp::mp_is_set<mp::mp_list<typename Policies::axis...>>::value) {
     return broken_in<axis_rules<List>>{};
-  } else if constexpr (!all_hold<all_option_rules<List>>) {
-    return broken_in<all_option_rules<List>>{};
-  } else if constexpr (!all_hold<single_rules<Configured<Policies...>>>) {
-    return broken_in<single_rules<Configured<Policies...>>>{};
+  } else if constexpr (!(all_hold<option_rules<Policies>> && ...)) {
+    return broken_of_each<option_rules, List>{};
+  } else if constexpr (!(all_hold<single_rules<Policies>> && ...)) {
+    return broken_of_each<single_rules, List>{};
+  } else if constexpr (!all_hold<cross_rules<decisions<Policies...>>>) {
+    return broken_in<cross_rules<decisions<Policies...>>>{};
   } else {
-    return broken_in<cross_rules<Configured<Policies...>>>{};
+    return mp::mp_list<>{};
   }
 }
+template <class... Policies>
+using broken_policy_rules_of = decltype(broken_policy_rules<Policies...>());
 
-template <class... Policies> using broken_policy_rules_of = decltype(broken_policy_rules<Policies...>());
-
-template <class Model, class... Policies> constexpr auto all_broken_rules() {
+template <class Model, class... Policies>
+constexpr auto all_broken_rules() {
   if constexpr (!rule::model_comes_first<Model>::holds) {
     return mp::mp_list<rule::model_comes_first<Model>>{};
   } else if constexpr (!mp::mp_empty<broken_policy_rules_of<Policies...>>::value) {
@@ -207,7 +301,8 @@ template <class Model, class... Policies> constexpr auto all_broken_rules() {
 }
 
 /// The rules that Trainer<Model, Policies...> breaks, of the first stage that breaks any; empty when it composes.
-template <class Model, class... Policies> using broken_rules = decltype(all_broken_rules<Model, Policies...>());
+template <class Model, class... Policies>
+using broken_rules = decltype(all_broken_rules<Model, Policies...>());
 
 }  // namespace detail
 
@@ -216,7 +311,7 @@ template <class Model, class... Policies> using broken_rules = decltype(all_brok
 ///   valid      Compatible<Precision<fp16, fp32>, LossScale<Dynamic>>
 ///   invalid    Compatible<Precision<fp16, fp32>>      fp16 needs a loss scale
 template <class... Policies>
-concept Compatible = boost::mp11::mp_empty<decltype(detail::broken_policy_rules<Policies...>())>::value;
+concept Compatible = boost::mp11::mp_empty<detail::broken_policy_rules_of<Policies...>>::value;
 
 /// Whether Trainer<Model, Policies...> compiles; the order of the policies does not matter.
 ///

@@ -10,18 +10,25 @@ struct Anomaly final {
   using option_of = regimen::axis::debug;
 };
 
+/// Measures every operation: the Trainer then has `profile()`, a table and a Chrome trace of what it ran.
+struct Profile final {
+  using option_of = regimen::axis::debug;
+};
+
 /// Decides which checks run inside the step.
 ///
-///   choices   Debug<None>, Debug<Anomaly>
+///   choices   Debug<None>, Debug<Anomaly>, Debug<Profile>, Debug<Anomaly, Profile>
 ///   default   Debug<None>
 ///   refuses   None beside a check; benchmarks refuse every check
-///   cost      Anomaly: one more read of every activation and gradient. A program built with Debug says so when it starts and in its log
+///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation. A program built with Debug says so when it starts and in its log
 ///
 ///   checks            whether any check runs
 ///   uses<Check>       whether this one does
-template <class... Checks> struct Debug final {
+template <class... Checks>
+struct Debug final {
   using axis = regimen::axis::debug;
-  template <class Check> static constexpr bool uses = detail::is_any_of<Check, Checks...>;
+  template <class Check>
+  static constexpr bool uses = detail::is_any_of<Check, Checks...>;
   static constexpr bool checks = sizeof...(Checks) > 0 && !uses<None>;
 };
 

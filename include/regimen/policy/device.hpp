@@ -23,7 +23,8 @@ struct Cuda final {
 ///
 /// There is no policy Deterministic: work is cut by shape alone and random numbers depend on their position alone, so on the CPU
 /// equal recipes give equal bits at an equal number of threads without asking.
-template <class Where> struct Device final {
+template <class Where>
+struct Device final {
   using axis = regimen::axis::device;
   using where = Where;
 };

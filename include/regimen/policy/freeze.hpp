@@ -13,9 +13,11 @@ namespace regimen {
 ///   cost      saves the gradients and the optimizer state of the frozen; backward ends at the first layer that trains
 ///
 ///   freezes<Layer>     whether Layer keeps its weights
-template <class... Layers> struct Freeze final {
+template <class... Layers>
+struct Freeze final {
   using axis = regimen::axis::freeze;
-  template <class Layer> static constexpr bool freezes = detail::is_any_of<Layer, Layers...>;
+  template <class Layer>
+  static constexpr bool freezes = detail::is_any_of<Layer, Layers...>;
 };
 
 }  // namespace regimen

@@ -18,7 +18,8 @@ struct Off final {
 ///   choices   Fusion<On>, Fusion<Off>
 ///   default   Fusion<On>
 ///   cost      Off writes and reads each intermediate once more
-template <class Switch> struct Fusion final {
+template <class Switch>
+struct Fusion final {
   using axis = regimen::axis::fusion;
   static constexpr bool on = std::is_same_v<Switch, On>;
 };

@@ -12,10 +12,11 @@ struct Default final {
 
 /// Decides the initial weights.
 ///
-///   choices   Init<Default>, Init<Gpt2>, any scheme
+///   choices   Init<Default>, Init<Gpt2>, any scheme that says `using option_of = regimen::axis::init;`
 ///   default   Init<Default>
 ///   refuses   an option of another policy
-template <class Scheme> struct Init final {
+template <class Scheme>
+struct Init final {
   using axis = regimen::axis::init;
   using scheme = Scheme;
 };

@@ -1,18 +1,29 @@
 // regimen/policy/loss.hpp — what is minimised.
 #pragma once
 
+#include <regimen/core/number.hpp>
+#include <regimen/core/shape.hpp>
 #include <regimen/policy/policy.hpp>
 
 namespace regimen {
 
 struct CrossEntropy;  // regimen/loss/cross_entropy.hpp, the default
 
+namespace detail {
+/// A loss says what it compares an output with.
+template <class T>
+inline constexpr bool belongs_to<T, axis::loss> = requires {
+  typename T::template Target<Value<fp32, Shape<2>>>;
+};
+}  // namespace detail
+
 /// Decides the loss: a sum over the valid targets and their count.
 ///
 ///   choices   any loss; ours stand in regimen/loss
 ///   default   Loss<CrossEntropy>
-///   refuses   an option of another policy; a loss that cannot read the model's output
-template <class Function> struct Loss final {
+///   refuses   what is no loss: one has a Target for an output; a loss that cannot read the model's output
+template <class Function>
+struct Loss final {
   using axis = regimen::axis::loss;
   using function = Function;
 };

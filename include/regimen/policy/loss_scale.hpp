@@ -8,7 +8,8 @@
 namespace regimen {
 
 /// A scale that never changes: gradients are those of Scale · loss, and are divided by Scale in fp32 before anything reads them.
-template <std::size_t Scale> struct Static final {
+template <std::size_t Scale>
+struct Static final {
   using option_of = regimen::axis::loss_scale;
   static constexpr bool scales = true, dynamic = false;
   static constexpr float initial = static_cast<float>(Scale);
@@ -22,7 +23,8 @@ template <std::size_t Scale> struct Static final {
 ///                    moments nor Adam's t move; data and schedule do
 ///
 /// source   Keras, LossScaleOptimizer: Initial 2^15, Interval 2000, factor 2
-template <std::size_t Initial = 32768, std::size_t Interval = 2000> struct DynamicScale final {
+template <std::size_t Initial = 32768, std::size_t Interval = 2000>
+struct DynamicScale final {
   using option_of = regimen::axis::loss_scale;
   static constexpr bool scales = true, dynamic = true;
   static constexpr float initial = static_cast<float>(Initial);
@@ -43,7 +45,8 @@ struct Dynamic final {
 ///   default   LossScale<None>
 ///   refuses   None under fp16; a scale under bf16, fp32 and fp64, which reach as low as fp32 does; a scale or an interval of 0
 ///   cost      one pass over the gradients, fused with their norm and the test for finiteness
-template <class Scale> struct LossScale final {
+template <class Scale>
+struct LossScale final {
   using axis = regimen::axis::loss_scale;
   using scale = Scale;
   static constexpr bool scales = Scale::scales;
@@ -52,7 +55,8 @@ template <class Scale> struct LossScale final {
   static constexpr std::size_t interval = Scale::interval;
 };
 
-template <> struct LossScale<None> final {
+template <>
+struct LossScale<None> final {
   using axis = regimen::axis::loss_scale;
   using scale = None;
   static constexpr bool scales = false, dynamic = false;

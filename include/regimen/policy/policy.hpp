@@ -31,23 +31,31 @@ struct fusion;
 struct None final {};
 
 namespace detail {
-template <class T, class... Ts> inline constexpr bool is_any_of = (std::is_same_v<T, Ts> || ...);
+template <class T, class... Ts>
+inline constexpr bool is_any_of = (std::is_same_v<T, Ts> || ...);
 
 template <class Axis>
 inline constexpr bool is_axis =
     is_any_of<Axis, axis::precision, axis::loss_scale, axis::checkpoint, axis::batch, axis::accumulate, axis::clip, axis::optimizer, axis::loss,
               axis::device, axis::target, axis::communicator, axis::shard, axis::seed, axis::debug, axis::freeze, axis::init, axis::fusion>;
 
-/// An option says where it belongs, so that a bare `Every<2>` among the policies gets the sentence that cures it:
-/// `using option_of = regimen::axis::checkpoint;`. Update rules, losses and initialisations of users do the same.
-template <class Option, class Axis>
-concept OptionOf = requires {
-  requires std::same_as<typename Option::option_of, Axis>;
+template <class T>
+concept AnyOption = requires {
+  typename T::option_of;
 };
 
-template <class Option>
-concept AnyOption = requires {
-  typename Option::option_of;
+/// Whether T is an option of the policy that decides Axis, so that a bare `Every<2>` among the policies, or an `Optimizer<CrossEntropy>`, gets
+/// the sentence that cures it. An option says so: `using option_of = regimen::axis::checkpoint;`. Update rules, losses and targets are
+/// known by what they offer; see their policies.
+template <class T, class Axis>
+inline constexpr bool belongs_to = requires {
+  requires std::same_as<typename T::option_of, Axis>;
+};
+
+/// Declared and not defined yet: nothing can be said about it.
+template <class T>
+inline constexpr bool is_incomplete = !requires {
+  sizeof(T);
 };
 }  // namespace detail
 

@@ -20,7 +20,8 @@ namespace regimen {
 ///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights beside the masters
 ///
 /// Statistics, softmax, cross-entropy, sums inside an operation and final outputs are at least fp32 under all of them.
-template <class Compute, class Master = Compute, class Reduce = Master> struct Precision final {
+template <class Compute, class Master = Compute, class Reduce = Master>
+struct Precision final {
   using axis = regimen::axis::precision;
   using compute = Compute;
   using master = Master;
@@ -32,7 +33,8 @@ using mixed_bfloat16 = Precision<bf16, fp32>;
 using mixed_float16 = Precision<fp16, fp32>;
 
 /// Computes one layer of the model, or several in a row, in another element type: `As<fp32, Linear<10>>`. A layer, not a policy.
-template <class T, class... Layers> struct As;
+template <class T, class... Layers>
+struct As;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -1,6 +1,8 @@
 // regimen/policy/rejected.hpp — what stands in place of a Trainer that does not compose.
 #pragma once
 
+#include <regimen/policy/optimizer.hpp>
+
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
@@ -8,24 +10,75 @@
 
 namespace regimen::detail {
 
-/// What every inert member returns: it turns into anything, and has the fields that programs read from losses, plans and parameters.
-/// Nothing here ever runs; it keeps the lines after a refused recipe from adding errors of their own.
-struct Inert {
-  double loss = 0, accuracy = 0, learning_rate = 0, gradient_norm = 0, milliseconds = 0, tokens_per_second = 0, loss_scale = 0;
-  std::size_t peak = 0, parameter = 0, gradient = 0, optimizer = 0, saved = 0, transient = 0, scratch = 0, communication = 0, input = 0;
-  std::size_t library = 0, count = 0, step = 0, steps = 0, epoch = 0, batch = 0, bytes = 0, flops = 0;
-  const char* name = "";
+/// Has the look of a range, a text and a number, and nothing in it.
+struct Nothing {
+  template <class T>
+  constexpr operator T() const {
+    return T{};
+  }
+  constexpr const float* begin() const { return nullptr; }
+  constexpr const float* end() const { return nullptr; }
+  constexpr const float* data() const { return nullptr; }
+  constexpr const char* c_str() const { return ""; }
+  constexpr std::size_t size() const { return 0; }
+  constexpr bool empty() const { return true; }
+  constexpr float operator[](std::size_t) const { return 0; }
+  template <class Stream>
+  friend Stream& operator<<(Stream& stream, const Nothing&) {
+    return stream;
+  }
+};
 
-  template <class T> constexpr operator T() const { return T{}; }
-  template <class Stream> friend Stream& operator<<(Stream& stream, const Inert&) { return stream; }
+/// What an inert member returns where nobody says what the real one does: it turns into anything, and has the fields and members
+/// that programs read from steps, evaluations, plans and parameters. Nothing here ever runs.
+struct Inert {
+  double loss = 0, accuracy = 0, validation_loss = 0, learning_rate = 0, gradient_norm = 0, milliseconds = 0, loss_scale = 1;
+  std::size_t peak = 0, library = 0, operations = 0, parameters = 0, trained = 0, batch = 0, micro_batches = 1, targets = 0, samples = 0, step = 0,
+              steps = 0;
+  bool applied = true, stopped_early = false, trains = true, decays = true;
+  Nothing name{}, shape{}, values{}, kinds{}, largest{};
+
+  template <class T>
+  constexpr operator T() const {
+    return T{};
+  }
+  template <class Stream>
+  friend Stream& operator<<(Stream& stream, const Inert&) {
+    return stream;
+  }
+
+  constexpr double value() const { return 0; }
+  constexpr double flops() const { return 0; }
+  constexpr double bytes_moved() const { return 0; }
+  template <class Kind>
+  constexpr std::size_t bytes(Kind) const {
+    return 0;
+  }
+  template <class Target>
+  constexpr bool fits(const Target&) const {
+    return true;
+  }
+  constexpr Nothing table() const { return {}; }
 
   constexpr const Inert* begin() const { return nullptr; }
   constexpr const Inert* end() const { return nullptr; }
-  constexpr const char* data() const { return ""; }
   constexpr std::size_t size() const { return 0; }
-  template <class Index> constexpr Inert operator[](const Index&) const { return {}; }
-  template <class... Arguments> constexpr bool fits(Arguments&&...) const { return true; }
-  template <class... Arguments> constexpr Inert table(Arguments&&...) const { return {}; }
+  constexpr bool empty() const { return true; }
+  template <class Index>
+  constexpr Inert operator[](const Index&) const {
+    return {};
+  }
+};
+
+/// What the members of a Trainer return: Inert, or the real types where they do not depend on the policies.
+struct InertAnswers {
+  using Step = Inert;
+  using Fitted = Inert;
+  using Evaluation = Inert;
+  using Used = Inert;
+  using Plan = Inert;
+  using Parameters = Inert;
+  using Prediction = Nothing;
 };
 
 /// Follows the broken rules, so that there is always another one to ask.
@@ -38,52 +91,146 @@ struct silent {
 template <class Broken, std::size_t Index>
 using speech = typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, silent, silent, silent>, Index>::must_hold;
 
+/// The update rule that a recipe names, however wrong the rest of it is, or Default: so that its options are known by name.
+template <class Default, class... Policies>
+struct named_rule {
+  using type = Default;
+};
+template <class Default, class Rule, class... Policies>
+  requires(belongs_to<Rule, axis::optimizer>)
+struct named_rule<Default, Optimizer<Rule>, Policies...> {
+  using type = Rule;
+};
+template <class Default, class First, class... Policies>
+struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...> {};
+
 /// The base of a Trainer that breaks rules: everything that a program may call is there and silent. Only the rules speak:
 ///
 ///   template <class Model, class... Policies>
 ///     requires(!Composable<Model, Policies...>)
-///   class Trainer<Model, Policies...> : public detail::rejected<Options<AdamW>, Run> {
+///   class Trainer<Model, Policies...> : public detail::rejected<Options<typename detail::named_rule<AdamW, Policies...>::type>, Run, Answers> {
+///     using Base = typename Trainer::rejected;
 ///     using Broken = detail::broken_rules<Model, Policies...>;
 ///     static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 ///
 ///    public:
-///     using detail::rejected<Options<AdamW>, Run>::rejected;
+///     using Base::Base;
 ///   };
 ///
 /// (As base classes the rules would take all inherited members away in clang, which drops a base that failed an assertion: measured,
 /// nine more errors.)
 ///
 ///   Settings     what the constructor takes in braces, with the real names, so that `{{.optimizer = {…}}}` is silent too
-///   Run_         what fit takes in braces: `{.steps = 1000}`
-template <class Settings, class Run_> struct rejected {
+///   Run          what fit takes in braces: `{.steps = 1000}`
+///   Answers      what the members return
+template <class Settings, class Run, class Answers = InertAnswers>
+struct rejected {
   using Options = Settings;
-  using Run = Run_;
+  using Input = float;
+  using Target = float;
+  using Output = float;
+  using Master = float;
+  static constexpr std::size_t batch = 1, micro_batches = 1, input_size = 1, target_size = 1, output_size = 1;
+  static constexpr bool scales_loss = false;
 
   constexpr rejected() = default;
   constexpr rejected(Settings) {}
-  template <class First, class... Others> constexpr explicit rejected(First&&, Others&&...) {}
+  template <class First, class... Others>
+  constexpr explicit rejected(First&&, Others&&...) {}
 
-  template <class... A> static constexpr Inert fit(A&&...) { return {}; }
-  template <class A> static constexpr Inert fit(A&&, Run) { return {}; }
-  template <class A, class B> static constexpr Inert fit(A&&, B&&, Run) { return {}; }
+  template <class Source, class... Others>
+  static constexpr typename Answers::Fitted fit(Source&&, Others&&...) {
+    return {};
+  }
+  template <class Source, class... Callbacks>
+  static constexpr typename Answers::Fitted fit(Source&&, Run, Callbacks&&...) {
+    return {};
+  }
+  template <class Source, class Validation, class... Callbacks>
+  static constexpr typename Answers::Fitted fit(Source&&, Validation&&, Run, Callbacks&&...) {
+    return {};
+  }
 
-  template <class... A> static constexpr Inert step(A&&...) { return {}; }
-  template <class... A> static constexpr Inert evaluate(A&&...) { return {}; }
-  template <class... A> static constexpr Inert predict(A&&...) { return {}; }
-  template <class... A> static constexpr Inert generate(A&&...) { return {}; }
-  template <class... A> static constexpr Inert forward(A&&...) { return {}; }
-  template <class... A> static constexpr Inert backward(A&&...) { return {}; }
-  template <class... A> static constexpr Inert unscale(A&&...) { return {}; }
-  template <class... A> static constexpr Inert apply(A&&...) { return {}; }
-  template <class... A> static constexpr Inert save(A&&...) { return {}; }
-  template <class... A> static constexpr Inert load(A&&...) { return {}; }
-  template <class... A> static constexpr Inert resume(A&&...) { return {}; }
-  template <class... A> static constexpr Inert parameters(A&&...) { return {}; }
-  template <class... A> static constexpr Inert gradients(A&&...) { return {}; }
-  template <class... A> static constexpr Inert options(A&&...) { return {}; }
-  template <class... A> static constexpr Inert metrics(A&&...) { return {}; }
-  template <class... A> static constexpr Inert plan(A&&...) { return {}; }
-  template <class... A> static constexpr Inert used(A&&...) { return {}; }
+  template <class... A>
+  static constexpr typename Answers::Step step(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr typename Answers::Step apply(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr typename Answers::Evaluation evaluate(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr typename Answers::Prediction predict(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Nothing generate(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert forward(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert scale(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert backward(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert unscale(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr typename Answers::Parameters parameters(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr typename Answers::Plan plan(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr typename Answers::Used used(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr void parameters_changed(A&&...) {}
+  template <class... A>
+  static constexpr void save(A&&...) {}
+  template <class... A>
+  static constexpr void load(A&&...) {}
+  template <class... A>
+  static constexpr void poison_dead_memory(A&&...) {}
+  template <class... A>
+  static constexpr std::size_t steps_done(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr std::size_t seed(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Settings options(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert profile(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert gradients(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr Inert sample_shape(A&&...) {
+    return {};
+  }
 };
 
 }  // namespace regimen::detail

@@ -12,7 +12,8 @@ namespace regimen {
 ///
 ///   choices   any 64-bit number
 ///   default   Seed<1>
-template <std::uint64_t N> struct Seed final {
+template <std::uint64_t N>
+struct Seed final {
   using axis = regimen::axis::seed;
   static constexpr std::uint64_t value = N;
 };

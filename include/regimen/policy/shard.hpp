@@ -25,7 +25,10 @@ struct ZeRO3 final {
 };
 
 /// ZeRO-3 within groups of N ranks, replicated over the groups. Declared; refused until it is built.
-template <std::size_t N> struct Hybrid final { using option_of = regimen::axis::shard; };
+template <std::size_t N>
+struct Hybrid final {
+  using option_of = regimen::axis::shard;
+};
 
 /// The names that FSDP gives to them.
 using NoShard = Replicated;
@@ -38,7 +41,8 @@ using FullShard = ZeRO3;
 ///   default   Shard<Replicated>
 ///   refuses   ZeRO1, ZeRO2, ZeRO3 and Hybrid<N> for now
 ///   source    Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward training trillion parameter models"
-template <class Stage> struct Shard final {
+template <class Stage>
+struct Shard final {
   using axis = regimen::axis::shard;
   using stage = Stage;
 };

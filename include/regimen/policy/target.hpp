@@ -38,8 +38,12 @@ concept TargetDescription = requires {
 };
 
 namespace detail {
+template <class T>
+inline constexpr bool belongs_to<T, axis::target> = TargetDescription<T>;
+
 /// One figure per element type, in 10^12 operations per second.
-template <class T> constexpr double tera(double of_fp64, double of_fp32, double of_bf16, double of_fp16) {
+template <class T>
+constexpr double tera(double of_fp64, double of_fp32, double of_bf16, double of_fp16) {
   return 1e12 * (std::is_same_v<T, fp64>   ? of_fp64
                  : std::is_same_v<T, fp32> ? of_fp32
                  : std::is_same_v<T, bf16> ? of_bf16
@@ -49,96 +53,105 @@ template <class T> constexpr double tera(double of_fp64, double of_fp32, double 
 }  // namespace detail
 
 /// Bandwidth and peaks are the vendors' figures, dense, without TF32: fp32 means fp32. fp64 is the tensor cores' where there are any.
-/// Memory is what the driver reports for such a device less its context, rounded down.
+/// Memory is a careful lower bound of what a program can take there, after driver, context and libraries; it is no vendor's figure.
 namespace targets {
 
 /// Fits everything, computes everything; nothing is known of its speed. The default.
 struct unlimited final {
-  using option_of = axis::target;
   static constexpr const char* name = "unlimited";
   static constexpr std::size_t memory = (std::numeric_limits<std::size_t>::max)();
   static constexpr double bandwidth = 0;
   static constexpr Tile tile{1, 1};
-  template <class T> static constexpr bool supports = Number<T>;
-  template <class T> static constexpr double flops = 0;
+  template <class T>
+  static constexpr bool supports = Number<T>;
+  template <class T>
+  static constexpr double flops = 0;
 };
 
 /// source   NVIDIA A100 data sheet, June 2021: 40 GB PCIe and SXM
 struct a100_40g final {
-  using option_of = axis::target;
   static constexpr const char* name = "A100 40 GB";
   static constexpr std::size_t memory = 38_GiB;
   static constexpr double bandwidth = 1.555e12;
   static constexpr Tile tile{1, 1};
-  template <class T> static constexpr bool supports = Number<T>;
-  template <class T> static constexpr double flops = detail::tera<T>(19.5, 19.5, 312, 312);
+  template <class T>
+  static constexpr bool supports = Number<T>;
+  template <class T>
+  static constexpr double flops = detail::tera<T>(19.5, 19.5, 312, 312);
 };
 
 /// source   NVIDIA A100 data sheet, June 2021: 80 GB SXM
 struct a100_80g final {
-  using option_of = axis::target;
   static constexpr const char* name = "A100 80 GB";
   static constexpr std::size_t memory = 78_GiB;
   static constexpr double bandwidth = 2.039e12;
   static constexpr Tile tile{1, 1};
-  template <class T> static constexpr bool supports = Number<T>;
-  template <class T> static constexpr double flops = detail::tera<T>(19.5, 19.5, 312, 312);
+  template <class T>
+  static constexpr bool supports = Number<T>;
+  template <class T>
+  static constexpr double flops = detail::tera<T>(19.5, 19.5, 312, 312);
 };
 
 /// source   NVIDIA H100 data sheet: SXM, half of the figures it gives with sparsity
 struct h100 final {
-  using option_of = axis::target;
   static constexpr const char* name = "H100 SXM";
   static constexpr std::size_t memory = 78_GiB;
   static constexpr double bandwidth = 3.35e12;
   static constexpr Tile tile{1, 1};
-  template <class T> static constexpr bool supports = Number<T>;
-  template <class T> static constexpr double flops = detail::tera<T>(67, 67, 989.5, 989.5);
+  template <class T>
+  static constexpr bool supports = Number<T>;
+  template <class T>
+  static constexpr double flops = detail::tera<T>(67, 67, 989.5, 989.5);
 };
 
 /// source   NVIDIA H200 data sheet: SXM, half of the figures it gives with sparsity
 struct h200 final {
-  using option_of = axis::target;
   static constexpr const char* name = "H200 SXM";
   static constexpr std::size_t memory = 138_GiB;
   static constexpr double bandwidth = 4.8e12;
   static constexpr Tile tile{1, 1};
-  template <class T> static constexpr bool supports = Number<T>;
-  template <class T> static constexpr double flops = detail::tera<T>(67, 67, 989.5, 989.5);
+  template <class T>
+  static constexpr bool supports = Number<T>;
+  template <class T>
+  static constexpr double flops = detail::tera<T>(67, 67, 989.5, 989.5);
 };
 
 /// source   NVIDIA HGX B200: an eighth of the figures for eight, half of those with sparsity
 struct b200 final {
-  using option_of = axis::target;
   static constexpr const char* name = "B200";
   static constexpr std::size_t memory = 176_GiB;
   static constexpr double bandwidth = 8e12;
   static constexpr Tile tile{1, 1};
-  template <class T> static constexpr bool supports = Number<T>;
-  template <class T> static constexpr double flops = detail::tera<T>(37, 75, 2250, 2250);
+  template <class T>
+  static constexpr bool supports = Number<T>;
+  template <class T>
+  static constexpr double flops = detail::tera<T>(37, 75, 2250, 2250);
 };
 
 /// One of the two cores of a TPU v3 chip; 15.48 of its 16 GiB are a program's. It multiplies in bf16; nobody states a peak for fp32.
 /// source   Google Cloud, TPU v3: 32 GiB, 900 GB/s and 123 TFLOPS per chip
 struct tpu_v3_core final {
-  using option_of = axis::target;
   static constexpr const char* name = "TPU v3 core";
   static constexpr std::size_t memory = 15_GiB + 491_MiB;
   static constexpr double bandwidth = 0.45e12;
   static constexpr Tile tile{8, 128};
-  template <class T> static constexpr bool supports = detail::is_any_of<T, fp32, bf16>;
-  template <class T> static constexpr double flops = detail::tera<T>(0, 0, 61.5, 0);
+  template <class T>
+  static constexpr bool supports = detail::is_any_of<T, fp32, bf16>;
+  template <class T>
+  static constexpr double flops = detail::tera<T>(0, 0, 61.5, 0);
 };
 
 /// A host with so much memory to spare: `Target<targets::host<8_GiB>>`. bf16 and fp16 are stored, products may be in fp32.
-template <std::size_t Bytes> struct host final {
-  using option_of = axis::target;
+template <std::size_t Bytes>
+struct host final {
   static constexpr const char* name = "host";
   static constexpr std::size_t memory = Bytes;
   static constexpr double bandwidth = 0;
   static constexpr Tile tile{1, 1};
-  template <class T> static constexpr bool supports = Number<T>;
-  template <class T> static constexpr double flops = 0;
+  template <class T>
+  static constexpr bool supports = Number<T>;
+  template <class T>
+  static constexpr double flops = 0;
 };
 
 }  // namespace targets
@@ -149,7 +162,8 @@ template <std::size_t Bytes> struct host final {
 ///   choices   Target<targets::…>, any struct with the same members
 ///   default   Target<targets::unlimited>
 ///   refuses   a Compute that the target has not: fp16 and fp64 on a TPU
-template <class T> struct Target final {
+template <class T>
+struct Target final {
   using axis = regimen::axis::target;
   using description = T;
 };

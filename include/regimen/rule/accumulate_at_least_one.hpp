@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// A step over no batch has no gradient.   docs/errors/accumulate_at_least_one.md
-template <class Accumulate> struct accumulate_at_least_one {
+template <class Accumulate>
+struct accumulate_at_least_one {
   static constexpr bool holds = Accumulate::count >= 1;
   struct must_hold {
     static_assert(holds, "regimen: Accumulate<N> needs N >= 1; write Accumulate<1>, or leave it out");

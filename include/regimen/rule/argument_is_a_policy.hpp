@@ -2,23 +2,30 @@
 #pragma once
 
 #include <regimen/policy/checkpoint.hpp>
+#include <regimen/policy/loss.hpp>
+#include <regimen/policy/optimizer.hpp>
 #include <regimen/policy/policy.hpp>
 #include <regimen/policy/precision.hpp>
 #include <regimen/policy/target.hpp>
+#include <regimen/rule/model_comes_first.hpp>
 
 #include <cstddef>
 
 namespace regimen::detail {
-/// Whether T is a layer, or a model: only to choose the sentence when one stands among the policies. They say so themselves:
-/// `static constexpr bool is_layer = true;`, `static constexpr bool is_model = true;`.
-template <class T> inline constexpr bool is_layer = requires { requires T::is_layer; };
-template <class T> inline constexpr bool is_model = requires { requires T::is_model; };
+
+/// Whether T is a layer, only to choose the sentence when one stands among the policies: layers and their containers have a name.
+template <class T>
+inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requires {
+  T::name;
+};
+
 }  // namespace regimen::detail
 
 namespace regimen::rule {
 
 /// Whoever writes Every<2> means Checkpoint<Every<2>>: the specialisations know what was meant.   docs/errors/argument_is_a_policy.md
-template <class Argument> struct argument_is_a_policy {
+template <class Argument>
+struct argument_is_a_policy {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
     static_assert(holds, "regimen: this argument of Trainer decides nothing; write a policy, such as Batch<32> or Optimizer<AdamW>");
@@ -92,21 +99,24 @@ struct argument_is_a_policy<Argument> {
 
 // Options that stand without their policy.
 
-template <std::size_t N> struct argument_is_a_policy<Every<N>> {
+template <std::size_t N>
+struct argument_is_a_policy<Every<N>> {
   static constexpr bool holds = Policy<Every<N>>;
   struct must_hold {
     static_assert(holds, "regimen: Every<N> is a schedule, not a policy; write Checkpoint<Every<N>>");
   };
 };
 
-template <class... Layers> struct argument_is_a_policy<Selective<Layers...>> {
+template <class... Layers>
+struct argument_is_a_policy<Selective<Layers...>> {
   static constexpr bool holds = Policy<Selective<Layers...>>;
   struct must_hold {
     static_assert(holds, "regimen: Selective<...> is a schedule, not a policy; write Checkpoint<Selective<...>>");
   };
 };
 
-template <class T, class... Layers> struct argument_is_a_policy<As<T, Layers...>> {
+template <class T, class... Layers>
+struct argument_is_a_policy<As<T, Layers...>> {
   static constexpr bool holds = Policy<As<T, Layers...>>;
   struct must_hold {
     static_assert(holds, "regimen: As<T, Layer> wraps a layer inside the model; write Precision<T> to decide for all layers");
@@ -123,7 +133,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::loss_scale>
+  requires detail::belongs_to<Argument, axis::loss_scale>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -132,7 +142,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::checkpoint>
+  requires detail::belongs_to<Argument, axis::checkpoint>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -141,7 +151,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::clip>
+  requires detail::belongs_to<Argument, axis::clip>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -150,7 +160,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::optimizer>
+  requires detail::belongs_to<Argument, axis::optimizer>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -159,7 +169,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::loss>
+  requires detail::belongs_to<Argument, axis::loss>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -168,7 +178,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::device>
+  requires detail::belongs_to<Argument, axis::device>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -177,7 +187,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::target>
+  requires detail::belongs_to<Argument, axis::target>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -186,7 +196,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::communicator>
+  requires detail::belongs_to<Argument, axis::communicator>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -195,7 +205,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::shard>
+  requires detail::belongs_to<Argument, axis::shard>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -204,7 +214,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::debug>
+  requires detail::belongs_to<Argument, axis::debug>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -213,7 +223,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::init>
+  requires detail::belongs_to<Argument, axis::init>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
@@ -222,7 +232,7 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
-  requires detail::OptionOf<Argument, axis::fusion>
+  requires detail::belongs_to<Argument, axis::fusion>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {

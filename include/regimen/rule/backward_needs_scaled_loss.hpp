@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// An unscaled loss would lose the gradients that the scale is there to save.   docs/errors/backward_needs_scaled_loss.md
-template <class Loss, bool Scaled = false> struct backward_needs_scaled_loss {
+template <class Loss, bool Scaled = false>
+struct backward_needs_scaled_loss {
   static constexpr bool holds = Scaled;
   struct must_hold {
     static_assert(holds, "regimen: backward takes a scaled loss under LossScale<...>; call scale before backward");

@@ -8,11 +8,13 @@
 namespace regimen::rule {
 
 /// A batch of no samples has no loss.   docs/errors/batch_at_least_one.md
-template <class Batch> struct batch_at_least_one;
+template <class Batch>
+struct batch_at_least_one;
 
-template <auto N> struct batch_at_least_one<Batch<N>> {
+template <auto N>
+struct batch_at_least_one<Batch<N>> {
   static constexpr bool holds = [] {
-    if constexpr (std::is_same_v<decltype(N), Fill>)
+    if constexpr (std::is_same_v<decltype(N), BatchSize>)
       return true;
     else if constexpr (std::is_integral_v<decltype(N)> && !std::is_same_v<decltype(N), bool>)
       return N >= 1;

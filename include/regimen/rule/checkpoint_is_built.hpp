@@ -6,7 +6,10 @@
 namespace regimen::rule {
 
 /// The names are reserved; accepting them without doing what they say would be worse.   docs/errors/checkpoint_is_built.md
-template <class Schedule> struct checkpoint_is_built { static constexpr bool holds = true; };
+template <class Schedule>
+struct checkpoint_is_built {
+  static constexpr bool holds = true;
+};
 
 template <class Schedule>
   requires std::same_as<Schedule, Offload>
@@ -17,7 +20,8 @@ struct checkpoint_is_built<Schedule> {
   };
 };
 
-template <std::size_t Bytes> struct checkpoint_is_built<Budget<Bytes>> {
+template <std::size_t Bytes>
+struct checkpoint_is_built<Budget<Bytes>> {
   static constexpr bool holds = Bytes != Bytes;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<Budget<...>> is not built yet; write Checkpoint<Every<N>> with a Target<...>");

@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// A bound of zero turns every gradient into zero; a denominator of zero is no bound.   docs/errors/clip_above_zero.md
-template <class Clip> struct clip_above_zero {
+template <class Clip>
+struct clip_above_zero {
   static constexpr bool holds = !Clip::clips || Clip::bound > 0.0f;
   struct must_hold {
     static_assert(holds, "regimen: Clip<Norm<Ratio<...>>> needs a bound above zero; write Clip<Norm<Ratio<1>>>");

@@ -8,7 +8,8 @@
 namespace regimen::rule {
 
 /// The names are reserved; going on alone instead would train something else.   docs/errors/communicator_is_built.md
-template <class Communicator> struct communicator_is_built {
+template <class Communicator>
+struct communicator_is_built {
   static constexpr bool holds = std::is_same_v<typename Communicator::ranks, Solo>;
   struct must_hold {
     static_assert(holds, "regimen: Communicator<Solo> is the only one built yet; write it, or leave Communicator out");

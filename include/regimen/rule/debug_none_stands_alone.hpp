@@ -6,9 +6,11 @@
 namespace regimen::rule {
 
 /// Debug<None, Anomaly> says no and yes.   docs/errors/debug_none_stands_alone.md
-template <class Debug> struct debug_none_stands_alone;
+template <class Debug>
+struct debug_none_stands_alone;
 
-template <class... Checks> struct debug_none_stands_alone<Debug<Checks...>> {
+template <class... Checks>
+struct debug_none_stands_alone<Debug<Checks...>> {
   static constexpr bool holds = sizeof...(Checks) < 2 || !detail::is_any_of<None, Checks...>;
   struct must_hold {
     static_assert(holds, "regimen: Debug<...> takes None or checks, not both; take None out");

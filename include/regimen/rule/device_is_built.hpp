@@ -8,7 +8,8 @@
 namespace regimen::rule {
 
 /// The name is reserved; running on the CPU instead would be a lie.   docs/errors/device_is_built.md
-template <class Device> struct device_is_built {
+template <class Device>
+struct device_is_built {
   static constexpr bool holds = !std::is_same_v<typename Device::where, Cuda>;
   struct must_hold {
     static_assert(holds, "regimen: the engine of Device<Cuda> is not built yet; write Device<Cpu>");

@@ -6,9 +6,13 @@
 namespace regimen::rule {
 
 /// A segment without a block never ends.   docs/errors/every_at_least_one.md
-template <class Schedule> struct every_at_least_one { static constexpr bool holds = true; };
+template <class Schedule>
+struct every_at_least_one {
+  static constexpr bool holds = true;
+};
 
-template <std::size_t N> struct every_at_least_one<Every<N>> {
+template <std::size_t N>
+struct every_at_least_one<Every<N>> {
   static constexpr bool holds = N >= 1;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<Every<N>> needs N >= 1; write Checkpoint<Every<1>>, or Checkpoint<None>");

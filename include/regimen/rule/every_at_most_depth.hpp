@@ -6,10 +6,20 @@
 namespace regimen::rule {
 
 /// Every<9> over six blocks would be Every<6> under another name.   docs/errors/every_at_most_depth.md
-template <class Checkpoint, std::size_t Depth> struct every_at_most_depth {
+template <class Checkpoint, std::size_t Depth>
+struct every_at_most_depth {
   static constexpr bool holds = Checkpoint::segment <= Depth;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<Every<N>> needs N <= the number of blocks, and this model has fewer; write a smaller N");
+  };
+};
+
+/// Without a Repeat there is nothing to count.
+template <class Checkpoint>
+struct every_at_most_depth<Checkpoint, 0> {
+  static constexpr bool holds = Checkpoint::segment == 0;
+  struct must_hold {
+    static_assert(holds, "regimen: Every<N> counts the blocks of a Repeat, and this model has none; add a Repeat, or write Selective<...>");
   };
 };
 

@@ -6,7 +6,8 @@
 namespace regimen::rule {
 
 /// A layer of no channels, heads or positions computes nothing.   docs/errors/extents_at_least_one.md
-template <class Layer, std::size_t... Extents> struct extents_at_least_one {
+template <class Layer, std::size_t... Extents>
+struct extents_at_least_one {
   static constexpr bool holds = ((Extents >= 1) && ...);
   struct must_hold {
     static_assert(holds, "regimen: this layer has an extent of zero; write extents of at least one");

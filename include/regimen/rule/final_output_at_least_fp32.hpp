@@ -8,7 +8,8 @@ namespace regimen::rule {
 
 /// Logits of 16 bits have lost what softmax and the loss would have computed with.
 /// T: the element type of the last layer's output.   docs/errors/final_output_at_least_fp32.md
-template <class T> struct final_output_at_least_fp32 {
+template <class T>
+struct final_output_at_least_fp32 {
   static constexpr bool holds = !detail::is_any_of<T, bf16, fp16>;
   struct must_hold {
     static_assert(holds, "regimen: As<T, ...> narrows the output of this model below fp32; take it off the last layer");

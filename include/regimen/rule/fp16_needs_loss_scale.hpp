@@ -8,7 +8,8 @@
 namespace regimen::rule {
 
 /// Gradients below 2^-24 are zero in fp16; something must scale the loss.   docs/errors/fp16_needs_loss_scale.md
-template <class Precision, class LossScale> struct fp16_needs_loss_scale {
+template <class Precision, class LossScale>
+struct fp16_needs_loss_scale {
   static constexpr bool holds = !std::is_same_v<typename Precision::compute, fp16> || LossScale::scales;
   struct must_hold {
     static_assert(holds, "regimen: Precision<fp16, ...> needs a loss scale; add LossScale<Dynamic>, or compute in bf16");

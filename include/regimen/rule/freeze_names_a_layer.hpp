@@ -1,13 +1,26 @@
 // regimen/rule/freeze_names_a_layer.hpp — a frozen layer exists.
 #pragma once
 
+#include <regimen/layer/model.hpp>
+
 namespace regimen::rule {
 
 /// Freeze<Embedding<...>> in a model without it freezes nothing. Found: whether the model has Layer.   docs/errors/freeze_names_a_layer.md
-template <class Layer, bool Found = false> struct freeze_names_a_layer {
+template <class Layer, bool Found = false>
+struct freeze_names_a_layer {
   static constexpr bool holds = Found;
   struct must_hold {
     static_assert(holds, "regimen: Freeze<...> names a layer that this model has not; name one that it has");
+  };
+};
+
+/// Weights belong to single layers.
+template <class Layer, bool Found>
+  requires detail::is_composite<Layer>
+struct freeze_names_a_layer<Layer, Found> {
+  static constexpr bool holds = !detail::is_composite<Layer>;
+  struct must_hold {
+    static_assert(holds, "regimen: Freeze<...> freezes single layers, such as Embedding<...> or Linear<N>; name these");
   };
 };
 

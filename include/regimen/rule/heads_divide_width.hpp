@@ -1,13 +1,12 @@
 // regimen/rule/heads_divide_width.hpp — heads are equal slices of the width.
 #pragma once
 
-#include <cstddef>
-
 namespace regimen::rule {
 
-/// Attention cuts Width channels into Heads equal heads.   docs/errors/heads_divide_width.md
-template <std::size_t Heads, std::size_t Width> struct heads_divide_width {
-  static constexpr bool holds = Heads >= 1 && Width % Heads == 0;
+/// Attention cuts the channels of Input, a shape, into HeadCount equal heads.   docs/errors/heads_divide_width.md
+template <class HeadCount, class Input>
+struct heads_divide_width {
+  static constexpr bool holds = HeadCount::count >= 1 && Input::columns % (HeadCount::count >= 1 ? HeadCount::count : 1) == 0;
   struct must_hold {
     static_assert(holds, "regimen: Heads<N> cuts the width into N equal heads; write an N that divides the width");
   };

@@ -1,13 +1,12 @@
 // regimen/rule/inner_extent_matches.hpp — neighbours agree on the extent between them.
 #pragma once
 
-#include <cstddef>
-
 namespace regimen::rule {
 
-/// Where a layer states what it reads: Expected by the layer, Found in its input.   docs/errors/inner_extent_matches.md
-template <std::size_t Expected, std::size_t Found> struct inner_extent_matches {
-  static constexpr bool holds = Expected == Found;
+/// Where a layer states what it reads: the shape Expected by the layer, and that Found in its input.   docs/errors/inner_extent_matches.md
+template <class Expected, class Found>
+struct inner_extent_matches {
+  static constexpr bool holds = Expected::columns == Found::columns;
   struct must_hold {
     static_assert(holds, "regimen: this layer reads another extent than the one before it writes; make the two equal");
   };

@@ -7,7 +7,8 @@ namespace regimen::rule {
 
 /// Embedding looks up tokens; every other layer computes on numbers. Input: what flows in, with an `Element`; Accepts: whether Layer
 /// reads that kind.   docs/errors/input_matches.md
-template <class Input, class Layer, bool Accepts = false> struct input_matches {
+template <class Input, class Layer, bool Accepts = false>
+struct input_matches {
   static constexpr bool holds = Accepts;
   struct must_hold {
     static_assert(holds, "regimen: this layer looks up tokens and is given numbers; write Input<Tokens<T>>, or another layer");

@@ -3,12 +3,13 @@
 
 namespace regimen::rule {
 
-/// CrossEntropy takes classes and whole-numbered labels, MeanSquaredError takes numbers. Accepts: what the loss says.
+/// CrossEntropy takes the logits of two classes or more, MeanSquaredError any numbers. Accepts: what the loss says.
 /// docs/errors/loss_accepts_output.md
-template <class Loss, class Output, bool Accepts = false> struct loss_accepts_output {
+template <class Loss, class Output, bool Accepts = false>
+struct loss_accepts_output {
   static constexpr bool holds = Accepts;
   struct must_hold {
-    static_assert(holds, "regimen: this loss does not read such an output or such labels; write another Loss<...> or last layer");
+    static_assert(holds, "regimen: this loss does not read such an output; write another Loss<...>, or another last layer");
   };
 };
 

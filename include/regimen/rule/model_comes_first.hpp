@@ -3,11 +3,39 @@
 
 #include <regimen/policy/policy.hpp>
 
+#include <type_traits>
+
+namespace regimen {
+
+template <class Input, class... Layers>
+struct Model;
+
+namespace detail {
+template <class Input, class... Layers>
+std::true_type derives_from_model(const Model<Input, Layers...>*);
+std::false_type derives_from_model(const void*);
+
+/// Whether T is a Model<...> or a struct that derives from one.
+template <class T>
+inline constexpr bool is_model = std::is_class_v<T>&& decltype(derives_from_model(static_cast<std::remove_reference_t<T>*>(nullptr)))::value;
+}  // namespace detail
+
+}  // namespace regimen
+
 namespace regimen::rule {
 
 /// Policies may stand in any order; the model stands before them.   docs/errors/model_comes_first.md
-template <class Model> struct model_comes_first {
-  static constexpr bool holds = !Policy<Model>;
+template <class First>
+struct model_comes_first {
+  static constexpr bool holds = detail::is_model<First>;
+  struct must_hold {
+    static_assert(holds, "regimen: Trainer begins with a model; write struct Net : Model<Input<...>, Layers...> {}, and Trainer<Net>");
+  };
+};
+
+template <Policy First>
+struct model_comes_first<First> {
+  static constexpr bool holds = !Policy<First>;
   struct must_hold {
     static_assert(holds, "regimen: the model comes first; write Trainer<Model, Policies...>");
   };

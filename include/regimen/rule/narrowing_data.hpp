@@ -8,8 +8,9 @@
 namespace regimen::rule {
 
 /// A double that was measured to 16 digits becomes a float of 7. From: the data, To: what the model reads.   docs/errors/narrowing_data.md
-template <class From, class To> struct narrowing_data {
-  static constexpr bool holds = !std::is_same_v<From, fp64> || std::is_same_v<To, fp64>;
+template <class From, class To>
+struct narrowing_data {
+  static constexpr bool holds = !std::is_same_v<From, fp64> || std::is_same_v<To, fp64> || std::is_integral_v<To>;
   struct must_hold {
     static_assert(holds, "regimen: fp64 data would lose digits in this model; convert them to float, or compute in Precision<fp64>");
   };

@@ -18,117 +18,128 @@
 
 namespace regimen::detail {
 
-/// What a closed axis accepts: its own options, and None where the axis can be switched off.
+/// What an axis accepts: its own options, and None where it can be switched off.
 template <class Axis, class Option>
-inline constexpr bool is_option = OptionOf<Option, Axis> ||
+inline constexpr bool is_option = belongs_to<Option, Axis> ||
                                   (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
 
-template <class Option> inline constexpr bool is_option<axis::precision, Option> = Number<Option>;
-template <class Option> inline constexpr bool is_option<axis::target, Option> = TargetDescription<Option>;
-template <class Bound> inline constexpr bool is_option<axis::clip, Norm<Bound>> = false;
-template <std::intmax_t Numerator, std::intmax_t Denominator> inline constexpr bool is_option<axis::clip, Norm<Ratio<Numerator, Denominator>>> = true;
-
-/// Update rules, losses and initialisations are open: everything is accepted that is not plainly something else. What they must offer
-/// is checked where they are used.
-template <class Axis, class Option>
-inline constexpr bool is_open_option = OptionOf<Option, Axis> || (std::is_class_v<Option> && !AnyOption<Option> && !Policy<Option> &&
-                                                                  !Number<Option> && !std::is_same_v<Option, None>);
-template <class Option> inline constexpr bool is_option<axis::optimizer, Option> = is_open_option<axis::optimizer, Option>;
-template <class Option> inline constexpr bool is_option<axis::loss, Option> = is_open_option<axis::loss, Option>;
-template <class Option> inline constexpr bool is_option<axis::init, Option> = is_open_option<axis::init, Option>;
+template <class Option>
+inline constexpr bool is_option<axis::precision, Option> = Number<Option>;
+template <class Bound>
+inline constexpr bool is_option<axis::clip, Norm<Bound>> = false;
+template <std::intmax_t Numerator, std::intmax_t Denominator>
+inline constexpr bool is_option<axis::clip, Norm<Ratio<Numerator, Denominator>>> = true;
+template <class Option>
+inline constexpr bool is_option<axis::optimizer, Option> = belongs_to<Option, axis::optimizer> || is_incomplete<Option>;
+template <class Option>
+inline constexpr bool is_option<axis::loss, Option> = belongs_to<Option, axis::loss> || is_incomplete<Option>;
 
 }  // namespace regimen::detail
 
 namespace regimen::rule {
 
 /// Checkpoint<bf16> names an option of another policy.   docs/errors/policy_takes_option.md
-template <class Axis, class Option> struct policy_takes_option;
+template <class Axis, class Option>
+struct policy_takes_option;
 
-template <class Option> struct policy_takes_option<axis::precision, Option> {
+template <class Option>
+struct policy_takes_option<axis::precision, Option> {
   static constexpr bool holds = detail::is_option<axis::precision, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Precision<...> takes element types; name fp64, fp32, bf16 or fp16");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::loss_scale, Option> {
+template <class Option>
+struct policy_takes_option<axis::loss_scale, Option> {
   static constexpr bool holds = detail::is_option<axis::loss_scale, Option>;
   struct must_hold {
     static_assert(holds, "regimen: LossScale<...> takes a loss scale; name None, Static<N> or Dynamic");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::checkpoint, Option> {
+template <class Option>
+struct policy_takes_option<axis::checkpoint, Option> {
   static constexpr bool holds = detail::is_option<axis::checkpoint, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<...> takes a schedule; name None, Every<N> or Selective<Layers...>");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::clip, Option> {
+template <class Option>
+struct policy_takes_option<axis::clip, Option> {
   static constexpr bool holds = detail::is_option<axis::clip, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Clip<...> takes a bound; name None or Norm<Ratio<...>>");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::optimizer, Option> {
+template <class Option>
+struct policy_takes_option<axis::optimizer, Option> {
   static constexpr bool holds = detail::is_option<axis::optimizer, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Optimizer<...> takes an update rule; name one, such as AdamW");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::loss, Option> {
+template <class Option>
+struct policy_takes_option<axis::loss, Option> {
   static constexpr bool holds = detail::is_option<axis::loss, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Loss<...> takes a loss function; name one, such as CrossEntropy");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::device, Option> {
+template <class Option>
+struct policy_takes_option<axis::device, Option> {
   static constexpr bool holds = detail::is_option<axis::device, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Device<...> takes a device; name Cpu");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::target, Option> {
+template <class Option>
+struct policy_takes_option<axis::target, Option> {
   static constexpr bool holds = detail::is_option<axis::target, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Target<T> reads name, memory, bandwidth, tile, supports and flops of T; give T all of them");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::communicator, Option> {
+template <class Option>
+struct policy_takes_option<axis::communicator, Option> {
   static constexpr bool holds = detail::is_option<axis::communicator, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Communicator<...> takes a communicator; name Solo");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::shard, Option> {
+template <class Option>
+struct policy_takes_option<axis::shard, Option> {
   static constexpr bool holds = detail::is_option<axis::shard, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Shard<...> takes a stage; name Replicated");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::debug, Option> {
+template <class Option>
+struct policy_takes_option<axis::debug, Option> {
   static constexpr bool holds = detail::is_option<axis::debug, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Debug<...> takes checks; name None or Anomaly");
+    static_assert(holds, "regimen: Debug<...> takes checks; name None, Anomaly or Profile");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::init, Option> {
+template <class Option>
+struct policy_takes_option<axis::init, Option> {
   static constexpr bool holds = detail::is_option<axis::init, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Init<...> takes an initialisation; name one, such as Default");
   };
 };
 
-template <class Option> struct policy_takes_option<axis::fusion, Option> {
+template <class Option>
+struct policy_takes_option<axis::fusion, Option> {
   static constexpr bool holds = detail::is_option<axis::fusion, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Fusion<...> takes a switch; name On or Off");

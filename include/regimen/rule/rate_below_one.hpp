@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// What is kept is divided by 1 − Rate.   docs/errors/rate_below_one.md
-template <class Rate> struct rate_below_one {
+template <class Rate>
+struct rate_below_one {
   static constexpr bool holds = Rate::denominator != 0 && Rate::value >= 0 && Rate::value < 1;
   struct must_hold {
     static_assert(holds, "regimen: Dropout<Ratio<...>> drops at least 0 and less than 1; write Dropout<Ratio<1, 10>>");

@@ -5,7 +5,8 @@ namespace regimen::rule {
 
 /// A layer with random numbers or a memory of its own gives another result the second time. Replayable: what the layer declares.
 /// docs/errors/recomputed_layer_is_replayable.md
-template <class Layer, bool Replayable = false> struct recomputed_layer_is_replayable {
+template <class Layer, bool Replayable = false>
+struct recomputed_layer_is_replayable {
   static constexpr bool holds = Replayable;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<...> computes this layer twice, with two results; make it replayable, or keep its output");

@@ -6,7 +6,8 @@
 namespace regimen::rule {
 
 /// A third type would be one more rounding that nothing needs.   docs/errors/reduce_in_compute_or_master.md
-template <class Precision> struct reduce_in_compute_or_master {
+template <class Precision>
+struct reduce_in_compute_or_master {
   static constexpr bool holds = detail::is_any_of<typename Precision::reduce, typename Precision::compute, typename Precision::master>;
   struct must_hold {
     static_assert(holds, "regimen: Precision<..., ..., Reduce> sums gradients in Compute or Master; name one, or leave Reduce out");

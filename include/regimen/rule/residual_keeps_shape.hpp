@@ -6,7 +6,8 @@
 namespace regimen::rule {
 
 /// x + f(x) exists only where f keeps the shape.   docs/errors/residual_keeps_shape.md
-template <class In, class Out> struct residual_keeps_shape {
+template <class In, class Out>
+struct residual_keeps_shape {
   static constexpr bool holds = std::is_same_v<In, Out>;
   struct must_hold {
     static_assert(holds, "regimen: Residual<...> adds its input to its output; end it with the shape that it begins with");

@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// Gradients of a scaled loss are another type; only unscale makes gradients of them.   docs/errors/scaled_gradients_need_unscale.md
-template <class Gradients, bool Scaled = true> struct scaled_gradients_need_unscale {
+template <class Gradients, bool Scaled = true>
+struct scaled_gradients_need_unscale {
   static constexpr bool holds = !Scaled;
   struct must_hold {
     static_assert(holds, "regimen: these gradients still carry the loss scale; call unscale before apply");

@@ -1,13 +1,26 @@
 // regimen/rule/selective_names_a_layer.hpp — a selection finds its layers.
 #pragma once
 
+#include <regimen/layer/model.hpp>
+
 namespace regimen::rule {
 
 /// Selective<Gelu> in a model without Gelu recomputes nothing. Found: whether the model has Layer.   docs/errors/selective_names_a_layer.md
-template <class Layer, bool Found = false> struct selective_names_a_layer {
+template <class Layer, bool Found = false>
+struct selective_names_a_layer {
   static constexpr bool holds = Found;
   struct must_hold {
     static_assert(holds, "regimen: Selective<...> names a layer that this model has not; name one that it has");
+  };
+};
+
+/// What is made of several layers, or reads its own output in backward, keeps what it saved.
+template <class Layer, bool Found>
+  requires detail::is_composite<Layer>
+struct selective_names_a_layer<Layer, Found> {
+  static constexpr bool holds = !detail::is_composite<Layer>;
+  struct must_hold {
+    static_assert(holds, "regimen: Selective<...> recomputes single layers, such as LayerNorm or Gelu; name these, or write Every<N>");
   };
 };
 

@@ -6,9 +6,13 @@
 namespace regimen::rule {
 
 /// Selective<> would say that it recomputes, and recompute nothing.   docs/errors/selective_names_layers.md
-template <class Schedule> struct selective_names_layers { static constexpr bool holds = true; };
+template <class Schedule>
+struct selective_names_layers {
+  static constexpr bool holds = true;
+};
 
-template <class... Layers> struct selective_names_layers<Selective<Layers...>> {
+template <class... Layers>
+struct selective_names_layers<Selective<Layers...>> {
   static constexpr bool holds = sizeof...(Layers) > 0;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<Selective<...>> needs at least one layer; name it, or write Checkpoint<None>");

@@ -4,7 +4,8 @@
 namespace regimen::rule {
 
 /// A TPU has no fp16 and no fp64: the plan would describe a run that cannot be.   docs/errors/target_computes_in.md
-template <class Target, class Compute> struct target_computes_in {
+template <class Target, class Compute>
+struct target_computes_in {
   static constexpr bool holds = Target::description::template supports<Compute>;
   struct must_hold {
     static_assert(holds, "regimen: this target does not compute in this element type; write Precision<bf16, fp32>, or another Target");

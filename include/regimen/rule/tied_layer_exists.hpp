@@ -3,11 +3,22 @@
 
 namespace regimen::rule {
 
-/// A tied layer has no weights of its own. Found: whether the model has Layer.   docs/errors/tied_layer_exists.md
-template <class Layer, bool Found = false> struct tied_layer_exists {
+/// A tied layer has no weights of its own. Found: whether the model has Layer; Shares: whether Layer is an Embedding.
+/// docs/errors/tied_layer_exists.md
+template <class Layer, bool Found = false, bool Shares = true>
+struct tied_layer_exists {
   static constexpr bool holds = Found;
   struct must_hold {
     static_assert(holds, "regimen: a tied layer shares the weights of a layer that this model has not; name one that it has");
+  };
+};
+
+template <class Layer, bool Found, bool Shares>
+  requires(!Shares)
+struct tied_layer_exists<Layer, Found, Shares> {
+  static constexpr bool holds = Shares;
+  struct must_hold {
+    static_assert(holds, "regimen: TiedLinear<...> shares the table of an Embedding; write TiedLinear<Embedding<...>>");
   };
 };
 

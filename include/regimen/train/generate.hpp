@@ -82,7 +82,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   std::vector<std::int32_t> text(prompt.begin(), prompt.end()), window(length);
   text.reserve(prompt.size() + count);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t seen = std::min(text.size(), length);
+    const std::size_t seen = (std::min)(text.size(), length);
     std::copy(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), window.begin());
     std::fill(window.begin() + static_cast<std::ptrdiff_t>(seen), window.end(), 0);
     const auto logits = model.predict(std::span<const std::int32_t>(window));  // (T,V)

@@ -4,6 +4,11 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/policy/compose.hpp>
+#include <regimen/rule/as_takes_element_type.hpp>
+#include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/data_type_matches.hpp>
+#include <regimen/rule/as_fits_precision.hpp>
+#include <regimen/rule/as_fp16_needs_loss_scale.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
@@ -12,6 +17,7 @@
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/narrowing_data.hpp>
 #include <regimen/rule/rate_below_one.hpp>
@@ -23,6 +29,12 @@
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/train/recipe.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
 
 namespace regimen {
 
@@ -58,10 +70,28 @@ struct layer_rules<Embedding<Words, Channels>, X> {
   using type = mp::mp_list<rule::input_matches<X, Embedding<Words, Channels>, std::is_integral_v<typename X::Element>>,
                            rule::extents_at_least_one<Embedding<Words, Channels>, Words::size, Channels>>;
 };
+/// The rate of Dropout among the options of attention, or something that is none.
+template <class Option>
+struct attention_option {
+  static constexpr bool known = std::is_same_v<Option, Causal>;
+  using rules = mp::mp_list<>;
+};
+template <class Rate>
+struct attention_option<Dropout<Rate>> {
+  static constexpr bool known = true;
+  using rules = mp::mp_list<rule::rate_below_one<Rate>>;
+};
 template <class HeadCount, class... Options, class X>
 struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
   using type = mp::mp_list<rule::input_matches<X, SelfAttention<HeadCount, Options...>, Number<typename X::Element>>,
-                           rule::heads_divide_width<HeadCount::count, X::columns>>;
+                           rule::attention_takes_option<HeadCount, false>>;
+};
+template <std::size_t Count, class... Options, class X>
+struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
+  using type = mp::mp_append<mp::mp_list<rule::input_matches<X, SelfAttention<Heads<Count>, Options...>, Number<typename X::Element>>,
+                                         rule::heads_divide_width<Heads<Count>, typename X::Shape>,
+                                         rule::attention_takes_option<Options, attention_option<Options>::known>...>,
+                             typename attention_option<Options>::rules...>;
 };
 template <class Rate, class X>
 struct layer_rules<Dropout<Rate>, X> {
@@ -70,8 +100,18 @@ struct layer_rules<Dropout<Rate>, X> {
 template <class Words, std::size_t Channels, class X>
 struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
   using type = mp::mp_list<rule::input_matches<X, TiedLinear<Embedding<Words, Channels>>, Number<typename X::Element>>,
-                           rule::inner_extent_matches<Channels, X::columns>>;
+                           rule::inner_extent_matches<Shape<X::rows, Channels>, typename X::Shape>>;
 };
+
+/// How many layers this is once it is written out, casts aside.
+template <class Layer>
+inline constexpr std::size_t layer_count = 1;
+template <class... Layers>
+inline constexpr std::size_t layer_count<Sequential<Layers...>> = (std::size_t{0} + ... + layer_count<Layers>);
+template <class T, class... Layers>
+inline constexpr std::size_t layer_count<As<T, Layers...>> = layer_count<Sequential<Layers...>>;
+template <class HeadCount, class... Options>
+inline constexpr std::size_t layer_count<SelfAttention<HeadCount, Options...>> = 3;
 
 template <class X, class Roles, class... Layers>
 struct check_chain {
@@ -101,6 +141,11 @@ template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
+  using broken = broken_of<mp::mp_list<rule::as_takes_element_type<T>>>;
+  using Output = X;
+};
+template <Number T, class... Layers, class X, class Roles>
+struct check_layer<As<T, Layers...>, X, Roles> {
   using In = std::conditional_t<Number<typename X::Element>, Value<T, typename X::Shape>, X>;
   using Inner = check_chain<In, regimen::Roles<T, typename Roles::master, typename Roles::reduce>, Layers...>;
   using broken = typename Inner::broken;
@@ -109,7 +154,9 @@ struct check_layer<As<T, Layers...>, X, Roles> {
 template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
-  using broken = mp::mp_append<broken_of<mp::mp_list<rule::input_matches<X, Residual<Layers...>, Number<typename X::Element>>>>, typename Inner::broken,
+  using broken = mp::mp_append<broken_of<mp::mp_list<rule::input_matches<X, Residual<Layers...>, Number<typename X::Element>>,
+                                                     rule::layers_one_to_255<Residual<Layers...>, layer_count<Sequential<Layers...>>>>>,
+                               typename Inner::broken,
                                broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
                                                                         rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
                                                                         rule::residual_keeps_shape<X, X>>>>>;
@@ -118,7 +165,9 @@ struct check_layer<Residual<Layers...>, X, Roles> {
 template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {
   using Inner = check_layer<Block, X, Roles>;
-  using broken = mp::mp_append<broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>>>, typename Inner::broken,
+  using broken = mp::mp_append<broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
+                                                     rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
+                               typename Inner::broken,
                                broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
                                                                         rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
                                                                         rule::repeat_keeps_shape<X, X>>>>>;
@@ -173,6 +222,33 @@ struct layers_in<SelfAttention<HeadCount, Options...>> {
   using type = mp::mp_list<detail::LinearTimes<3>, typename Attention::Attend, detail::LinearTimes<1>>;
 };
 
+/// The element types that As names anywhere in a model.
+template <class Layer>
+struct as_types {
+  using type = mp::mp_list<>;
+};
+template <class... Layers>
+struct as_types<mp::mp_list<Layers...>> {
+  using type = mp::mp_append<mp::mp_list<>, typename as_types<Layers>::type...>;
+};
+template <class... Layers>
+struct as_types<Sequential<Layers...>> : as_types<mp::mp_list<Layers...>> {};
+template <class... Layers>
+struct as_types<Residual<Layers...>> : as_types<mp::mp_list<Layers...>> {};
+template <std::size_t Count, class Block>
+struct as_types<Repeat<Count, Block>> : as_types<Block> {};
+template <class T, class... Layers>
+struct as_types<As<T, Layers...>> {
+  using type = mp::mp_push_front<typename as_types<mp::mp_list<Layers...>>::type, T>;
+};
+template <class Configuration>
+struct as_rules {
+  template <class T>
+  using fits = rule::as_fits_precision<T, typename Configuration::precision>;
+  template <class T>
+  using scaled = rule::as_fp16_needs_loss_scale<T, typename Configuration::loss_scale>;
+};
+
 template <class InputKind_, class... Layers_>
 struct Parts {
   using InputKind = InputKind_;
@@ -194,9 +270,9 @@ struct repeat_depth<Repeat<Count, Block>> {
 template <class... Layers>
 struct repeat_depth<mp::mp_list<Layers...>> {
   static constexpr std::size_t value = [] {
-    std::size_t depth = 0;
-    ((depth = repeat_depth<Layers>::value > depth ? repeat_depth<Layers>::value : depth), ...);
-    return depth;
+    std::size_t largest = 0;
+    for (std::size_t depth : {std::size_t{0}, repeat_depth<Layers>::value...}) largest = depth > largest ? depth : largest;
+    return largest;
   }();
 };
 template <class... Layers>
@@ -233,7 +309,7 @@ struct names_of {
   template <class Layer>
   using frozen = rule::freeze_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
   template <class Table>
-  using tied = rule::tied_layer_exists<Table, mp::mp_contains<All, Table>::value>;
+  using tied = rule::tied_layer_exists<Table, mp::mp_contains<All, Table>::value, (vocabulary<Table>::size > 0)>;
 };
 
 template <class Layer>
@@ -267,19 +343,56 @@ struct freeze_rules<Freeze<Layers...>, All> {
 // ---- the last layer
 
 template <class Layer>
+inline constexpr bool is_as = false;
+template <class T, class... Layers>
+inline constexpr bool is_as<As<T, Layers...>> = true;
+
+/// What As makes of the output of this layer; fp32 without one.
+template <class Layer>
 struct explicit_element {
   using type = fp32;
 };
 template <class T, class... Layers>
+  requires(sizeof...(Layers) > 0)
 struct explicit_element<As<T, Layers...>> {
-  using type = T;
+  using Last = mp::mp_back<mp::mp_list<Layers...>>;
+  using type = std::conditional_t<is_as<Last>, typename explicit_element<Last>::type, T>;
 };
+template <class... Layers>
+  requires(sizeof...(Layers) > 0)
+struct explicit_element<Sequential<Layers...>> : explicit_element<mp::mp_back<mp::mp_list<Layers...>>> {};
 
 template <class Loss, class Output>
 constexpr bool accepts_output() {
   if constexpr (requires { Loss::template accepts<Output>; }) return Loss::template accepts<Output>;
   else return Number<typename Output::Element>;
 }
+
+// ---- data
+
+/// Whether a span of T can be read from Data as they are.
+template <class Data, class T>
+concept ReadAs = std::is_convertible_v<const Data&, std::span<const T>>;
+
+/// The element type of what was given as data; itself where it is no range.
+template <class Data>
+struct element_of_data {
+  using type = Data;
+};
+template <class Data>
+  requires requires { typename Data::value_type; }
+struct element_of_data<Data> {
+  using type = typename Data::value_type;
+};
+template <class T, std::size_t N>
+struct element_of_data<T[N]> {
+  using type = std::remove_cv_t<T>;
+};
+/// A class that says, when it is completed, what is wrong with Data where T is read.
+template <class Data, class T, class From = typename element_of_data<Data>::type>
+using refused_data = typename std::conditional_t<rule::narrowing_data<From, T>::holds, rule::data_type_matches<From, T>, rule::narrowing_data<From, T>>::must_hold;
+template <class Inputs, class In, class Targets, class Target>
+using refused_sample = std::conditional_t<ReadAs<Inputs, In>, refused_data<Targets, Target>, refused_data<Inputs, In>>;
 
 // ---- memory
 
@@ -332,28 +445,38 @@ constexpr auto memory_rules() {
                                          owner_of_line<Recipe, 2>>>{};
 }
 
-template <class Network, class Configuration>
+template <class... Layers>
+using counted = mp::mp_size_t<layer_count<Sequential<Layers...>>>;
+
+template <class Network, class Configuration, bool trains = true>
 constexpr auto rules_of_model() {
   using P = parts_t<Network>;
   using Precision = typename Configuration::precision;
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
+  using Bound = std::conditional_t<trains, Recipe<Network, Configuration>, InferenceRecipe<Network, Configuration>>;
   using X = typename P::InputKind::template value<typename Roles::statistic>;
   using All = typename layers_in<typename P::Layers>::type;
   using Tables = typename walk::tied_tables<mp::mp_list<>, mp::mp_rename<typename P::Layers, Sequential>>::type;
-  using Names = mp::mp_append<typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
+  using AsTypes = mp::mp_unique<typename as_types<typename P::Layers>::type>;
+  using Names = mp::mp_append<mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
+                              mp::mp_transform<as_rules<Configuration>::template scaled, AsTypes>,
+                              typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
                               typename freeze_rules<typename Configuration::freeze, All>::type,
                               mp::mp_transform<names_of<All>::template tied, Tables>,
                               mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>::value>>>;
   using Shapes = mp::mp_apply<check_chain, mp::mp_push_front<typename P::Layers, X, Roles>>;
-  if constexpr (!mp::mp_empty<broken_of<Names>>::value) return broken_of<Names>{};
+  using Extents = mp::mp_list<rule::extents_at_least_one<Input<typename P::InputKind>, X::size>,
+                              rule::layers_one_to_255<Network, mp::mp_apply<counted, typename P::Layers>::value>>;
+  if constexpr (!mp::mp_empty<broken_of<Extents>>::value) return broken_of<Extents>{};
+  else if constexpr (!mp::mp_empty<broken_of<Names>>::value) return broken_of<Names>{};
   else if constexpr (!mp::mp_empty<typename Shapes::broken>::value) return typename Shapes::broken{};
   else {
     using Output = Value<typename Roles::statistic, typename Shapes::Output::Shape>;
     using Loss = typename Configuration::loss::function;
     using Last = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<mp::mp_back<typename P::Layers>>::type>,
-                             rule::loss_accepts_output<Loss, Output, accepts_output<Loss, typename Shapes::Output>()>>;
+                             rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>>;
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
-    else return memory_rules<Recipe<Network, Configuration>>();
+    else return memory_rules<Bound>();
   }
 }
 

@@ -61,6 +61,8 @@ struct Options {
 
 /// What fit takes: `trainer.fit(source, {.steps = 1000})`. One of steps and epochs ends the run; if both, the first.
 ///
+///   steps, epochs    that the Trainer has done in all, those before this call or in the loaded file included: the same
+///                    program, started again from a saved file, ends where it would have ended
 ///   validate_every   steps between evaluations of the validation source; 0: once, at the end
 ///   patience         stop after so many evaluations without a better loss; 0: never
 ///   order            of the samples; Shuffled: every sample once an epoch

@@ -21,6 +21,10 @@ struct NamedParameter {
   std::span<Master> values;
   ParameterRole role = ParameterRole::matrix;
   bool trains = true, decays = false;
+
+  /// Calls f with the values. (Inference has parameters of several types; what reads both is written with this.)
+  template <class F>
+  void visit(F&& f) const { f(values); }
 };
 
 namespace train {

@@ -62,7 +62,7 @@ struct MemoryPlan final {
     for (std::size_t kind = 0; kind < kind_count; ++kind)
       if (kinds[kind] > 0) line("  %-14s %15zu bytes  %5.1f %%\n", kind_names[kind], kinds[kind], 100.0 * double(kinds[kind]) / double(peak));
     line("  %-14s %15zu bytes\n", "peak", peak);
-    line("largest at the peak:\n");
+    text += "largest at the peak:\n";
     for (const Report::Line& entry : largest) {
       if (entry.copies == 0) break;
       line("  %15zu bytes  %-10s ", entry.bytes(), kind_names[static_cast<std::size_t>(entry.item.kind)]);
@@ -75,5 +75,47 @@ struct MemoryPlan final {
   }
 };
 
+namespace train {
+
+/// The largest batch whose peak fits; 0 if none does. `peak(batch)` is close to a straight line, so the line through two
+/// points finds the answer in a handful of them.
+template <class Peak>
+constexpr std::size_t largest_batch_within(std::size_t bytes, Peak peak) {
+  struct Point {
+    std::size_t batch, peak;
+  };
+  const auto planned = [&](std::size_t batch) { return Point{batch, peak(batch)}; };
+  Point low = planned(1);
+  if (low.peak > bytes) return 0;
+  Point high = planned(2);
+  const auto crossing = [&] {  // where the line through both points reaches `bytes`
+    const std::size_t slope = (high.peak - low.peak) / (high.batch - low.batch);
+    return low.batch + (bytes - low.peak) / (slope > 0 ? slope : 1);
+  };
+  while (high.peak <= bytes) {
+    const std::size_t beyond = crossing() + 1;
+    low = high;
+    high = planned(beyond > high.batch ? beyond : high.batch + 1);
+  }
+  while (high.batch - low.batch > 1) {
+    const std::size_t guess = crossing();
+    const Point middle = planned(guess <= low.batch ? low.batch + 1 : guess >= high.batch ? high.batch - 1 : guess);
+    (middle.peak <= bytes ? low : high) = middle;
+  }
+  return low.batch;
+}
+
+/// What lives at the peak, from a log of the walk that reached it.
+constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const Log& log) {
+  plan.peak = arena.peak;
+  plan.peak_of_live = arena.peak_of_live;
+  plan.kinds = log.report.bytes_by_kind;
+  std::size_t sum = 0;
+  for (std::size_t bytes : plan.kinds) sum += bytes;
+  plan.kinds[static_cast<std::size_t>(Kind::transient)] += plan.peak - sum;  // holes between transient tensors
+  plan.largest = log.report.largest;
+}
+
+}  // namespace train
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

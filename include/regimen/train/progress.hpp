@@ -56,7 +56,7 @@ class Progress {
     if (!last && done_ != 1 && time - drawn_ < (terminal_ ? 0.1 : 2.0)) return;
     drawn_ = time;
     const double rate = seconds_ > 0 ? targets_ / seconds_ : 0;
-    const double left = steps_ != std::numeric_limits<std::uint64_t>::max() && step < steps_ ? (time - began_) / double(done_) * double(steps_ - step) : 0;
+    const double left = steps_ != (std::numeric_limits<std::uint64_t>::max)() && step < steps_ ? (time - began_) / double(done_) * double(steps_ - step) : 0;
     char text[200];
     if (terminal_) {
       constexpr int width = 24;
@@ -85,7 +85,7 @@ class Progress {
   }
 
  private:
-  std::string total() const { return steps_ == std::numeric_limits<std::uint64_t>::max() ? "?" : std::to_string(steps_); }
+  std::string total() const { return steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_); }
   void clear() {
     if (open_) std::fputs("\n", stderr);
     open_ = false;

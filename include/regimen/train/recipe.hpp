@@ -7,6 +7,7 @@
 #include <regimen/train/plan.hpp>
 #include <regimen/train/step.hpp>
 
+#include <array>
 #include <cstddef>
 
 namespace regimen::train {
@@ -29,16 +30,16 @@ struct Recipe {
   static constexpr double clip = Configuration::clip::clips ? double(Configuration::clip::bound) : 0.0;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr plan::Engine walk_step(std::size_t batch, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(batch);
+  static constexpr plan::Engine walk_step(std::size_t samples, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples);
     engine.full = full;
     engine.arena.log = log;
     const Resident resident = Step::setup(engine);
     Step::step(engine, resident, loss_scaling, clip, {}, [](std::size_t) {});
     return engine;
   }
-  static constexpr plan::Engine walk_evaluation(std::size_t batch, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(batch);
+  static constexpr plan::Engine walk_evaluation(std::size_t samples, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples);
     engine.full = full;
     engine.training = false;
     engine.arena.log = log;
@@ -47,73 +48,106 @@ struct Recipe {
     return engine;
   }
 
-  static constexpr std::size_t peak(std::size_t batch) {
-    const std::size_t step = walk_step(batch).arena.peak, evaluation = walk_evaluation(batch).arena.peak;
+  static constexpr std::size_t peak(std::size_t samples) {
+    const std::size_t step = walk_step(samples).arena.peak, evaluation = walk_evaluation(samples).arena.peak;
     return step > evaluation ? step : evaluation;
   }
 
-  /// The largest batch whose step and evaluation fit; 0 if none does. The peak is close to a straight line in the batch, so
-  /// the line through two plans finds the answer in a handful of them.
+  /// The largest batch whose step and evaluation fit; 0 if none does.
   static constexpr std::size_t largest_batch(std::size_t bytes) {
-    struct Point {
-      std::size_t batch, peak;
-    };
-    const auto planned = [&](std::size_t batch) { return Point{batch, walk_step(batch).arena.peak}; };
-    Point low = planned(1);
-    if (low.peak > bytes) return 0;
-    Point high = planned(2);
-    const auto crossing = [&] {  // where the line through both points reaches `bytes`
-      const std::size_t slope = (high.peak - low.peak) / (high.batch - low.batch);
-      return low.batch + (bytes - low.peak) / (slope > 0 ? slope : 1);
-    };
-    while (high.peak <= bytes) {
-      const std::size_t beyond = crossing() + 1;
-      low = high;
-      high = planned(beyond > high.batch ? beyond : high.batch + 1);
-    }
-    while (high.batch - low.batch > 1) {
-      const std::size_t guess = crossing();
-      const Point middle = planned(guess <= low.batch ? low.batch + 1 : guess >= high.batch ? high.batch - 1 : guess);
-      (middle.peak <= bytes ? low : high) = middle;
-    }
-    std::size_t batch = low.batch;
-    while (batch > 0 && walk_evaluation(batch).arena.peak > bytes) --batch;  // evaluation is the smaller one in all but toy models
-    return batch;
+    std::size_t found = largest_batch_within(bytes, [](std::size_t guess) { return walk_step(guess).arena.peak; });
+    while (found > 0 && walk_evaluation(found).arena.peak > bytes) --found;  // evaluation is the smaller one in all but toy models
+    return found;
   }
 
   static constexpr std::size_t batch = [] {
-    if constexpr (Configuration::batch::largest) return largest_batch(Target::memory);
-    else return Configuration::batch::size;
+    if constexpr (Configuration::batch::largest) {
+      constexpr std::size_t found = largest_batch(Target::memory);
+      return found > 0 ? found : 1;  // that one does not fit is for the rule fits_target to say
+    } else {
+      return Configuration::batch::size;
+    }
   }();
 
-  /// Two passes over the larger of step and evaluation: the first finds the moment of the peak, the second looks at what lives then.
-  static constexpr MemoryPlan make_plan(std::size_t batch_size) {
-    const plan::Engine step = walk_step(batch_size), evaluation = walk_evaluation(batch_size);
-    const bool training = step.arena.peak >= evaluation.arena.peak;
-    const plan::Engine& larger = training ? step : evaluation;
+  /// What is kept of a walk.
+  struct Walked {
+    std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
+    std::array<Cost, 3> cost{};
+  };
+  static constexpr Walked summary(const plan::Engine& engine) {
+    return {engine.arena.peak, engine.arena.peak_of_live, engine.arena.peak_event, engine.cost};
+  }
+
+  /// A second pass over the larger of step and evaluation: the first found the moment of the peak, this one looks at what lives then.
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, const Walked& step, const Walked& evaluation) {
+    const bool training = step.peak >= evaluation.peak;
+    const Walked& larger = training ? step : evaluation;
     Log log{};
-    log.snapshot_at = larger.arena.peak_event;
+    log.snapshot_at = larger.peak_event;
     if (training) walk_step(batch_size, false, &log);
     else walk_evaluation(batch_size, false, &log);
 
-    MemoryPlan plan{};
-    plan.batch = batch_size;
-    plan.micro_batches = micro_batches;
-    plan.parameters = Bound::layout.count;
-    plan.trained = Bound::layout.trained;
-    plan.peak = larger.arena.peak;
-    plan.peak_of_live = larger.arena.peak_of_live;
-    plan.kinds = log.report.bytes_by_kind;
-    std::size_t sum = 0;
-    for (std::size_t bytes : plan.kinds) sum += bytes;
-    plan.kinds[static_cast<std::size_t>(Kind::transient)] += plan.peak - sum;  // holes between transient tensors
-    plan.largest = log.report.largest;
-    plan.forward = step.cost[static_cast<std::size_t>(plan::Phase::forward)];
-    plan.backward = step.cost[static_cast<std::size_t>(plan::Phase::backward)];
-    plan.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
-    return plan;
+    MemoryPlan made{};
+    made.batch = batch_size;
+    made.micro_batches = micro_batches;
+    made.parameters = Bound::layout.count;
+    made.trained = Bound::layout.trained;
+    describe_peak(made, larger, log);
+    made.forward = step.cost[static_cast<std::size_t>(plan::Phase::forward)];
+    made.backward = step.cost[static_cast<std::size_t>(plan::Phase::backward)];
+    made.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
+    return made;
   }
-  static constexpr MemoryPlan plan = make_plan(batch);
+  static constexpr MemoryPlan make_plan(std::size_t batch_size) {
+    return make_plan(batch_size, summary(walk_step(batch_size)), summary(walk_evaluation(batch_size)));
+  }
+
+  // Constants of their own: compilers count the steps of each constant expression apart.
+  static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr)), evaluation_walked = summary(walk_evaluation(batch, false, nullptr));
+  static constexpr MemoryPlan plan = make_plan(batch, step_walked, evaluation_walked);
+};
+
+/// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type.
+template <class Network_, class Configuration>
+struct InferenceRecipe {
+  using Network = Network_;
+  using Compute = typename Configuration::precision::compute;
+  using Bound = walk::BoundModel<Network, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0, Configuration::fusion::on>;
+  using Step = Forward<Bound>;
+  using Target = typename Configuration::target::description;
+
+  static constexpr plan::Engine walk_forward(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(batch_size);
+    engine.full = full;
+    engine.training = false;
+    engine.arena.log = log;
+    const Resident resident = Step::setup_inference(engine);
+    engine.arena.give(Step::predict(engine, resident));
+    return engine;
+  }
+
+  static constexpr std::size_t batch = [] {
+    if constexpr (Configuration::batch::largest) {
+      constexpr std::size_t found = largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess, false, nullptr).arena.peak; });
+      return found > 0 ? found : 1;
+    } else {
+      return Configuration::batch::size;
+    }
+  }();
+
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full = false) {
+    const plan::Engine engine = walk_forward(batch_size, full);
+    Log log{};
+    log.snapshot_at = engine.arena.peak_event;
+    walk_forward(batch_size, full, &log);
+    MemoryPlan made{};
+    made.batch = batch_size;
+    made.parameters = Bound::layout.count;
+    describe_peak(made, engine.arena, log);
+    made.forward = engine.cost[static_cast<std::size_t>(plan::Phase::forward)];
+    return made;
+  }
+  static constexpr MemoryPlan plan = make_plan(batch, false);
 };
 
 }  // namespace regimen::train

@@ -59,7 +59,8 @@ class File final {
     if (const Tensor* found = find(name)) return *found;
     std::string names;
     for (std::size_t i = 0; i < tensors_.size() && i < 8; ++i) names += (i == 0 ? "" : ", ") + tensors_[i].name;
-    throw Error(path_, "tensor \"" + std::string(name) + "\"", tensors_.empty() ? "no tensors" : "others: " + names + (tensors_.size() > 8 ? ", ..." : ""),
+    throw Error(path_, "tensor \"" + std::string(name) + "\"",
+                tensors_.empty() ? "no tensors" : "others: " + names + (tensors_.size() > 8 ? ", ..." : ""),
                 "was the file written by another model?");
   }
 
@@ -108,7 +109,8 @@ class File final {
     if (header != computed) throw Error(path_ + ", header", "checksum " + header + ", as written in it", computed, cure);
     for (const Tensor& tensor : tensors_) {
       const std::string written = take(detail::checksum_key_of(tensor)), found = detail::checksum(tensor.bytes);
-      if (written != found) throw Error(path_ + ", tensor \"" + tensor.name + "\"", "checksum " + written + ", as written in the header", found, cure);
+      if (written != found)
+        throw Error(path_ + ", tensor \"" + tensor.name + "\"", "checksum " + written + ", as written in the header", found, cure);
     }
   }
 

@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <cstdio>
 #include <map>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace regimen::train {
@@ -30,9 +32,11 @@ inline std::string bits_of(double value) { return std::to_string(std::bit_cast<s
 inline std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata, const std::string& key) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) throw Error(path + ", metadata", "the key " + key, "none", "the file was not written by save");
-  char* end = nullptr;
-  const std::uint64_t value = std::strtoull(found->second.c_str(), &end, 10);
-  if (found->second.empty() || *end != '\0') throw Error(path + ", metadata, " + key, "a whole number", "\"" + found->second + "\"");
+  const char *const begin = found->second.data(), *const end = begin + found->second.size();
+  std::uint64_t value = 0;  // no signs, no spaces, no more than 64 bits
+  const auto [stopped, failure] = std::from_chars(begin, end, value);
+  if (failure != std::errc{} || stopped != end)
+    throw Error(path + ", metadata, " + key, "a whole number below 2^64", std::string("\"").append(found->second).append("\""));
   return value;
 }
 
@@ -42,9 +46,22 @@ struct StateAccess {
   using Master = typename Trainer::Master;
   using Rule = typename Trainer::Rule;
 
+  static void expect_finished_step(const Trainer& trainer, const char* who) {
+    if (trainer.waiting_ != Trainer::Waiting::forward) throw Error(who, "a finished step", "a step that has begun", "call apply first");
+  }
+
+  /// Step 0, no optimizer state; seed and loss scale stay.
+  static void begin_anew(Trainer& trainer) {
+    for (const auto& tensor : trainer.tensors_)
+      if (tensor.place.trains)
+        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(trainer.state_of(tensor, state), tensor.place.count, Master(0));
+    trainer.step_ = trainer.batches_done_ = 0;
+    Scalars& s = trainer.scalars();
+    s.updates = s.skipped = s.finite_streak = 0;
+  }
+
   static void save(Trainer& trainer, const std::string& path) {
-    if (trainer.waiting_ != Trainer::Waiting::forward)
-      throw Error("Trainer::save", "a finished step", "a step that has begun", "call apply first");
+    expect_finished_step(trainer, "Trainer::save");
     std::vector<safetensors::Tensor> tensors;
     for (const auto& tensor : trainer.tensors_) {
       tensors.push_back(entry(tensor.name, tensor, trainer.master_of(tensor)));
@@ -68,8 +85,7 @@ struct StateAccess {
   }
 
   static void load(Trainer& trainer, const std::string& path) {
-    if (trainer.waiting_ != Trainer::Waiting::forward)
-      throw Error("Trainer::load", "a finished step", "a step that has begun", "call apply first");
+    expect_finished_step(trainer, "Trainer::load");
     const safetensors::File file(path);
     const auto& metadata = file.metadata();
     const bool resumes = metadata.contains("regimen.version");

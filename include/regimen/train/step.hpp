@@ -1,30 +1,19 @@
 // regimen/train/step.hpp — the training step as one program: what is resident, and what happens in which order.
 #pragma once
 
-#include <regimen/core/operation.hpp>
-#include <regimen/engine/plan/engine.hpp>
-#include <regimen/walk/model.hpp>
+#include <regimen/train/forward.hpp>
 
 #include <bit>
 
 namespace regimen::train {
 
-/// Where the persistent regions lie.
-struct Resident {
-  std::size_t parameters = View<char>::absent, states = View<char>::absent, gradients = View<char>::absent;
-  std::size_t input = View<char>::absent, target = View<char>::absent;
-  View<Scalars> scalars{};
-  std::size_t end = 0;  // where the saved stack begins
-};
-
 /// A model bound to what training needs. Everything here is written once and walked by every engine.
 ///   Bound   walk::BoundModel      Loss, Rule   as policies name them      micro_batches   accumulated per step
 template <class Bound_, class Loss, class Rule, std::size_t micro_batches>
-struct Step {
+struct Step : Forward<Bound_> {
   using Bound = Bound_;
   using Body = typename Bound::Body;
   using Roles = typename Bound::Roles;
-  using X = typename Bound::X;
   using Output = typename Bound::Output;
   using Target = typename Loss::template Target<Output>;
   using Master = typename Roles::master;
@@ -39,17 +28,20 @@ struct Step {
   /// Takes what persists, each child's part under its own name.
   static constexpr Resident setup(auto& engine) {
     Resident r{};
-    r.parameters = push_units(engine, Kind::parameter, [](walk::UnitOffsets size) { return size.parameters; });
-    r.states = push_units(engine, Kind::optimizer, [](walk::UnitOffsets size) { return size.states; });
-    r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, named("step_scalars", 250))};
-    r.input = engine.arena.push(walk::bytes_of<X>(engine), Kind::input, named("input", 251));
-    r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, named("target", 252));
-    r.gradients = push_units(engine, Kind::gradient, [](walk::UnitOffsets size) { return size.gradients; });
+    r.parameters = Base::push_units(engine, Kind::parameter, [](walk::UnitOffsets size) { return size.parameters; });
+    r.states = Base::push_units(engine, Kind::optimizer, [](walk::UnitOffsets size) { return size.states; });
+    r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::named("step_scalars", 250))};
+    r.input = Base::push_input(engine);
+    r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, Base::named("target", 252));
+    r.gradients = Base::push_units(engine, Kind::gradient, [](walk::UnitOffsets size) { return size.gradients; });
     r.end = engine.arena.top;
     return r;
   }
 
-  static constexpr void begin(auto& engine, const Resident& r) { engine.run(op::Begin{r.scalars}); }
+  static constexpr void begin(auto& engine, const Resident& r) {
+    engine.phase = plan::Phase::forward;
+    engine.run(op::Begin{r.scalars});
+  }
 
   /// Forward and loss of the micro-batch that lies in the input. Returns the output, which is its own gradient now.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
@@ -90,41 +82,26 @@ struct Step {
   static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options,
                              auto&& load) {
     begin(engine, r);
-    engine.repeat(micro_batches, [&](std::size_t m) {
+    const auto micro_batch = [&](std::size_t m) {
       load(m);
       backward(engine, r, forward(engine, r, m > 0), m > 0);
-    });
+    };
+    micro_batch(0);  // assigns gradients; those that follow add to them, which costs more
+    if constexpr (micro_batches > 1) engine.repeat(micro_batches - 1, [&](std::size_t m) { micro_batch(m + 1); });
     update(engine, r, loss_scaling, clip, options);
   }
 
   /// The loss of the batch in the input, added to the scalars; nothing is kept for backward, dropout is off.
   static constexpr void evaluate(auto& engine, const Resident& r) {
-    const std::size_t output = predict(engine, r);
+    const std::size_t output = Base::predict(engine, r);
     if constexpr (requires { Loss::template count_correct<Output>(engine, output, r.target, r.scalars); })
       Loss::template count_correct<Output>(engine, output, r.target, r.scalars);
     Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);
     engine.arena.give(output);
   }
 
-  /// The output for the batch in the input, on the transient side; the caller gives it back.
-  static constexpr std::size_t predict(auto& engine, const Resident& r) {
-    const walk::Weights weights{r.parameters, r.gradients, false};
-    Bound::place_tied(engine, weights);
-    engine.phase = plan::Phase::forward;
-    return Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
-  }
-
  private:
-  static constexpr Path named(const char* name, std::size_t index) { return Bound::path.child(index, name); }
-
-  static constexpr std::size_t push_units(auto& engine, Kind kind, auto&& bytes_of_unit) {
-    const std::size_t begin = engine.arena.top;
-    Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
-      const std::size_t bytes = bytes_of_unit(Unit::size) * count;
-      if (bytes > 0) engine.arena.push(bytes, kind, path);
-    });
-    return begin;
-  }
+  using Base = Forward<Bound>;
 
   /// Neighbouring tensors that are trained and whose copies lie side by side in one element size are one update.
   struct Piece {

@@ -5,8 +5,11 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/engine/cpu/engine.hpp>
 #include <regimen/engine/cpu/machine.hpp>
+#include <regimen/engine/timed.hpp>
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
+#include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/rule/source_writes_samples.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
@@ -19,6 +22,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstdio>
 #include <limits>
 #include <span>
@@ -28,6 +32,24 @@
 #include <vector>
 
 namespace regimen {
+
+namespace detail {
+
+/// A source that somebody else keeps: a Loader holds its source by value, and a program's may be large.
+template <class Source>
+struct Borrowed final {
+  const Source* source;
+
+  std::size_t size(const SampleShape& shape) const { return source->size(shape); }
+  template <class In, class Target>
+    requires requires(const Source& s, Sample<In, Target> sample) { s.read(std::size_t{}, sample); }
+  void read(std::size_t index, Sample<In, Target> sample) const {
+    source->read(index, sample);
+  }
+  std::string name() const { return name_of_source(*source); }
+};
+
+}  // namespace detail
 
 /// What one optimizer step did.
 ///
@@ -122,11 +144,15 @@ class Trainer {
   using Target = typename Step::Target::Element;  // int32 for classes and tokens
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
+  using Reduce = typename Step::Reduce;            // of gradients
+  using Engine = std::conditional_t<Configuration::debug::template uses<Profile>, Timed<cpu::Engine>, cpu::Engine>;
 
   static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
   static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Target::size, output_size = Step::Output::size;  // per sample
   static constexpr bool scales_loss = Configuration::loss_scale::scales;
+  template <class Source>
+  static constexpr bool serves = rule::source_writes_samples<Source, Input, Target>::holds;
 
   /// Bytes and work, known to the compiler.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
@@ -145,6 +171,7 @@ class Trainer {
     scalars() = Scalars{};
     scalars().loss_scale = Recipe::loss_scaling.initial;
     initialise();
+    if constexpr (Configuration::debug::template uses<Profile>) engine_.times.clear();
   }
 
   // ---- training
@@ -162,22 +189,34 @@ class Trainer {
     });
   }
 
+  /// Data or labels in another type than the model and its loss read are refused.
+  template <class Inputs, class Targets>
+    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
+  StepResult step(const Inputs&, const Targets&) {
+    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Target>));
+    return {};
+  }
+
   /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
   /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
-    return fit_with(source, static_cast<const Source*>(nullptr), run, callbacks...);
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Target>::must_hold));
+    if constexpr (!serves<Source>) return {};
+    else return fit_with(source, static_cast<const Source*>(nullptr), run, callbacks...);
   }
   template <class Source, class Validation, class... Callbacks>
     requires(!std::is_convertible_v<const Validation&, Run>)
   Fitted fit(const Source& source, const Validation& validation, const Run& run = {}, Callbacks&&... callbacks) {
-    return fit_with(source, &validation, run, callbacks...);
+    static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>, Input, Target>::must_hold));
+    if constexpr (!serves<Source> || !serves<Validation>) return {};
+    else return fit_with(source, &validation, run, callbacks...);
   }
 
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    Loader<Input, Target, Source> loader(source, sample_shape(), {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2});
+    Loader<Input, Target, detail::Borrowed<Source>> loader({&source}, sample_shape(), {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2});
     Mode mode(*this, false);
     Scalars kept = scalars();
     engine_.run(op::Begin{resident_.scalars});
@@ -194,26 +233,14 @@ class Trainer {
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   std::vector<Output> predict(std::span<const Input> inputs) {
-    if (inputs.size() % input_size != 0)
-      throw Error("Trainer::predict", "a multiple of " + std::to_string(input_size) + " numbers, the size of a sample", std::to_string(inputs.size()));
-    const std::size_t samples = inputs.size() / input_size;
-    std::vector<Output> outputs(samples * output_size);
     Mode mode(*this, false);
-    for (std::size_t done = 0; done < samples; done += batch) {
-      const std::size_t now = samples - done < batch ? samples - done : batch;
-      bring(inputs.subspan(done * input_size, now * input_size), {}, now, 0);
-      const std::size_t output = Step::predict(engine_, resident_);
-      const Output* const from = engine_.data(View<Output>{output});
-      std::copy(from, from + now * output_size, outputs.data() + done * output_size);
-      engine_.arena.give(output);
-    }
-    return outputs;
+    return train::predict_all<Step>(engine_, resident_, inputs, "Trainer::predict");
   }
-  /// Data in a wider type than the model's input are refused: narrow them where it can be seen.
-  template <class From>
-    requires(std::is_same_v<From, double> && !std::is_same_v<From, Input>)
-  std::vector<Output> predict(std::span<const From>) {
-    static_assert(sizeof(typename rule::narrowing_data<From, Input>::must_hold));
+  /// Data in another type than the model's input are refused: convert them where it can be seen.
+  template <class Data>
+    requires(!train::ReadAs<Data, Input>)
+  std::vector<Output> predict(const Data&) {
+    static_assert(sizeof(train::refused_data<Data, Input>));
     return {};
   }
 
@@ -223,10 +250,10 @@ class Trainer {
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
 
   /// The micro-batches that fit would see from here on, in its order: with them a loop by hand ends with fit's weights, and
-  /// goes on after load where it was.
+  /// goes on after load where it was. The source is borrowed: it must outlive the loader.
   template <class Source>
-  Loader<Input, Target, Source> batches(const Source& source, const Run& run = {}) const {
-    return {source, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead}};
+  Loader<Input, Target, detail::Borrowed<Source>> batches(const Source& source, const Run& run = {}) const {
+    return {{&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead}};
   }
 
   /// Forward and loss of one micro-batch.
@@ -242,6 +269,12 @@ class Trainer {
     waiting_ = Waiting::backward;
     guard.done();
     return {(scalars().loss_sum - before) / (scalars().count - before_count), ++ticket_};
+  }
+  template <class Inputs, class Targets>
+    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
+  UnscaledLoss forward(const Inputs&, const Targets&) {
+    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Target>));
+    return {0, 0};
   }
   ScaledLoss scale(const UnscaledLoss& loss) const {
     check_ticket(loss.ticket_, "scale");
@@ -286,12 +319,27 @@ class Trainer {
                         tensor.place.trains, tensor.parameter.decays()});
     return result;
   }
+  /// Name, shape and values of every gradient, as backward leaves them and until the next one: of what trains, in the order of
+  /// parameters(). They are stored undivided: value / gradient_divisor() is the gradient of the mean loss.
+  std::vector<NamedParameter<Reduce>> gradients() {
+    std::vector<NamedParameter<Reduce>> result;
+    for (const train::TensorRecord& tensor : tensors_)
+      if (tensor.place.trains)
+        result.push_back({tensor.name, train::shape_of(tensor.parameter), {gradient_of(tensor), tensor.place.count}, tensor.parameter.role, true,
+                          tensor.parameter.decays()});
+    return result;
+  }
+  /// Valid targets since the step began, times all that the loss was scaled with. Between backward and apply; after a step
+  /// too, unless that step changed a dynamic loss scale.
+  double gradient_divisor() { return scalars().count * Step::scale_of(engine_.capacity) * scalars().loss_scale; }
+
   /// The copies in the compute type follow the master weights. To be called after values of parameters() were written.
   void parameters_changed() {
     for (const train::TensorRecord& tensor : tensors_)
       if (!tensor.shares_master)
         train::with_element(tensor.place.element, [&]<class T>(T) {
-          engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
+          if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
+          else engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
                                           {resident_.parameters + tensor.unit.parameters + tensor.place.values},
                                           tensor.place.count});
         });
@@ -306,6 +354,14 @@ class Trainer {
 
   /// What the run has taken, and done.
   Used used() const { return {engine_.arena.peak, library_, engine_.operations}; }
+
+  /// With Debug<Profile>: what every operation took, evaluation and prediction included; see engine/timed.hpp.
+  template <class Debug = typename Configuration::debug>
+  OperationTimes& profile() {
+    static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));
+    if constexpr (rule::profile_needs_debug<Debug>::holds) return engine_.times;
+    else std::abort();
+  }
 
   std::uint64_t steps_done() const { return step_; }
   std::uint64_t seed() const { return seed_; }
@@ -359,6 +415,10 @@ class Trainer {
         View<Master>{resident_.states + tensor.unit.states + (state * tensor.trained + tensor.place.gradient) * sizeof(Master)});
   }
 
+  Reduce* gradient_of(const train::TensorRecord& tensor) {
+    return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
+  }
+
   void initialise() {
     ParameterContext context{};
     for (const train::TensorRecord& tensor : tensors_) context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
@@ -382,9 +442,7 @@ class Trainer {
   }
 
   void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t first) {
-    engine_.batch = samples;
-    engine_.memory.random.first_sample = first;
-    std::copy(inputs.begin(), inputs.end(), engine_.data(View<Input>{resident_.input}));
+    train::bring_input(engine_, resident_, inputs, samples, first);
     std::copy(targets.begin(), targets.end(), engine_.data(View<Target>{resident_.target}));
   }
 
@@ -444,7 +502,7 @@ class Trainer {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     auto loader = batches(source, run);
-    const std::uint64_t last = run.steps != 0 ? run.steps : std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t last = run.steps != 0 ? run.steps : (std::numeric_limits<std::uint64_t>::max)();
     const std::uint64_t planned = run.epochs != 0 && loader.steps() / micro_batches < last ? (loader.steps() + micro_batches - 1) / micro_batches : last;
     train::Progress progress(run.progress, planned);
     Fitted fitted{step_};
@@ -463,7 +521,7 @@ class Trainer {
         goes_on = false;
       }
     };
-    std::uint64_t validated_at = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t validated_at = (std::numeric_limits<std::uint64_t>::max)();
     while (goes_on && step_ < last) {
       if (loader.step() >= loader.steps()) break;
       std::size_t first = 0;
@@ -497,7 +555,7 @@ class Trainer {
   Options options_;
   std::uint64_t seed_;
   std::size_t resident_at_start_ = train::resident_bytes();
-  cpu::Engine engine_;
+  Engine engine_;
   train::Resident resident_{};
   std::vector<train::TensorRecord> tensors_;
   std::uint64_t step_ = 0, batches_done_ = 0, ticket_ = 0;
@@ -506,15 +564,30 @@ class Trainer {
   double started_ = 0;
 };
 
+namespace detail {
+/// What the members of a Trainer return, where that does not depend on its policies.
+struct Answers {
+  using Step = StepResult;
+  using Fitted = regimen::Fitted;
+  using Evaluation = regimen::Evaluation;
+  using Used = regimen::Used;
+  using Plan = MemoryPlan;
+  using Parameters = std::vector<NamedParameter<float>>;
+  using Prediction = std::vector<float>;
+};
+}  // namespace detail
+
 /// A recipe that does not compose: each broken rule says so once, the rest of the program adds nothing.
 template <class Network, class... Policies>
   requires(!Composable<Network, Policies...>)
-class Trainer<Network, Policies...> : public detail::rejected<regimen::Options<AdamW>, Run> {
+class Trainer<Network, Policies...>
+    : public detail::rejected<regimen::Options<typename detail::named_rule<AdamW, Policies...>::type>, Run, detail::Answers> {
+  using Base = typename Trainer::rejected;
   using Broken = detail::broken_rules<Network, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 
  public:
-  using detail::rejected<regimen::Options<AdamW>, Run>::rejected;
+  using Base::Base;
 };
 
 }  // namespace regimen

@@ -57,6 +57,9 @@ struct ContextOf final {
   using with_compute = ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units>;
 };
 
+/// In place of the master weights' type where nothing is trained: each parameter is held once, as kernels read it.
+struct NoMaster final {};
+
 /// One parameter tensor of a unit: where it lies, in every buffer that has it.
 struct TensorPlace {
   std::size_t values = 0;    // bytes into the unit's parameters as kernels read them
@@ -163,7 +166,7 @@ struct Node {
                                               declared_count,
                                               trains ? declared_count : 0,
                                               Bound::parameters.size(),
-                                              declared_count == 0 || std::is_same_v<typename Bound::Element, Master>};
+                                              declared_count == 0 || std::is_same_v<Master, NoMaster> || std::is_same_v<typename Bound::Element, Master>};
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
   static constexpr bool reads(Reads wanted) {

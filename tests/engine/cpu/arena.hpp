@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <vector>
 
 #if defined(_OPENMP)
@@ -21,14 +22,19 @@
 namespace test {
 
 using Values = std::vector<double>;
+using Sizes = std::initializer_list<std::size_t>;
 
 template <class T> T rounded(double value) {
-  if constexpr (sizeof(T) == 2) return T(static_cast<float>(value));
-  else return static_cast<T>(value);
+  if constexpr (sizeof(T) == 2)
+    return T(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
 }
 template <class T> double number(T value) {
-  if constexpr (sizeof(T) == 2) return double(static_cast<float>(value));
-  else return static_cast<double>(value);
+  if constexpr (sizeof(T) == 2)
+    return double(static_cast<float>(value));
+  else
+    return static_cast<double>(value);
 }
 
 /// Reproducible values in [-size, size), already rounded to T.

@@ -262,18 +262,20 @@ TEST_CASE("causal attention does not see the future, to the last bit") {
 
 TEST_CASE("attention survives scores that would overflow or vanish without a running maximum") {
   const op::AttentionShape s{1, 100, 1, 4, false};
-  std::vector<float> qkv(s.length * 3 * s.width, 0.0f), d_y(s.length * s.width, 1.0f);
-  for (std::size_t t = 0; t < s.length; ++t) {
-    qkv[t * 12] = 100.0f;                                     // q
-    qkv[t * 12 + 4] = t == 90 ? 20.0f : (t == 3 ? 10.0f : -20.0f);  // k: scores 1000, 500, -1000; the largest comes last
-    qkv[t * 12 + 8] = static_cast<float>(t);                  // v
+  for (const std::size_t top : {std::size_t{3}, std::size_t{90}}) {  // in the first tile of keys, and in the last
+    std::vector<float> qkv(s.length * 3 * s.width, 0.0f), d_y(s.length * s.width, 1.0f);
+    for (std::size_t t = 0; t < s.length; ++t) {
+      qkv[t * 12] = 100.0f;                                                             // q
+      qkv[t * 12 + 4] = t == top ? 20.0f : (t == s.length - 1 - top ? 10.0f : -20.0f);  // k: scores 1000, 500, -1000
+      qkv[t * 12 + 8] = static_cast<float>(t);                                          // v
+    }
+    const Result<float> result = run<float>(s, {}, qkv, d_y);
+    for (std::size_t t = 0; t < s.length; ++t) {
+      CHECK(result.y[t * 4] == static_cast<float>(top));
+      CHECK(result.log_sum[t] == 1000.0f);
+    }
+    for (const float x : result.d_qkv) REQUIRE(std::isfinite(x));
   }
-  const Result<float> result = run<float>(s, {}, qkv, d_y);
-  for (std::size_t t = 0; t < s.length; ++t) {
-    CHECK(result.y[t * 4] == 90.0f);
-    CHECK(result.log_sum[t] == 1000.0f);
-  }
-  for (const float x : result.d_qkv) REQUIRE(std::isfinite(x));
 }
 
 TEST_CASE("a sequence of 2048 needs no (T,T) memory") {

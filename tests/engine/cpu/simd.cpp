@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -130,11 +131,11 @@ TEST_CASE("keep clears the lanes beyond a count") {
   const Vector<float> ones = 1.0f;
   for (std::size_t count = 1; count < lanes<float>; ++count) CHECK(sum(keep(ones, count)) == float(count));
   CHECK(sum(keep(ones, cpu::Whole{})) == float(lanes<float>));
-  CHECK(sum(keep(Vector<float>(std::numeric_limits<float>::quiet_NaN()) , std::size_t{0})) == 0.0f);
+  CHECK(sum(keep(Vector<float>(std::numeric_limits<float>::quiet_NaN()), std::size_t{0})) == 0.0f);
 }
 
 TEST_CASE("a loop over registers visits every element once") {
-  for (std::size_t begin : {0, 1, 5}) {
+  for (const std::size_t begin : std::initializer_list<std::size_t>{0, 1, 5}) {
     for (std::size_t end = begin; end < begin + 3 * lanes<float> + 2; ++end) {
       std::vector<int> visits(end + 1);
       cpu::for_each_vector<float>(begin, end, [&](std::size_t i, auto n) {

@@ -18,6 +18,17 @@ namespace detail {
 // The formulas of core/activation.hpp on registers. The tanh form of GELU is x · sigmoid(2u), because
 // (1 + tanh u) / 2 = sigmoid(2u), which keeps its relative accuracy where 1 + tanh u cancels.
 
+/// sigmoid(z), and its derivative s · (1 − s) without the cancellation of 1 − s.
+template <class S> struct Sigmoid {
+  Vector<S> value, derivative;
+
+  explicit Sigmoid(Vector<S> z) {
+    const Vector<S> e = exp(-abs(z)), rest = S(1) / (S(1) + e);
+    value = select(z < S(0), e * rest, rest);
+    derivative = e * rest * rest;
+  }
+};
+
 template <class Activation> struct Formula;
 
 template <> struct Formula<activation::Identity> {
@@ -33,8 +44,8 @@ template <> struct Formula<activation::Relu> {
 template <> struct Formula<activation::Silu> {
   template <class S> static Vector<S> value(Vector<S> x) { return x * sigmoid(x); }
   template <class S> static Vector<S> derivative(Vector<S> x) {
-    const Vector<S> s = sigmoid(x);
-    return s * multiply_add(x, S(1) - s, Vector<S>(S(1)));
+    const Sigmoid<S> s(x);
+    return multiply_add(x, s.derivative, s.value);
   }
 };
 
@@ -56,9 +67,9 @@ template <> struct Formula<activation::GeluTanh> {
   template <class S> static Vector<S> derivative(Vector<S> x) {
     x = min(max(x, Vector<S>(S(-32))), Vector<S>(S(32)));  // where it is 0 and 1; beyond, x² would overflow and 0 · ∞ is NaN
     const Vector<S> square = x * x;
-    const Vector<S> s = sigmoid(x * multiply_add(square, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
+    const Sigmoid<S> s(x * multiply_add(square, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
     const Vector<S> inner = multiply_add(square, Vector<S>(S(3 * slope * cubic)), Vector<S>(S(slope)));
-    return multiply_add(s * (S(1) - s), x * inner, s);
+    return multiply_add(s.derivative, x * inner, s.value);
   }
 };
 

@@ -71,23 +71,23 @@ template <class T> struct AttentionForward final {
 
   /// Scores to probabilities relative to the largest score so far; what was summed before is brought to the same footing.
   void softmax_row(S* score, std::size_t valid, std::size_t seen, std::size_t i, bool is_first) {
-    const std::size_t padded = round_up(seen, lanes<S>);
-    for (std::size_t j = valid; j < padded; ++j) score[j] = -std::numeric_limits<S>::infinity();
-    if (valid == 0) {
-      for (std::size_t j = 0; j < padded; ++j) score[j] = S(0);
-      return;
-    }
-    const Vector<S> scale = S(1) / std::sqrt(static_cast<S>(shape.width));
-    Vector<S> top = load<S>(score);
-    for (std::size_t j = lanes<S>; j < padded; j += lanes<S>) top = max(top, load<S>(score + j));
+    const auto nothing = [](std::size_t) {};
+    const auto zero = [&](std::size_t j) { store<S>(Vector<S>(S(0)), score + j); };
+    if (valid == 0) return for_each_valid<S>(0, seen, [](std::size_t, auto) {}, zero);
+    const Vector<S> scale = S(1) / std::sqrt(static_cast<S>(shape.width)), least = -std::numeric_limits<S>::infinity();
+    Vector<S> top = least;
+    for_each_valid<S>(valid, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(score + j), least)); }, nothing);
     S peak = maximum(top) * scale[0];
     if (!is_first && largest[i] > peak) peak = largest[i];
     Vector<S> sum_of = S(0);
-    for (std::size_t j = 0; j < padded; j += lanes<S>) {
-      const Vector<S> p = exp_or_zero<S>(load<S>(score + j) * scale - Vector<S>(peak));
-      sum_of += p;
-      store<S>(p, score + j);
-    }
+    for_each_valid<S>(
+        valid, seen,
+        [&](std::size_t j, auto keep) {
+          const Vector<S> p = keep(exp_or_zero<S>(load<S>(score + j) * scale - Vector<S>(peak)), Vector<S>(S(0)));
+          sum_of += p;
+          store<S>(p, score + j);
+        },
+        zero);
     if (is_first) {
       sums[i] = sum(sum_of);
     } else {

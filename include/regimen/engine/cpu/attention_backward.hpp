@@ -111,21 +111,23 @@ template <class T> struct AttentionGradient final {
   }
 
   void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys, S scale) const {
-    S factor[Tile::keys];
+    alignas(64) S factor[Tile::keys] = {};
     if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.length + first_key, valid);
     const Vector<S> log_of = log_sum[t], dot = row_dot[t], scales = scale;
-    const auto each = [&](std::size_t j, auto part) {
-      Vector<S> probability = exp_or_zero<S>(load<S>(p_row + j) * scales - log_of), d_probability = load<S>(d_row + j), kept = probability;
+    const auto each = [&](std::size_t j, auto keep) {
+      const Vector<S> zero = S(0), probability = keep(exp_or_zero<S>(load<S>(p_row + j) * scales - log_of), zero);
+      Vector<S> d_probability = load<S>(d_row + j), kept = probability;
       if (drops) {
-        const Vector<S> f = load<S>(factor + j, part);
-        kept *= f;
-        d_probability *= f;
+        kept *= load<S>(factor + j);
+        d_probability *= load<S>(factor + j);
       }
-      store<S>(kept, p_row + j, part);
-      store<S>(probability * (d_probability - dot) * scales, d_row + j, part);
+      store<S>(keep(kept, zero), p_row + j);
+      store<S>(keep(probability * (d_probability - dot) * scales, zero), d_row + j);
     };
-    for_each_vector<S>(0, valid, each);
-    for (std::size_t j = valid; j < round_up(keys, lanes<S>); ++j) p_row[j] = d_row[j] = S(0);
+    for_each_valid<S>(valid, keys, each, [&](std::size_t j) {
+      store<S>(Vector<S>(S(0)), p_row + j);
+      store<S>(Vector<S>(S(0)), d_row + j);
+    });
   }
 
   /// d_v += (p ∘ f)ᵀ d_y and d_k += d_sᵀ q; on the diagonal, keys from j on are seen by queries from j on.

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace regimen::cpu::detail {
 
@@ -78,6 +79,25 @@ constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (coun
 template <class S> Vector<S> exp_or_zero(Vector<S> x) {
   const Vector<S> least = S(-80);
   return select(x < least, Vector<S>(S(0)), exp(max(x, least)));
+}
+
+template <class S, std::size_t... Lane> Mask<S> below(S count, std::index_sequence<Lane...>) {
+  const typename Vector<S>::Native index = {static_cast<S>(Lane)...};
+  return Vector<S>(index) < Vector<S>(count);
+}
+
+/// each(j, keep) for the vectors of a row that hold its first `valid` elements, with keep(x, y) = x where valid and y
+/// elsewhere; rest(j) for the vectors from there to `end`. Whole vectors: a partial store would stall the load that follows.
+template <class S, class Each, class Rest>
+void for_each_valid(std::size_t valid, std::size_t end, const Each& each, const Rest& rest) {
+  std::size_t j = 0;
+  for (; j + lanes<S> <= valid; j += lanes<S>) each(j, [](Vector<S> x, Vector<S>) { return x; });
+  if (j < valid) {
+    const Mask<S> mask = below<S>(static_cast<S>(valid - j), std::make_index_sequence<lanes<S>>{});
+    each(j, [&](Vector<S> x, Vector<S> y) { return select(mask, x, y); });
+    j += lanes<S>;
+  }
+  for (; j < end; j += lanes<S>) rest(j);
 }
 
 /// The dropout of attention probabilities: factors 0 or keep for the elements of one row.

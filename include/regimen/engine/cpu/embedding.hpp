@@ -34,25 +34,30 @@ template <class T> void compute(const op::Embed<T>& o, const Memory& at) {
 /// all tokens in order and skips sixteen at a time that fall into other blocks. Tokens outside the vocabulary add nothing.
 template <class T, class G> void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
-  constexpr std::size_t room = 65536 / sizeof(S), narrow = 64;
+  constexpr std::size_t room = 65536 / sizeof(S), narrow = 64, wide = 1024, most = room / narrow;
   const std::int32_t* const token = at(o.token);
   const T* const d_y = at(o.d_y);
   G* const d_table = at(o.d_table);
-  const std::size_t most = room / narrow < o.vocabulary ? room / narrow : o.vocabulary;  // as many rows as a thin strip allows
-  const std::size_t width = most == 0 ? narrow : room / most / narrow * narrow < narrow ? narrow : room / most / narrow * narrow;
-  const std::size_t strips = (o.columns + width - 1) / width, blocks = most == 0 ? 0 : (o.vocabulary + most - 1) / most;
+  // Large tables are written in long runs; small ones are cut across, because a few tokens are most of a text.
+  const std::size_t width = o.vocabulary > 4 * most ? wide : narrow, height = room / width;
+  const std::size_t strips = (o.columns + width - 1) / width, blocks = (o.vocabulary + height - 1) / height;
 
   for_chunks((o.count + o.vocabulary) * o.columns, strips * blocks, [&](std::size_t chunk) {
-    const std::size_t first = chunk % blocks * most, rows = o.vocabulary - first < most ? o.vocabulary - first : most;
+    const std::size_t first = chunk % blocks * height, rows = o.vocabulary - first < height ? o.vocabulary - first : height;
     const std::size_t begin = chunk / blocks * width, columns = o.columns - begin < width ? o.columns - begin : width;
-    alignas(vector_bytes) S sums[room];
-    std::memset(sums, 0, rows * columns * sizeof(S));
+    S sums[room];
+    bool named[most] = {};  // rows that a token names; the others have no sum
     const auto add = [&](std::size_t i) {
       const std::size_t row = static_cast<std::uint32_t>(token[i]) - first;
       if (row >= rows) return;
-      S* const to = sums + row * columns;
+      S* const to = sums + row * width;
       const T* const from = d_y + i * o.columns + begin;
-      for_each_vector<S>(0, columns, [&](std::size_t c, auto n) { store(load<S>(to + c, n) + load<S>(from + c, n), to + c, n); });
+      const bool again = named[row];
+      named[row] = true;
+      for_each_vector<S>(0, columns, [&](std::size_t c, auto n) {
+        const Vector<S> value = load<S>(from + c, n);
+        store(again ? load<S>(to + c, n) + value : value, to + c, n);
+      });
     };
     const std::uint32_t low = static_cast<std::uint32_t>(first), size = static_cast<std::uint32_t>(rows);
     std::size_t i = 0;
@@ -64,8 +69,10 @@ template <class T, class G> void compute(const op::EmbedBackward<T, G>& o, const
     }
     for (; i < o.count; ++i) add(i);
     for (std::size_t row = 0; row < rows; ++row) {
-      const S* const from = sums + row * columns;
+      const S* const from = sums + row * width;
       G* const to = d_table + (first + row) * o.columns + begin;
+      if (!named[row] && !o.add) std::memset(static_cast<void*>(to), 0, columns * sizeof(G));
+      if (!named[row]) continue;
       for_each_vector<S>(0, columns,
                          [&](std::size_t c, auto n) { store(o.add ? load<S>(to + c, n) + load<S>(from + c, n) : load<S>(from + c, n), to + c, n); });
     }

@@ -6,21 +6,84 @@
 #include <regimen/engine/cpu/register_tile.hpp>
 
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace regimen::cpu {
 
 namespace detail {
 
 /// One tile of c and the slices of a and b that it is made of at a time: 376 KiB, made for an L2 cache; on the stack.
-template <class S> struct ProductBuffers final {
+template <class S, class Word = S> struct ProductBuffers final {
   static constexpr std::size_t rows = 96, columns = 1024 / sizeof(S), depth = 192;
-  static constexpr std::size_t row_stride = depth + 64 / sizeof(S);  // off the powers of two: rows share few cache sets
+  static constexpr std::size_t row_stride = depth + 64 / sizeof(S);  // in words, off the powers of two: rows share few cache sets
   static_assert(rows % block_rows == 0 && columns % block_columns<S> == 0);
 
-  alignas(64) S a[rows * row_stride];  // (rows,depth) with row_stride, or (depth,rows) with stride rows
-  alignas(64) S b[columns * depth];    // panels of (depth, block_columns)
+  alignas(64) Word a[rows * row_stride];  // (rows,depth) with row_stride, or (depth,rows) with stride rows
+  alignas(64) Word b[columns * depth];    // panels of (depth, block_columns)
   alignas(64) S c[rows * columns];
+};
+
+/// How slices come to the buffers as words; T is stored, Word is S or a Pair.
+///   keep     rows that follow k stay rows                            to[i][word of p] = from[i][p]
+///   stack    rows that cross k stay rows                             to[word of p][j] = from[p][j]
+///   turn     rows that follow k become columns                       to[word of p][j] = from[j][p]
+/// `turn` and `stack` round columns up to lanes, `keep` rounds rows up to a third of block_rows; nothing that lands there
+/// is stored in c.
+template <class Word> struct Packing final {
+  static constexpr std::size_t numbers = 1;  // of a word
+
+  template <class T>
+  static void keep(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
+    for (std::size_t i = 0; i < rows; ++i) copy_row(to + i * to_stride, from + i * from_stride, depth);
+    for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
+      for (std::size_t p = 0; p < depth; ++p) to[i * to_stride + p] = Word(0);
+  }
+  template <class T>
+  static void stack(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t depth, std::size_t columns) {
+    for (std::size_t p = 0; p < depth; ++p) copy_row(to + p * to_stride, from + p * from_stride, columns);
+  }
+  template <class T>
+  static void turn(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t columns, std::size_t depth) {
+    transpose(to, to_stride, from, from_stride, columns, depth);
+  }
+};
+
+/// An odd last p is paired with 0.
+template <> struct Packing<Pair> final {
+  using Words = Register<float>::Unsigned;
+  using Halves = Register<float>::Short;
+  static constexpr std::size_t numbers = 2, width = lanes<float>;
+
+  static void keep(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      to[i * to_stride + (depth - 1) / 2].bits = 0;
+      std::memcpy(to + i * to_stride, from + i * from_stride, depth * sizeof(bf16));
+    }
+    for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
+      for (std::size_t p = 0; p < (depth + 1) / 2; ++p) to[i * to_stride + p].bits = 0;
+  }
+  static void stack(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t depth, std::size_t columns) {
+    for (std::size_t p = 0; p < depth; p += 2)
+      for_each_vector<float>(0, columns, [&](std::size_t j, auto count) {
+        Words words = extend(read<Halves>(from + p * from_stride + j, count));
+        if (p + 1 < depth) words |= extend(read<Halves>(from + (p + 1) * from_stride + j, count)) << 16;
+        write(words, to + p / 2 * to_stride + j, Whole{});
+      });
+  }
+  static void turn(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t columns, std::size_t depth) {
+    for (std::size_t j = 0; j < columns; j += width)
+      for (std::size_t p = 0; p < depth; p += 2 * width) {
+        const std::size_t last = columns - 1, left = depth - p;
+        transpose_square<Words>(
+            [&](std::size_t i) {
+              const bf16* const row = from + (j + i < last ? j + i : last) * from_stride + p;
+              return left >= 2 * width ? read<Words>(row, Whole{}) : read<Words>(row, left);
+            },
+            [&](std::size_t i, Words words) { write(words, to + (p / 2 + i) * to_stride + j, Whole{}); }, std::make_index_sequence<width>{});
+      }
+  }
 };
 
 /// How c is cut into tiles: a function of the shape alone.
@@ -53,17 +116,22 @@ constexpr std::size_t block_begin(std::size_t count, std::size_t block, std::siz
 
 /// c = op(a) · op(b), or c +=, as op::Product describes; all three row-major and dense, of any element types
 ///
-/// error    S = fp64 if a, b and c are, else fp32: sums over all of k in S, in slices of 192 from the first to the last,
-///          then one rounding to C
+/// error    S = fp64 if c is, else fp32: sums over all of k in S, in slices from the first to the last, then one rounding
+///          to C. Where bf16 is multiplied in pairs, subnormal operands and sums count as 0
 /// cost     packs every tile's slices: about 1/rows + 1/columns of a tile more traffic; no allocation
 template <class A, class B, class C>
 void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a,
                     bool transpose_b, bool add) {
-  using S = statistic_t<C>;
-  using Buffers = detail::ProductBuffers<S>;
   using namespace detail;
-  constexpr std::size_t step = block_columns<S>;
+  using S = statistic_t<C>;
+  constexpr bool pairs = multiplies_pairs && std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && std::is_same_v<S, float>;
+  using Word = std::conditional_t<pairs, Pair, S>;
+  using Pack = Packing<Word>;
+  using Buffers = ProductBuffers<S, Word>;
+  constexpr std::size_t step = block_columns<S>, slice = Buffers::depth * Pack::numbers, panel = step * Buffers::depth;
   const ProductTiles tiles = ProductTiles::of<S>(m, n, k);
+  const std::size_t slices = (k + slice - 1) / slice, even = (k + slices - 1) / slices;
+  const std::size_t stride = even + even % Pack::numbers;  // equal slices: a short last one would cost as much as a long one
 
   parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
     Buffers buffers;  // padding that is read is also written, with something finite where a and b are
@@ -73,30 +141,22 @@ void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, 
     const std::size_t j1 = block_begin(n, step, tiles.across, tile / tiles.down + 1), columns = j1 - j0;
     if (rows == 0 || columns == 0) return;
 
-    for (std::size_t p0 = 0; p0 < k; p0 += Buffers::depth) {
-      const std::size_t depth = k - p0 < Buffers::depth ? k - p0 : Buffers::depth;
-      if (transpose_a) {
-        for (std::size_t p = 0; p < depth; ++p) copy_row(buffers.a + p * Buffers::rows, a + (p0 + p) * m + i0, rows);
-      } else {
-        for (std::size_t i = 0; i < rows; ++i) copy_row(buffers.a + i * Buffers::row_stride, a + (i0 + i) * k + p0, depth);
-        for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
-          for (std::size_t p = 0; p < depth; ++p) buffers.a[i * Buffers::row_stride + p] = S(0);
-      }
+    for (std::size_t p0 = 0; p0 < k; p0 += stride) {
+      const std::size_t depth = k - p0 < stride ? k - p0 : stride, words = (depth + Pack::numbers - 1) / Pack::numbers;
       for (std::size_t j = 0; j < columns; j += step) {
-        S* const panel = buffers.b + j * Buffers::depth;
         const std::size_t width = columns - j < step ? columns - j : step;
-        if (transpose_b) {
-          transpose(panel, step, b + (j0 + j) * k + p0, k, width, depth);
-        } else {
-          for (std::size_t p = 0; p < depth; ++p) copy_row(panel + p * step, b + (p0 + p) * n + j0 + j, width);
-        }
+        if (transpose_b) Pack::turn(buffers.b + j / step * panel, step, b + (j0 + j) * k + p0, k, width, depth);
+        else Pack::stack(buffers.b + j / step * panel, step, b + p0 * n + j0 + j, n, depth, width);
       }
-      if (transpose_a)
-        multiply_tile<S, 1, Buffers::rows, step>(rows, columns, depth, buffers.a, buffers.b, step * Buffers::depth, buffers.c,
-                                           Buffers::columns, p0 > 0);
-      else
-        multiply_tile<S, Buffers::row_stride, 1, step>(rows, columns, depth, buffers.a, buffers.b, step * Buffers::depth,
-                                                 buffers.c, Buffers::columns, p0 > 0);
+      const Word* const left = buffers.a;
+      const Word* const right = buffers.b;
+      if (transpose_a) {
+        Pack::stack(buffers.a, Buffers::rows, a + p0 * m + i0, m, depth, rows);
+        multiply_tile<S, 1, Buffers::rows, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
+      } else {
+        Pack::keep(buffers.a, Buffers::row_stride, a + i0 * k + p0, k, rows, depth);
+        multiply_tile<S, Buffers::row_stride, 1, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
+      }
     }
     for (std::size_t i = 0; i < rows; ++i) {
       const S* const from = buffers.c + i * Buffers::columns;

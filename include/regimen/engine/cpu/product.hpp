@@ -30,7 +30,7 @@ constexpr bool prefers_blas(std::size_t m, std::size_t n, std::size_t k) {
   if (m > largest || n > largest || k > largest) return false;
 #if defined(__FMA__)
   const std::size_t multiplications = m * n * k;
-  return multiplications < std::size_t{1'000'000} || multiplications >= std::size_t{1} << 25;
+  return multiplications < std::size_t{1'000'000} || multiplications >= std::size_t{100'000'000};
 #else
   return true;
 #endif
@@ -56,13 +56,14 @@ void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, st
 /// and the processor.
 template <class A, class B, class C> const char* product_path() {
 #if REGIMEN_HAS_CBLAS
-  if constexpr (detail::is_blas_product<A, B, C>) return detail::prefers_blas(128, 128, 128) ? "cblas" : "cblas (packed for middle sizes)";
+  if constexpr (detail::is_blas_product<A, B, C>) return detail::prefers_blas(200, 200, 200) ? "cblas" : "cblas (packed for middle sizes)";
 #endif
 #if REGIMEN_HAS_ONEDNN
   if constexpr (detail::is_bf16_product<A, B, C>)
     if (onednn::has_bf16_tiles() || onednn::forced) return onednn::has_bf16_tiles() ? "onednn amx-bf16" : "onednn bf16 (forced)";
 #endif
-  if constexpr (std::is_same_v<statistic_t<C>, fp64>) return "packed fp64";
+  if constexpr (detail::multiplies_pairs && detail::is_bf16_product<A, B, C>) return "packed bf16 (avx512-bf16)";
+  else if constexpr (std::is_same_v<statistic_t<C>, fp64>) return "packed fp64";
   else if constexpr (std::is_same_v<A, fp32> && std::is_same_v<B, fp32> && std::is_same_v<C, fp32>) return "packed fp32";
   else if constexpr (std::is_same_v<A, bf16> || std::is_same_v<B, bf16> || std::is_same_v<C, bf16>) return "packed fp32 (bf16 storage)";
   else return "packed fp32 (fp16 storage)";

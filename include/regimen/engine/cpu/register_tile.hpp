@@ -3,7 +3,9 @@
 
 #include <regimen/engine/cpu/simd.hpp>
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace regimen::cpu::detail {
@@ -34,15 +36,11 @@ template <class V> inline V interleave_high(V a, V b) {
   else return __builtin_shufflevector(a, b, 1, 3);
 }
 
-/// to[p][j] = from[j][p] for `rows` rows j and as many p as a vector has lanes, by log2(lanes) perfect shuffles of the
-/// rows. Rows from `rows` on repeat the last one, which costs no branch; columns from `count` on are not read.
-template <class S, class T, class Count, std::size_t... I>
-inline void transpose_square(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, Count count,
-                             std::index_sequence<I...>) {
+/// to[p][·] = row(·)[p] for as many rows and p as a vector has lanes, by log2(lanes) perfect shuffles of the rows.
+template <class Native, class Row, class Out, std::size_t... I>
+inline void transpose_square(const Row& row_at, const Out& out, std::index_sequence<I...>) {
   constexpr std::size_t width = sizeof...(I);
-  using Native = typename Vector<S>::Native;
-  const std::size_t last = rows - 1;
-  Native row[width] = {load<S>(from + (I < last ? I : last) * from_stride, count).native...};
+  Native row[width] = {row_at(I)...};
   const auto round = [&] {
     const Native next[width] = {(I % 2 == 0 ? interleave_low(row[I / 2], row[I / 2 + width / 2])
                                             : interleave_high(row[I / 2], row[I / 2 + width / 2]))...};
@@ -52,7 +50,7 @@ inline void transpose_square(S* to, std::size_t to_stride, const T* from, std::s
   if constexpr (width > 2) round();
   if constexpr (width > 4) round();
   if constexpr (width > 8) round();
-  (store<S>(Vector<S>(row[I]), to + I * to_stride), ...);
+  (out(I, row[I]), ...);
 }
 
 /// to[p][j] = from[j][p] for j < rows, p < columns, widened. Writes whole squares: `to` needs room for rows and columns
@@ -60,24 +58,62 @@ inline void transpose_square(S* to, std::size_t to_stride, const T* from, std::s
 template <class S, class T>
 inline void transpose(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows,
                       std::size_t columns) {
-  constexpr auto square = std::make_index_sequence<lanes<S>>{};
-  for (std::size_t j = 0; j < rows; j += lanes<S>)
+  using Native = typename Vector<S>::Native;
+  for (std::size_t j = 0; j < rows; j += lanes<S>) {
+    const std::size_t last = rows - 1;  // repeated where rows end, which costs no branch
     for_each_vector<S>(0, columns, [&](std::size_t p, auto count) {
-      transpose_square(to + p * to_stride + j, to_stride, from + j * from_stride + p, from_stride, rows - j, count, square);
+      transpose_square<Native>([&](std::size_t i) { return load<S>(from + (j + i < last ? j + i : last) * from_stride + p, count).native; },
+                               [&](std::size_t i, Native row) { store<S>(Vector<S>(row), to + (p + i) * to_stride + j); },
+                               std::make_index_sequence<lanes<S>>{});
     });
+  }
 }
+
+/// Two bf16 numbers that follow each other along k, the first in the low half; processors with AVX512-BF16 multiply and
+/// add both at once.
+struct Pair final {
+  std::uint32_t bits;
+};
+
+#if defined(__AVX512BF16__)
+inline constexpr bool multiplies_pairs = vector_bytes == 64;
+#else
+inline constexpr bool multiplies_pairs = false;
+#endif
+
+template <class Word> struct WordRegister final {
+  using type = Vector<Word>;
+  static type broadcast(Word word) { return type(word); }
+  static type read(const Word* from) { return load<Word>(from); }
+  static type add_product(type a, type b, type c) { return multiply_add(a, b, c); }
+};
+template <> struct WordRegister<Pair> final {
+  using type = Register<float>::Unsigned;
+  static type broadcast(Pair word) { return type{} + word.bits; }
+  static type read(const Pair* from) { return detail::read<type>(from, Whole{}); }
+  static Vector<float> add_product([[maybe_unused]] type a, [[maybe_unused]] type b, Vector<float> c) {
+#if defined(__AVX512BF16__)
+    if constexpr (multiplies_pairs)
+      return Vector<float>(_mm512_dpbf16_ps(c.native, std::bit_cast<__m512bh>(a), std::bit_cast<__m512bh>(b)));
+#endif
+    return c;
+  }
+};
 
 /// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for Rows rows and Vectors vectors of columns, in registers over all
 /// of `depth`. a[i][p] lies at a[i · RowStride + p · DepthStride]; strides that the compiler knows cost no registers.
-template <class S, std::size_t Rows, std::size_t Vectors, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride>
-inline void multiply_block(std::size_t depth, const S* a, const S* b, S* c, std::size_t c_stride, bool add) {
+///   Word   S, or Pair where S is fp32: then p counts pairs
+template <class S, class Word, std::size_t Rows, std::size_t Vectors, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride>
+inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c, std::size_t c_stride, bool add) {
   using V = Vector<S>;
+  using Operand = WordRegister<Word>;
+  using W = typename Operand::type;
   V sum[Rows][Vectors] = {};
   [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>) {
     for (std::size_t p = 0; p < depth; ++p, a += DepthStride, b += BStride) {
-      const V row[Vectors] = {load<S>(b + J * lanes<S>)...};
-      const auto one_row = [&](V(&into)[Vectors], V factor) { ((into[J] = multiply_add(factor, row[J], into[J])), ...); };
-      (one_row(sum[I], V(a[I * RowStride])), ...);
+      const W row[Vectors] = {Operand::read(b + J * lanes<S>)...};
+      const auto one_row = [&](V(&into)[Vectors], W factor) { ((into[J] = Operand::add_product(factor, row[J], into[J])), ...); };
+      (one_row(sum[I], Operand::broadcast(a[I * RowStride])), ...);
     }
     const auto out = [&](V value, S* at) { store<S>(add ? load<S>(at) + value : value, at); };
     const auto out_row = [&](V(&from)[Vectors], S* at) { (out(from[J], at + J * lanes<S>), ...); };
@@ -88,12 +124,12 @@ inline void multiply_block(std::size_t depth, const S* a, const S* b, S* c, std:
 /// multiply_block over any number of rows and columns: c (rows,columns) with a as above and b in panels of
 /// block_columns columns, `b_panel` elements apart, whose rows are BStride apart. Works on rows rounded up to a third of
 /// block_rows and on columns rounded up to lanes: a, b and c must have room for that.
-template <class S, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride>
-inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const S* a, const S* b, std::size_t b_panel,
+template <class S, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride, class Word>
+inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, const Word* b, std::size_t b_panel,
                           S* c, std::size_t c_stride, bool add) {
   constexpr std::size_t third = block_rows / 3;
   const auto block = [&]<std::size_t Rows, std::size_t Vectors>(std::size_t i, std::size_t j) {
-    multiply_block<S, Rows, Vectors, RowStride, DepthStride, BStride>(depth, a + i * RowStride, b + j / block_columns<S> * b_panel,
+    multiply_block<S, Word, Rows, Vectors, RowStride, DepthStride, BStride>(depth, a + i * RowStride, b + j / block_columns<S> * b_panel,
                                                                      c + i * c_stride + j, c_stride, add);
   };
   const auto panel = [&]<std::size_t Vectors>(std::size_t j) {

@@ -334,9 +334,14 @@ template <> inline Vector<float> widen<5>(Register<float>::Short raw) {
 
 }  // namespace detail
 
+namespace detail {
+template <class S, class T> inline constexpr bool reads_as = std::is_same_v<S, T> || (std::is_same_v<S, double> ? std::is_same_v<T, float> : sizeof(T) == 2);
+}  // namespace detail
+
 /// The numbers at `from`, as S: fp32 from fp32, bf16, fp16 (exactly); fp64 from fp64, fp32.
 template <class S, class T, class Count = Whole> Vector<S> load(const T* from, Count count = {}) {
   using R = detail::Register<S>;
+  static_assert(detail::reads_as<S, T>, "regimen: fp32 kernels read no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
   if constexpr (std::is_same_v<S, T>)
     return Vector<S>(detail::read<typename R::Native>(from, count));
   else if constexpr (std::is_same_v<S, double>)
@@ -350,6 +355,7 @@ template <class S, class T, class Count = Whole> Vector<S> load(const T* from, C
 /// `value` to `to`, rounded to nearest even: to fp32, bf16, fp16 from fp32; to fp64, fp32 from fp64.
 template <class S, class T, class Count = Whole> void store(Vector<S> value, T* to, Count count = {}) {
   using R = detail::Register<S>;
+  static_assert(detail::reads_as<S, T>, "regimen: fp32 kernels write no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
   if constexpr (std::is_same_v<S, T>)
     detail::write(value.native, to, count);
   else if constexpr (std::is_same_v<S, double>)
@@ -371,7 +377,7 @@ template <class S> Vector<S> keep(Vector<S> a, std::size_t count) {
 
 /// body(i, count) for i = begin, begin + lanes, ... below end: count is Whole{}, and for the last, short register the
 /// number of elements left. Loads and stores take both, so a loop is written once.
-template <class S, class Body> void for_each_vector(std::size_t begin, std::size_t end, const Body& body) {
+template <class S, class Body> [[gnu::always_inline]] inline void for_each_vector(std::size_t begin, std::size_t end, const Body& body) {
   std::size_t i = begin;
   for (; i + lanes<S> <= end; i += lanes<S>) body(i, Whole{});
   if (i < end) body(i, end - i);

@@ -51,7 +51,7 @@ void compute(const op::Finish<Rule>& o, const Memory& at) {
       s.loss_scale = s.loss_scale / 2 > 1 ? s.loss_scale / 2 : 1;
       s.finite_streak = 0;
     } else if (s.finite_streak + 1 >= o.loss_scaling.growth_interval) {
-      if (s.loss_scale * 2 <= double(std::numeric_limits<float>::max())) s.loss_scale *= 2;
+      if (s.loss_scale * 2 <= double((std::numeric_limits<float>::max)())) s.loss_scale *= 2;
       s.finite_streak = 0;
     } else {
       ++s.finite_streak;

@@ -47,7 +47,7 @@ template <class Body> void for_rows(std::size_t rows, std::size_t columns, const
 
 /// Σ of term(i, count) over the elements below `count`, all in one order: four interleaved sums, then their lanes.
 /// A term of a short register must be 0 in the lanes beyond its count; see keep.
-template <class S, class Term> S sum_of(std::size_t count, const Term& term) {
+template <class S, class Term> [[gnu::always_inline]] inline S sum_of(std::size_t count, const Term& term) {
   Vector<S> sums[4] = {S(0), S(0), S(0), S(0)};
   std::size_t i = 0;
   for (; i + 4 * lanes<S> <= count; i += 4 * lanes<S>) {

@@ -4,8 +4,8 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/number.hpp>
 
-#include <nlohmann/json.hpp>
 #include <zlib.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -33,22 +33,42 @@ struct DtypeInfo {
   const char* name;
   std::size_t bytes;
 };
-inline constexpr std::array<DtypeInfo, 13> dtypes{{{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4}, {"I16", 2},
-                                                   {"I8", 1}, {"U8", 1}, {"U16", 2}, {"U32", 4}, {"U64", 8}, {"BOOL", 1}}};
+inline constexpr std::array<DtypeInfo, 13> dtypes{{{"F64", 8},
+                                                   {"F32", 4},
+                                                   {"F16", 2},
+                                                   {"BF16", 2},
+                                                   {"I64", 8},
+                                                   {"I32", 4},
+                                                   {"I16", 2},
+                                                   {"I8", 1},
+                                                   {"U8", 1},
+                                                   {"U16", 2},
+                                                   {"U32", 4},
+                                                   {"U64", 8},
+                                                   {"BOOL", 1}}};
 
 template <class T> consteval Dtype find_dtype() {
-  if constexpr (std::is_same_v<T, fp64>) return Dtype::F64;
-  else if constexpr (std::is_same_v<T, fp32>) return Dtype::F32;
-  else if constexpr (std::is_same_v<T, fp16>) return Dtype::F16;
-  else if constexpr (std::is_same_v<T, bf16>) return Dtype::BF16;
-  else if constexpr (std::is_same_v<T, bool>) return Dtype::BOOL;
+  if constexpr (std::is_same_v<T, fp64>)
+    return Dtype::F64;
+  else if constexpr (std::is_same_v<T, fp32>)
+    return Dtype::F32;
+  else if constexpr (std::is_same_v<T, fp16>)
+    return Dtype::F16;
+  else if constexpr (std::is_same_v<T, bf16>)
+    return Dtype::BF16;
+  else if constexpr (std::is_same_v<T, bool>)
+    return Dtype::BOOL;
   else {
     static_assert(std::is_integral_v<T>, "regimen: safetensors holds numbers; use fp64, fp32, fp16, bf16, bool or an integer type");
     constexpr bool is_signed = std::is_signed_v<T>;
-    if constexpr (sizeof(T) == 8) return is_signed ? Dtype::I64 : Dtype::U64;
-    else if constexpr (sizeof(T) == 4) return is_signed ? Dtype::I32 : Dtype::U32;
-    else if constexpr (sizeof(T) == 2) return is_signed ? Dtype::I16 : Dtype::U16;
-    else return is_signed ? Dtype::I8 : Dtype::U8;
+    if constexpr (sizeof(T) == 8)
+      return is_signed ? Dtype::I64 : Dtype::U64;
+    else if constexpr (sizeof(T) == 4)
+      return is_signed ? Dtype::I32 : Dtype::U32;
+    else if constexpr (sizeof(T) == 2)
+      return is_signed ? Dtype::I16 : Dtype::U16;
+    else
+      return is_signed ? Dtype::I8 : Dtype::U8;
   }
 }
 
@@ -156,7 +176,8 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
     for (std::size_t i = 0; i < dtypes.size(); ++i) {
       if (text == dtypes[i].name) entries.back().dtype = static_cast<Dtype>(i);
     }
-    if (!entries.back().dtype) throw Error(here(), "an element type of F64, F32, F16, BF16, I64 to I8, U64 to U8, BOOL", "\"" + text + "\"", "convert the file");
+    if (!entries.back().dtype)
+      throw Error(here(), "an element type of F64, F32, F16, BF16, I64 to I8, U64 to U8, BOOL", "\"" + text + "\"", "convert the file");
     return true;
   }
 
@@ -179,7 +200,8 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
     if (place_ == Place::Top && !names_.insert(text).second) throw Error(where_, "each tensor once", "\"" + text + "\" twice", damaged);
     if (place_ == Place::Tensor) {
       const Entry& entry = entries.back();
-      if (text != "dtype" && text != "shape" && text != "data_offsets") throw Error(here(), "dtype, shape and data_offsets", "\"" + text + "\"", damaged);
+      if (text != "dtype" && text != "shape" && text != "data_offsets")
+        throw Error(here(), "dtype, shape and data_offsets", "\"" + text + "\"", damaged);
       if ((text == "dtype" && entry.dtype) || (text == "shape" && entry.shape) || (text == "data_offsets" && entry.offsets)) {
         throw Error(here(), "each key once", "\"" + text + "\" twice", damaged);
       }
@@ -219,11 +241,16 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
 
   bool refuse(const std::string& found) const {
     switch (place_) {
-      case Place::Outside: throw Error(where_, "a JSON object", found, damaged);
-      case Place::Top: throw Error(where_ + ", \"" + key_ + "\"", "an object", found, damaged);
-      case Place::Metadata: throw Error(where_ + ", __metadata__, \"" + key_ + "\"", "text", found, damaged);
-      case Place::Tensor: throw Error(here() + ", " + key_, key_ == "dtype" ? "text" : "an array", found, damaged);
-      default: throw Error(here() + ", " + key_, "integers from 0 to 2^64 - 1", found, damaged);
+      case Place::Outside:
+        throw Error(where_, "a JSON object", found, damaged);
+      case Place::Top:
+        throw Error(where_ + ", \"" + key_ + "\"", "an object", found, damaged);
+      case Place::Metadata:
+        throw Error(where_ + ", __metadata__, \"" + key_ + "\"", "text", found, damaged);
+      case Place::Tensor:
+        throw Error(here() + ", " + key_, key_ == "dtype" ? "text" : "an array", found, damaged);
+      default:
+        throw Error(here() + ", " + key_, "integers from 0 to 2^64 - 1", found, damaged);
     }
   }
 
@@ -234,13 +261,15 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
 };
 
 /// Fills `tensors`, in the order of their data, and `metadata` (with its checksums).
-inline void parse_header(const std::string& path, std::span<const std::byte> file, std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata) {
+inline void parse_header(const std::string& path, std::span<const std::byte> file, std::vector<Tensor>& tensors,
+                         std::map<std::string, std::string>& metadata) {
   const std::string where = path + ", header";
   if (file.size() < 8) throw Error(where, "at least 8 bytes", std::to_string(file.size()), damaged);
   std::uint64_t length = 0;
   for (std::size_t i = 8; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
   if (length > most_header_bytes) throw Error(where, "a length of at most 100000000 bytes", std::to_string(length), damaged);
-  if (length > file.size() - 8) throw Error(where, std::to_string(length) + " bytes, its length", std::to_string(file.size() - 8) + " bytes in the file", damaged);
+  if (length > file.size() - 8)
+    throw Error(where, std::to_string(length) + " bytes, its length", std::to_string(file.size() - 8) + " bytes in the file", damaged);
   const char* const text = reinterpret_cast<const char*>(file.data()) + 8;
   const char* end = text + length;
   while (end != text && end[-1] == ' ') --end;  // padding
@@ -262,7 +291,9 @@ inline void parse_header(const std::string& path, std::span<const std::byte> fil
     const std::optional<std::size_t> bytes = bytes_of(*entry.dtype, *entry.shape);
     if (!bytes) throw Error(here, "a shape whose bytes fit 64 bits", shape_text(*entry.shape), damaged);
     if (*bytes != offsets[1] - offsets[0]) {
-      throw Error(here, std::to_string(*bytes) + " bytes between its data_offsets, for " + name_of_dtype(*entry.dtype) + " " + shape_text(*entry.shape), found, damaged);
+      throw Error(here,
+                  std::to_string(*bytes) + " bytes between its data_offsets, for " + name_of_dtype(*entry.dtype) + " " + shape_text(*entry.shape),
+                  found, damaged);
     }
   }
   std::vector<HeaderReader::Entry*> in_order;  // g++ 12 takes optionals that sort moves for uninitialised
@@ -276,7 +307,8 @@ inline void parse_header(const std::string& path, std::span<const std::byte> fil
     HeaderReader::Entry& entry = *found;
     const std::size_t begin = (*entry.offsets)[0], size = (*entry.offsets)[1] - begin;
     if (begin != reached) {
-      throw Error(where + ", tensor \"" + entry.name + "\"", "data from offset " + std::to_string(reached) + ", where the tensor before it ends", std::to_string(begin), damaged);
+      throw Error(where + ", tensor \"" + entry.name + "\"", "data from offset " + std::to_string(reached) + ", where the tensor before it ends",
+                  std::to_string(begin), damaged);
     }
     reached += size;
     tensors.push_back({std::move(entry.name), *entry.dtype, std::move(*entry.shape), data.subspan(begin, size)});
@@ -297,7 +329,8 @@ inline std::vector<Tensor> lay_out(const std::string& path, std::span<const Tens
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second) throw Error(here, "a name of its own", "one that is taken", "rename it");
     const std::optional<std::size_t> bytes = bytes_of(tensor.dtype, tensor.shape);
     if (!bytes || *bytes != tensor.bytes.size()) {
-      throw Error(here, std::string("the bytes of ") + name_of_dtype(tensor.dtype) + " " + shape_text(tensor.shape), std::to_string(tensor.bytes.size()) + " bytes");
+      throw Error(here, std::string("the bytes of ") + name_of_dtype(tensor.dtype) + " " + shape_text(tensor.shape),
+                  std::to_string(tensor.bytes.size()) + " bytes");
     }
   }
   return ordered;
@@ -306,7 +339,8 @@ inline std::vector<Tensor> lay_out(const std::string& path, std::span<const Tens
 /// The header's text for tensors in the order of the file, padded with spaces so that data begin at a multiple of 64 bytes.
 inline std::string write_header(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata) {
   for (const auto& [key, value] : metadata) {
-    if (is_checksum(key)) throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums", "\"" + key + "\"", "rename it");
+    if (is_checksum(key))
+      throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums", "\"" + key + "\"", "rename it");
   }
   for (const Tensor& tensor : tensors) metadata[checksum_key_of(tensor)] = checksum(tensor.bytes);
   metadata[checksum_key] = header_checksum({tensors.begin(), tensors.end()}, metadata);
@@ -327,7 +361,8 @@ inline std::string write_header(const std::string& path, std::span<const Tensor>
   }
   text += "}";
   while ((text.size() + 8) % 64 != 0) text += ' ';
-  if (text.size() > most_header_bytes) throw Error(path, "a header of at most 100000000 bytes", std::to_string(text.size()), "use fewer tensors or less metadata");
+  if (text.size() > most_header_bytes)
+    throw Error(path, "a header of at most 100000000 bytes", std::to_string(text.size()), "use fewer tensors or less metadata");
   return text;
 }
 

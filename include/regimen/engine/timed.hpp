@@ -1,0 +1,205 @@
+// regimen/engine/timed.hpp — an engine that does what another does, and measures each operation.
+#pragma once
+
+#include <regimen/core/atomic_file.hpp>
+#include <regimen/engine/plan/engine.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <time.h>
+
+namespace regimen {
+
+/// What distinguishes two calls of one operation: its extents, and how a product reads its factors.
+struct OperationShape {
+  std::array<std::size_t, 4> extents{};
+  std::size_t rank = 0;
+  bool transpose_a = false, transpose_b = false, causal = false, add = false;
+
+  bool operator==(const OperationShape&) const = default;
+
+  template <class Operation>
+  static OperationShape of(const Operation& operation) {
+    OperationShape shape;
+    const auto extent = [&](std::size_t value) { shape.extents[shape.rank++] = value; };
+    if constexpr (requires { operation.m; }) {
+      extent(operation.m);
+      extent(operation.n);
+      extent(operation.k);
+      shape.transpose_a = operation.transpose_a;
+      shape.transpose_b = operation.transpose_b;
+    } else if constexpr (requires { operation.shape.heads; }) {
+      extent(operation.shape.batch);
+      extent(operation.shape.length);
+      extent(operation.shape.heads);
+      extent(operation.shape.width);
+      shape.causal = operation.shape.causal;
+    } else {
+      if constexpr (requires { operation.samples; }) extent(operation.samples);
+      if constexpr (requires { operation.rows; }) extent(operation.rows);
+      if constexpr (requires { operation.count; }) extent(operation.count);
+      if constexpr (requires { operation.elements; }) extent(operation.elements);
+      if constexpr (requires { operation.columns; }) extent(operation.columns);
+    }
+    if constexpr (requires { operation.add; }) shape.add = operation.add;
+    return shape;
+  }
+
+  /// "768x128x512 NT": rows, columns, inner extent, and N or T for each factor as it is stored.
+  std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (i > 0) text += 'x';
+      text += std::to_string(extents[i]);
+    }
+    if (rank == 3) text += transpose_a ? (transpose_b ? " TT" : " TN") : (transpose_b ? " NT" : " NN");
+    if (causal) text += " causal";
+    if (add) text += " +=";
+    return text;
+  }
+};
+
+/// All calls of one operation with one shape in one phase. Seconds are measured, flops and bytes are the definition's.
+struct OperationTime {
+  const char* name = "";
+  plan::Phase phase = plan::Phase::forward;
+  OperationShape shape{};
+  std::size_t calls = 0;
+  double seconds = 0, fastest = 0, flops = 0, bytes = 0;
+
+  double gigaflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }          // Gflop/s
+  double gigabytes() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0; }          // GB/s
+  const char* phase_name() const { return std::array{"forward", "backward", "update"}[static_cast<std::size_t>(phase)]; }
+};
+
+/// What a Timed engine has measured.
+///
+///   rows()         by operation, phase and shape; the longest in all first
+///   operations()   calls in all; seconds(): their sum, without what passes between operations
+///   table()        for people
+///   write_trace()  the latest calls (`trace_limit`) as a Chrome trace: open it in chrome://tracing or ui.perfetto.dev
+///   clear()        forget everything: measure after the first steps, which bring memory and threads to life
+class OperationTimes {
+ public:
+  static constexpr std::size_t trace_limit = 1u << 16;
+
+  void add(const char* name, plan::Phase phase, const OperationShape& shape, const Cost& cost, double began, double seconds) {
+    if (operations_ == 0) origin_ = began;
+    const std::size_t row = row_of(name, phase, shape);
+    OperationTime& time = rows_[row];
+    time.fastest = time.calls == 0 || seconds < time.fastest ? seconds : time.fastest;
+    ++time.calls;
+    time.seconds += seconds;
+    time.flops += cost.flops;
+    time.bytes += cost.bytes;
+    seconds_ += seconds;
+    if (events_.size() < trace_limit) events_.push_back({row, began, seconds});
+    else events_[operations_ % trace_limit] = {row, began, seconds};
+    ++operations_;
+  }
+  void clear() { *this = OperationTimes{}; }
+
+  std::size_t operations() const { return operations_; }
+  double seconds() const { return seconds_; }
+  std::vector<OperationTime> rows() const {
+    std::vector<OperationTime> sorted = rows_;
+    std::sort(sorted.begin(), sorted.end(), [](const OperationTime& a, const OperationTime& b) { return a.seconds > b.seconds; });
+    return sorted;
+  }
+
+  std::string table() const {
+    char line[200];
+    std::snprintf(line, sizeof line, "%zu operations, %.3f ms\n%10s %6s %7s %9s %9s %9s  operation\n", operations_, seconds_ * 1e3, "ms", "share", "calls",
+                  "fastest us", "Gflop/s", "GB/s");
+    std::string text = line;
+    for (const OperationTime& row : rows()) {
+      std::snprintf(line, sizeof line, "%10.3f %5.1f%% %7zu %10.2f %9.1f %9.1f  %-8s %s %s\n", row.seconds * 1e3, seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0,
+                    row.calls, row.fastest * 1e6, row.gigaflops(), row.gigabytes(), row.phase_name(), row.name, row.shape.text().c_str());
+      text += line;
+    }
+    return text;
+  }
+
+  /// The trace as JSON: complete events ("ph": "X"), microseconds since the first call.
+  std::string trace() const {
+    std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+    char line[400];
+    const std::size_t first = operations_ > events_.size() ? operations_ % trace_limit : 0;  // of a full ring, the oldest
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      const Event& event = events_[(first + i) % events_.size()];
+      const OperationTime& row = rows_[event.row];
+      const double calls = double(row.calls);
+      std::snprintf(line, sizeof line,
+                    "%s\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,"
+                    "\"args\":{\"shape\":\"%s\",\"flops\":%.0f,\"bytes\":%.0f}}",
+                    i == 0 ? "" : ",", row.name, row.phase_name(), (event.began - origin_) * 1e6, event.seconds * 1e6, row.shape.text().c_str(),
+                    row.flops / calls, row.bytes / calls);
+      text += line;
+    }
+    text += "\n]}\n";
+    return text;
+  }
+  /// failure   Error: the system's reason
+  void write_trace(const std::string& path) const {
+    const std::string text = trace();
+    detail::AtomicFile file(path);
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+  }
+
+ private:
+  struct Event {
+    std::size_t row;
+    double began, seconds;
+  };
+
+  std::size_t row_of(const char* name, plan::Phase phase, const OperationShape& shape) {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (rows_[i].phase == phase && rows_[i].shape == shape && std::strcmp(rows_[i].name, name) == 0) return i;
+    rows_.push_back({name, phase, shape});
+    return rows_.size() - 1;
+  }
+
+  std::vector<OperationTime> rows_;
+  std::vector<Event> events_;  // a ring once it is full
+  std::size_t operations_ = 0;
+  double seconds_ = 0, origin_ = 0;
+};
+
+/// Does what Engine does, with the same bits, and measures every operation.
+///
+///   Timed<cpu::Engine> engine(batch, bytes);   …   std::puts(engine.times.table().c_str());
+///
+/// cost     two clock readings and a search in the table per operation, about 0.1 us; a trace event of 24 bytes
+template <class Engine>
+class Timed : public Engine {
+ public:
+  using Engine::Engine;
+  OperationTimes times{};
+
+  template <class Operation>
+  void run(const Operation& operation) {
+    const double began = now();
+    Engine::run(operation);
+    const double ended = now();
+    times.add(Operation::name, this->phase, OperationShape::of(operation), operation.cost(), began, ended - began);
+  }
+
+ private:
+  static double now() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+  }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,20 @@
+// regimen/rule/as_fits_precision.hpp — a layer computes in a type that the rest of the recipe can carry.
+#pragma once
+
+#include <regimen/core/number.hpp>
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// Masters of another width class would be rounded twice, or lose what fp64 computed.   docs/errors/as_fits_precision.md
+template <class T, class Precision>
+struct as_fits_precision {
+  static constexpr bool holds = std::is_same_v<T, fp64> == std::is_same_v<typename Precision::master, fp64>;
+  struct must_hold {
+    static_assert(holds, "regimen: As<T, ...> mixes fp64 with narrower types; compute all of the model in Precision<fp64>, or none");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,20 @@
+// regimen/rule/as_fp16_needs_loss_scale.hpp — a layer in fp16 underflows as a model in fp16 does.
+#pragma once
+
+#include <regimen/core/number.hpp>
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// The gradients of one fp16 layer underflow like those of many.   docs/errors/as_fp16_needs_loss_scale.md
+template <class T, class LossScale>
+struct as_fp16_needs_loss_scale {
+  static constexpr bool holds = !std::is_same_v<T, fp16> || LossScale::scales;
+  struct must_hold {
+    static_assert(holds, "regimen: As<fp16, ...> needs Precision<fp16, fp32> and LossScale<Dynamic>; write As<bf16, ...>, or add them");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

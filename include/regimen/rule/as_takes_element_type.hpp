@@ -1,0 +1,18 @@
+// regimen/rule/as_takes_element_type.hpp — a layer computes in numbers.
+#pragma once
+
+#include <regimen/core/number.hpp>
+
+namespace regimen::rule {
+
+/// As<Linear<10>, fp32> is the wrong way round.   docs/errors/as_takes_element_type.md
+template <class T>
+struct as_takes_element_type {
+  static constexpr bool holds = Number<T>;
+  struct must_hold {
+    static_assert(holds, "regimen: As<T, Layers...> computes in T; write fp64, fp32, bf16 or fp16 first, then the layers");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

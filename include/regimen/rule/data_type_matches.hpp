@@ -1,0 +1,18 @@
+// regimen/rule/data_type_matches.hpp — data and labels have the element type that the model and its loss read.
+#pragma once
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// From: the data or labels given, To: what Trainer::Input or Trainer::Target is.   docs/errors/data_type_matches.md
+template <class From, class To>
+struct data_type_matches {
+  static constexpr bool holds = std::is_same_v<From, To>;
+  struct must_hold {
+    static_assert(holds, "regimen: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Target>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

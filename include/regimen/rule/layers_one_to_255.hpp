@@ -1,0 +1,18 @@
+// regimen/rule/layers_one_to_255.hpp — a list of layers is neither empty nor endless.
+#pragma once
+
+#include <cstddef>
+
+namespace regimen::rule {
+
+/// Count: the layers of List, nested sequences and composites written out.   docs/errors/layers_one_to_255.md
+template <class List, std::size_t Count>
+struct layers_one_to_255 {
+  static constexpr bool holds = Count >= 1 && Count <= 255;
+  struct must_hold {
+    static_assert(holds, "regimen: Model, Residual and Repeat hold 1 to 255 layers; write at least one, or write equal ones as Repeat");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,75 @@
+// regimen/train/convert.hpp — weights of one element type read as another.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/train/safetensors.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace regimen::train {
+
+/// x in another element type, rounded once, to nearest even. (From fp64 to 16 bits by way of fp32, where the first step
+/// rounds to odd: the bits that it drops leave a trace, so the second step sees on which side of a tie x was.)
+/// source   Boldo, Melquiond 2008, theorem 3
+template <class To, class From>
+To rounded(From x) {
+  if constexpr (std::is_same_v<To, From>) return x;
+  else if constexpr (sizeof(To) == 2 && std::is_same_v<From, fp64>) {
+    float narrow = static_cast<float>(x);
+    if (static_cast<double>(narrow) != x && !std::isnan(x)) {
+      auto bits = std::bit_cast<std::uint32_t>(narrow);
+      if (std::fabs(static_cast<double>(narrow)) > std::fabs(x)) --bits;  // towards zero
+      narrow = std::bit_cast<float>(bits | 1u);
+    }
+    return static_cast<To>(narrow);
+  } else if constexpr (sizeof(From) == 2) return static_cast<To>(static_cast<float>(x));
+  else return static_cast<To>(x);
+}
+
+/// Calls f with a value of the element type of a tensor in a file.
+/// failure   Error naming the tensor, when its elements are no floating-point numbers
+template <class F>
+void with_dtype(const safetensors::File& file, const safetensors::Tensor& tensor, F&& f) {
+  switch (tensor.dtype) {
+    case safetensors::Dtype::F64: return f(fp64{});
+    case safetensors::Dtype::F32: return f(fp32{});
+    case safetensors::Dtype::F16: return f(fp16{});
+    case safetensors::Dtype::BF16: return f(bf16{});
+    default:
+      throw Error(file.path() + ", tensor \"" + tensor.name + "\"", "elements of type F64, F32, F16 or BF16", safetensors::name_of_dtype(tensor.dtype));
+  }
+}
+
+/// What is asked of a tensor before anything is copied: it is there, has numbers, and this shape.
+inline const safetensors::Tensor& expect_numbers(const safetensors::File& file, const std::string& name, std::span<const std::size_t> shape) {
+  const safetensors::Tensor& found = file.tensor(name);
+  with_dtype(file, found, [](auto) {});
+  if (!std::equal(found.shape.begin(), found.shape.end(), shape.begin(), shape.end()))
+    throw Error(file.path() + ", tensor \"" + name + "\"", "shape " + safetensors::shape_text(shape), safetensors::shape_text(found.shape),
+                "was the file written by another model?");
+  return found;
+}
+
+/// to[i] = from[i] in the type of `to`, rounded once; with columns > 0: to is the transpose of from, which has so many columns.
+template <class To>
+void copy_converted(const safetensors::File& file, const safetensors::Tensor& from, std::span<To> to, std::size_t columns = 0) {
+  with_dtype(file, from, [&]<class From>(From) {
+    const std::size_t rows = columns == 0 ? 0 : to.size() / columns;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      From x{};  // files of other writers need not be aligned
+      std::memcpy(&x, from.bytes.data() + i * sizeof(From), sizeof(From));
+      to[columns == 0 ? i : i % columns * rows + i / columns] = rounded<To>(x);
+    }
+  });
+}
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

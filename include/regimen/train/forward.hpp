@@ -1,0 +1,99 @@
+// regimen/train/forward.hpp — what training and inference have in common: where parameters lie, and the way to an output.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/plan/engine.hpp>
+#include <regimen/walk/model.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regimen::train {
+
+/// Where the persistent regions lie.
+struct Resident {
+  std::size_t parameters = View<char>::absent, states = View<char>::absent, gradients = View<char>::absent;
+  std::size_t input = View<char>::absent, target = View<char>::absent;
+  View<Scalars> scalars{};
+  std::size_t end = 0;  // where the saved stack begins
+};
+
+/// The part of a step that needs no loss and no update rule; inference is all of it.
+///   Bound   walk::BoundModel
+template <class Bound_>
+struct Forward {
+  using Bound = Bound_;
+  using Body = typename Bound::Body;
+  using Roles = typename Bound::Roles;
+  using X = typename Bound::X;
+  using Output = typename Bound::Output;
+
+  /// Takes what inference keeps: parameters and one input.
+  static constexpr Resident setup_inference(auto& engine) {
+    Resident r{};
+    r.parameters = push_units(engine, Kind::parameter, [](walk::UnitOffsets size) { return size.parameters; });
+    r.input = push_input(engine);
+    r.end = engine.arena.top;
+    return r;
+  }
+
+  /// The output for the batch in the input, on the transient side; the caller gives it back.
+  static constexpr std::size_t predict(auto& engine, const Resident& r) {
+    const walk::Weights weights{r.parameters, r.gradients, false};
+    Bound::place_tied(engine, weights);
+    engine.phase = plan::Phase::forward;
+    return Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+  }
+
+ protected:
+  static constexpr Path named(const char* name, std::size_t index) { return Bound::path.child(index, name); }
+
+  static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, named("input", 251)); }
+  /// Each child's part under its own name.
+  static constexpr std::size_t push_units(auto& engine, Kind kind, auto&& bytes_of_unit) {
+    const std::size_t begin = engine.arena.top;
+    Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
+      const std::size_t bytes = bytes_of_unit(Unit::size) * count;
+      if (bytes > 0) engine.arena.push(bytes, kind, path);
+    });
+    return begin;
+  }
+};
+
+// ---- what a Trainer and an Inference do with an engine that computes
+
+/// Copies samples into the input; `first` is the index of the first in the global batch.
+template <class Input>
+void bring_input(auto& engine, const Resident& r, std::span<const Input> inputs, std::size_t samples, std::size_t first) {
+  engine.batch = samples;
+  engine.memory.random.first_sample = first;
+  std::copy(inputs.begin(), inputs.end(), engine.data(View<Input>{r.input}));
+}
+
+/// The outputs of any number of samples, a batch at a time.   inputs (samples,X)  →  (samples,Output)
+template <class Forward>
+std::vector<typename Forward::Output::Element> predict_all(auto& engine, const Resident& r, std::span<const typename Forward::X::Element> inputs,
+                                                           const char* who) {
+  using Output = typename Forward::Output::Element;
+  constexpr std::size_t input_size = Forward::X::size, output_size = Forward::Output::size;
+  if (inputs.size() % input_size != 0)
+    throw Error(who, "a multiple of " + std::to_string(input_size) + " numbers, the size of a sample", std::to_string(inputs.size()));
+  const std::size_t samples = inputs.size() / input_size;
+  std::vector<Output> outputs(samples * output_size);
+  for (std::size_t done = 0; done < samples; done += engine.capacity) {
+    const std::size_t now = samples - done < engine.capacity ? samples - done : engine.capacity;
+    bring_input(engine, r, inputs.subspan(done * input_size, now * input_size), now, 0);
+    const std::size_t output = Forward::predict(engine, r);
+    const Output* const from = engine.data(View<Output>{output});
+    std::copy(from, from + now * output_size, outputs.data() + done * output_size);
+    engine.arena.give(output);
+  }
+  return outputs;
+}
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

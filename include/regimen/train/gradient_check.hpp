@@ -1,0 +1,212 @@
+// regimen/train/gradient_check.hpp — gradients against differences of the loss: a new layer's first test.
+#pragma once
+
+#include <regimen/engine/cpu/engine.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/train/model_rules.hpp>
+#include <regimen/train/parameters.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace regimen {
+
+/// What a gradient check found.
+///
+///   worst     the largest error of any element looked at, relative to its tensor's largest gradient (NaN counts as infinite)
+///   tensor    where it is, by the parameter's name, and `element` of it
+///   checked   elements looked at, in all tensors
+struct GradientCheck final {
+  double worst = 0;
+  std::string tensor;
+  std::size_t element = 0, checked = 0;
+};
+
+/// How a check is done.
+///
+///   samples    elements of each tensor, spread over it; the first and the last are among them
+///   distance   h, in units of the parameter; smaller where the loss has kinks (Relu), as they lie in ±2h with probability ~ h
+///   seed       of weights, data and dropout
+struct GradientCheckOptions final {
+  std::size_t samples = 12;
+  double distance = 1e-3;
+  std::uint64_t seed = 1;
+};
+
+namespace detail {
+
+/// A sample of any shape.
+template <class SampleShape>
+struct AnyShape final {
+  template <class Statistic>
+  using value = Value<Statistic, SampleShape>;
+};
+template <class Layer, class SampleShape>
+struct LayerModel final : Model<Input<AnyShape<SampleShape>>, Linear<SampleShape::columns>, Layer> {};
+
+/// In [-1, 1), a pure function of its place.
+inline double check_number(std::uint64_t key, std::uint64_t index) { return double(Philox::draw(key, index, 0).word[0]) * 0x1p-31 - 1; }
+
+/// The step of a recipe on an engine of its own, without the updates.
+template <class Recipe>
+class GradientProbe final {
+  using Step = typename Recipe::Step;
+  using In = typename Step::X::Element;
+  using Target = typename Step::Target::Element;
+  using Master = typename Step::Master;
+  using Reduce = typename Step::Reduce;
+  static_assert(std::is_same_v<Master, fp64> && std::is_same_v<Reduce, fp64>,
+                "regimen: a gradient check compares differences of the loss, which only Precision<fp64> resolves; leave Precision out");
+
+ public:
+  explicit GradientProbe(std::uint64_t seed)
+      : engine_(Recipe::batch, Recipe::plan.peak), resident_(Step::setup(engine_)), tensors_(train::list_tensors<typename Recipe::Bound>()), seed_(seed) {
+    engine_.memory.random.seed = seed;
+    scalars() = Scalars{};
+    fill_weights();
+    engine_.poison_dead();
+  }
+
+  GradientCheck check(const GradientCheckOptions& options) {
+    for (const train::TensorRecord& tensor : tensors_)  // whatever lay there before, the first write assigns
+      if (tensor.place.trains) std::memset(gradient(tensor), 0xFF, tensor.place.count * sizeof(Reduce));
+    loss_sum(true);
+    double largest_of_all = 0;
+    std::vector<std::vector<Reduce>> analytic;
+    for (const train::TensorRecord& tensor : tensors_) {
+      if (tensor.place.trains) analytic.emplace_back(gradient(tensor), gradient(tensor) + tensor.place.count);
+      else analytic.emplace_back();
+      for (const Reduce value : analytic.back()) largest_of_all = (std::max)(largest_of_all, std::abs(value));
+    }
+    GradientCheck result;
+    for (std::size_t t = 0; t < tensors_.size(); ++t) {
+      if (!tensors_[t].place.trains) continue;
+      const std::size_t count = tensors_[t].place.count, looks = (std::min)(options.samples, count);
+      double largest = 1e-4 * largest_of_all;  // a tensor without effect has rounding noise for a gradient
+      for (const Reduce value : analytic[t]) largest = (std::max)(largest, std::abs(value));
+      for (std::size_t look = 0; look < looks; ++look) {
+        const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
+        const double found = slope(weight(tensors_[t])[element], options.distance);
+        const double error = std::abs(found - analytic[t][element] / Step::scale_of(engine_.capacity)) * Step::scale_of(engine_.capacity) / largest;
+        ++result.checked;
+        if (!(error <= result.worst)) {
+          result.worst = std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+          result.tensor = tensors_[t].name;
+          result.element = element;
+        }
+      }
+    }
+    return result;
+  }
+
+ private:
+  Scalars& scalars() { return *engine_.data(resident_.scalars); }
+  Master* weight(const train::TensorRecord& tensor) {
+    return engine_.data(View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)});
+  }
+  Reduce* gradient(const train::TensorRecord& tensor) {
+    return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
+  }
+
+  /// Gains near 1, all else in ±1/2: zeros and ones would hide mistakes.
+  void fill_weights() {
+    std::uint64_t index = 0;
+    for (const train::TensorRecord& tensor : tensors_)
+      for (std::size_t i = 0; i < tensor.place.count; ++i)
+        weight(tensor)[i] = (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(mix(seed_, 1), index++);
+  }
+
+  /// Micro-batches that differ, with some targets ignored where the loss can ignore them.
+  void bring(std::size_t micro_batch) {
+    engine_.memory.random.first_sample = micro_batch * engine_.batch;
+    fill(engine_.data(View<In>{resident_.input}), engine_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(), mix(mix(seed_, 2), micro_batch));
+    Target* const targets = engine_.data(View<Target>{resident_.target});
+    const std::size_t count = engine_.batch * Step::Target::size;
+    fill(targets, count, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
+    if constexpr (std::is_integral_v<Target>)
+      for (std::size_t i = 4; i < count; i += 5) targets[i] = ignore_index;
+  }
+  template <class T>
+  static void fill(T* to, std::size_t count, [[maybe_unused]] std::size_t bound, std::uint64_t key) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (std::is_integral_v<T>) to[i] = static_cast<T>(Philox::draw(key, i, 0).word[0] % bound);
+      else to[i] = check_number(key, i);
+    }
+  }
+
+  double loss_sum(bool with_gradient) {
+    Step::begin(engine_, resident_);
+    for (std::size_t m = 0; m < Recipe::micro_batches; ++m) {
+      bring(m);
+      const std::size_t output = Step::forward(engine_, resident_, m > 0);
+      if (with_gradient) Step::backward(engine_, resident_, output, m > 0);
+      else engine_.abandon(resident_.end);
+    }
+    return scalars().loss_sum;
+  }
+
+  double slope(Master& value, double h) {
+    const Master kept = value;
+    const auto at = [&](double offset) {
+      value = kept + offset;
+      return loss_sum(false);
+    };
+    const double result = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+    value = kept;
+    return result;
+  }
+
+  cpu::Engine engine_;
+  train::Resident resident_;
+  std::vector<train::TensorRecord> tensors_;
+  std::uint64_t seed_;
+};
+
+template <class Network, class Policies>
+struct GradientRecipe;
+template <class Network, class... Policies>
+struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
+  static_assert(Composable<Network, Policies...>, "regimen: these policies do not compose; a Trainer of this network and them says why");
+  using type = train::Recipe<Network, Configured<Policies...>>;
+};
+
+}  // namespace detail
+
+/// The gradient of every parameter tensor of a network against central differences of its loss L, on the CPU in fp64, with
+/// random weights and data, dropout on and memory that no one may read filled with NaN. Nothing is trained.
+///
+///   dL/dw ≈ (8 (L(w + h) − L(w − h)) − (L(w + 2h) − L(w − 2h))) / 12h
+///
+///   policies  any but Precision and LossScale; the batch is 3 unless Batch says otherwise. Checkpoint, Fusion, Accumulate, Freeze
+///             and Loss change what is checked
+///
+/// error     1e-9 and less for smooth layers: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. A missing or wrong term
+///           shows as 1e-3 to 1. Relu has kinks: use a distance of 1e-5 there, for errors near 1e-8
+/// cost      four forward passes for each element looked at
+template <class Network, class... Policies>
+GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
+  using All = Merged<boost::mp11::mp_list<Precision<fp64>, Batch<3>>, Policies...>;
+  using Recipe = typename detail::GradientRecipe<Network, All>::type;
+  return detail::GradientProbe<Recipe>(options.seed).check(options);
+}
+
+/// The same for one layer whose input is fp64 of this shape per sample: `gradient_check_layer<Gelu, Shape<5, 8>>()`. A Linear
+/// before it brings the gradient of its input to light, under "0.weight" and "0.bias"; the layer's own names begin with "1.".
+/// The loss is the mean squared error against random targets.
+template <class Layer, class SampleShape, class... Policies>
+GradientCheck gradient_check_layer(const GradientCheckOptions& options = {}) {
+  using All = Merged<boost::mp11::mp_list<Loss<MeanSquaredError>>, Policies...>;
+  return [&]<class... Chosen>(boost::mp11::mp_list<Chosen...>) {
+    return gradient_check<detail::LayerModel<Layer, SampleShape>, Chosen...>(options);
+  }(All{});
+}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

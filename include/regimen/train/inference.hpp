@@ -1,0 +1,217 @@
+// regimen/train/inference.hpp — a trained model that predicts, and holds nothing else.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cpu/engine.hpp>
+#include <regimen/engine/cpu/machine.hpp>
+#include <regimen/policy/compose.hpp>
+#include <regimen/policy/rejected.hpp>
+#include <regimen/rule/inference_trains_nothing.hpp>
+#include <regimen/train/convert.hpp>
+#include <regimen/train/model_rules.hpp>
+#include <regimen/train/parameters.hpp>
+#include <regimen/train/recipe.hpp>
+#include <regimen/train/state.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace regimen {
+
+namespace detail {
+
+/// As for a Trainer, but for the policies that inference takes, and masters, which it has none of.
+template <class P>
+using inference_rules = mp::mp_list<rule::inference_trains_nothing<P>>;
+
+template <class P>
+struct inference_single {
+  using rules = single_rules<P>;
+};
+template <class T>
+struct inference_single<Precision<T>> {
+  using rules = mp::mp_list<>;
+};
+template <class P>
+using inference_single_rules = typename inference_single<P>::rules;
+
+template <class Batch, class Target, class Precision>
+using inference_rules_between = mp::mp_list<rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>>;
+template <class Decisions>
+using inference_cross_rules =
+    inference_rules_between<policy_for<Decisions, axis::batch>, policy_for<Decisions, axis::target>, policy_for<Decisions, axis::precision>>;
+
+template <class Network, class... Policies>
+constexpr auto all_broken_inference_rules() {
+  using List = mp::mp_list<Policies...>;
+  if constexpr (!rule::model_comes_first<Network>::holds) {
+    return mp::mp_list<rule::model_comes_first<Network>>{};
+  } else if constexpr (!(rule::argument_is_a_policy<Policies>::holds && ...)) {
+    return broken_of_each<argument_rules, List>{};
+  } else if constexpr (!(all_hold<inference_rules<Policies>> && ...)) {
+    return broken_of_each<inference_rules, List>{};
+  } else if constexpr (!mp::mp_is_set<mp::mp_list<typename Policies::axis...>>::value) {
+    return broken_in<axis_rules<List>>{};
+  } else if constexpr (!(all_hold<option_rules<Policies>> && ...)) {
+    return broken_of_each<option_rules, List>{};
+  } else if constexpr (!(all_hold<inference_single_rules<Policies>> && ...)) {
+    return broken_of_each<inference_single_rules, List>{};
+  } else if constexpr (!all_hold<inference_cross_rules<decisions<Policies...>>>) {
+    return broken_in<inference_cross_rules<decisions<Policies...>>>{};
+  } else {
+    return broken_in<decltype(train::rules_of_model<Network, Configured<Policies...>, false>())>{};
+  }
+}
+template <class Network, class... Policies>
+using broken_inference_rules = decltype(all_broken_inference_rules<Network, Policies...>());
+
+}  // namespace detail
+
+/// Whether Inference<Network, Policies...> compiles; the order of the policies does not matter.
+///
+///   valid      Inferable<Gpt, Precision<bf16>, Batch<1>>
+///   invalid    Inferable<Gpt, Optimizer<AdamW>>
+template <class Network, class... Policies>
+concept Inferable = boost::mp11::mp_empty<detail::broken_inference_rules<Network, Policies...>>::value;
+
+/// A parameter as it is held: in the compute type, or in that of its As<...>.
+struct HeldParameter {
+  std::string name;
+  std::vector<std::size_t> shape;
+  ElementType element = ElementType::float32;
+  std::span<std::byte> bytes;
+  ParameterRole role = ParameterRole::matrix;
+
+  /// Calls f with the values as a span of their type.
+  template <class F>
+  void visit(F&& f) const {
+    train::with_element(element, [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
+  }
+  /// The values, whose type must be T; Error when it is not.
+  template <class T>
+  std::span<T> values() const {
+    if (element != element_type_of<T>) throw Error("Inference, parameter " + name, std::string("values of another type than ") + name_of<T>, name_of<T>);
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+/// A model that predicts. Its policies are Precision, Batch, Device, Target and Fusion, in any order.
+///
+///   Inference<Gpt, Precision<bf16>, Batch<1>> model("gpt.safetensors");
+///   const std::vector<float> logits = model.predict(tokens);
+///
+/// Each parameter is held once, in the compute type: Precision<bf16> needs no fp32 beside it, since nothing is trained.
+///
+/// memory    one arena of exactly plan().peak bytes: parameters, one batch of input, and the activations of a layer or two
+/// failure   as for a Trainer: what cannot work does not compile; at run time Error
+/// threads   one thread at a time may call an Inference
+template <class Network, class... Policies>
+class Inference {
+ public:
+  using Configuration = Configured<Policies...>;
+  using Recipe = train::InferenceRecipe<Network, Configuration>;
+  using Step = typename Recipe::Step;
+  using Input = typename Step::X::Element;
+  using Output = typename Step::Output::Element;  // at least fp32
+
+  static constexpr std::size_t batch = Recipe::batch;  // samples that are computed at once
+  static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size;  // per sample
+
+  /// Bytes and work of one batch, known to the compiler: no gradients, no optimizer state.
+  static constexpr const MemoryPlan& plan() { return Recipe::plan; }
+  /// The same, computed now, for any batch.
+  static MemoryPlan plan(std::size_t batch_size) { return Recipe::make_plan(batch_size); }
+
+  /// Without weights, until load is called or parameters() are written.   threads   0: as many as the machine has
+  explicit Inference(int threads = 0) : engine_(batch, plan().peak), tensors_(train::list_tensors<typename Recipe::Bound>()) {
+    cpu::set_threads(threads);
+    resident_ = Step::setup_inference(engine_);
+    engine_.training = false;
+  }
+  explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
+
+  /// Reads the weights of a file that Trainer::save wrote, or of one with weights alone. Its element type may be another:
+  /// each value is rounded once. A file that does not fit leaves everything as it was.
+  void load(const std::string& path) {
+    const safetensors::File file(path);
+    for (const train::TensorRecord& tensor : tensors_) train::expect_numbers(file, tensor.name, train::shape_of(tensor.parameter));
+    for (const safetensors::Tensor& found : file.tensors())
+      if (!is_known(found.name))
+        throw Error(path, "tensors of this model only", "the tensor " + found.name, "load it into the model that it was saved from");
+    for (const HeldParameter& parameter : parameters())
+      parameter.visit([&]<class T>(std::span<T> values) { train::copy_converted(file, file.tensor(parameter.name), values); });
+    loaded_ = true;
+  }
+
+  /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
+  std::vector<Output> predict(std::span<const Input> inputs) {
+    if (!loaded_) throw Error("Inference::predict", "weights", "none", "call load, or give the constructor a path");
+    struct Guard {
+      ~Guard() { self.engine_.abandon(self.resident_.end); }
+      Inference& self;
+    } guard{*this};
+    return train::predict_all<Step>(engine_, resident_, inputs, "Inference::predict");
+  }
+  /// Data in another type than the model's input are refused: convert them where it can be seen.
+  template <class Data>
+    requires(!train::ReadAs<Data, Input>)
+  std::vector<Output> predict(const Data&) {
+    static_assert(sizeof(train::refused_data<Data, Input>));
+    return {};
+  }
+
+  /// Name, shape and values of every parameter, in the order of the model; the names are the Trainer's.
+  std::vector<HeldParameter> parameters() {
+    std::vector<HeldParameter> result;
+    for (const train::TensorRecord& tensor : tensors_)
+      result.push_back({tensor.name, train::shape_of(tensor.parameter), tensor.place.element,
+                        {engine_.data(View<std::byte>{resident_.parameters + tensor.unit.parameters + tensor.place.values}),
+                         tensor.place.count * bytes_of(tensor.place.element)},
+                        tensor.parameter.role});
+    return result;
+  }
+  /// To be called after values of parameters() were written.
+  void parameters_changed() { loaded_ = true; }
+
+  /// What the arena gave, and how many operations ran.
+  struct Used {
+    std::size_t peak = 0, operations = 0;
+  };
+  Used used() const { return {engine_.arena.peak, engine_.operations}; }
+
+  /// For tests: what no one may read is filled with NaN from now on.
+  void poison_dead_memory() { engine_.poison_dead(); }
+
+ private:
+  /// A weight, or what an optimizer kept of it: "optimizer.<state>.<name>".
+  bool is_known(const std::string& name) const {
+    for (const train::TensorRecord& tensor : tensors_) {
+      if (name == tensor.name) return true;
+      if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) && name.find('.', 10) == name.size() - tensor.name.size() - 1) return true;
+    }
+    return false;
+  }
+
+  cpu::Engine engine_;
+  std::vector<train::TensorRecord> tensors_;
+  train::Resident resident_{};
+  bool loaded_ = false;
+};
+
+/// Policies that do not compose: each broken rule says so once, the rest of the program adds nothing.
+template <class Network, class... Policies>
+  requires(!Inferable<Network, Policies...>)
+class Inference<Network, Policies...> : public detail::rejected<detail::silent, detail::silent::must_hold> {
+  using Broken = detail::broken_inference_rules<Network, Policies...>;
+  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
+
+ public:
+  using detail::rejected<detail::silent, detail::silent::must_hold>::rejected;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,146 @@
+// tests/engine/cpu/elementwise.cpp — add, cast and dropout.
+#include "arena.hpp"
+
+#include <regimen/core/philox.hpp>
+#include <regimen/engine/cpu/elementwise.hpp>
+
+#include <tuple>
+
+using namespace regimen;
+using namespace test;
+
+TEMPLATE_TEST_CASE("add is the sum in S, rounded once", "", float, double, bf16, fp16) {
+  using T = TestType;
+  for (const std::size_t count : Sizes{1, 15, 16, 17, 100, 40000}) {
+    Arena arena;
+    const Values x = values<T>(count, 3, 1), y = values<T>(count, 3, 2);
+    op::Add<T> o{arena.put<T>(x), arena.put<T>(y), count};
+    cpu::compute(o, arena.memory());
+    Values expected(count);  // a sum of two 16-bit numbers of like size is exact in fp32, so one rounding is the very result
+    for (std::size_t i = 0; i < count; ++i)
+      expected[i] = number(rounded<T>(number(static_cast<statistic_t<T>>(x[i]) + static_cast<statistic_t<T>>(y[i]))));
+    CHECK(misses(arena.get(o.y, count), expected, [](std::size_t) { return 0.0; }) == 0);
+    CHECK(arena.get(o.x, count) == x);
+    CHECK(arena.guards_hold());
+  }
+}
+
+TEMPLATE_TEST_CASE("x + x is 2 x: add may be given one tensor twice", "", float, bf16) {
+  Arena arena;
+  const Values x = values<TestType>(77, 3);
+  const auto view = arena.put<TestType>(x);
+  cpu::compute(op::Add<TestType>{view, view, 77}, arena.memory());
+  Values expected = x;
+  for (double& value : expected) value *= 2;
+  CHECK(arena.get(view, 77) == expected);
+}
+
+namespace {
+
+template <class From, class To> void cast_rounds_once() {
+  for (const std::size_t count : Sizes{1, 7, 16, 33, 1000, 70001}) {
+    Arena arena(std::size_t{1} << 21);
+    const Values x = values<From>(count, 1000);
+    op::Cast<From, To> o{arena.put<From>(x), arena.room<To>(count), count};
+    cpu::compute(o, arena.memory());
+    Values expected(count);
+    for (std::size_t i = 0; i < count; ++i) expected[i] = number(rounded<To>(x[i]));
+    CHECK(arena.get(o.y, count) == expected);
+    CHECK(arena.guards_hold());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a cast rounds once, to nearest even") {
+  cast_rounds_once<float, bf16>(), cast_rounds_once<float, fp16>(), cast_rounds_once<bf16, float>(), cast_rounds_once<fp16, float>();
+  cast_rounds_once<float, double>(), cast_rounds_once<double, float>(), cast_rounds_once<bf16, double>(), cast_rounds_once<fp16, double>();
+  cast_rounds_once<bf16, fp16>(), cast_rounds_once<fp16, bf16>();
+  cast_rounds_once<float, float>(), cast_rounds_once<double, double>(), cast_rounds_once<bf16, bf16>(), cast_rounds_once<fp16, fp16>();
+}
+
+TEST_CASE("blocks of random bits are the words of Philox, low halves first") {
+  for (const std::uint64_t first : {0ull, 128ull, 8ull, 34359738360ull * 8}) {
+    std::uint16_t bits[cpu::random_block];
+    cpu::draw_block(0x1234'5678'9ABC'DEF0u, first, 0x1'0000'0007u, bits);
+    bool right = true;
+    for (std::size_t e = 0; e < cpu::random_block; ++e) {
+      const std::uint32_t word = Philox::draw(0x1234'5678'9ABC'DEF0u, (first + e) / 8, 0x1'0000'0007u).word[e % 8 / 2];
+      right &= bits[e] == static_cast<std::uint16_t>(e % 2 == 0 ? word : word >> 16);
+    }
+    CHECK(right);
+  }
+}
+
+TEMPLATE_TEST_CASE("dropout keeps or drops each element by its 16 bits, and scales what it keeps", "", float, double, bf16, fp16) {
+  using T = TestType;
+  for (const std::size_t elements : Sizes{1, 9, 128, 130, 1001, 40000}) {
+    for (const bool in_place : {false, true}) {
+      const std::size_t samples = 3;
+      Arena arena(std::size_t{1} << 22);
+      arena.random = {11, 22, 33};
+      Values x = values<T>(samples * elements, 2);
+      op::Dropout<T> o{};
+      o.x = arena.put<T>(x), o.y = in_place ? o.x : arena.room<T>(x.size());
+      o.samples = samples, o.elements = elements, o.drop = {6554, 44};
+      cpu::compute(o, arena.memory());
+      Values expected(x.size());
+      using S = statistic_t<T>;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::size_t e = i % elements;
+        const std::uint32_t word = Philox::draw(mix(mix(11, 22), 44), e / 8, 33 + i / elements).word[e % 8 / 2];
+        const std::uint32_t bits = e % 2 == 0 ? word & 0xFFFF : word >> 16;
+        expected[i] = bits < 6554 ? 0 : number(rounded<T>(number(static_cast<S>(x[i]) * static_cast<S>(65536.0 / (65536 - 6554)))));
+      }
+      CHECK(arena.get(o.y, x.size()) == expected);
+      CHECK(arena.guards_hold());
+    }
+  }
+}
+
+TEST_CASE("the rate of dropout is the rate, and a dropped NaN is gone") {
+  const std::size_t elements = 100000;
+  Arena arena(std::size_t{1} << 21);
+  op::Dropout<float> o{};
+  o.x = arena.put<float>(Values(elements, 1.0)), o.y = arena.room<float>(elements), o.samples = 1, o.elements = elements, o.drop = {16384, 1};
+  cpu::compute(o, arena.memory());
+  double kept = 0;
+  for (const double y : arena.get(o.y, elements)) kept += y;
+  CHECK(std::fabs(kept / double(elements) - 1) < 5 * std::sqrt(0.25 * 0.75 / double(elements)) / 0.75);  // five standard deviations
+  Arena other(std::size_t{1} << 21);
+  o.x = other.room<float>(elements), o.y = o.x;
+  cpu::compute(o, other.memory());
+  std::size_t zeros = 0;
+  for (const double y : other.get(o.y, elements)) zeros += y == 0;
+  CHECK(std::fabs(double(zeros) + kept * 0.75 - double(elements)) < 0.1);  // kept is a sum of rounded 4/3
+}
+
+TEST_CASE("dropout with threshold 0 is the identity, and draws depend on sample, step and layer") {
+  const auto run = [](op::Random random, op::Drop drop) {
+    Arena arena;
+    arena.random = random;
+    op::Dropout<float> o{};
+    o.x = arena.put<float>(values<float>(500)), o.y = arena.room<float>(500), o.samples = 1, o.elements = 500, o.drop = drop;
+    cpu::compute(o, arena.memory());
+    return arena.get(o.y, 500);
+  };
+  CHECK(run({1, 2, 3}, {0, 4}) == values<float>(500));
+  const Values base = run({1, 2, 3}, {30000, 4});
+  CHECK(base == run({1, 2, 3}, {30000, 4}));
+  CHECK(base != run({2, 2, 3}, {30000, 4}));
+  CHECK(base != run({1, 3, 3}, {30000, 4}));
+  CHECK(base != run({1, 2, 4}, {30000, 4}));
+  CHECK(base != run({1, 2, 3}, {30000, 5}));
+}
+
+TEST_CASE("the number of threads changes no bit of add, cast and dropout") {
+  CHECK(same_for_any_threads([](Arena& arena) {
+    const std::size_t count = 150001;
+    const auto x = arena.put<float>(values<float>(count)), y = arena.put<float>(values<float>(count, 1, 2));
+    cpu::compute(op::Add<float>{x, y, count}, arena.memory());
+    cpu::compute(op::Cast<float, fp16>{y, arena.room<fp16>(count), count}, arena.memory());
+    op::Dropout<float> o{y, y, 1, count, {1000, 2}};
+    cpu::compute(o, arena.memory());
+  }));
+}
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,198 @@
+// tests/engine/cpu/loss.cpp — cross-entropy and squared error against fp64 and finite differences.
+#include "arena.hpp"
+
+#include <regimen/engine/cpu/loss.hpp>
+
+#include <limits>
+
+using namespace regimen;
+using namespace test;
+
+namespace {
+
+View<std::int32_t> put_targets(Arena& arena, const std::vector<std::int32_t>& targets) {
+  const auto view = arena.room<std::int32_t>(targets.size());
+  std::copy(targets.begin(), targets.end(), arena.memory()(view));
+  return view;
+}
+
+std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {
+  std::vector<std::int32_t> targets(rows);
+  for (std::size_t i = 0; i < rows; ++i) targets[i] = i % 5 == 3 ? ignore_index : static_cast<std::int32_t>(Philox::draw(3, i, 0).word[0] % columns);
+  return targets;
+}
+
+struct Reference {
+  double loss = 0, count = 0;
+  Values gradient;
+};
+Reference cross_entropy(const Values& z, const std::vector<std::int32_t>& targets, std::size_t columns, double smoothing, double factor) {
+  Reference r;
+  r.gradient.assign(z.size(), 0.0);
+  for (std::size_t row = 0; row < targets.size(); ++row) {
+    if (targets[row] == ignore_index) continue;
+    double most = z[row * columns], total = 0;
+    for (std::size_t k = 0; k < columns; ++k) most = std::max(most, z[row * columns + k]);
+    for (std::size_t k = 0; k < columns; ++k) total += std::exp(z[row * columns + k] - most);
+    for (std::size_t k = 0; k < columns; ++k) {
+      const double q = (std::size_t(targets[row]) == k ? 1 - smoothing : 0) + smoothing / double(columns);
+      const double log_p = z[row * columns + k] - most - std::log(total);
+      r.loss -= q * log_p;
+      r.gradient[row * columns + k] = (std::exp(log_p) - q) * factor;
+    }
+    r.count += 1;
+  }
+  return r;
+}
+
+template <class S> double depth_of(std::size_t columns) { return double(columns / (4 * cpu::lanes<S>)) + 12; }
+
+template <class S> void cross_entropy_is_its_definition(std::size_t rows, std::size_t columns, double smoothing, double size) {
+  const Values z = values<S>(rows * columns, size);
+  const auto targets = some_targets(rows, columns);
+  const Reference r = cross_entropy(z, targets, columns, smoothing, 0.5 * 1024);
+  Scalars before;
+  before.loss_sum = 7, before.count = 3, before.loss_scale = 1024;
+  Arena arena(std::size_t{1} << 22);
+  const auto at = [&]<bool WithGradient>(std::bool_constant<WithGradient>) {
+    op::CrossEntropy<WithGradient, S> o{};
+    o.logits = arena.put<S>(z), o.target = put_targets(arena, targets), o.scalars = arena.scalars(before);
+    o.rows = rows, o.columns = columns, o.smoothing = smoothing, o.scale = 0.5;
+    cpu::compute(o, arena.memory());
+    const Scalars after = *arena.memory()(o.scalars);
+    // A shifted logit is off by u |z − max| <= 2 u size, and so is each exponential (and 1 ulp): their sum, relatively, by
+    // d additions more.
+    const double u = epsilon_of<S>, d = depth_of<S>(columns);
+    const double each = u * (4 * size + d + 4) + (smoothing > 0 ? d * u * 2 * size : 0);
+    CHECK(std::fabs(after.loss_sum - 7 - r.loss) <= r.count * each);
+    CHECK(after.count == 3 + r.count);
+    if (WithGradient) {
+      CHECK(misses(arena.get(o.logits, z.size()), r.gradient,
+                   [&](std::size_t i) { return targets[i / columns] == ignore_index ? 0.0 : 512 * u * (2 * size + d + 8); }) == 0);
+    } else {
+      CHECK(arena.get(o.logits, z.size()) == z);
+    }
+  };
+  at(std::true_type{}), at(std::false_type{});
+  CHECK(arena.guards_hold());
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("cross-entropy and its gradient are their definitions", "", float, double) {
+  for (const double smoothing : {0.0, 0.1, 1.0}) {
+    cross_entropy_is_its_definition<TestType>(1, 1, smoothing, 3);
+    cross_entropy_is_its_definition<TestType>(7, 2, smoothing, 30);
+    cross_entropy_is_its_definition<TestType>(64, 10, smoothing, 5);
+    cross_entropy_is_its_definition<TestType>(33, 257, smoothing, 5);
+    cross_entropy_is_its_definition<TestType>(5, 20000, smoothing, 10);
+  }
+}
+
+TEST_CASE("an ignored row adds nothing, even full of NaN; a target outside the row is seen") {
+  for (const std::int32_t target : {ignore_index, 3, -1, std::numeric_limits<std::int32_t>::max()}) {
+    Arena arena;
+    op::CrossEntropy<true, float> o{};
+    o.logits = arena.room<float>(3), o.target = put_targets(arena, {target}), o.scalars = arena.scalars(), o.rows = 1, o.columns = 3;
+    if (target != ignore_index) std::fill_n(arena.memory()(o.logits), 3, 1.0f);
+    cpu::compute(o, arena.memory());
+    const Scalars after = *arena.memory()(o.scalars);
+    const Values gradient = arena.get(o.logits, 3);
+    if (target == ignore_index) {
+      CHECK(after.loss_sum == 0);
+      CHECK(after.count == 0);
+      CHECK(gradient == Values(3, 0.0));
+    } else {
+      CHECK(std::isnan(after.loss_sum));
+      for (const double g : gradient) CHECK(std::isnan(g));
+    }
+    CHECK(arena.guards_hold());
+  }
+}
+
+TEST_CASE("a NaN or an infinite logit makes the loss NaN; minus infinity is a probability of 0") {
+  const auto loss = [](const Values& logits) {
+    Arena arena;
+    op::CrossEntropy<false, float> o{};
+    o.logits = arena.put<float>(logits), o.target = put_targets(arena, {0}), o.scalars = arena.scalars(), o.rows = 1, o.columns = logits.size();
+    cpu::compute(o, arena.memory());
+    return arena.memory()(o.scalars)->loss_sum;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (std::size_t at = 0; at < 40; ++at) {
+    Values logits(40, 1.0);
+    logits[at] = std::nan("");
+    CHECK(std::isnan(loss(logits)));
+    logits[at] = infinity;
+    CHECK(std::isnan(loss(logits)));
+  }
+  CHECK(std::fabs(loss({1, 1, -infinity}) - std::log(2)) < 1e-6);
+  CHECK(loss({-infinity, 1}) == infinity);
+  CHECK(std::fabs(loss({3e38, 3e38, -3e38}) - std::log(2)) < 1e-6);
+}
+
+TEST_CASE("the gradient of cross-entropy is what finite differences say") {
+  const std::size_t rows = 4, columns = 6;
+  const Values z = values<double>(rows * columns, 2);
+  const auto run = [&](const Values& logits, Values* gradient) {
+    Arena arena;
+    op::CrossEntropy<true, double> o{};
+    o.logits = arena.put<double>(logits), o.target = put_targets(arena, {0, 5, ignore_index, 2}), o.scalars = arena.scalars();
+    o.rows = rows, o.columns = columns, o.smoothing = 0.2;
+    cpu::compute(o, arena.memory());
+    if (gradient != nullptr) *gradient = arena.get(o.logits, logits.size());
+    return arena.memory()(o.scalars)->loss_sum;
+  };
+  Values gradient, expected(z.size());
+  run(z, &gradient);
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    Values up = z, down = z;
+    up[i] += 1e-6, down[i] -= 1e-6;
+    expected[i] = (run(up, nullptr) - run(down, nullptr)) / 2e-6;
+  }
+  CHECK(misses(gradient, expected, [](std::size_t) { return 1e-8; }) == 0);  // 2^-52 · 10 / h
+}
+
+TEMPLATE_TEST_CASE("squared error and its gradient are their definitions", "", float, double) {
+  for (const std::size_t count : Sizes{1, 17, 1000, 40001}) {
+    Arena arena(std::size_t{1} << 22);
+    const Values output = values<TestType>(count, 3, 1), target = values<TestType>(count, 3, 2);
+    Scalars before;
+    before.loss_sum = 1, before.count = 2, before.loss_scale = 8;
+    double loss = 1;
+    Values gradient(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      loss += (output[i] - target[i]) * (output[i] - target[i]);
+      gradient[i] = 2 * (output[i] - target[i]) * 0.25 * 8;
+    }
+    op::SquaredError<false, TestType> plain{};
+    plain.output = arena.put<TestType>(output), plain.target = arena.put<TestType>(target), plain.scalars = arena.scalars(before),
+    plain.count = count;
+    cpu::compute(plain, arena.memory());
+    CHECK(std::fabs(arena.memory()(plain.scalars)->loss_sum - loss) <= 1e-12 * loss);  // fp64: below count · 2^-53 relative
+    CHECK(arena.memory()(plain.scalars)->count == 2 + double(count));
+    CHECK(arena.get(plain.output, count) == output);
+    op::SquaredError<true, TestType> o{};
+    o.output = plain.output, o.target = plain.target, o.scalars = arena.scalars(before), o.count = count, o.scale = 0.25;
+    cpu::compute(o, arena.memory());
+    CHECK(arena.memory()(o.scalars)->loss_sum == arena.memory()(plain.scalars)->loss_sum);
+    CHECK(misses(arena.get(o.output, count), gradient, [&](std::size_t i) { return 2 * epsilon_of<TestType> * std::fabs(gradient[i]); }) == 0);
+    CHECK(arena.guards_hold());
+  }
+}
+
+TEST_CASE("the number of threads changes no bit of a loss or its gradient") {
+  CHECK(same_for_any_threads([](Arena& arena) {
+    const std::size_t rows = 401, columns = 300;
+    op::CrossEntropy<true, float> o{};
+    o.logits = arena.put<float>(values<float>(rows * columns, 5)), o.target = put_targets(arena, some_targets(rows, columns)),
+    o.scalars = arena.scalars();
+    o.rows = rows, o.columns = columns, o.smoothing = 0.1;
+    cpu::compute(o, arena.memory());
+    op::SquaredError<true, float> square{};
+    square.output = o.logits, square.target = arena.put<float>(values<float>(rows * columns)), square.scalars = o.scalars,
+    square.count = rows * columns;
+    cpu::compute(square, arena.memory());
+  }));
+}
+// SPDX-License-Identifier: Apache-2.0

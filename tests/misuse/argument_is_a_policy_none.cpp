@@ -1,0 +1,14 @@
+// An option that switches something off, but what?
+// expect: None is an option, not a policy; write Checkpoint<None>, Clip<None>, or leave it out
+// names: regimen::None
+#include "../support/recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Net, Checkpoint<None>>;
+#else
+using Train = Trainer<Net, None>;
+#endif
+
+int main() { return sizeof(Train) == 0; }

@@ -1,0 +1,16 @@
+// Heads stand behind Causal.
+// expect: SelfAttention takes Heads<N> first, then Causal and Dropout<Ratio<\.\.\.>>; write no other option
+// names: regimen::Causal
+#include "../support/model_recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+struct Small : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, SelfAttention<Heads<2>, Causal>, Linear<16>> {};
+#else
+struct Small : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, SelfAttention<Causal, Heads<2>>, Linear<16>> {};
+#endif
+
+using Train = Trainer<Small>;
+
+int main() { return sizeof(Train) == 0; }

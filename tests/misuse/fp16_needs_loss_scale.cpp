@@ -1,0 +1,15 @@
+// A recipe that computes in fp16 and scales no loss: gradients below 2^-24 would be zero.
+// expect: Precision<fp16, \.\.\.> needs a loss scale; add LossScale<Dynamic>, or compute in bf16
+// names: regimen::Precision<regimen::fp16,
+// names: regimen::LossScale<
+#include "../support/recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Net, Precision<fp16, fp32>, LossScale<Dynamic>>;
+#else
+using Train = Trainer<Net, Precision<fp16, fp32>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }

@@ -1,0 +1,14 @@
+// A schedule's place, taken by an element type.
+// expect: Checkpoint<\.\.\.> takes a schedule; name None, Every<N> or Selective<Layers\.\.\.>
+// names: regimen::bf16
+#include "../support/recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Net, Checkpoint<Every<2>>>;
+#else
+using Train = Trainer<Net, Checkpoint<bf16>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }

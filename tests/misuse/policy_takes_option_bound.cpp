@@ -1,0 +1,14 @@
+// A bound without its norm.
+// expect: Clip<\.\.\.> takes a bound; name None or Norm<Ratio<\.\.\.>>
+// names: regimen::Ratio<1
+#include "../support/recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Net, Clip<Norm<Ratio<1>>>>;
+#else
+using Train = Trainer<Net, Clip<Ratio<1>>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }

@@ -1,0 +1,14 @@
+// An element type that there is not.
+// expect: Precision<\.\.\.> takes element types; name fp64, fp32, bf16 or fp16
+// names: int
+#include "../support/recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Net, Precision<fp32>>;
+#else
+using Train = Trainer<Net, Precision<int>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }

@@ -1,0 +1,126 @@
+// Debug<Anomaly>: the first layer that is not finite is named; after the exception the last save is loaded and training goes on.
+#include "../temporary.hpp"
+#include "support/catch.hpp"
+#include "support/tiny.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <limits>
+#include <string>
+
+using namespace regimen;
+
+namespace {
+
+using Plain = Trainer<tiny::Gpt, Batch<4>>;
+using Checked = Trainer<tiny::Gpt, Batch<4>, Debug<Anomaly>>;
+
+template <class Train>
+void run(Train& trainer, int steps) {
+  for (int i = 0; i < steps; ++i) trainer.step(tiny::tokens(4, trainer.steps_done()), tiny::tokens(4, 50 + trainer.steps_done()));
+}
+
+/// Puts a number into the parameter of that name.
+template <class Train>
+void poison(Train& trainer, const std::string& name, float value) {
+  bool found = false;
+  for (const auto& parameter : trainer.parameters())
+    if (parameter.name == name) {
+      parameter.values[1] = value;
+      found = true;
+    }
+  REQUIRE(found);
+  trainer.parameters_changed();
+}
+
+template <class Action>
+std::string standard_error_of(const Action& action) {
+  std::fflush(stderr);
+  test::Directory directory;
+  const int kept = ::dup(STDERR_FILENO), file = ::open((directory / "text").c_str(), O_RDWR | O_CREAT, 0600);
+  ::dup2(file, STDERR_FILENO);
+  action();
+  std::fflush(stderr);
+  ::dup2(kept, STDERR_FILENO);
+  ::close(kept);
+  ::close(file);
+  const test::Bytes bytes = test::get(directory / "text");
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a program built with Debug says so when it starts, and only then") {
+  CHECK(test::says(standard_error_of([] { Checked trainer; }), "regimen: Debug<...> is on"));
+  CHECK(test::says(standard_error_of([] { Trainer<tiny::Gpt, Batch<4>, Debug<Profile>> trainer; }), "regimen: Debug<...> is on"));
+  CHECK(standard_error_of([] { Plain trainer; }).empty());
+  CHECK(standard_error_of([] { Trainer<tiny::Gpt, Batch<4>, Debug<None>> trainer; }).empty());
+}
+
+TEST_CASE("looking for anomalies changes no bit") {
+  Plain plain;
+  Checked checked;
+  run(plain, 3);
+  run(checked, 3);
+  CHECK(tiny::same_bits(std::span<const float>(tiny::weights(plain)), std::span<const float>(tiny::weights(checked))));
+}
+
+TEST_CASE("the layer of a poisoned weight is named, forward") {
+  // Children of the model: embedding 0, positions 1, repeat 2, norm 3, output 4. Of a block: residual 0 and 1.
+  struct Row {
+    const char *parameter, *layer;
+  };
+  const Row row = GENERATE(Row{"1.weight", "output of layer 1 (position_embedding), iteration 0"},
+                           Row{"2.0.0.0.weight", "output of layer 2.0.0 (layer_norm), iteration 0"},
+                           Row{"2.1.0.1.qkv.weight", "output of layer 2.0.1 (linear), iteration 1"},
+                           Row{"2.2.0.1.projection.bias", "output of layer 2.0.3 (linear), iteration 2"},
+                           Row{"2.1.1.1.weight", "output of layer 2.1.1 (linear), iteration 1"},
+                           Row{"3.bias", "output of layer 3 (layer_norm), iteration 0"});
+  const float value = GENERATE(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity());
+  test::Directory directory;
+  Checked trainer;
+  run(trainer, 2);
+  trainer.save(directory / "state");
+  poison(trainer, row.parameter, value);
+  const std::string error = test::error_of([&] { run(trainer, 1); });
+  INFO(row.parameter << ": " << error);
+  CHECK(test::says(error, row.layer));
+  CHECK(test::says(error, "step 3"));
+  CHECK(trainer.steps_done() == 2);
+
+  // Evaluation and prediction look, too.
+  CHECK(test::says(test::error_of([&] { trainer.predict(tiny::tokens(4, 1)); }), row.layer));
+
+  trainer.load(directory / "state");
+  run(trainer, 2);
+  Plain whole;
+  run(whole, 4);
+  CHECK(tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(tiny::weights(whole))));
+}
+
+TEST_CASE("the layer whose gradient is not finite first is named, backward, under every checkpoint schedule") {
+  // Inputs of zero keep the outputs at zero, whatever the weights; the gradient grows by 1e30 a layer.
+  struct Net : Model<Input<Vector<4>>, Linear<4>, Linear<4>, Linear<4>, Linear<4>> {};
+  const auto check = [&]<class Schedule>(Schedule) {
+    Trainer<Net, Batch<2>, Debug<Anomaly>, Schedule> trainer;
+    for (const auto& parameter : trainer.parameters())
+      for (float& value : parameter.values) value = parameter.role == ParameterRole::matrix && parameter.name != "0.weight" ? 1e30f : 0;
+    for (const auto& parameter : trainer.parameters())
+      if (parameter.name == "3.weight") parameter.values[0] = -1e30f;  // else the gradients of one target and the others cancel
+    trainer.parameters_changed();
+    const std::vector<float> zeros(8);
+    const std::vector<std::int32_t> targets{0, 1};
+    const std::string error = test::error_of([&] { trainer.step(zeros, targets); });
+    INFO(error);
+    CHECK(test::says(error, "step 1, gradient of layer 2 (linear)"));
+    CHECK(trainer.steps_done() == 0);
+    for (const auto& parameter : trainer.parameters())
+      for (float& value : parameter.values) value = 0.1f;
+    trainer.parameters_changed();
+    CHECK(trainer.step(zeros, targets).applied);
+  };
+  check(Checkpoint<None>{});
+  check(Checkpoint<Selective<Linear<4>>>{});
+}

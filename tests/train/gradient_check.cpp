@@ -1,0 +1,120 @@
+// Calculus: every layer alone, and a layer that is wrong.
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/cast.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/train/gradient_check.hpp>
+
+#include "support/catch.hpp"
+
+using namespace regimen;
+
+namespace {
+
+// Differences of fourth order with h = 1e-3 have errors near 1e-10 of the largest gradient; a wrong term shows as 1e-3 and more.
+constexpr double tolerance = 1e-8;
+constexpr GradientCheckOptions kinked{12, 1e-5, 1};  // rounding grows as 1/h
+constexpr double kinked_tolerance = 1e-7;
+
+template <class Layer, class SampleShape, class... Policies>
+void holds(double most = tolerance, const GradientCheckOptions& options = {}) {
+  const GradientCheck found = gradient_check_layer<Layer, SampleShape, Policies...>(options);
+  INFO(Layer::name << ": " << found.tensor << "[" << found.element << "], " << found.checked << " checked, worst " << found.worst);
+  CHECK(found.checked > 0);
+  CHECK(found.worst < most);
+}
+
+/// Gelu with the derivative of its approximation: an error near 1e-3.
+struct WrongSlope final {
+  static constexpr const char* name = "wrong_slope";
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = X;
+    static constexpr Reads backward_reads(bool) { return Reads::input; }
+    static constexpr bool in_place = true, always_writes_d_x = true;
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::Bias<activation::GeluErf, T>{{call.x}, {}, {call.y}, engine.batch * X::rows, X::columns});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      engine.run(op::BiasBackward<activation::GeluTanh, T, T>{{call.x}, {}, {call.d_y}, {call.d_x}, {}, engine.batch * X::rows, X::columns, false});
+    }
+  };
+};
+
+/// Adds a bias, and forgets that a further micro-batch adds to its gradient.
+struct Forgetful final {
+  static constexpr const char* name = "forgetful";
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Element = T;
+    using Output = X;
+    static constexpr std::array<Parameter, 1> parameters{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::Bias<activation::Identity, T>{{call.x}, {call.parameters}, {call.y}, engine.batch * X::rows, X::columns});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      engine.run(op::BiasBackward<activation::Identity, T, typename Roles::reduce>{
+          {}, {}, {call.d_y}, {call.d_y}, {call.gradients}, engine.batch * X::rows, X::columns, false});
+      if (call.wants_d_x()) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+/// Writes its output over its input, which its backward would have needed, without saying that it reads it.
+struct ReadsNothing final {
+  static constexpr const char* name = "reads_nothing";
+  template <class X, class Roles>
+  struct Bound : WrongSlope::Bound<X, Roles> {
+    using T = typename X::Element;
+    static constexpr Reads backward_reads(bool) { return Reads::output; }
+    static constexpr void backward(auto& engine, const auto& call) {  // reads y where x is meant
+      engine.run(op::BiasBackward<activation::GeluErf, T, T>{{call.y}, {}, {call.d_y}, {call.d_x}, {}, engine.batch * X::rows, X::columns, false});
+    }
+  };
+};
+
+}  // namespace
+
+TEST_CASE("layers have the gradients of their functions") {
+  holds<Linear<5>, Shape<4, 3>>();
+  holds<LayerNorm, Shape<5, 9>>();
+  holds<RmsNorm, Shape<5, 9>>();
+  holds<Dropout<Ratio<1, 3>>, Shape<20>>();
+  holds<Flatten, Shape<3, 4, 2>>();
+  holds<PositionEmbedding, Shape<3, 5>>();
+}
+
+TEST_CASE("activations have the gradients of their functions, with and without the bias of their neighbour") {
+  holds<Gelu, Shape<3, 7>>();
+  holds<GeluTanh, Shape<3, 7>>();
+  holds<Silu, Shape<3, 7>>();
+  holds<Relu, Shape<3, 7>>(kinked_tolerance, kinked);
+  holds<Gelu, Shape<3, 7>, Fusion<Off>>();
+  holds<GeluTanh, Shape<3, 7>, Fusion<Off>>();
+  holds<Silu, Shape<3, 7>, Fusion<Off>>();
+  holds<Relu, Shape<3, 7>, Fusion<Off>>(kinked_tolerance, kinked);
+}
+
+TEST_CASE("attention has the gradients of its function") {
+  holds<SelfAttention<Heads<2>>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<2>, Causal>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 4>>>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<1>, Dropout<Ratio<1, 4>>>, Shape<67, 4>>();
+}
+
+TEST_CASE("a further micro-batch adds to the gradients") { holds<LayerNorm, Shape<5, 9>, Accumulate<3>>(); }
+
+TEST_CASE("a wrong layer is found, and named") {
+  const GradientCheck slope = gradient_check_layer<WrongSlope, Shape<3, 7>>();
+  CHECK(slope.worst > 1e-5);
+  CHECK((slope.tensor == "0.weight" || slope.tensor == "0.bias"));
+  const GradientCheck forgetful = gradient_check_layer<Forgetful, Shape<3, 7>, Accumulate<2>>();
+  CHECK(forgetful.worst > 1e-2);
+  CHECK(forgetful.tensor == "1.bias");
+  CHECK(gradient_check_layer<Forgetful, Shape<3, 7>>().worst < tolerance);  // right while there is one micro-batch
+  CHECK(gradient_check_layer<ReadsNothing, Shape<3, 7>>().worst > 1e-3);
+}

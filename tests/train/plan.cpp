@@ -1,0 +1,26 @@
+// The plan: as a constant, at run time, and with every iteration evaluated, it is one and the same.
+#include "train/plan_agrees.hpp"
+
+using namespace regimen;
+using namespace regimen::test;
+
+TEST_CASE("GPTs, as deep as segments divide and not") {
+  const std::size_t none = agrees<Gpt<7>>("none"), one = agrees<Gpt<7>, Checkpoint<Every<1>>>("every 1"),
+                    three = agrees<Gpt<7>, Checkpoint<Every<3>>>("every 3"), seven = agrees<Gpt<7>, Checkpoint<Every<7>>>("every 7"),
+                    selective = agrees<Gpt<7>, Checkpoint<Selective<LayerNorm, Gelu, Drop>>>("selective");
+  CHECK(none > selective);
+  CHECK(selective > three);
+  CHECK(none > three);
+  CHECK(three > one);
+  CHECK(seven <= none);
+}
+
+TEST_CASE("the largest batch fits, and the next does not") {
+  using Recipe = train::Recipe<Gpt<5>, Configured<Checkpoint<Every<2>>>>;
+  for (std::size_t bytes = Recipe::peak(1); bytes < (std::size_t{1} << 32); bytes = bytes * 7 / 4) {
+    const std::size_t batch = Recipe::largest_batch(bytes);
+    CHECK(Recipe::peak(batch) <= bytes);
+    CHECK(Recipe::peak(batch + 1) > bytes);
+  }
+  CHECK(Recipe::largest_batch(Recipe::peak(1) - 1) == 0);
+}

@@ -1,0 +1,115 @@
+// 16-bit training: it learns, an overflow skips a step and nothing else, and a hand-written loop is fit's.
+#include <regimen/data/fake.hpp>
+
+#include "support/catch.hpp"
+#include "temporary.hpp"
+#include "train/same_work.hpp"
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+
+using Half = Precision<fp16, fp32>;
+
+struct Learned {
+  double first = 0, last = 0;
+};
+
+template <class Train>
+Learned learn() {
+  Train trainer{{.optimizer = {.learning_rate = 1e-2}}};
+  trainer.poison_dead_memory();
+  Learned learned;
+  learned.last = trainer
+                     .fit(Fake({.samples = 64, .classes = 5}), {.steps = 60, .progress = false},
+                          [&](Train&, const StepResult& result) {
+                            if (result.step == 1) learned.first = result.loss;
+                          })
+                     .loss;
+  return learned;
+}
+
+}  // namespace
+
+// A first loss near log 11 or log 5 is the same to the roundings of a forward pass: 16 of 2^-8 for bf16, a few of 2^-11 for fp16.
+TEST_CASE("a GPT learns in bf16 and in fp16, an MLP in all of them") {
+  const Learned exact = learn<Trainer<Gpt<2>, Batch<8>>>(), brain = learn<Trainer<Gpt<2>, Batch<8>, Precision<bf16, fp32>>>(),
+            half = learn<Trainer<Gpt<2>, Batch<8>, Half, LossScale<Dynamic>>>(), mlp = learn<Trainer<Mlp, Batch<8>, Half, LossScale<Static<1024>>>>();
+  for (const Learned& run : {exact, brain, half, mlp}) CHECK(run.last < 0.75 * run.first);
+  CHECK(std::abs(brain.first - exact.first) < 16 * 0x1p-8);
+  CHECK(std::abs(half.first - exact.first) < 16 * 0x1p-11);
+}
+
+TEST_CASE("an overflow skips the step: weights, moments and Adam's t stay, data and schedule go on") {
+  using Train = Trainer<Mlp, Batch<8>, Half, LossScale<DynamicScale<(std::size_t{1} << 36), 3>>>;
+  Train trainer{{.schedule = Schedule::warmup_linear(1000, 2000)}};
+  const Work<Train> work(8);
+  const ::test::Directory folder;
+  const auto before = flat(trainer.parameters());
+  double scale = 0x1p36, rate = 0;
+  std::uint64_t skipped = 0, applied = 0;
+  for (int i = 0; i < 40; ++i) {
+    const StepResult result = trainer.step(work.inputs, work.targets);
+    CHECK(result.learning_rate > rate);
+    rate = result.learning_rate;
+    CHECK(std::isfinite(result.loss));
+    (result.applied ? applied : skipped) += 1;
+    if (applied == 0) {
+      scale /= 2;
+      CHECK(result.loss_scale == scale);
+      CHECK(flat(trainer.parameters()) == before);
+      CHECK_FALSE(std::isfinite(result.gradient_norm));
+      if (i == 3) {
+        trainer.save(folder / "skipped.safetensors");
+        const safetensors::File file(folder / "skipped.safetensors");
+        CHECK(file.value("regimen.updates") == "0");
+        CHECK(file.value("regimen.skipped") == "4");
+        CHECK(file.value("regimen.step") == "4");
+        for (const safetensors::Tensor& tensor : file.tensors())
+          if (tensor.name.starts_with("optimizer."))
+            for (const std::byte byte : tensor.bytes) REQUIRE(byte == std::byte{0});
+      }
+    }
+  }
+  CHECK(skipped >= 8);
+  CHECK(applied >= 8);
+  CHECK(flat(trainer.parameters()) != before);
+  trainer.save(folder / "end.safetensors");
+  const safetensors::File file(folder / "end.safetensors");
+  CHECK(file.value("regimen.updates") == std::to_string(applied));
+  CHECK(file.value("regimen.skipped") == std::to_string(skipped));
+}
+
+TEST_CASE("forward, scale, backward, unscale, apply is a step, bit for bit, skipped ones too") {
+  using Train = Trainer<Mlp, Batch<8>, Half, LossScale<DynamicScale<(std::size_t{1} << 36), 2>>>;
+  Train by_step, by_hand;
+  const Work<Train> work(8);
+  std::size_t skipped = 0;
+  for (int i = 0; i < 30; ++i) {
+    const StepResult a = by_step.step(work.inputs, work.targets);
+    const StepResult b = by_hand.apply(by_hand.unscale(by_hand.backward(by_hand.scale(by_hand.forward(work.inputs, work.targets)))));
+    CHECK(a.loss == b.loss);
+    CHECK(a.loss_scale == b.loss_scale);
+    CHECK(a.applied == b.applied);
+    skipped += !a.applied;
+  }
+  CHECK(skipped > 0);
+  CHECK(skipped < 30);
+  CHECK(flat(by_step.parameters()) == flat(by_hand.parameters()));
+}
+
+TEST_CASE("a step that has begun cannot be taken apart in another order") {
+  using Train = Trainer<Mlp, Batch<8>>;
+  Train trainer;
+  const Work<Train> work(8);
+  const auto loss = trainer.forward(work.inputs, work.targets);
+  CHECK_THROWS_AS(trainer.forward(work.inputs, work.targets), Error);
+  CHECK_THROWS_AS(trainer.step(work.inputs, work.targets), Error);
+  CHECK_THROWS_AS(trainer.predict(work.inputs), Error);
+  const auto gradients = trainer.backward(loss);
+  CHECK_THROWS_AS(trainer.backward(loss), Error);
+  CHECK(trainer.apply(gradients).applied);
+  CHECK_THROWS_AS(trainer.apply(gradients), Error);
+  CHECK(trainer.step(work.inputs, work.targets).applied);
+}

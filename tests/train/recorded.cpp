@@ -1,0 +1,215 @@
+// An independent implementation: losses, update rules, loss scales and whole training curves against what PyTorch computed.
+#include "train/recorded.hpp"
+
+#include <regimen/optimizer/adam.hpp>
+#include <regimen/optimizer/rmsprop.hpp>
+#include <regimen/optimizer/sgd.hpp>
+
+#include <limits>
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+
+struct Embedded final : Model<Input<Tokens<6>>, Embedding<Vocabulary<11>, 8>, PositionEmbedding> {};
+struct Logits final : Model<Input<Tokens<10>>, Embedding<Vocabulary<10>, 7>> {};
+struct Outputs final : Model<Input<Tokens<4>>, Embedding<Vocabulary<4>, 3>> {};
+struct Sixteen final : Model<Input<Vector<1>>, Linear<16>> {};
+struct TinyGpt final
+    : Model<Input<Tokens<8>>, Embedding<Vocabulary<11>, 16>, PositionEmbedding,
+            Repeat<2, Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>, Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>>, LayerNorm,
+            Linear<11>> {};
+struct TinyMlp final : Model<Input<Vector<6>>, Linear<12>, Relu, Linear<9>, Relu, Linear<5>> {};
+
+template <class T>
+void check_embedding() {
+  const Recorded from("embedding");
+  Trainer<Embedded, Precision<T>, Batch<2>, Loss<Upstream>> trainer;
+  from.fill(trainer.parameters()[0], "parameter.token.weight");
+  from.fill(trainer.parameters()[1], "parameter.position.weight");
+  const auto tokens = from.values<std::int32_t>("tokens");
+  compare<T>(from, "output", trainer.predict(tokens));
+  const auto upstream = from.values<float>("upstream");
+  trainer.backward(trainer.forward(tokens, std::vector<T>(upstream.begin(), upstream.end())));
+  compare<T>(from, "gradient.token.weight", trainer.gradients()[0].values);
+  compare<T>(from, "gradient.position.weight", trainer.gradients()[1].values);
+}
+
+template <class Network, class Function, class T>
+void check_loss(const std::string& name, const std::string& output) {
+  INFO(name);
+  const Recorded from(name);
+  using Train = Trainer<Network, Precision<T>, Batch<1>, Loss<Function>>;
+  Train trainer;
+  from.fill(trainer.parameters()[0], output);
+  std::vector<std::int32_t> rows(Train::input_size);
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<typename Train::Target> target;
+  if constexpr (std::is_same_v<typename Train::Target, std::int32_t>) target = from.template values<std::int32_t>("target");
+  else {
+    const auto read = from.template values<float>("target");
+    target.assign(read.begin(), read.end());
+  }
+  const auto loss = trainer.forward(rows, target);
+  compare<T>(from, "loss", std::vector<double>{loss.value()});
+  trainer.backward(loss);
+  const double count = from.template values<std::int32_t>("count")[0];
+  compare<T>(from, "gradient." + output, trainer.gradients()[0].values, trainer.gradient_divisor() / count);
+}
+template <class Function>
+void check_cross_entropy(const std::string& name) {
+  check_loss<Logits, Function, fp32>(name, "logits");
+  check_loss<Logits, Function, fp64>(name, "logits");
+}
+
+/// 16 outputs: the one division, by a count of 16 times a scale of 1/16, is by 1. The last three weights stand still.
+template <class Rule, class T>
+void check_rule(const std::string& name, typename Rule::Options options) {
+  INFO(name);
+  const Recorded from(name);
+  const auto start = from.values<float>("start"), gradients = from.values<float>("gradients");
+  Trainer<Sixteen, Precision<T>, Batch<1>, Loss<MeanSquaredError>, Optimizer<Rule>> trainer{{.optimizer = options}};
+  const auto weight = trainer.parameters()[0].values;
+  std::fill(weight.begin(), weight.end(), T(0));
+  std::copy(start.begin(), start.end(), weight.begin());
+  std::vector<T> history;
+  for (std::size_t step = 0; step < 5; ++step) {
+    auto found = trainer.backward(trainer.forward(std::vector<T>{T(0)}, std::vector<T>(16, T(0))));
+    for (const auto& gradient : trainer.gradients()) std::fill(gradient.values.begin(), gradient.values.end(), T(0));
+    std::copy_n(gradients.begin() + std::ptrdiff_t(step * 13), 13, trainer.gradients()[0].values.begin());
+    CHECK(trainer.gradient_divisor() == 1);
+    trainer.apply(found);
+    history.insert(history.end(), weight.begin(), weight.begin() + 13);
+    CHECK(weight[15] == 0);
+  }
+  compare<T>(from, "weights", history);
+}
+template <class Rule>
+void check_rule(const std::string& name, const typename Rule::Options& options) {
+  check_rule<Rule, fp32>("optimizer_" + name, options);
+  check_rule<Rule, fp64>("optimizer_" + name, options);
+}
+
+/// In fp32 the losses may be eight times as far as PyTorch's are, and the weights eight times as far as its own drift, since rounding
+/// noise is amplified from step to step. In fp64 the weights are the truth, which the file has in fp32.
+template <class Network, std::size_t batch, class Rule, class T>
+void check_curve(const std::string& name, const std::string& inputs_name, const typename Rule::Options& options) {
+  INFO(name << " in " << name_of<T>);
+  const Recorded from(name);
+  using Train = Trainer<Network, Precision<T>, Batch<batch>, Optimizer<Rule>>;
+  Train trainer{{.optimizer = options}};
+  trainer.poison_dead_memory();
+  std::vector<std::string> names{""};
+  for (const char letter : from.file.value("parameters")) {
+    if (letter == ',') names.emplace_back();
+    else names.back() += letter;
+  }
+  const auto parameters = trainer.parameters();
+  REQUIRE(parameters.size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CHECK(parameters[i].shape == from.file.tensor("parameter." + names[i]).shape);
+    from.fill(parameters[i], "parameter." + names[i]);
+  }
+  std::vector<typename Train::Input> inputs;
+  if constexpr (std::is_same_v<typename Train::Input, std::int32_t>) inputs = from.template values<std::int32_t>(inputs_name);
+  else {
+    const auto read = from.template values<float>(inputs_name);
+    inputs.assign(read.begin(), read.end());
+  }
+  const auto targets = from.template values<std::int32_t>("targets");
+  const auto losses = from.template values<double>("fp64.losses"), norms = from.template values<double>("fp64.gradient_norms");
+  const auto their_losses = from.template values<float>("fp32.losses"), their_norms = from.template values<float>("fp32.gradient_norms");
+  double loss_noise = 0, norm_noise = 0;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    loss_noise = std::max(loss_noise, std::abs(their_losses[i] - losses[i]));
+    norm_noise = std::max(norm_noise, std::abs(their_norms[i] - norms[i]));
+  }
+  constexpr bool exact = std::is_same_v<T, fp64>;
+  const std::size_t in = batch * Train::input_size, out = batch * Train::target_size;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const StepResult result = trainer.step({inputs.data() + i * in, in}, {targets.data() + i * out, out});
+    INFO("step " << i << ": loss " << result.loss - losses[i] << " off, theirs " << loss_noise << "; norm " << result.gradient_norm - norms[i] << " off, theirs " << norm_noise);
+    CHECK(std::abs(result.loss - losses[i]) <= (exact ? 1e-10 : 8 * loss_noise));
+    CHECK(std::abs(result.gradient_norm - norms[i]) <= (exact ? 1e-9 : 8 * norm_noise));
+  }
+  const double drift = std::stod(from.file.value("fp32_final_difference"));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto truth = from.template values<float>("final." + names[i]);
+    const bool has_keys = names[i].find("qkv.bias") != std::string::npos;  // whose gradient is rounding noise in fp32
+    double worst = 0;
+    for (std::size_t j = 0; j < truth.size(); ++j) {
+      if (!exact && has_keys && j >= truth.size() / 3 && j < truth.size() / 3 * 2) continue;
+      const double bound = exact ? 1e-9 + std::abs(double(truth[j])) * 0x1p-24 : 8 * drift;
+      worst = std::max(worst, std::abs(double(parameters[i].values[j]) - double(truth[j])) / bound);
+    }
+    INFO(names[i] << ": " << worst << " of the bound");
+    CHECK(worst <= 1);
+  }
+}
+
+/// The state machine of a dynamic loss scale, step by step.
+void check_loss_scale(const std::string& name) {
+  INFO(name);
+  const Recorded from("loss_scale_" + name);
+  const auto steps = from.values<std::int32_t>("step"), finite = from.values<std::int32_t>("finite"), streak = from.values<std::int32_t>("streak");
+  const auto scale = from.values<float>("scale");
+  op::LossScaling scaling{std::stod(from.file.value("initial")), std::stoull(from.file.value("growth_steps"))};
+  Scalars scalars;
+  scalars.loss_scale = scaling.initial;
+  cpu::Memory memory{reinterpret_cast<std::byte*>(&scalars), sizeof scalars, {}};
+  std::int32_t step = 1;
+  std::uint64_t updates = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (; step <= steps[i]; ++step) {
+      const bool good = step < steps[i] || finite[i] != 0;
+      updates += good;
+      cpu::compute(op::Begin{{0}}, memory);
+      scalars.count = 1;
+      scalars.square_sum = good ? 1 : std::numeric_limits<double>::infinity();
+      cpu::compute(op::Finish<AdamW>{{0}, 1.0, 0.0, scaling, {}}, memory);
+      CHECK(scalars.apply == (good ? 1 : 0));
+    }
+    INFO("step " << steps[i]);
+    CHECK(scalars.loss_scale == double(scale[i]));
+    CHECK(scalars.finite_streak == static_cast<std::uint64_t>(streak[i]));
+    CHECK(scalars.updates == updates);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("embeddings agree with PyTorch") {
+  check_embedding<fp32>();
+  check_embedding<fp64>();
+}
+TEST_CASE("losses agree with PyTorch") {
+  check_cross_entropy<CrossEntropy>("cross_entropy");
+  check_cross_entropy<CrossEntropy>("cross_entropy_ignore");
+  check_cross_entropy<CrossEntropy>("cross_entropy_masked");
+  check_cross_entropy<SmoothedCrossEntropy<Ratio<1, 10>>>("cross_entropy_smoothing");
+  check_cross_entropy<SmoothedCrossEntropy<Ratio<1, 10>>>("cross_entropy_ignore_smoothing");
+  check_loss<Outputs, MeanSquaredError, fp32>("squared_error", "output");
+  check_loss<Outputs, MeanSquaredError, fp64>("squared_error", "output");
+}
+TEST_CASE("update rules agree with PyTorch") {
+  check_rule<AdamW>("adamw", {.learning_rate = 1e-2, .beta2 = 0.99, .weight_decay = 0.1});
+  check_rule<Adam>("adam", {.learning_rate = 1e-2, .weight_decay = 0.1});
+  check_rule<Sgd>("sgd", {.learning_rate = 0.1, .weight_decay = 0.1});
+  check_rule<Sgd>("sgd_momentum", {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.1});
+  check_rule<Sgd>("sgd_nesterov", {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true});
+  check_rule<RmsProp>("rmsprop", {.learning_rate = 1e-2, .weight_decay = 0.1});
+  check_rule<RmsProp>("rmsprop_momentum", {.learning_rate = 1e-2, .momentum = 0.9});
+}
+TEST_CASE("a dynamic loss scale is that of Keras") {
+  for (const char* name : {"usual", "floor", "ceiling", "default"}) check_loss_scale(name);
+}
+TEST_CASE("a small GPT trains as PyTorch's does") {
+  const AdamW::Options options{.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1};
+  check_curve<TinyGpt, 4, AdamW, fp32>("train_gpt", "tokens", options);
+  check_curve<TinyGpt, 4, AdamW, fp64>("train_gpt", "tokens", options);
+}
+TEST_CASE("a small MLP trains as PyTorch's does") {
+  check_curve<TinyMlp, 8, Sgd, fp32>("train_mlp", "inputs", {.learning_rate = 0.1, .momentum = 0.9});
+  check_curve<TinyMlp, 8, Sgd, fp64>("train_mlp", "inputs", {.learning_rate = 0.1, .momentum = 0.9});
+}

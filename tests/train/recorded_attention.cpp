@@ -1,0 +1,18 @@
+// An independent implementation: attention against what PyTorch computed.
+#include "train/recorded.hpp"
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+const std::vector<std::string> parameters{"qkv.weight", "qkv.bias", "projection.weight", "projection.bias"};
+}
+
+TEST_CASE("attention agrees with PyTorch") {
+  check_layer<SelfAttention<Heads<3>, Causal>, 2, 7, 12>("self_attention_causal", parameters);
+  check_layer<SelfAttention<Heads<2>>, 2, 7, 12>("self_attention_full", parameters);
+}
+TEST_CASE("also over more than a tile") {
+  check_layer<SelfAttention<Heads<2>, Causal>, 1, 131, 4>("self_attention_causal_long", parameters);
+  check_layer<SelfAttention<Heads<1>>, 1, 67, 4>("self_attention_full_long", parameters);
+}

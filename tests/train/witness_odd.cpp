@@ -1,0 +1,21 @@
+// The independent witness on odd trees: dead memory is NaN, and what is recomputed changes no bit.
+#include "train/witness.hpp"
+
+using namespace regimen;
+using namespace regimen::test;
+
+TEST_CASE("norms behind the sums") {
+  const Outcome kept = witness<PostNorm>("none");
+  CHECK(witness<PostNorm, Checkpoint<Every<2>>>("every 2") == kept);
+  CHECK(witness<PostNorm, Checkpoint<Selective<LayerNorm, Gelu, Linear<16>>>>("selective") == kept);
+}
+TEST_CASE("a Repeat in a Repeat") { CHECK(witness<Nested, Checkpoint<Every<2>>>("every 2") == witness<Nested>("none")); }
+TEST_CASE("a Repeat in a Residual") {
+  CHECK(witness<Surrounded, Checkpoint<Every<2>>>("every 2") == witness<Surrounded, Checkpoint<Selective<LayerNorm, Gelu, Drop, Linear<16>>>>("selective"));
+}
+TEST_CASE("Repeats that read little") {
+  CHECK(witness<ReadsLittle, Checkpoint<Every<2>>>("every 2") == witness<ReadsLittle, Checkpoint<Selective<Gelu, LayerNorm>>>("selective"));
+}
+TEST_CASE("layers in another element type") {
+  CHECK(witness<Mixed, Precision<bf16, fp32>, Checkpoint<Every<3>>>("every 3") == witness<Mixed, Precision<bf16, fp32>>("none"));
+}

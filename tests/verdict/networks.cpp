@@ -1,0 +1,59 @@
+// Which networks compose: the shapes, names and lists of layers that users get wrong.
+#include "support/model_recipe.hpp"
+
+using namespace regimen;
+
+namespace {
+
+using Words = Vocabulary<16>;
+using Table = Embedding<Words, 8>;
+template <class... Layers>
+struct Numbers : Model<Input<Vector<8>>, Layers...> {};
+template <class... Layers>
+struct Ids : Model<Input<Tokens<4>>, Table, Layers...> {};
+
+template <class Network, class... Policies>
+using broken = detail::broken_rules<Network, Policies...>;
+template <class Network, class Rule, class... Policies>
+inline constexpr bool breaks = std::is_same_v<broken<Network, Policies...>, boost::mp11::mp_list<Rule>>;
+
+// lists
+static_assert(Composable<Numbers<Sequential<Linear<4>>>>);
+static_assert(breaks<Numbers<>, rule::layers_one_to_255<Numbers<>, 0>>);
+static_assert(breaks<Numbers<Sequential<>>, rule::layers_one_to_255<Numbers<Sequential<>>, 0>>);
+static_assert(breaks<Numbers<Residual<>, Linear<4>>, rule::layers_one_to_255<Residual<>, 0>>);
+static_assert(breaks<Numbers<Repeat<2, Sequential<>>, Linear<4>>, rule::layers_one_to_255<Repeat<2, Sequential<>>, 0>>);
+
+// shapes
+static_assert(Composable<Numbers<Residual<Linear<16>, Relu, Linear<8>>, Linear<4>>>);
+static_assert(breaks<Numbers<Residual<Linear<16>>, Linear<4>>, rule::residual_keeps_shape<Shape<8>, Shape<16>>>);
+static_assert(breaks<Numbers<Repeat<2, Linear<16>>, Linear<4>>, rule::repeat_keeps_shape<Shape<8>, Shape<16>>>);
+static_assert(breaks<Numbers<Linear<0>, Linear<4>>, rule::extents_at_least_one<Linear<0>, 0>>);
+static_assert(breaks<Ids<SelfAttention<Heads<3>>, Linear<16>>, rule::heads_divide_width<Heads<3>, Shape<4, 8>>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, Relu>, Linear<16>>, rule::attention_takes_option<Relu>>);
+static_assert(breaks<Ids<Linear<4>, TiedLinear<Table>>, rule::inner_extent_matches<Shape<4, 8>, Shape<4, 4>>>);
+
+// tied tables: twice the same is one table
+static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>>);
+static_assert(Composable<Ids<TiedLinear<Table>, Linear<8>, TiedLinear<Table>>>);
+static_assert(breaks<Ids<TiedLinear<Embedding<Words, 4>>>, rule::tied_layer_exists<Embedding<Words, 4>>>);
+static_assert(breaks<Ids<Linear<8>, TiedLinear<Linear<8>>>, rule::tied_layer_exists<Linear<8>, true, false>>);
+
+// names
+static_assert(breaks<Numbers<Linear<4>>, rule::every_at_most_depth<Checkpoint<Every<1>>, 0>, Checkpoint<Every<1>>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::selective_names_a_layer<SelfAttention<Heads<2>>>,
+                     Checkpoint<Selective<SelfAttention<Heads<2>>>>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::freeze_names_a_layer<SelfAttention<Heads<2>>>, Freeze<SelfAttention<Heads<2>>>>);
+
+// outputs and losses: a regression on tokens is one, too
+static_assert(Composable<Ids<Linear<16>>, Loss<MeanSquaredError>>);
+static_assert(Composable<Numbers<Linear<1>>, Loss<MeanSquaredError>> && !Composable<Numbers<Linear<1>>>);
+static_assert(Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<bf16, fp32>>);
+static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>, Precision<bf16, fp32>>);
+static_assert(breaks<Numbers<As<None, Linear<8>>, Linear<4>>, rule::as_takes_element_type<None>>);
+
+// not even one sample fits
+static_assert(!Composable<Numbers<Linear<4096>, Linear<4>>, Batch<Largest>, Target<targets::host<64_KiB>>>);
+
+}  // namespace
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,134 @@
+// What composes and what does not, as far as it can be said without a model.
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/loss/cross_entropy.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/policy/compose.hpp>
+
+using namespace regimen;
+
+// ---- nothing, and everything --------------------------------------------------------------------------------------------------
+static_assert(Compatible<>);
+static_assert(Compatible<Fusion<Off>, Init<Default>, Freeze<Linear<4>>, Debug<Anomaly>, Seed<7>, Shard<Replicated>, Communicator<Solo>,
+                         Target<targets::h200>, Device<Cpu>, Loss<MeanSquaredError>, Optimizer<Sgd>, Clip<Norm<Ratio<1, 2>>>, Accumulate<4>,
+                         Batch<Largest>, Checkpoint<Every<2>>, LossScale<Dynamic>, Precision<fp16, fp32>>);
+
+// ---- precision ----------------------------------------------------------------------------------------------------------------
+static_assert(Compatible<Precision<fp64>>);
+static_assert(Compatible<Precision<fp32>>);
+static_assert(Compatible<Precision<bf16, fp32>>);
+static_assert(Compatible<Precision<bf16, fp32, bf16>>);
+static_assert(Compatible<Precision<bf16, fp32, fp32>>);
+static_assert(Compatible<mixed_bfloat16>);
+static_assert(!Compatible<mixed_float16>);  // K1
+static_assert(Compatible<mixed_float16, LossScale<Dynamic>>);
+static_assert(Compatible<mixed_float16, LossScale<Static<1024>>>);
+static_assert(Compatible<Precision<fp16, fp32, fp16>, LossScale<Dynamic>>);
+static_assert(!Compatible<mixed_float16, LossScale<None>>);             // K1
+static_assert(!Compatible<Precision<bf16, fp32>, LossScale<Dynamic>>);  // K2
+static_assert(!Compatible<Precision<fp32>, LossScale<Static<8>>>);      // K2
+static_assert(!Compatible<LossScale<Dynamic>>);                         // K2: the default is fp32
+static_assert(!Compatible<Precision<bf16>>);                            // K18
+static_assert(!Compatible<Precision<fp16>>);                            // K18
+static_assert(!Compatible<Precision<fp16>, LossScale<Dynamic>>);        // K18
+static_assert(!Compatible<Precision<fp32, bf16>>);
+static_assert(!Compatible<Precision<fp64, fp32>>);
+static_assert(!Compatible<Precision<fp64, bf16>>);
+static_assert(!Compatible<Precision<fp32, fp64>>);
+static_assert(!Compatible<Precision<bf16, fp64>>);
+static_assert(!Compatible<Precision<bf16, fp32, fp16>>);
+static_assert(!Compatible<Precision<fp32, fp32, bf16>>);
+static_assert(!Compatible<Precision<fp64, fp64, fp32>>);
+static_assert(!Compatible<Precision<int>>);
+static_assert(!Compatible<Precision<mixed_bfloat16>>);
+static_assert(std::is_same_v<mixed_bfloat16::reduce, fp32> && std::is_same_v<Precision<fp64>::master, fp64>);
+
+// ---- loss scale: the defaults of its source -----------------------------------------------------------------------------------
+static_assert(LossScale<Dynamic>::initial == 32768.0f && LossScale<Dynamic>::interval == 2000 && LossScale<Dynamic>::dynamic);
+static_assert(LossScale<Static<1024>>::initial == 1024.0f && !LossScale<Static<1024>>::dynamic && LossScale<Static<1024>>::scales);
+static_assert(LossScale<None>::initial == 1.0f && !LossScale<None>::scales);
+static_assert(Compatible<mixed_float16, LossScale<DynamicScale<65536, 100>>>);
+static_assert(Compatible<mixed_float16, LossScale<Static<1>>>);
+static_assert(!Compatible<mixed_float16, LossScale<Static<0>>>);
+static_assert(!Compatible<mixed_float16, LossScale<DynamicScale<0>>>);
+static_assert(!Compatible<mixed_float16, LossScale<DynamicScale<1024, 0>>>);
+
+// ---- checkpoint ---------------------------------------------------------------------------------------------------------------
+static_assert(Compatible<Checkpoint<None>>);
+static_assert(Compatible<Checkpoint<Every<1>>>);
+static_assert(Compatible<Checkpoint<Every<1000>>>);
+static_assert(Compatible<Checkpoint<Selective<Linear<4>>>>);
+static_assert(!Compatible<Checkpoint<Every<0>>>);  // K9
+static_assert(!Compatible<Checkpoint<Selective<>>>);
+static_assert(!Compatible<Checkpoint<Offload>>);
+static_assert(!Compatible<Checkpoint<Budget<80_GiB>>>);
+static_assert(Checkpoint<None>::segment == 0 && Checkpoint<Every<3>>::segment == 3 && Checkpoint<Selective<Linear<4>>>::segment == 0);
+static_assert(Checkpoint<Selective<Linear<4>>>::recomputes<Linear<4>> && !Checkpoint<Selective<Linear<4>>>::recomputes<Linear<5>>);
+static_assert(!Checkpoint<None>::recomputes<Linear<4>> && !Checkpoint<Every<3>>::recomputes<Linear<4>>);
+
+// ---- sizes --------------------------------------------------------------------------------------------------------------------
+static_assert(Compatible<Batch<1>>);
+static_assert(!Compatible<Batch<0>>);
+static_assert(!Compatible<Batch<-1>>);
+static_assert(!Compatible<Batch<true>>);
+static_assert(!Compatible<Batch<Largest>>);  // of unlimited memory
+static_assert(!Compatible<Batch<Largest>, Target<targets::unlimited>>);
+static_assert(Compatible<Batch<Largest>, Target<targets::host<8_GiB>>>);
+static_assert(Batch<Largest>::largest && Batch<Largest>::size == 0 && !Batch<7>::largest && Batch<7>::size == 7);
+static_assert(Compatible<Accumulate<1>>);
+static_assert(!Compatible<Accumulate<0>>);
+static_assert(Compatible<Clip<Norm<Ratio<1>>>>);
+static_assert(!Compatible<Clip<Norm<Ratio<0>>>>);
+static_assert(!Compatible<Clip<Norm<Ratio<-1>>>>);
+static_assert(!Compatible<Clip<Norm<Ratio<1, 0>>>>);
+static_assert(Clip<Norm<Ratio<1, 4>>>::bound == 0.25f && Clip<Norm<Ratio<1, 4>>>::clips && !Clip<None>::clips);
+
+// ---- declared, not built: refused, never ignored ------------------------------------------------------------------------------
+static_assert(!Compatible<Device<Cuda>>);
+static_assert(!Compatible<Communicator<Threads>> && !Compatible<Communicator<Mpi>> && !Compatible<Communicator<Gloo>> &&
+              !Compatible<Communicator<Nccl>>);
+static_assert(!Compatible<Shard<ZeRO1>> && !Compatible<Shard<ZeRO2>> && !Compatible<Shard<ZeRO3>> && !Compatible<Shard<Hybrid<8>>>);
+static_assert(Compatible<Shard<NoShard>> && !Compatible<Shard<ShardGradOp>> && !Compatible<Shard<FullShard>>);
+
+// ---- switches -----------------------------------------------------------------------------------------------------------------
+static_assert(Compatible<Debug<Anomaly>> && Compatible<Debug<None>> && Compatible<Debug<>>);
+static_assert(!Compatible<Debug<None, Anomaly>>);
+static_assert(Debug<Anomaly>::checks && Debug<Anomaly>::uses<Anomaly> && !Debug<None>::checks && !Debug<>::checks);
+static_assert(Compatible<Freeze<>> && Freeze<Linear<4>>::freezes<Linear<4>> && !Freeze<Linear<4>>::freezes<Linear<5>>);
+static_assert(Fusion<On>::on && !Fusion<Off>::on);
+static_assert(Seed<42>::value == 42);
+
+// ---- twice, equal or not (K13) ------------------------------------------------------------------------------------------------
+static_assert(!Compatible<Batch<8>, Batch<16>>);
+static_assert(!Compatible<Batch<8>, Seed<1>, Batch<8>>);
+static_assert(!Compatible<Precision<fp32>, LossScale<None>, Precision<bf16, fp32>>);
+
+// ---- what is not a policy -----------------------------------------------------------------------------------------------------
+struct Net : Model<Input<Vector<8>>, Linear<4>> {};
+struct Elsewhere final {
+  using axis = Net;  // nothing reads it
+};
+template <class... Arguments>
+constexpr bool none_is_a_policy = (!Compatible<Arguments> && ...);
+static_assert(none_is_a_policy<int, void, int&, const Batch<8>, Net, Elsewhere, bf16, fp16, fp32, fp64, None, Every<2>, Every<0>,
+                               Selective<Linear<4>>, Offload, Budget<1>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>, Norm<Ratio<1>>,
+                               Ratio<1>, AdamW, Sgd, CrossEntropy, MeanSquaredError, Cpu, Cuda, targets::h200, targets::host<1>, Solo, Nccl,
+                               Replicated, ZeRO3, Hybrid<2>, Anomaly, Default, On, Off, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
+
+// ---- options under another policy ---------------------------------------------------------------------------------------------
+static_assert(none_is_a_policy<Checkpoint<bf16>, Checkpoint<Dynamic>, LossScale<Every<2>>, LossScale<int>, Clip<Ratio<1>>, Clip<Norm<int>>,
+                               Clip<Anomaly>, Device<Solo>, Device<None>, Communicator<Cpu>, Shard<Every<2>>, Target<Cpu>, Target<int>, Debug<On>,
+                               Debug<Anomaly, Off>, Init<None>, Init<AdamW>, Fusion<None>, Optimizer<CrossEntropy>, Optimizer<None>, Optimizer<bf16>,
+                               Loss<AdamW>, Loss<None>, Loss<Linear<4>>>);
+
+// ---- with a model -------------------------------------------------------------------------------------------------------------
+static_assert(Composable<Net>);
+static_assert(Composable<Net, Checkpoint<None>, Batch<8>>);
+static_assert(Composable<Model<Input<Vector<8>>, Linear<4>>, Batch<8>>);
+static_assert(!Composable<Net, Batch<0>>);
+static_assert(!Composable<Batch<8>, Net>);
+static_assert(!Composable<Linear<4>, Batch<8>>);
+static_assert(!Composable<Net, Net>);
+static_assert(!Composable<int>);

@@ -1,0 +1,73 @@
+// The rules that a model, its data or its gradients are asked: the verdicts alone.
+#include <regimen/core/ratio.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/policy/checkpoint.hpp>
+#include <regimen/policy/debug.hpp>
+#include <regimen/rule/as_takes_element_type.hpp>
+#include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/backward_needs_scaled_loss.hpp>
+#include <regimen/rule/data_type_matches.hpp>
+#include <regimen/rule/every_at_most_depth.hpp>
+#include <regimen/rule/extents_at_least_one.hpp>
+#include <regimen/rule/final_output_at_least_fp32.hpp>
+#include <regimen/rule/fits_target.hpp>
+#include <regimen/rule/freeze_names_a_layer.hpp>
+#include <regimen/rule/heads_divide_width.hpp>
+#include <regimen/rule/inner_extent_matches.hpp>
+#include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/layers_one_to_255.hpp>
+#include <regimen/rule/loss_accepts_output.hpp>
+#include <regimen/rule/measured_run_has_no_debug.hpp>
+#include <regimen/rule/narrowing_data.hpp>
+#include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/rule/rate_below_one.hpp>
+#include <regimen/rule/recomputed_layer_is_replayable.hpp>
+#include <regimen/rule/repeat_keeps_shape.hpp>
+#include <regimen/rule/residual_keeps_shape.hpp>
+#include <regimen/rule/scaled_gradients_need_unscale.hpp>
+#include <regimen/rule/selective_names_a_layer.hpp>
+#include <regimen/rule/tied_layer_exists.hpp>
+
+#include <cstdint>
+
+using namespace regimen;
+using namespace regimen::rule;
+
+struct Thing;
+using Ids = Value<std::int32_t, Shape<16>>;
+using Numbers = Value<fp32, Shape<16>>;
+
+static_assert(every_at_most_depth<Checkpoint<Every<6>>, 6>::holds && !every_at_most_depth<Checkpoint<Every<7>>, 6>::holds);
+static_assert(every_at_most_depth<Checkpoint<None>, 0>::holds && !every_at_most_depth<Checkpoint<Every<1>>, 0>::holds);
+static_assert(!selective_names_a_layer<Thing>::holds && selective_names_a_layer<Thing, true>::holds);
+static_assert(!freeze_names_a_layer<Thing>::holds && freeze_names_a_layer<Thing, true>::holds);
+static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);
+static_assert(final_output_at_least_fp32<fp32>::holds && final_output_at_least_fp32<fp64>::holds);
+static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least_fp32<fp16>::holds);
+static_assert(!recomputed_layer_is_replayable<Thing>::holds && recomputed_layer_is_replayable<Thing, true>::holds);
+static_assert(heads_divide_width<Heads<6>, Shape<384>>::holds && !heads_divide_width<Heads<5>, Shape<384>>::holds);
+static_assert(!heads_divide_width<Heads<0>, Shape<384>>::holds);
+static_assert(residual_keeps_shape<Shape<4, 8>, Shape<4, 8>>::holds && !residual_keeps_shape<Shape<4, 8>, Shape<4, 9>>::holds);
+static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
+static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds && !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);
+static_assert(input_matches<Ids, Thing, true>::holds && !input_matches<Ids, Thing>::holds);
+static_assert(input_matches<Numbers, Thing, true>::holds && !input_matches<Numbers, Thing>::holds);
+static_assert(loss_accepts_output<Thing, Numbers, true>::holds && !loss_accepts_output<Thing, Numbers>::holds);
+static_assert(fits_target<100, 100>::holds && !fits_target<101, 100, Thing>::holds);
+static_assert(narrowing_data<fp32, fp32>::holds && narrowing_data<fp32, fp64>::holds && narrowing_data<fp64, fp64>::holds);
+static_assert(narrowing_data<std::uint8_t, fp32>::holds && !narrowing_data<fp64, fp32>::holds && !narrowing_data<fp64, bf16>::holds);
+static_assert(!scaled_gradients_need_unscale<Thing>::holds && scaled_gradients_need_unscale<Thing, false>::holds);
+static_assert(!backward_needs_scaled_loss<Thing>::holds && backward_needs_scaled_loss<Thing, true>::holds);
+static_assert(extents_at_least_one<Thing>::holds && extents_at_least_one<Thing, 1, 2>::holds && !extents_at_least_one<Thing, 1, 0>::holds);
+static_assert(rate_below_one<Ratio<0>>::holds && rate_below_one<Ratio<9, 10>>::holds);
+static_assert(!rate_below_one<Ratio<1>>::holds && !rate_below_one<Ratio<-1, 10>>::holds && !rate_below_one<Ratio<1, 0>>::holds);
+static_assert(measured_run_has_no_debug<Debug<None>>::holds && !measured_run_has_no_debug<Debug<Anomaly>>::holds);
+static_assert(measured_run_has_no_debug<Debug<>>::holds && !measured_run_has_no_debug<Debug<Profile>>::holds);
+static_assert(profile_needs_debug<Debug<Anomaly, Profile>>::holds && !profile_needs_debug<Debug<Anomaly>>::holds);
+static_assert(layers_one_to_255<Thing, 1>::holds && layers_one_to_255<Thing, 255>::holds);
+static_assert(!layers_one_to_255<Thing, 0>::holds && !layers_one_to_255<Thing, 256>::holds);
+static_assert(attention_takes_option<Causal, true>::holds && !attention_takes_option<Thing>::holds);
+static_assert(as_takes_element_type<bf16>::holds && !as_takes_element_type<Thing*>::holds);
+static_assert(data_type_matches<float, float>::holds && !data_type_matches<float, std::int32_t>::holds);
+static_assert(!tied_layer_exists<Thing, true, false>::holds && !selective_names_a_layer<Sequential<>, true>::holds && !freeze_names_a_layer<Sequential<>, true>::holds);
