@@ -26,6 +26,7 @@ class Session {
     event.add("flops", plan.flops()).add("bytes_moved", plan.bytes_moved());
     log_.write(debug(event));
     std::fprintf(out(), "%s\n", plan.table().c_str());
+    std::fflush(out());  // before the progress, wherever both go
     if (!options.resume.empty()) trainer.load(options.resume + file);
     if (trainer.steps_done() >= options.steps)
       throw regimen::Error("--steps", "more than the " + std::to_string(trainer.steps_done()) + " steps that " + options.resume + " has behind it",
