@@ -24,7 +24,7 @@ namespace regimen::test {
 
 struct Recorded {
   safetensors::File file;
-  explicit Recorded(const std::string& name) : file(recorded(name + ".safetensors").string()) {}
+  explicit Recorded(const std::string& name) : file(support::recorded(name + ".safetensors").string()) {}
 
   template <class T>
   std::vector<T> values(const std::string& name) const {
