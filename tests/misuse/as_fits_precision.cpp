@@ -1,6 +1,6 @@
 // One layer in fp64 among fp32 masters.
 // expect: As<T, \.\.\.> mixes fp64 with narrower types; compute all of the model in Precision<fp64>, or none
-// names: double
+// names: regimen::Precision<
 #include "../support/recipe.hpp"
 
 #include <regimen/train/model_rules.hpp>
