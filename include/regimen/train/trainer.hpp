@@ -131,7 +131,7 @@ class ScaledGradients {
 /// memory    one arena of exactly plan().peak bytes, taken by the constructor; a step allocates nothing
 /// failure   a combination that cannot work does not compile. At run time: Error. After an exception in a step the Trainer
 ///           may be used on, or loaded from the last saved file, which is intact
-/// threads   one thread at a time may call a Trainer; several Trainers may be used by several threads
+/// threads   one thread at a time may call a Trainer
 template <class Network, class... Policies>
 class Trainer {
  public:
