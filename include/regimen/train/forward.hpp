@@ -43,7 +43,7 @@ struct Forward {
 
   /// The output for the batch in the input, on the transient side; the caller gives it back.
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
-    const walk::Weights weights{r.parameters, r.gradients, false};
+    const Weights weights{r.parameters, r.gradients, false};
     Bound::place_tied(engine, weights);
     engine.phase = plan::Phase::forward;
     return Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);

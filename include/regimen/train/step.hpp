@@ -45,7 +45,7 @@ struct Step : Forward<Bound_> {
 
   /// Forward and loss of the micro-batch that lies in the input. Returns the output, which is its own gradient now.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
-    const walk::Weights weights{r.parameters, r.gradients, further};
+    const Weights weights{r.parameters, r.gradients, further};
     Bound::place_tied(engine, weights);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
     engine.phase = plan::Phase::forward;

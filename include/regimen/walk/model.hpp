@@ -35,8 +35,6 @@ struct tied_tables<Repeat<Count, Block>> : tied_tables<Block> {};
 template <class T, class... Layers>
 struct tied_tables<As<T, Layers...>> : tied_tables<mp::mp_list<>, Layers...> {};
 
-inline constexpr std::size_t tied_limit = 4;
-
 /// The network as it is walked.
 template <class Network, class Roles_, class Checkpoint, class Freeze, std::size_t states, bool fuses>
 struct BoundModel {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/weights.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/walk/flatten.hpp>
 
@@ -31,13 +32,6 @@ inline constexpr std::size_t absent = View<char>::absent;
 struct Tensor {
   std::size_t offset = absent;
   bool owned = false;
-};
-
-/// Where a node's parameters and their gradients lie. The first use of a parameter assigns the gradient, a second use
-/// (tied weights, a further micro-batch) adds to it.
-struct Weights {
-  std::size_t values = absent, gradients = absent;
-  bool add = false;
 };
 
 /// What a walk must know of the policies.

@@ -35,7 +35,7 @@ class Engine {
   bool training = true, check_anomalies = false;
   plan::Phase phase = plan::Phase::forward;
   Arena arena{};
-  std::array<walk::Weights, walk::tied_limit> tied{};
+  std::array<Weights, tied_limit> tied{};
   SoloRank communicator{};
   Memory memory{};
   std::size_t operations = 0;  // run so far

@@ -4,7 +4,7 @@
 #include <regimen/comm/communicator.hpp>
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
-#include <regimen/walk/model.hpp>
+#include <regimen/core/weights.hpp>
 
 #include <array>
 
@@ -21,7 +21,7 @@ struct Engine {
   Phase phase = Phase::forward;
   Arena arena{};
   std::array<Cost, 3> cost{};
-  std::array<walk::Weights, walk::tied_limit> tied{};
+  std::array<Weights, tied_limit> tied{};
   SoloRank communicator{};
 
   constexpr explicit Engine(std::size_t batch_size) : capacity(batch_size), batch(batch_size) {}
