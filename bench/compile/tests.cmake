@@ -29,4 +29,5 @@ file(GLOB quickstart ${root}/examples/*gpt.cpp)
 add_test(NAME compile.quickstart COMMAND bash ${compile}/quickstart.sh g++ 20 2048 "${quickstart}" -I${root}/examples ${includes}
   COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.quickstart)
+set_tests_properties(compile.quickstart PROPERTIES RUN_SERIAL ON)   # its seconds are judged
 set_tests_properties(${costs} PROPERTIES LABELS "compilers;compile" COST 60 SKIP_RETURN_CODE 77 TIMEOUT 900)

@@ -13,7 +13,7 @@ namespace {
 
 /// A causal model of 4 tokens and 6 words: the logit of word (sum of the tokens up to here) mod 6 is 3, of the others their id / 10.
 struct Toy {
-  static constexpr std::size_t input_size = 4, output_size = 24;
+  static constexpr std::size_t input_size = 4, output_size = 24, output_rows = 4;
   std::vector<std::vector<std::int32_t>> seen{};
   float top = 3;
   std::vector<float> predict(std::span<const std::int32_t> tokens) {

@@ -23,6 +23,17 @@ static_assert(breaks<Numbers<>, rule::layers_one_to_255<Numbers<>, 0>>);
 static_assert(breaks<Numbers<Sequential<>>, rule::layers_one_to_255<Numbers<Sequential<>>, 0>>);
 static_assert(breaks<Numbers<Residual<>, Linear<4>>, rule::layers_one_to_255<Residual<>, 0>>);
 static_assert(breaks<Numbers<Repeat<2, Sequential<>>, Linear<4>>, rule::layers_one_to_255<Repeat<2, Sequential<>>, 0>>);
+template <std::size_t depth>
+struct nested {
+  using type = Residual<typename nested<depth - 1>::type>;
+};
+template <>
+struct nested<0> {
+  using type = Linear<8>;
+};
+static_assert(Composable<Numbers<typename nested<6>::type>>);
+static_assert(breaks<Numbers<typename nested<7>::type>, rule::levels_at_most_7<Numbers<typename nested<7>::type>, 8>>);
+static_assert(breaks<Numbers<Repeat<2, typename nested<6>::type>>, rule::levels_at_most_7<Numbers<Repeat<2, typename nested<6>::type>>, 8>>);
 
 // shapes
 static_assert(Composable<Numbers<Residual<Linear<16>, Relu, Linear<8>>, Linear<4>>>);
@@ -44,6 +55,13 @@ static_assert(breaks<Numbers<Linear<4>>, rule::every_at_most_depth<Checkpoint<Ev
 static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::selective_names_a_layer<SelfAttention<Heads<2>>>,
                      Checkpoint<Selective<SelfAttention<Heads<2>>>>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::freeze_names_a_layer<SelfAttention<Heads<2>>>, Freeze<SelfAttention<Heads<2>>>>);
+
+// what is frozen had weights, and what is left trains
+static_assert(Composable<Numbers<Linear<8>, Relu, Linear<4>>, Freeze<Linear<8>>>);
+static_assert(breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::frozen_layer_has_weights<Relu, false>, Freeze<Linear<8>, Relu>>);
+static_assert(breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::something_trains<Numbers<Linear<8>, Relu, Linear<4>>, 0>, Freeze<Linear<8>, Linear<4>>>);
+static_assert(breaks<Numbers<Relu>, rule::something_trains<Numbers<Relu>, 0>>);
+static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>, Freeze<Table>>);
 
 // outputs and losses: a regression on tokens is one, too
 static_assert(Composable<Ids<Linear<16>>, Loss<MeanSquaredError>>);

@@ -13,10 +13,13 @@
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
+#include <regimen/rule/frozen_layer_has_weights.hpp>
+#include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
+#include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/narrowing_data.hpp>
@@ -27,6 +30,7 @@
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
+#include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 
 #include <cstdint>
@@ -67,6 +71,10 @@ static_assert(measured_run_has_no_debug<Debug<>>::holds && !measured_run_has_no_
 static_assert(profile_needs_debug<Debug<Anomaly, Profile>>::holds && !profile_needs_debug<Debug<Anomaly>>::holds);
 static_assert(layers_one_to_255<Thing, 1>::holds && layers_one_to_255<Thing, 255>::holds);
 static_assert(!layers_one_to_255<Thing, 0>::holds && !layers_one_to_255<Thing, 256>::holds);
+static_assert(levels_at_most_7<Thing, 7>::holds && !levels_at_most_7<Thing, 8>::holds);
+static_assert(frozen_layer_has_weights<Thing, true>::holds && !frozen_layer_has_weights<Thing, false>::holds);
+static_assert(something_trains<Thing, 1>::holds && !something_trains<Thing, 0>::holds);
+static_assert(generate_needs_logits<Thing, true>::holds && !generate_needs_logits<Thing, false>::holds);
 static_assert(attention_takes_option<Causal, true>::holds && !attention_takes_option<Thing>::holds);
 static_assert(as_takes_element_type<bf16>::holds && !as_takes_element_type<Thing*>::holds);
 static_assert(data_type_matches<float, float>::holds && !data_type_matches<float, std::int32_t>::holds);

@@ -9,10 +9,17 @@
 
 namespace regimen {
 
-/// Cheap enough for constant expressions: no strings are built. Up to 8 levels of at most 255 children.
+/// Cheap enough for constant expressions: no strings are built. Up to 7 levels of at most 255 children, as the rules
+/// levels_at_most_7 and layers_one_to_255 see to.
 struct Path final {
   const char* name = "model";
   std::uint64_t digits = 0, iteration = 0;
+
+  static constexpr std::size_t levels = 7;
+
+  /// What belongs to no layer, such as the input: outside(0, ...), outside(1, ...).
+  static constexpr Path outside(std::uint64_t index, const char* name) { return {name, ~index, 0}; }
+  constexpr bool is_outside() const { return digits >> (8 * levels) != 0; }
 
   constexpr Path child(std::size_t index, const char* child_name) const { return {child_name, digits * 256 + index + 1, iteration}; }
   constexpr Path repeated(std::size_t index, std::size_t count) const { return {name, digits, iteration * count + index}; }
@@ -20,9 +27,10 @@ struct Path final {
   /// A number for this place that no other place of the model has; random numbers are keyed by it.
   constexpr std::uint64_t stream() const { return mix(digits, iteration); }
 
-  /// "2.0.3": children count from 0.
+  /// "2.0.3": children count from 0. Empty outside of layers.
   std::string place() const {
     std::string places;
+    if (is_outside()) return places;
     for (std::uint64_t rest = digits; rest > 0; rest /= 256) places = std::to_string(rest % 256 - 1) + (places.empty() ? "" : ".") + places;
     return places;
   }

@@ -50,9 +50,10 @@ struct Forward {
   }
 
  protected:
-  static constexpr Path named(const char* name, std::size_t index) { return Bound::path.child(index, name); }
+  static constexpr Path path_of_scalars = Path::outside(0, "step_scalars"), path_of_input = Path::outside(1, "input"),
+                        path_of_target = Path::outside(2, "target");
 
-  static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, named("input", 251)); }
+  static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, path_of_input); }
   /// Each child's part under its own name.
   static constexpr std::size_t push_units(auto& engine, Kind kind, auto&& bytes_of_unit) {
     const std::size_t begin = engine.arena.top;

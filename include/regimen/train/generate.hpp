@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/rule/generate_needs_logits.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -27,12 +28,13 @@ struct Sampling final {
 };
 
 /// What generate asks of a model: a Trainer or an Inference whose input is Tokens<T> and whose output is (T,V).
+///   input_size = output_rows = T, output_size = T·V
 template <class Model>
 concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> tokens) {
   { Model::input_size } -> std::convertible_to<std::size_t>;
   { Model::output_size } -> std::convertible_to<std::size_t>;
   { model.predict(tokens)[0] } -> std::convertible_to<double>;
-};
+} && Model::output_rows == Model::input_size;
 
 /// The token that `sampling` draws from logits; `position` numbers the draws of one text.   logits (V)
 template <class Number>
@@ -61,17 +63,11 @@ std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling
   return static_cast<std::int32_t>(best);  // rounding left a rest
 }
 
-/// `count` tokens that follow `prompt`, without it.
-///
-/// The model sees the last T tokens. While there are fewer, they stand at the front of the window and zeros fill the rest,
-/// so position p − 1 must not look at what follows it: **the model must be causal**.
-///
-/// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, logits that are not finite
-/// cost     one forward pass over T tokens for each token
+namespace detail {
+
 template <PredictsTokens Model>
-std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling) {
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
-  static_assert(vocabulary * length == Model::output_size, "regimen: generate needs a model whose output is (T,V), one row of logits for each token");
   if (prompt.empty()) throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
   if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
     throw Error("generate, temperature", "0 or more", std::to_string(sampling.temperature));
@@ -90,6 +86,22 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   }
   text.erase(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(prompt.size()));
   return text;
+}
+
+}  // namespace detail
+
+/// `count` tokens that follow `prompt`, without it.
+///
+/// The model sees the last T tokens. While there are fewer, they stand at the front of the window and zeros fill the rest,
+/// so position p − 1 must not look at what follows it: **the model must be causal**.
+///
+/// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, logits that are not finite
+/// cost     one forward pass over T tokens for each token
+template <class Model>
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
+  static_assert(sizeof(typename rule::generate_needs_logits<Model, PredictsTokens<Model>>::must_hold));
+  if constexpr (PredictsTokens<Model>) return detail::generate(model, prompt, count, sampling);
+  else return {};
 }
 
 }  // namespace regimen

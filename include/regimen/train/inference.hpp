@@ -11,6 +11,7 @@
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/parameters.hpp>
 #include <regimen/train/recipe.hpp>
+#include <regimen/train/refused_data.hpp>
 #include <regimen/train/state.hpp>
 
 #include <cstddef>
@@ -119,7 +120,7 @@ class Inference {
   using Output = typename Step::Output::Element;  // at least fp32
 
   static constexpr std::size_t batch = Recipe::batch;  // samples that are computed at once
-  static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size;  // per sample
+  static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size, output_rows = Step::Output::rows;  // per sample
 
   /// Bytes and work of one batch, known to the compiler: no gradients, no optimizer state.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }

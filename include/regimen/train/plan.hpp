@@ -66,8 +66,8 @@ struct MemoryPlan final {
     for (const Report::Line& entry : largest) {
       if (entry.copies == 0) break;
       line("  %15zu bytes  %-10s ", entry.bytes(), kind_names[static_cast<std::size_t>(entry.item.kind)]);
-      text += entry.item.path.place();
-      line(" %s", entry.item.path.name);
+      const std::string place = entry.item.path.place();
+      line(place.empty() ? "%s%s" : "%s %s", place.c_str(), entry.item.path.name);
       if (entry.copies > 1) line(", %zu x %zu bytes", entry.copies, entry.item.bytes);
       text += "\n";
     }

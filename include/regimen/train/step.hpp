@@ -30,9 +30,9 @@ struct Step : Forward<Bound_> {
     Resident r{};
     r.parameters = Base::push_units(engine, Kind::parameter, [](walk::UnitOffsets size) { return size.parameters; });
     r.states = Base::push_units(engine, Kind::optimizer, [](walk::UnitOffsets size) { return size.states; });
-    r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::named("step_scalars", 250))};
+    r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
-    r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, Base::named("target", 252));
+    r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, Base::path_of_target);
     r.gradients = Base::push_units(engine, Kind::gradient, [](walk::UnitOffsets size) { return size.gradients; });
     r.end = engine.arena.top;
     return r;

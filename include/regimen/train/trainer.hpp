@@ -8,14 +8,17 @@
 #include <regimen/engine/timed.hpp>
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
+#include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/parameters.hpp>
-#include <regimen/train/progress.hpp>
 #include <regimen/train/recipe.hpp>
+#include <regimen/train/refused_data.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/train/state.hpp>
 
@@ -33,24 +36,6 @@
 #include <vector>
 
 namespace regimen {
-
-namespace detail {
-
-/// A source that somebody else keeps: a Loader holds its source by value, and a program's may be large.
-template <class Source>
-struct Borrowed final {
-  const Source* source;
-
-  std::size_t size(const SampleShape& shape) const { return source->size(shape); }
-  template <class In, class Target>
-    requires requires(const Source& s, Sample<In, Target> sample) { s.read(std::size_t{}, sample); }
-  void read(std::size_t index, Sample<In, Target> sample) const {
-    source->read(index, sample);
-  }
-  std::string name() const { return name_of_source(*source); }
-};
-
-}  // namespace detail
 
 /// Trains Network as the policies say; their order does not matter.
 ///
@@ -79,7 +64,8 @@ class Trainer {
 
   static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
   static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
-  static constexpr std::size_t input_size = Step::X::size, target_size = Step::Target::size, output_size = Step::Output::size;  // per sample
+  static constexpr std::size_t input_size = Step::X::size, target_size = Step::Target::size;  // per sample
+  static constexpr std::size_t output_size = Step::Output::size, output_rows = Step::Output::rows;
   static constexpr bool scales_loss = Configuration::loss_scale::scales;
   template <class Source>
   static constexpr bool serves = rule::source_writes_samples<Source, Input, Target>::holds;
@@ -133,20 +119,20 @@ class Trainer {
   Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Target>::must_hold));
     if constexpr (!serves<Source>) return {};
-    else return fit_with(source, static_cast<const Source*>(nullptr), run, callbacks...);
+    else return train::FitLoop<Trainer>::run(*this, source, static_cast<const Source*>(nullptr), run, callbacks...);
   }
   template <class Source, class Validation, class... Callbacks>
     requires(!std::is_convertible_v<const Validation&, Run>)
   Fitted fit(const Source& source, const Validation& validation, const Run& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>, Input, Target>::must_hold));
     if constexpr (!serves<Source> || !serves<Validation>) return {};
-    else return fit_with(source, &validation, run, callbacks...);
+    else return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
   }
 
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    Loader<Input, Target, detail::Borrowed<Source>> loader({&source}, sample_shape(), {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2});
+    Loader<Input, Target, train::Borrowed<Source>> loader({&source}, sample_shape(), {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2});
     Mode mode(*this, false);
     Scalars kept = scalars();
     engine_.run(op::Begin{resident_.scalars});
@@ -175,14 +161,16 @@ class Trainer {
   }
 
   /// Tokens that follow a prompt, for causal models of tokens; see generate.hpp.
-  auto generate(std::span<const Input> prompt, std::size_t count, const Sampling& sampling = {}) { return regimen::generate(*this, prompt, count, sampling); }
+  std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
+    return regimen::generate(*this, prompt, count, sampling);
+  }
 
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
 
   /// The micro-batches that fit would see from here on, in its order: with them a loop by hand ends with fit's weights, and
   /// goes on after load where it was. The source is borrowed: it must outlive the loader.
   template <class Source>
-  Loader<Input, Target, detail::Borrowed<Source>> batches(const Source& source, const Run& run = {}) const {
+  Loader<Input, Target, train::Borrowed<Source>> batches(const Source& source, const Run& run = {}) const {
     return {{&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead}};
   }
 
@@ -308,6 +296,7 @@ class Trainer {
  private:
   template <class T>
   friend struct train::StateAccess;
+  friend struct train::FitLoop<Trainer>;
 
   enum class Waiting { forward, backward, apply };
 
@@ -425,61 +414,6 @@ class Trainer {
   [[noreturn]] static void out_of_order(const char* what) {
     throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", "another order",
                 "finish the step that has begun; several forward-backward pairs may precede one apply");
-  }
-
-  template <class Source, class Validation, class... Callbacks>
-  Fitted fit_with(const Source& source, const Validation* validation, const Run& run, Callbacks&... callbacks) {
-    if (run.steps == 0 && run.epochs == 0)
-      throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
-    auto loader = batches(source, run);
-    const std::uint64_t last = run.steps != 0 ? run.steps : (std::numeric_limits<std::uint64_t>::max)();
-    const std::uint64_t planned = run.epochs != 0 && loader.steps() / micro_batches < last ? (loader.steps() + micro_batches - 1) / micro_batches : last;
-    train::Progress progress(run.progress, planned);
-    Fitted fitted{step_};
-    double best = std::numeric_limits<double>::infinity();
-    std::uint64_t without_gain = 0;
-    bool goes_on = true;
-    const auto validate = [&] {
-      const Evaluation evaluation = evaluate(*validation, run.workers);
-      fitted.validation_loss = evaluation.loss;
-      progress.validation(step_, evaluation.loss, evaluation.accuracy);
-      ((goes_on = tell(callbacks, evaluation) && goes_on), ...);
-      without_gain = evaluation.loss < best ? 0 : without_gain + 1;
-      if (evaluation.loss < best) best = evaluation.loss;
-      if (run.patience != 0 && without_gain >= run.patience) {
-        fitted.stopped_early = true;
-        goes_on = false;
-      }
-    };
-    std::uint64_t validated_at = (std::numeric_limits<std::uint64_t>::max)();
-    while (goes_on && step_ < last) {
-      if (loader.step() >= loader.steps()) break;
-      std::size_t first = 0;
-      const StepResult result = run_step([&](std::size_t) -> std::size_t {
-        const auto next = loader.next();
-        if (!next) return 0;
-        bring(next.input, next.target, next.samples, first);
-        first += next.samples;
-        return next.samples;
-      });
-      batches_done_ = loader.step();
-      fitted.loss = result.loss;
-      progress.step(result.step, result.loss, result.samples * target_size, result.milliseconds);
-      ((goes_on = tell(callbacks, result) && goes_on), ...);
-      if (validation != nullptr && run.validate_every != 0 && step_ % run.validate_every == 0) {
-        validate();
-        validated_at = step_;
-      }
-    }
-    if (validation != nullptr && validated_at != step_) validate();
-    fitted.steps = step_;
-    return fitted;
-  }
-  template <class Callback, class Event>
-  bool tell(Callback& callback, const Event& event) {
-    if constexpr (std::is_invocable_r_v<bool, Callback&, Trainer&, const Event&>) return callback(*this, event);
-    else if constexpr (std::is_invocable_v<Callback&, Trainer&, const Event&>) callback(*this, event);
-    return true;
   }
 
   Options options_;

@@ -167,7 +167,8 @@ struct Node {
     return active && (Bound::backward_reads(trains) == wanted || Bound::backward_reads(trains) == Reads::input_and_output);
   }
   static constexpr bool reads_input = reads(Reads::input), reads_output = reads(Reads::output);
-  static constexpr bool recomputes_output = active && Context::Checkpoint::template recomputes<typename origin<Layer>::output> && !reads_output;
+  static constexpr bool recomputes_output = active && Context::Checkpoint::template recomputes<typename origin<Layer>::output>;
+  static_assert(!recomputes_output || !reads_output, "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
   using Saved = std::conditional_t<active, Declared, Tensors<>>;
 
   template <Place place>

@@ -1,0 +1,52 @@
+// regimen/optimizer/moments.hpp — the two moments that Adam and AdamW keep of every gradient.
+#pragma once
+
+#include <regimen/core/hd.hpp>
+#include <regimen/core/operation.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::detail {
+
+/// m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²
+/// w ← w − lr · m̂ / (√v̂ + ε),   m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ)
+struct Moments {
+  static constexpr std::size_t states = 2;
+  static constexpr std::array<const char*, 2> state_names{"first_moment", "second_moment"};
+
+  /// What the moments of update t = 1, 2, ... are multiplied by.
+  static double correction_first(const auto& options, std::uint64_t t) { return 1 / (1 - std::pow(options.beta1, static_cast<double>(t))); }
+  static double correction_second(const auto& options, std::uint64_t t) { return 1 / (1 - std::pow(options.beta2, static_cast<double>(t))); }
+
+  /// Everything that is the same for all elements, rounded to S once. `decay` is what the weight's own term is multiplied by.
+  template <class S> struct Coefficients {
+    S decay, beta1, one_minus_beta1, beta2, one_minus_beta2, step, correction_second, epsilon;
+
+    REGIMEN_HD Coefficients(const auto& o, const Scalars& s, double decay_factor)
+        : decay(static_cast<S>(decay_factor)),
+          beta1(static_cast<S>(o.beta1)),
+          one_minus_beta1(static_cast<S>(1 - o.beta1)),
+          beta2(static_cast<S>(o.beta2)),
+          one_minus_beta2(static_cast<S>(1 - o.beta2)),
+          step(static_cast<S>(s.learning_rate * s.correction_first)),
+          correction_second(static_cast<S>(s.correction_second)),
+          epsilon(static_cast<S>(o.epsilon)) {}
+  };
+
+  /// One element (V = S) or a register of them.
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable  // with a CPU register as V, and only then, it calls host functions
+#endif
+  template <class V, class S> REGIMEN_HD static void descend(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c) {
+    using std::sqrt;
+    state[0] = state[0] * c.beta1 + gradient * c.one_minus_beta1;
+    state[1] = state[1] * c.beta2 + gradient * gradient * c.one_minus_beta2;
+    weight = weight - state[0] * c.step / (sqrt(state[1] * c.correction_second) + c.epsilon);
+  }
+};
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0

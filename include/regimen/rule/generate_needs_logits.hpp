@@ -1,0 +1,18 @@
+// regimen/rule/generate_needs_logits.hpp — text is drawn from one row of logits for each token.
+#pragma once
+
+#include <cstddef>
+
+namespace regimen::rule {
+
+/// Predicts: whether Model maps Tokens<T> to (T,V).   docs/errors/generate_needs_logits.md
+template <class Model, bool Predicts>
+struct generate_needs_logits {
+  static constexpr bool holds = Predicts;
+  struct must_hold {
+    static_assert(holds, "regimen: generate needs a model from Tokens<T> to (T,V), one row of logits for each token; call predict");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

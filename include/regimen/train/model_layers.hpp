@@ -1,0 +1,167 @@
+// regimen/train/model_layers.hpp — which layers a model has, asked of its types alone: nothing is bound.
+#pragma once
+
+#include <regimen/layer/cast.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/self_attention.hpp>
+
+#include <boost/mp11.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <type_traits>
+
+namespace regimen::train {
+
+namespace mp = boost::mp11;
+
+template <class... Layers>
+struct layers_in {
+  using type = mp::mp_append<mp::mp_list<>, typename layers_in<Layers>::type...>;
+};
+template <class Layer>
+struct layers_in<Layer> {
+  using type = mp::mp_list<Layer>;
+};
+template <class... Layers>
+struct layers_in<mp::mp_list<Layers...>> {
+  using type = mp::mp_append<mp::mp_list<>, typename layers_in<Layers>::type...>;
+};
+template <class... Layers>
+struct layers_in<Sequential<Layers...>> : layers_in<mp::mp_list<Layers...>> {};
+template <class... Layers>
+struct layers_in<Residual<Layers...>> : layers_in<mp::mp_list<Layers...>> {};
+template <std::size_t Count, class Block>
+struct layers_in<Repeat<Count, Block>> : layers_in<Block> {};
+template <class T, class... Layers>
+struct layers_in<As<T, Layers...>> : layers_in<mp::mp_list<Layers...>> {};
+template <class HeadCount, class... Options>
+struct layers_in<SelfAttention<HeadCount, Options...>> {
+  using Attention = SelfAttention<HeadCount, Options...>;
+  using type = mp::mp_list<detail::LinearTimes<3>, typename Attention::Attend, detail::LinearTimes<1>>;
+};
+
+/// The element types that As names anywhere in a model.
+template <class Layer>
+struct as_types {
+  using type = mp::mp_list<>;
+};
+template <class... Layers>
+struct as_types<mp::mp_list<Layers...>> {
+  using type = mp::mp_append<mp::mp_list<>, typename as_types<Layers>::type...>;
+};
+template <class... Layers>
+struct as_types<Sequential<Layers...>> : as_types<mp::mp_list<Layers...>> {};
+template <class... Layers>
+struct as_types<Residual<Layers...>> : as_types<mp::mp_list<Layers...>> {};
+template <std::size_t Count, class Block>
+struct as_types<Repeat<Count, Block>> : as_types<Block> {};
+template <class T, class... Layers>
+struct as_types<As<T, Layers...>> {
+  using type = mp::mp_push_front<typename as_types<mp::mp_list<Layers...>>::type, T>;
+};
+template <class InputKind_, class... Layers_>
+struct Parts {
+  using InputKind = InputKind_;
+  using Layers = mp::mp_list<Layers_...>;
+};
+template <class InputKind, class... Layers>
+Parts<InputKind, Layers...> parts_of(const Model<Input<InputKind>, Layers...>*);
+template <class Network>
+using parts_t = decltype(parts_of(static_cast<const Network*>(nullptr)));
+
+template <class Layer>
+struct repeat_depth {
+  static constexpr std::size_t value = 0;
+};
+template <std::size_t Count, class Block>
+struct repeat_depth<Repeat<Count, Block>> {
+  static constexpr std::size_t value = Count > repeat_depth<Block>::value ? Count : repeat_depth<Block>::value;
+};
+template <class... Layers>
+struct repeat_depth<mp::mp_list<Layers...>> {
+  static constexpr std::size_t value = [] {
+    std::size_t largest = 0;
+    for (std::size_t depth : {std::size_t{0}, repeat_depth<Layers>::value...}) largest = depth > largest ? depth : largest;
+    return largest;
+  }();
+};
+template <class... Layers>
+struct repeat_depth<Sequential<Layers...>> : repeat_depth<mp::mp_list<Layers...>> {};
+template <class... Layers>
+struct repeat_depth<Residual<Layers...>> : repeat_depth<mp::mp_list<Layers...>> {};
+template <class T, class... Layers>
+struct repeat_depth<As<T, Layers...>> : repeat_depth<mp::mp_list<Layers...>> {};
+
+/// How many different tokens the model's Embedding knows; 0 without one.
+template <class Layer>
+struct vocabulary {
+  static constexpr std::size_t size = 0;
+};
+template <class Words, std::size_t Channels>
+struct vocabulary<Embedding<Words, Channels>> {
+  static constexpr std::size_t size = Words::size;
+};
+template <class Network>
+constexpr std::size_t vocabulary_of() {
+  std::size_t size = 0;
+  mp::mp_for_each<mp::mp_transform<vocabulary, typename layers_in<typename parts_t<Network>::Layers>::type>>([&](auto layer) {
+    if (decltype(layer)::size != 0) size = decltype(layer)::size;
+  });
+  return size;
+}
+
+/// How many layers this is once it is written out; As stands for a cast before and one behind.
+template <class Layer>
+inline constexpr std::size_t layer_count = 1;
+template <class... Layers>
+inline constexpr std::size_t layer_count<Sequential<Layers...>> = (std::size_t{0} + ... + layer_count<Layers>);
+template <class T, class... Layers>
+inline constexpr std::size_t layer_count<As<T, Layers...>> = 2 + layer_count<Sequential<Layers...>>;
+template <class HeadCount, class... Options>
+inline constexpr std::size_t layer_count<SelfAttention<HeadCount, Options...>> = 3;
+template <class... Layers>
+using counted = mp::mp_size_t<layer_count<Sequential<Layers...>>>;
+
+/// How many lists of layers stand one in the other: a Residual and a Repeat hold one.
+template <class Layer>
+inline constexpr std::size_t level_count = 0;
+template <class... Layers>
+inline constexpr std::size_t level_count<mp::mp_list<Layers...>> = [] {
+  std::size_t largest = 0;
+  for (std::size_t levels : {std::size_t{0}, level_count<Layers>...}) largest = levels > largest ? levels : largest;
+  return largest;
+}();
+template <class... Layers>
+inline constexpr std::size_t level_count<Sequential<Layers...>> = level_count<mp::mp_list<Layers...>>;
+template <class T, class... Layers>
+inline constexpr std::size_t level_count<As<T, Layers...>> = level_count<mp::mp_list<Layers...>>;
+template <class... Layers>
+inline constexpr std::size_t level_count<Residual<Layers...>> = 1 + level_count<mp::mp_list<Layers...>>;
+template <std::size_t Count, class Block>
+inline constexpr std::size_t level_count<Repeat<Count, Block>> = 1 + level_count<Block>;
+
+template <class Layer>
+inline constexpr bool is_as = false;
+template <class T, class... Layers>
+inline constexpr bool is_as<As<T, Layers...>> = true;
+
+/// What As makes of the output of this layer; fp32 without one.
+template <class Layer>
+struct explicit_element {
+  using type = fp32;
+};
+template <class T, class... Layers>
+  requires(sizeof...(Layers) > 0)
+struct explicit_element<As<T, Layers...>> {
+  using Last = mp::mp_back<mp::mp_list<Layers...>>;
+  using type = std::conditional_t<is_as<Last>, typename explicit_element<Last>::type, T>;
+};
+template <class... Layers>
+  requires(sizeof...(Layers) > 0)
+struct explicit_element<Sequential<Layers...>> : explicit_element<mp::mp_back<mp::mp_list<Layers...>>> {};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

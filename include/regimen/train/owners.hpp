@@ -1,0 +1,72 @@
+// regimen/train/owners.hpp — who owns the memory of a plan, as types that an error can show.
+#pragma once
+
+#include <regimen/core/path.hpp>
+#include <regimen/walk/node.hpp>
+
+#include <boost/mp11.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace regimen {
+
+/// An owner of memory in an error: a layer, the iteration over all Repeats, and how many bytes.
+template <class Layer, std::size_t Iteration, std::size_t Bytes>
+struct Owner final {};
+
+namespace train {
+
+namespace mp = boost::mp11;
+
+struct step_scalars;
+struct input_buffer;
+
+template <class N>
+struct node_parts {
+  using layer = void;
+};
+template <class Layer, class X, class Context, bool flows>
+struct node_parts<walk::Node<Layer, X, Context, flows>> {
+  using layer = typename walk::origin<Layer>::output;
+};
+
+template <class Chain, std::uint64_t digits>
+constexpr auto layer_at() {
+  constexpr int level = [] {
+    int count = 0;
+    for (std::uint64_t rest = digits; rest >= 256; rest /= 256) ++count;
+    return count;
+  }();
+  constexpr std::uint64_t power = [] {
+    std::uint64_t value = 1;
+    for (int i = 0; i < level; ++i) value *= 256;
+    return value;
+  }();
+  constexpr std::size_t index = static_cast<std::size_t>(digits / power) - 1;
+  using N = typename Chain::template At<index>;
+  if constexpr (level == 0) return mp::mp_identity<typename node_parts<N>::layer>{};
+  else if constexpr (requires { typename N::Branch; }) return layer_at<typename N::Branch, digits % power>();
+  else if constexpr (requires { typename N::Body; }) return layer_at<typename N::Body, digits % power>();
+  else return mp::mp_identity<typename node_parts<N>::layer>{};
+}
+
+/// Who stands at a path of the model: a layer, a tied table behind the layers, or what belongs to none.
+template <class Bound, std::uint64_t digits>
+constexpr auto owner_at() {
+  constexpr std::size_t children = Bound::Body::count;
+  if constexpr (Path{"", digits, 0}.is_outside())
+    return mp::mp_identity<std::conditional_t<digits == Path::outside(0, "").digits, step_scalars, input_buffer>>{};
+  else if constexpr (digits > children && digits <= children + Bound::tied_count)
+    return mp::mp_identity<mp::mp_at_c<typename Bound::Tied, digits - children - 1>>{};
+  else return layer_at<typename Bound::Body, digits>();
+}
+
+template <class Recipe, std::size_t line>
+using owner_of_line = Owner<typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.largest[line].item.path.digits>())::type,
+                            static_cast<std::size_t>(Recipe::plan.largest[line].item.path.iteration), Recipe::plan.largest[line].bytes()>;
+
+}  // namespace train
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,157 @@
+// regimen/train/shape_rules.hpp — the rules of shapes: every layer is asked in order, and nothing is bound behind the first
+// that refuses.
+#pragma once
+
+#include <regimen/layer/dropout.hpp>
+#include <regimen/rule/as_takes_element_type.hpp>
+#include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/extents_at_least_one.hpp>
+#include <regimen/rule/heads_divide_width.hpp>
+#include <regimen/rule/inner_extent_matches.hpp>
+#include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/layers_one_to_255.hpp>
+#include <regimen/rule/rate_below_one.hpp>
+#include <regimen/rule/repeat_keeps_shape.hpp>
+#include <regimen/rule/residual_keeps_shape.hpp>
+#include <regimen/train/model_layers.hpp>
+
+namespace regimen::train {
+
+template <class Rules>
+using broken_of = mp::mp_copy_if<Rules, detail::broken>;
+
+/// What a layer asks of its input. Layers of users may add `template <class X> using rules = mp_list<...>`.
+template <class Layer, class X>
+struct layer_rules {
+  using type = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>>;
+};
+template <class Layer, class X>
+  requires requires { typename Layer::template rules<X>; }
+struct layer_rules<Layer, X> {
+  using type = typename Layer::template rules<X>;
+};
+template <std::size_t Width, class X>
+struct layer_rules<Linear<Width>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Linear<Width>, Number<typename X::Element>>, rule::extents_at_least_one<Linear<Width>, Width>>;
+};
+template <class Words, std::size_t Channels, class X>
+struct layer_rules<Embedding<Words, Channels>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Embedding<Words, Channels>, std::is_integral_v<typename X::Element>>,
+                           rule::extents_at_least_one<Embedding<Words, Channels>, Words::size, Channels>>;
+};
+/// The rate of Dropout among the options of attention, or something that is none.
+template <class Option>
+struct attention_option {
+  static constexpr bool known = std::is_same_v<Option, Causal>;
+  using rules = mp::mp_list<>;
+};
+template <class Rate>
+struct attention_option<Dropout<Rate>> {
+  static constexpr bool known = true;
+  using rules = mp::mp_list<rule::rate_below_one<Rate>>;
+};
+template <class HeadCount, class... Options, class X>
+struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
+  using type = mp::mp_list<rule::input_matches<X, SelfAttention<HeadCount, Options...>, Number<typename X::Element>>,
+                           rule::attention_takes_option<HeadCount, false>>;
+};
+template <std::size_t Count, class... Options, class X>
+struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
+  using type = mp::mp_append<mp::mp_list<rule::input_matches<X, SelfAttention<Heads<Count>, Options...>, Number<typename X::Element>>,
+                                         rule::heads_divide_width<Heads<Count>, typename X::Shape>,
+                                         rule::attention_takes_option<Options, attention_option<Options>::known>...>,
+                             typename attention_option<Options>::rules...>;
+};
+template <class Rate, class X>
+struct layer_rules<Dropout<Rate>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Dropout<Rate>, Number<typename X::Element>>, rule::rate_below_one<Rate>>;
+};
+template <class Words, std::size_t Channels, class X>
+struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
+  using type = mp::mp_list<rule::input_matches<X, TiedLinear<Embedding<Words, Channels>>, Number<typename X::Element>>,
+                           rule::inner_extent_matches<Shape<X::rows, Channels>, typename X::Shape>>;
+};
+
+template <class X, class Roles, class... Layers>
+struct check_chain {
+  using broken = mp::mp_list<>;
+  using Output = X;
+};
+
+template <class Layer, class X, class Roles>
+struct check_layer {
+  using broken = broken_of<typename layer_rules<Layer, X>::type>;
+  template <class Checked, bool sound>
+  struct output {
+    using type = X;
+  };
+  template <class Checked>
+  struct output<Checked, true> {
+    using type = typename Checked::template Bound<X, Roles>::Output;
+  };
+  using Output = typename output<Layer, mp::mp_empty<broken>::value>::type;
+};
+template <class HeadCount, class... Options, class X, class Roles>
+struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {
+  using broken = broken_of<typename layer_rules<SelfAttention<HeadCount, Options...>, X>::type>;
+  using Output = X;
+};
+template <class... Layers, class X, class Roles>
+struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
+template <class T, class... Layers, class X, class Roles>
+struct check_layer<As<T, Layers...>, X, Roles> {
+  using broken = broken_of<mp::mp_list<rule::as_takes_element_type<T>>>;
+  using Output = X;
+};
+template <Number T, class... Layers, class X, class Roles>
+struct check_layer<As<T, Layers...>, X, Roles> {
+  using In = std::conditional_t<Number<typename X::Element>, Value<T, typename X::Shape>, X>;
+  using Inner = check_chain<In, regimen::Roles<T, typename Roles::master, typename Roles::reduce>, Layers...>;
+  using broken = typename Inner::broken;
+  using Output = typename Inner::Output;
+};
+template <class... Layers, class X, class Roles>
+struct check_layer<Residual<Layers...>, X, Roles> {
+  using Inner = check_chain<X, Roles, Layers...>;
+  using broken = mp::mp_append<broken_of<mp::mp_list<rule::input_matches<X, Residual<Layers...>, Number<typename X::Element>>,
+                                                     rule::layers_one_to_255<Residual<Layers...>, layer_count<Sequential<Layers...>>>>>,
+                               typename Inner::broken,
+                               broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
+                                                                        rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
+                                                                        rule::residual_keeps_shape<X, X>>>>>;
+  using Output = X;
+};
+template <std::size_t Count, class Block, class X, class Roles>
+struct check_layer<Repeat<Count, Block>, X, Roles> {
+  using Inner = check_layer<Block, X, Roles>;
+  using broken = mp::mp_append<broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
+                                                     rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
+                               typename Inner::broken,
+                               broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
+                                                                        rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
+                                                                        rule::repeat_keeps_shape<X, X>>>>>;
+  using Output = X;
+};
+
+template <class X, class Roles, class First, class... Rest>
+struct check_chain<X, Roles, First, Rest...> {
+ private:
+  // Numbers that flow on are in the compute type: As casts at its borders.
+  using In = std::conditional_t<Number<typename X::Element>, Value<typename Roles::compute, typename X::Shape>, X>;
+  using Checked = check_layer<First, In, Roles>;
+  template <class Done, bool sound>
+  struct next {
+    using broken = typename Done::broken;
+    using Output = X;
+  };
+  template <class Done>
+  struct next<Done, true> : check_chain<typename Done::Output, Roles, Rest...> {};
+  using Next = next<Checked, mp::mp_empty<typename Checked::broken>::value>;
+
+ public:
+  using broken = typename Next::broken;
+  using Output = typename Next::Output;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
