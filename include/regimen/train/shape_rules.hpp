@@ -3,6 +3,7 @@
 #pragma once
 
 #include <regimen/layer/dropout.hpp>
+#include <regimen/policy/compose.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
