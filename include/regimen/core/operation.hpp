@@ -10,15 +10,17 @@
 
 namespace regimen {
 
-/// What an operation costs: floating-point operations, and bytes that it must read or write at least once.
+/// What an operation costs: floating-point operations, bytes that it must read or write at least once, and bytes that this
+/// rank sends to others.
 struct Cost {
   double flops = 0, bytes = 0;
-  std::size_t operations = 0;
+  std::size_t operations = 0, wire = 0;
 
   constexpr Cost& operator+=(const Cost& other) {
     flops += other.flops;
     bytes += other.bytes;
     operations += other.operations;
+    wire += other.wire;
     return *this;
   }
 };
@@ -45,6 +47,9 @@ struct Scalars {
   std::uint64_t skipped = 0;        // steps that a non-finite gradient skipped
   std::uint32_t apply = 0;          // does this step change the weights?
 };
+
+/// Where Scalars::square_sum lies.
+constexpr View<double> square_sum_of(View<Scalars> scalars) { return {scalars.offset + offsetof(Scalars, square_sum)}; }
 
 namespace op {
 
@@ -92,6 +97,15 @@ template <class Activation, class T, class G> struct BiasBackward final {
   bool add = false;
 
   constexpr Cost cost() const { return {12 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
+/// y = 0                                                     (count)
+template <class T> struct Zero final {
+  static constexpr const char* name = "zero";
+  View<T> y;
+  std::size_t count = 0;
+
+  constexpr Cost cost() const { return {0, double(count) * sizeof(T), 1}; }
 };
 
 /// y += x                                                    (count)
@@ -297,11 +311,11 @@ template <bool WithGradient, class S> struct SquaredError final {
   constexpr Cost cost() const { return {3 * double(count), 3.0 * double(count) * sizeof(S), 1}; }
 };
 
-/// scalars.square_sum += Σ gradient²: fp64 sums over fixed chunks of 4096 elements, added as a balanced binary tree
+/// sum += Σ gradient²: fp64 sums over fixed chunks of 4096 elements, added as a balanced binary tree
 template <class G> struct SumOfSquares final {
   static constexpr const char* name = "sum_of_squares";
   View<G> gradient;
-  View<Scalars> scalars;
+  View<double> sum;
   std::size_t count = 0;
 
   constexpr Cost cost() const { return {2 * double(count), double(count) * sizeof(G), 1}; }
@@ -356,6 +370,7 @@ template <class Rule, class M, class T, class G> struct Update final {
   const Segment* segments = nullptr;  // static data of the unit's type, ascending, without gaps
   std::size_t segment_count = 0, count = 0, state_stride = 0;
   typename Rule::Options options{};
+  std::size_t first = 0;  // the views begin at this element of those that the segments count
 
   constexpr Cost cost() const {
     return {12 * double(count), double(count) * (sizeof(M) * (2 + 2 * Rule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};

@@ -1,6 +1,7 @@
 // regimen/core/weights.hpp — where the parameters of a layer lie.
 #pragma once
 
+#include <regimen/core/path.hpp>
 #include <regimen/core/view.hpp>
 
 #include <cstddef>
@@ -12,6 +13,34 @@ namespace regimen {
 struct Weights {
   std::size_t values = View<char>::absent, gradients = View<char>::absent;
   bool add = false;
+};
+
+/// Nothing, where a step waits for no collective.
+inline constexpr std::size_t no_ticket = ~std::size_t{0};
+
+/// The parameters of a unit on their way: gathered ahead of their use, or kept since the last one.
+///   unit   where the unit's persistent parameters lie, which tells units apart      values   the gathered copy
+struct GatheredUnit {
+  std::size_t unit = View<char>::absent, values = View<char>::absent, ticket = no_ticket;
+
+  constexpr bool is_of(std::size_t other) const { return unit != View<char>::absent && unit == other; }
+};
+
+/// The gradients of a unit on their way: they become sums over all ranks.
+///   whole   every rank's slice behind the other's   own   where this rank's sum is kept, or absent: it stays where it is
+struct ReducingUnit {
+  std::size_t whole = View<char>::absent, own = View<char>::absent, staging = View<char>::absent, slice = 0, ticket = no_ticket;
+  bool add = false;
+
+  constexpr bool is_absent() const { return whole == View<char>::absent; }
+};
+
+/// A unit that will be used next: where it lies, and what of it travels.
+struct NextUnit {
+  std::size_t values = View<char>::absent, slice_bytes = 0;
+  Path path{};
+
+  constexpr bool is_absent() const { return values == View<char>::absent; }
 };
 
 /// Tables that several layers of one model may share.

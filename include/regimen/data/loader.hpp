@@ -40,6 +40,7 @@ struct LoaderOptions {
   std::uint64_t epochs = 0;      // 0: without end
   std::size_t workers = 1;       // threads that read ahead; 0: next() reads, when asked
   std::size_t ahead = 2;         // batches held ready beside the one in use
+  std::size_t rank = 0, ranks = 1;  // batch n is part `rank` of the n-th run of batch · ranks samples; only it is read
 };
 
 /// Reads batches from a source.
@@ -48,7 +49,7 @@ struct LoaderOptions {
 ///
 ///   input     (samples, shape.input)    In         contiguous; valid until the following next()
 ///   target    (samples, shape.target)   Target
-///   samples   options.batch, or fewer in a short batch; 0 after the last epoch
+///   samples   options.batch, or fewer in a short batch, of which a rank may have none; 0 after the last epoch
 ///
 /// Batch n is a pure function of (source, shape, options without workers and ahead, n). Nothing is allocated after
 /// construction. next() belongs to one thread. Destruction waits for reads that have begun, not for more.
@@ -67,7 +68,8 @@ template <class In, class Target, class S> class Loader final {
     std::size_t samples = 0;
     std::uint64_t step = 0;   // number of the batch, from 0 over all epochs
     std::uint64_t epoch = 0;  // of its first sample
-    explicit operator bool() const { return samples != 0; }
+    bool exists = false;      // false after the last epoch
+    explicit operator bool() const { return exists; }
   };
 
   Loader(S source, const SampleShape& shape, const LoaderOptions& options)
@@ -80,11 +82,14 @@ template <class In, class Target, class S> class Loader final {
     const std::string name = detail::name_of_source(source_);
     if (size_ == 0) throw Error(name, "at least one sample", "none");
     if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
-    if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < options.batch) {
-      throw Error(name, "at least one batch of " + std::to_string(options.batch) + " samples", std::to_string(size_) + " samples",
+    if (options.rank >= options.ranks) throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
+    if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &together_))
+      throw Error("Loader", "a batch of all ranks that can be counted", std::to_string(options.batch) + " samples on each of " + std::to_string(options.ranks));
+    if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < together_) {
+      throw Error(name, "at least one batch of " + std::to_string(together_) + " samples", std::to_string(size_) + " samples",
                   "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
     }
-    const std::uint64_t full = size_ / options.batch, rest = size_ % options.batch != 0;
+    const std::uint64_t full = size_ / together_, rest = size_ % together_ != 0;
     per_epoch_ = std::max<std::uint64_t>(1, options.remainder == Remainder::Drop ? full : full + rest);
     steps_ = count_steps();
     allocate();
@@ -103,7 +108,7 @@ template <class In, class Target, class S> class Loader final {
   Batch next() {
     if (next_ >= steps_) {
       if (holding_) release();
-      return {{}, {}, 0, next_, options_.epochs};
+      return {{}, {}, 0, next_, options_.epochs, false};
     }
     Slot& slot = slot_of(next_);
     if (options_.workers == 0) {
@@ -115,7 +120,8 @@ template <class In, class Target, class S> class Loader final {
       if (slot.error) std::rethrow_exception(slot.error);
       holding_ = true;
     }
-    return {{slot.input.data(), slot.samples * shape_.input}, {slot.target.data(), slot.samples * shape_.target}, slot.samples, next_++, slot.epoch};
+    return {{slot.input.data(), slot.samples * shape_.input}, {slot.target.data(), slot.samples * shape_.target}, slot.samples, next_++, slot.epoch,
+            true};
   }
 
   /// Samples of an epoch.
@@ -152,7 +158,7 @@ template <class In, class Target, class S> class Loader final {
     std::uint64_t total = 0;
     if (options_.epochs == 0) return endless;
     if (__builtin_mul_overflow(options_.epochs, wraps() ? size_ : per_epoch_, &total)) return endless;
-    return wraps() ? total / options_.batch + (total % options_.batch != 0) : total;
+    return wraps() ? total / together_ + (total % together_ != 0) : total;
   }
 
   void allocate() {
@@ -171,17 +177,18 @@ template <class In, class Target, class S> class Loader final {
   Slot& slot_of(std::uint64_t step) { return slots_[static_cast<std::size_t>((step - options_.first_step) % slots_.size())]; }
 
   void fill(Slot& slot, std::uint64_t step) const {
-    const std::uint64_t batch = options_.batch;
-    std::uint64_t epoch = step / per_epoch_, first = step % per_epoch_ * batch;
-    slot.samples = options_.batch;
+    const std::uint64_t before = options_.rank * options_.batch;  // samples of the ranks before this one
+    std::uint64_t epoch = step / per_epoch_, first = step % per_epoch_ * together_, samples = together_;
     if (wraps()) {
-      first = step * batch;
+      first = step * together_;
       epoch = first / size_;
       first %= size_;
-      if (options_.epochs != 0 && step + 1 == steps_) slot.samples = static_cast<std::size_t>(options_.epochs * size_ - step * batch);
+      if (options_.epochs != 0 && step + 1 == steps_) samples = options_.epochs * size_ - step * together_;
     } else if (options_.order != Order::Random) {
-      slot.samples = static_cast<std::size_t>(std::min<std::uint64_t>(batch, size_ - first));
+      samples = std::min<std::uint64_t>(together_, size_ - first);
     }
+    first += before;
+    slot.samples = static_cast<std::size_t>(samples < before ? 0 : std::min<std::uint64_t>(samples - before, options_.batch));
     slot.epoch = epoch;
     for (std::size_t i = 0; i < slot.samples; ++i) {
       std::uint64_t place = first + i, turn = epoch;
@@ -259,6 +266,7 @@ template <class In, class Target, class S> class Loader final {
   const SampleShape shape_;
   const LoaderOptions options_;
   const std::size_t size_;
+  std::size_t together_ = 1;  // samples of a batch of all ranks
   std::uint64_t per_epoch_ = 1, steps_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::thread> threads_;

@@ -39,6 +39,7 @@ struct Embedding final {
       if (call.trains())
         engine.run(op::EmbedBackward<T, G>{{call.x}, {call.d_y}, {call.gradients}, engine.batch * X::size, Words::size, Channels, call.add});
     }
+    static constexpr bool backward_reads_parameters(bool) { return false; }
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
   };
 };
@@ -60,6 +61,7 @@ struct PositionEmbedding final {
     static constexpr std::array<Parameter, 1> parameters{
         Parameter{"weight", ParameterRole::table, 2, {X::rows, X::columns, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
     static constexpr bool in_place = true;
+    static constexpr bool backward_reads_parameters(bool) { return false; }
 
     static constexpr void forward(auto& engine, const auto& call) {
       engine.run(op::AddTable<T>{{call.x}, {call.parameters}, {call.y}, engine.batch, X::size});

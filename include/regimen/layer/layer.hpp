@@ -75,6 +75,7 @@ struct LayerDefaults {
   using ForwardScratch = Tensors<>;
   using BackwardScratch = Tensors<>;
   static constexpr Reads backward_reads(bool /*trains*/) { return Reads::nothing; }
+  static constexpr bool backward_reads_parameters(bool /*wants_d_x*/) { return true; }
   static constexpr bool in_place = false;           // y may overwrite a dead x, d_x may overwrite a dead d_y
   static constexpr bool always_writes_d_x = false;  // must backward be given a d_x even when nobody wants it?
 };

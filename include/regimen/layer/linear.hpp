@@ -45,6 +45,8 @@ struct LinearBound : LayerDefaults {
   }();
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
 
+  static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
+
   static constexpr void forward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     const View<T> weight{call.parameters};

@@ -7,17 +7,32 @@
 
 namespace regimen {
 
+/// When the gradients of several micro-batches are summed over the ranks.
+///   ReduceOnce   after the last: the least traffic; every rank keeps whole gradients meanwhile
+///   ReduceEach   after each: a rank keeps no more than its slice between them, and the sums have the same bits under every Shard
+struct ReduceOnce final {
+  using option_of = regimen::axis::accumulate;
+};
+struct ReduceEach final {
+  using option_of = regimen::axis::accumulate;
+};
+
 /// Decides how many batches are summed into the gradients before the optimizer sees them. The loss is a sum and a count and the
 /// division happens once, so batches with unequal numbers of valid targets weigh what they should.
 ///
-///   choices   Accumulate<N> with N ≥ 1
-///   default   Accumulate<1>
+///   choices   Accumulate<N> with N ≥ 1, Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>
+///   default   Accumulate<1>; Replicated and ZeRO1 reduce once, ZeRO2 and ZeRO3 each time
 ///   refuses   Accumulate<0>
 ///   cost      the activations of one batch, whatever N is; gradients stay for all N
-template <std::size_t N>
+template <std::size_t N, class... When>
 struct Accumulate final {
   using axis = regimen::axis::accumulate;
   static constexpr std::size_t count = N;
+  /// Is every micro-batch reduced, under a Shard of this level?
+  static constexpr bool reduces_each(int level) {
+    if constexpr (sizeof...(When) == 0) return level >= 2;
+    else return (std::is_same_v<When, ReduceEach> || ...);
+  }
 };
 
 }  // namespace regimen

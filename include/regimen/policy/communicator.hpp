@@ -1,34 +1,64 @@
 // regimen/policy/communicator.hpp — how ranks speak to one another.
 #pragma once
 
+#include <regimen/comm/communicator.hpp>
 #include <regimen/policy/policy.hpp>
 
+#include <cstddef>
+
 namespace regimen {
+
+namespace comm {
+class Threads;
+class Tcp;
+class Mpi;
+}  // namespace comm
 
 /// One rank, which owns everything: gathering and reducing cost nothing.
 struct Solo final {
   using option_of = regimen::axis::communicator;
+  using type = void;
+  static constexpr bool is_built = true;
+  static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
 };
 
-/// Ranks that are threads, MPI processes, Gloo processes, GPUs. Declared; refused until they are built.
+/// Ranks that are threads of this process; see comm/launch.hpp.
 struct Threads final {
   using option_of = regimen::axis::communicator;
+  using type = comm::Threads;
+  static constexpr bool is_built = true;
+  static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
 };
+/// Ranks that are processes connected by TCP, as torchrun, Slurm or comm/launch.hpp start them.
+struct Tcp final {
+  using option_of = regimen::axis::communicator;
+  using type = comm::Tcp;
+  static constexpr bool is_built = true;
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return comm::chunked_staging_bytes(ranks, slice_bytes); }
+};
+/// Ranks that mpirun starts.
 struct Mpi final {
   using option_of = regimen::axis::communicator;
+  using type = comm::Mpi;
+  static constexpr bool is_built = true;
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return comm::chunked_staging_bytes(ranks, slice_bytes); }
 };
-struct Gloo final {
-  using option_of = regimen::axis::communicator;
-};
+/// GPUs. Declared; refused until they are built.
 struct Nccl final {
   using option_of = regimen::axis::communicator;
+  static constexpr bool is_built = false;
+};
+/// Tcp takes its place; see comm/tcp.hpp for why. Refused.
+struct Gloo final {
+  using option_of = regimen::axis::communicator;
+  static constexpr bool is_built = false;
 };
 
 /// Decides who the other ranks are.
 ///
-///   choices   Communicator<Solo>
+///   choices   Communicator<Solo>, Threads, Tcp, Mpi
 ///   default   Communicator<Solo>
-///   refuses   Threads, Mpi, Gloo and Nccl for now
+///   refuses   Nccl for now; Gloo, whose place Tcp takes
 template <class Ranks>
 struct Communicator final {
   using axis = regimen::axis::communicator;

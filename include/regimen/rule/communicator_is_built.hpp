@@ -3,16 +3,14 @@
 
 #include <regimen/policy/communicator.hpp>
 
-#include <type_traits>
-
 namespace regimen::rule {
 
 /// The names are reserved; going on alone instead would train something else.   docs/errors/communicator_is_built.md
 template <class Communicator>
 struct communicator_is_built {
-  static constexpr bool holds = std::is_same_v<typename Communicator::ranks, Solo>;
+  static constexpr bool holds = Communicator::ranks::is_built;
   struct must_hold {
-    static_assert(holds, "regimen: Communicator<Solo> is the only one built yet; write it, or leave Communicator out");
+    static_assert(holds, "regimen: this communicator is not built; write Communicator<Threads>, <Tcp> or <Mpi>, or leave it out for one rank");
   };
 };
 

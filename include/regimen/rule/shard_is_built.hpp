@@ -3,16 +3,14 @@
 
 #include <regimen/policy/shard.hpp>
 
-#include <type_traits>
-
 namespace regimen::rule {
 
 /// The names are reserved; keeping everything on one rank instead would break the plan that the user asked for.   docs/errors/shard_is_built.md
 template <class Shard>
 struct shard_is_built {
-  static constexpr bool holds = std::is_same_v<typename Shard::stage, Replicated>;
+  static constexpr bool holds = Shard::stage::level >= 0;
   struct must_hold {
-    static_assert(holds, "regimen: Shard<Replicated> is the only one built yet; write it, or leave Shard out");
+    static_assert(holds, "regimen: this way of sharding is not built yet; write Shard<Replicated>, <ZeRO1>, <ZeRO2> or <ZeRO3>");
   };
 };
 

@@ -41,7 +41,7 @@ struct FitLoop final {
     auto loader = trainer.batches(source, run);
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
     const std::uint64_t in_epochs = (loader.steps() + Trainer::micro_batches - 1) / Trainer::micro_batches;
-    Progress progress(run.progress, run.epochs != 0 && in_epochs < last ? in_epochs : last);
+    Progress progress(run.progress && trainer.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
     Fitted fitted{trainer.step_};
     double best = std::numeric_limits<double>::infinity();
     std::uint64_t without_gain = 0, validated_at = never;
@@ -73,12 +73,9 @@ struct FitLoop final {
 
  private:
   static StepResult step(Trainer& trainer, auto& loader) {
-    std::size_t first = 0;
-    const StepResult result = trainer.run_step([&](std::size_t) -> std::size_t {
+    const StepResult result = trainer.run_step([&](std::size_t micro_batch) -> std::size_t {
       const auto next = loader.next();
-      if (!next) return 0;
-      trainer.bring(next.input, next.target, next.samples, first);
-      first += next.samples;
+      trainer.bring(next.input, next.target, next.samples, micro_batch);
       return next.samples;
     });
     trainer.batches_done_ = loader.step();

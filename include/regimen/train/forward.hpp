@@ -19,6 +19,7 @@ struct Resident {
   std::size_t parameters = View<char>::absent, states = View<char>::absent, gradients = View<char>::absent;
   std::size_t input = View<char>::absent, target = View<char>::absent;
   View<Scalars> scalars{};
+  View<double> square_sums{};  // of each rank's slice of the gradients; one rank has it among its scalars
   std::size_t end = 0;  // where the saved stack begins
 };
 
@@ -44,21 +45,24 @@ struct Forward {
   /// The output for the batch in the input, on the transient side; the caller gives it back.
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
     const Weights weights{r.parameters, r.gradients, false};
-    Bound::place_tied(engine, weights);
+    Bound::enter_tied(engine, weights, false);
     engine.phase = plan::Phase::forward;
-    return Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+    const std::size_t output =
+        Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+    engine.arena.pop_to(r.end);
+    return output;
   }
 
  protected:
   static constexpr Path path_of_scalars = Path::outside(0, "step_scalars"), path_of_input = Path::outside(1, "input"),
-                        path_of_target = Path::outside(2, "target");
+                        path_of_target = Path::outside(2, "target"), path_of_square_sums = Path::outside(3, "square_sums");
 
   static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, path_of_input); }
   /// Each child's part under its own name.
   static constexpr std::size_t push_units(auto& engine, Kind kind, auto&& bytes_of_unit) {
     const std::size_t begin = engine.arena.top;
-    Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
-      const std::size_t bytes = bytes_of_unit(Unit::size) * count;
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
+      const std::size_t bytes = bytes_of_unit(Unit::size(engine.ranks)) * count;
       if (bytes > 0) engine.arena.push(bytes, kind, path);
     });
     return begin;

@@ -94,7 +94,7 @@ class GradientProbe final {
       for (std::size_t look = 0; look < looks; ++look) {
         const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
         const double found = slope(weight(tensors_[t])[element], options.distance);
-        const double error = std::abs(found - analytic[t][element] / Step::scale_of(engine_.capacity)) * Step::scale_of(engine_.capacity) / largest;
+        const double error = std::abs(found - analytic[t][element] / Step::scale_of(engine_.capacity, 1)) * Step::scale_of(engine_.capacity, 1) / largest;
         ++result.checked;
         if (!(error <= result.worst)) {
           result.worst = std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
@@ -109,7 +109,7 @@ class GradientProbe final {
  private:
   Scalars& scalars() { return *engine_.data(resident_.scalars); }
   Master* weight(const train::TensorRecord& tensor) {
-    return engine_.data(View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)});
+    return engine_.data(View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.master * sizeof(Master)});
   }
   Reduce* gradient(const train::TensorRecord& tensor) {
     return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
@@ -146,7 +146,7 @@ class GradientProbe final {
     for (std::size_t m = 0; m < Recipe::micro_batches; ++m) {
       bring(m);
       const std::size_t output = Step::forward(engine_, resident_, m > 0);
-      if (with_gradient) Step::backward(engine_, resident_, output, m > 0);
+      if (with_gradient) Step::backward(engine_, resident_, output, m);
       else engine_.abandon(resident_.end);
     }
     return scalars().loss_sum;

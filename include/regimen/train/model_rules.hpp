@@ -97,7 +97,7 @@ constexpr auto memory_rules() {
 
 template <class Network, class Configuration, class Frozen>
 inline constexpr std::size_t trained_with = walk::BoundModel<Network, typename Recipe<Network, Configuration>::Roles, Checkpoint<None>, Frozen, 0,
-                                                             Configuration::fusion::on>::layout.trained;
+                                                             Configuration::fusion::on, Unsharded>::layout.trained;
 
 template <class Network, class Configuration, class Frozen>
 struct training_rules;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace regimen {
@@ -36,18 +37,43 @@ struct TensorRecord {
   bool ends_branch = false;
   walk::TensorPlace place;    // inside its unit
   walk::UnitOffsets unit;     // where the unit begins in the three regions
-  std::size_t master_offset = 0, trained = 0, states = 0;
+  std::size_t master_offset = 0, state_stride = 0, states = 0;
   bool shares_master = true;
+  std::size_t first = 0, count = 0;  // which of its elements this rank keeps the master weights and the state of
+  std::size_t master = 0, gradient = 0;  // where these begin in the unit's master weights, and state, in elements
+  std::size_t value_slice = 0;  // where what this rank keeps of the unit's parameters begins, in elements of the unit
 };
+
+/// Which elements of a tensor of `count`, whose first is element `begin` of its unit, lie in the slice [from, from + slice).
+constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, std::size_t count, std::size_t from, std::size_t slice) {
+  const std::size_t first = from > begin ? from - begin : 0;
+  const std::size_t last = from + slice < begin ? 0 : (count < from + slice - begin ? count : from + slice - begin);
+  return first < last ? std::pair{first, last - first} : std::pair{std::size_t{0}, std::size_t{0}};
+}
 
 /// All tensors, in the order in which they lie in memory.
 template <class Bound>
-std::vector<TensorRecord> list_tensors() {
+std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
   std::vector<TensorRecord> records;
-  Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
+  Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
+    using Sharding = typename Unit::Sharding;
+    const bool sliced = Sharding::slices_state && ranks > 1;
+    const std::size_t slice = Unit::slice(ranks), from = rank * slice;
     for (std::size_t i = 0; i < count; ++i)
-      for (const walk::TensorPlace& place : Unit::tensors)
-        records.push_back({{}, {}, false, place, first + Unit::size * i, Unit::master_offset, Unit::layout.trained, Unit::states, Unit::shares_master});
+      for (const walk::TensorPlace& place : Unit::tensors) {
+        TensorRecord record{{}, {}, false, place, first + Unit::size(ranks) * i, Unit::master_offset(ranks), Unit::kept_state(ranks), Unit::states,
+                            Unit::shares_master, 0, place.count, place.master, place.gradient, 0};
+        if (sliced) {
+          const auto [begin, kept] = part_in_slice(place.master, place.count, from, slice);
+          record.first = begin;
+          record.count = kept;
+          record.gradient = kept > 0 ? place.master + begin - from : 0;
+          // Master weights that kernels read lie among all values, unless these are kept in slices, too.
+          record.master = Unit::shares_master && !Sharding::slices_parameters ? place.master + begin : record.gradient;
+          record.value_slice = Sharding::slices_parameters ? from : 0;
+        }
+        records.push_back(record);
+      }
   });
   std::size_t index = 0;
   Bound::name_tensors([&](const std::string& name, const Parameter& parameter, bool ends_branch) {

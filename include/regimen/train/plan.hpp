@@ -19,7 +19,7 @@ namespace regimen {
 ///   flops       forward and backward of all micro-batches (recomputation counts as backward), and the update
 ///   bytes_moved that operations must read or write at least once
 struct MemoryPlan final {
-  std::size_t batch = 0, micro_batches = 1, parameters = 0, trained = 0;
+  std::size_t batch = 0, micro_batches = 1, ranks = 1, parameters = 0, trained = 0;
   std::size_t peak = 0, peak_of_live = 0;
   std::array<std::size_t, kind_count> kinds{};
   std::array<Report::Line, 10> largest{};
@@ -28,6 +28,8 @@ struct MemoryPlan final {
   constexpr std::size_t bytes(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   constexpr double flops() const { return forward.flops + backward.flops + update.flops; }
   constexpr double bytes_moved() const { return forward.bytes + backward.bytes + update.bytes; }
+  /// Bytes that one rank sends to others in a step: gathered parameters and reduced gradients, a few scalars aside.
+  constexpr std::size_t wire() const { return forward.wire + backward.wire + update.wire; }
   constexpr std::size_t operations() const { return forward.operations + backward.operations + update.operations; }
 
   /// Does it fit a machine? `plan().fits(targets::h200{})`

@@ -6,11 +6,19 @@
 #include <regimen/policy/compose.hpp>
 #include <regimen/train/plan.hpp>
 #include <regimen/train/step.hpp>
+#include <regimen/walk/sharding.hpp>
 
 #include <array>
 #include <cstddef>
 
 namespace regimen::train {
+
+/// Who owns what, as the policies say.
+template <class Configuration>
+using sharding_of = walk::ShardingOf<Configuration::shard::stage::level, typename Configuration::communicator::ranks,
+                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level), true>;
+/// One rank, which holds everything.
+using Unsharded = walk::ShardingOf<0, Solo, false, false>;
 
 /// Everything about Trainer<Network, ...> that does not depend on memory or data.
 template <class Network_, class Configuration>
@@ -21,25 +29,27 @@ struct Recipe {
   using Rule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
   using Bound =
-      walk::BoundModel<Network, Roles, typename Configuration::checkpoint, typename Configuration::freeze, Rule::states, Configuration::fusion::on>;
+      walk::BoundModel<Network, Roles, typename Configuration::checkpoint, typename Configuration::freeze, Rule::states, Configuration::fusion::on,
+                       sharding_of<Configuration>>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
   using Step = train::Step<Bound, Loss, Rule, micro_batches>;
+  static constexpr std::size_t planned_ranks = 1;  // of the constant plan
   using Target = typename Configuration::target::description;
 
   static constexpr op::LossScaling loss_scaling{Configuration::loss_scale::initial, Configuration::loss_scale::interval};
   static constexpr double clip = Configuration::clip::clips ? double(Configuration::clip::bound) : 0.0;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr plan::Engine walk_step(std::size_t samples, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(samples);
+  static constexpr plan::Engine walk_step(std::size_t samples, std::size_t ranks, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples, ranks);
     engine.full = full;
     engine.arena.log = log;
     const Resident resident = Step::setup(engine);
     Step::step(engine, resident, loss_scaling, clip, {}, [](std::size_t) {});
     return engine;
   }
-  static constexpr plan::Engine walk_evaluation(std::size_t samples, bool full = false, Log* log = nullptr) {
-    plan::Engine engine(samples);
+  static constexpr plan::Engine walk_evaluation(std::size_t samples, std::size_t ranks, bool full = false, Log* log = nullptr) {
+    plan::Engine engine(samples, ranks);
     engine.full = full;
     engine.training = false;
     engine.arena.log = log;
@@ -48,15 +58,10 @@ struct Recipe {
     return engine;
   }
 
-  static constexpr std::size_t peak(std::size_t samples) {
-    const std::size_t step = walk_step(samples).arena.peak, evaluation = walk_evaluation(samples).arena.peak;
-    return step > evaluation ? step : evaluation;
-  }
-
   /// The largest batch whose step and evaluation fit; 0 if none does.
   static constexpr std::size_t largest_batch(std::size_t bytes) {
-    std::size_t found = largest_batch_within(bytes, [](std::size_t guess) { return walk_step(guess).arena.peak; });
-    while (found > 0 && walk_evaluation(found).arena.peak > bytes) --found;  // evaluation is the smaller one in all but toy models
+    std::size_t found = largest_batch_within(bytes, [](std::size_t guess) { return walk_step(guess, planned_ranks).arena.peak; });
+    while (found > 0 && walk_evaluation(found, planned_ranks).arena.peak > bytes) --found;  // evaluation is the smaller one in all but toy models
     return found;
   }
 
@@ -79,17 +84,18 @@ struct Recipe {
   }
 
   /// A second pass over the larger of step and evaluation: the first found the moment of the peak, this one looks at what lives then.
-  static constexpr MemoryPlan make_plan(std::size_t batch_size, const Walked& step, const Walked& evaluation) {
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step, const Walked& evaluation) {
     const bool training = step.peak >= evaluation.peak;
     const Walked& larger = training ? step : evaluation;
     Log log{};
     log.snapshot_at = larger.peak_event;
-    if (training) walk_step(batch_size, false, &log);
-    else walk_evaluation(batch_size, false, &log);
+    if (training) walk_step(batch_size, world, false, &log);
+    else walk_evaluation(batch_size, world, false, &log);
 
     MemoryPlan made{};
     made.batch = batch_size;
     made.micro_batches = micro_batches;
+    made.ranks = world;
     made.parameters = Bound::layout.count;
     made.trained = Bound::layout.trained;
     describe_peak(made, larger, log);
@@ -98,13 +104,14 @@ struct Recipe {
     made.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
     return made;
   }
-  static constexpr MemoryPlan make_plan(std::size_t batch_size) {
-    return make_plan(batch_size, summary(walk_step(batch_size)), summary(walk_evaluation(batch_size)));
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world) {
+    return make_plan(batch_size, world, summary(walk_step(batch_size, world)), summary(walk_evaluation(batch_size, world)));
   }
 
   // Constants of their own: compilers count the steps of each constant expression apart.
-  static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr)), evaluation_walked = summary(walk_evaluation(batch, false, nullptr));
-  static constexpr MemoryPlan plan = make_plan(batch, step_walked, evaluation_walked);
+  static constexpr Walked step_walked = summary(walk_step(batch, planned_ranks, false, nullptr)),
+                          evaluation_walked = summary(walk_evaluation(batch, planned_ranks, false, nullptr));
+  static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked);
 };
 
 /// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type.
@@ -112,7 +119,8 @@ template <class Network_, class Configuration>
 struct InferenceRecipe {
   using Network = Network_;
   using Compute = typename Configuration::precision::compute;
-  using Bound = walk::BoundModel<Network, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0, Configuration::fusion::on>;
+  using Bound = walk::BoundModel<Network, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0, Configuration::fusion::on,
+                                 Unsharded>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
 

@@ -18,11 +18,12 @@ struct Step : Forward<Bound_> {
   using Target = typename Loss::template Target<Output>;
   using Master = typename Roles::master;
   using Reduce = typename Roles::reduce;
+  using Sharding = typename Bound::Ctx::Sharding;
 
   /// Gradients are those of Σ loss · scale: a power of two near 1 / (rows of the global batch), so that 16-bit gradients
   /// stay in range; the exact division by the valid targets comes once, in Finish.
-  static constexpr double scale_of(std::size_t capacity) {
-    return 1.0 / double(std::bit_ceil(capacity * Loss::template rows<Output> * micro_batches));
+  static constexpr double scale_of(std::size_t capacity, std::size_t ranks) {
+    return 1.0 / double(std::bit_ceil(capacity * Loss::template rows<Output> * micro_batches * ranks));
   }
 
   /// Takes what persists, each child's part under its own name.
@@ -30,6 +31,8 @@ struct Step : Forward<Bound_> {
     Resident r{};
     r.parameters = Base::push_units(engine, Kind::parameter, [](walk::UnitOffsets size) { return size.parameters; });
     r.states = Base::push_units(engine, Kind::optimizer, [](walk::UnitOffsets size) { return size.states; });
+    if (engine.ranks > 1)
+      r.square_sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(double)), Kind::communication, Base::path_of_square_sums)};
     r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
     r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, Base::path_of_target);
@@ -46,36 +49,55 @@ struct Step : Forward<Bound_> {
   /// Forward and loss of the micro-batch that lies in the input. Returns the output, which is its own gradient now.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
     const Weights weights{r.parameters, r.gradients, further};
-    Bound::place_tied(engine, weights);
-    [[maybe_unused]] const std::size_t floor = engine.arena.top;
     engine.phase = plan::Phase::forward;
+    Bound::enter_tied(engine, weights, true);
+    [[maybe_unused]] const std::size_t floor = engine.arena.top;
     // The output goes on top of the saved stack: on the transient side the gradient that leaves the last layer would be
     // stuck below the hole it leaves.
     const std::size_t output =
         Body::template forward<walk::Mode::keep, walk::Place::saved>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
     if (engine.arena.top != floor + Body::template footprint<walk::Place::saved>(engine)) defect("a walker pushed other than its footprint");
-    Loss::template run<true, Output>(engine, output, r.target, r.scalars, scale_of(engine.capacity));
+    Loss::template run<true, Output>(engine, output, r.target, r.scalars, scale_of(engine.capacity, engine.ranks));
     return output;
   }
-  /// Its backward; gradients are added if it is a further micro-batch of the step.
-  static constexpr void backward(auto& engine, const Resident& r, std::size_t output, bool further) {
+  /// Its backward; gradients are added if it is a further micro-batch of the step. Where gradients are reduced once, that is
+  /// in the last micro-batch.
+  static constexpr void backward(auto& engine, const Resident& r, std::size_t output, std::size_t micro_batch) {
+    const Weights weights{r.parameters, r.gradients, micro_batch > 0};
     engine.phase = plan::Phase::backward;
-    Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, r.end, {r.parameters, r.gradients, further}, Bound::path);
+    engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
+    Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, r.end + Bound::tied_bytes(engine.ranks, true), weights,
+                                                Bound::path);
+    Bound::reduce_tied(engine, weights);
+    walk::settle<Reduce>(engine);
+    engine.arena.pop_to(r.end);
     if (engine.arena.top != r.end || engine.arena.transients.count != 0) defect("a step left tensors behind");
   }
   /// The gradient's norm, whether the step counts, and the update of every unit.
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options) {
     engine.phase = plan::Phase::update;
-    Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
-      if constexpr (Unit::layout.trained > 0)
-        engine.repeat(count, [&](std::size_t i) {
-          engine.run(op::SumOfSquares<Reduce>{{r.gradients + first.gradients + i * Unit::size.gradients}, r.scalars, Unit::layout.trained});
-        });
-    });
-    engine.run(op::Finish<Rule>{r.scalars, scale_of(engine.capacity), clip, loss_scaling, options});
-    Bound::for_each_unit([&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
-      engine.repeat(count, [&](std::size_t i) { update_unit<Unit>(engine, r, first + Unit::size * i, options); });
-    });
+    if constexpr (Sharding::stage == 0 && Sharding::passing_gradients) {  // every rank has its slice of the sums, and keeps all
+      for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
+        const std::size_t bytes = Unit::gradient_slice(engine.ranks) * sizeof(Reduce), whole = r.gradients + at.gradients;
+        if (engine.ranks > 1) engine.await(engine.start_gather(whole + engine.rank * bytes, whole, bytes, path));
+      });
+    }
+    if (engine.ranks > 1) engine.run(op::Zero<double>{r.square_sums, engine.ranks});
+    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { sum_squares<Unit>(engine, r, at); });
+    if (engine.ranks > 1) engine.exchange(r.scalars, r.square_sums, Sharding::slices_state);
+    engine.run(op::Finish<Rule>{r.scalars, scale_of(engine.capacity, engine.ranks), clip, loss_scaling, options});
+    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { update_unit<Unit>(engine, r, at, options); });
+    gather_values<true>(engine, r);
+  }
+  /// The parameters that kernels read, whole on every rank, from each rank's slice of them.
+  template <bool trained_alone>
+  static constexpr void gather_values(auto& engine, const Resident& r) {
+    if constexpr (Sharding::slices_state && !Sharding::slices_parameters) {
+      for_each_apart<trained_alone>(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
+        const std::size_t bytes = Unit::values_slice_bytes(engine.ranks), whole = r.parameters + at.parameters;
+        if (engine.ranks > 1) engine.await(engine.start_gather(whole + engine.rank * bytes, whole, bytes, path));
+      });
+    }
   }
 
   /// A whole step. `load(m)` brings micro-batch m into the input; a plan has nothing to bring.
@@ -84,10 +106,14 @@ struct Step : Forward<Bound_> {
     begin(engine, r);
     const auto micro_batch = [&](std::size_t m) {
       load(m);
-      backward(engine, r, forward(engine, r, m > 0), m > 0);
+      backward(engine, r, forward(engine, r, m > 0), m);
     };
     micro_batch(0);  // assigns gradients; those that follow add to them, which costs more
-    if constexpr (micro_batches > 1) engine.repeat(micro_batches - 1, [&](std::size_t m) { micro_batch(m + 1); });
+    if constexpr (micro_batches > 1) {
+      const std::size_t alike = engine.ranks == 1 || Sharding::reduces_each ? micro_batches - 1 : micro_batches - 2;
+      engine.repeat(alike, [&](std::size_t m) { micro_batch(m + 1); });
+      if (alike + 1 < micro_batches) micro_batch(micro_batches - 1);  // the one that reduces
+    }
     update(engine, r, loss_scaling, clip, options);
   }
 
@@ -144,8 +170,47 @@ struct Step : Forward<Bound_> {
     return std::pair{result, std::pair{count, offset}};
   }();
 
+  /// Calls f(a Unit*, where it lies, path) for every unit that trains, or for every one, each iteration of a Repeat apart.
+  static constexpr void for_each_trained(auto& engine, auto&& f) { for_each_apart<true>(engine, f); }
+  template <bool trained_alone>
+  static constexpr void for_each_apart(auto& engine, auto&& f) {
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path path) {
+      if constexpr (!trained_alone || Unit::layout.trained > 0) {
+        const walk::UnitOffsets size = Unit::size(engine.ranks);
+        engine.repeat(count, [&](std::size_t i) { f(static_cast<Unit*>(nullptr), first + size * i, count > 1 ? path.repeated(i, count) : path); });
+      }
+    });
+  }
+
+  /// Elements of slice `rank` of a buffer of `count`; the last ones may be short, or empty.
+  static constexpr std::size_t in_slice(std::size_t count, std::size_t slice, std::size_t rank) {
+    const std::size_t begin = rank * slice;
+    return begin >= count ? 0 : count - begin < slice ? count - begin : slice;
+  }
+
+  /// Σ g² of every slice that this rank keeps, each for itself, so that the sum over them does not depend on who keeps which.
+  template <class Unit>
+  static constexpr void sum_squares(auto& engine, const Resident& r, walk::UnitOffsets at) {
+    const View<Reduce> kept{r.gradients + at.gradients};
+    if (engine.ranks == 1) {
+      engine.run(op::SumOfSquares<Reduce>{kept, square_sum_of(r.scalars), Unit::layout.trained});
+      return;
+    }
+    const std::size_t slice = Unit::gradient_slice(engine.ranks);
+    const auto sum = [&](std::size_t rank, View<Reduce> gradient) {
+      engine.run(op::SumOfSquares<Reduce>{gradient, r.square_sums + rank, in_slice(Unit::layout.trained, slice, rank)});
+    };
+    if constexpr (Sharding::slices_gradients) sum(engine.rank, kept);
+    else if constexpr (Sharding::slices_state) sum(engine.rank, kept + engine.rank * slice);
+    else
+      for (std::size_t rank = 0; rank < engine.ranks; ++rank) sum(rank, kept + rank * slice);
+  }
+
   template <class Unit>
   static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
+    if constexpr (Sharding::slices_state) {
+      if (engine.ranks > 1) return update_slice<Unit>(engine, r, at, options);
+    }
     [&]<std::size_t... piece>(std::index_sequence<piece...>) {
       (update_piece<Unit, piece>(engine, r, at, options), ...);
     }(std::make_index_sequence<piece_count<Unit>>{});
@@ -155,7 +220,7 @@ struct Step : Forward<Bound_> {
     constexpr walk::TensorPlace first = Unit::tensors[pieces<Unit>[piece].first];
     constexpr auto& made = segments<Unit, piece>;
     const std::size_t parameters = r.parameters + at.parameters;
-    const View<Master> master{parameters + Unit::master_offset + first.master * sizeof(Master)};
+    const View<Master> master{parameters + Unit::master_offset(engine.ranks) + first.master * sizeof(Master)};
     const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
     const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
     const auto run = [&]<class T>(View<T> copy) {
@@ -164,6 +229,24 @@ struct Step : Forward<Bound_> {
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
     else run(View<element_t<first.element>>{parameters + first.values});
+  }
+
+  /// What this rank keeps of a unit: its slice of the master weights and the state, and of the copy that kernels read.
+  template <class Unit>
+  static constexpr void update_slice(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
+    static_assert(Unit::is_uniform && piece_count<Unit> == 1, "regimen: a unit of weights of several types cannot be cut into slices");
+    using Value = element_t<Unit::tensors[0].element>;
+    constexpr auto& made = segments<Unit, 0>;
+    const std::size_t slice = Unit::slice(engine.ranks), begin = engine.rank * slice, parameters = r.parameters + at.parameters;
+    const View<Value> values{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))};
+    const View<Reduce> gradient{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))};
+    const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states};
+    const auto run = [&]<class T>(View<Master> master, View<T> copy) {
+      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first.data(), made.second.first,
+                                                     in_slice(Unit::layout.count, slice, engine.rank), slice, options, begin});
+    };
+    if constexpr (Unit::shares_master) run(View<Master>{values.offset}, View<Master>{});
+    else run(View<Master>{parameters + Unit::master_offset(engine.ranks)}, values);
   }
 };
 

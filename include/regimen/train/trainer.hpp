@@ -5,6 +5,7 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/engine/cpu/engine.hpp>
 #include <regimen/engine/cpu/machine.hpp>
+#include <regimen/engine/cpu/peers_of.hpp>
 #include <regimen/engine/timed.hpp>
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
@@ -12,6 +13,7 @@
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/train/collect.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/model_rules.hpp>
@@ -29,6 +31,7 @@
 #include <cstdlib>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -73,13 +76,28 @@ class Trainer {
   /// Bytes and work, known to the compiler.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
   /// The same, computed now: for any batch, or with every iteration of every Repeat evaluated.
-  static MemoryPlan plan(std::size_t batch_size) { return Recipe::make_plan(batch_size); }
+  static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) { return Recipe::make_plan(batch_size, ranks); }
 
   explicit Trainer(const Options& options = {})
-      : options_(options), seed_(options.seed != 0 ? options.seed : Configuration::seed::value), engine_(batch, plan().peak) {
+    requires std::is_same_v<typename Configuration::communicator::ranks, Solo>
+      : Trainer(std::unique_ptr<cpu::Peers>(), options) {}
+
+  /// One of many ranks, each of which makes such a Trainer, with equal options. The communicator is borrowed, and serves nobody
+  /// else while the Trainer lives. Every rank calls the same members in the same order.
+  template <class C>
+    requires std::is_same_v<C, typename Configuration::communicator::ranks::type>
+  explicit Trainer(C& communicator, const Options& options = {}) : Trainer(std::unique_ptr<cpu::Peers>(std::make_unique<cpu::PeersOf<C>>(communicator)), options) {}
+
+ private:
+  Trainer(std::unique_ptr<cpu::Peers> peers, const Options& options)
+      : options_(options),
+        seed_(options.seed != 0 ? options.seed : Configuration::seed::value),
+        peers_(std::move(peers)),
+        plan_(peers_ ? Recipe::make_plan(batch, peers_->size()) : plan()),
+        engine_(batch, plan_.peak, peers_.get()) {
     cpu::set_threads(options.threads);
     resident_ = Step::setup(engine_);
-    tensors_ = train::list_tensors<typename Recipe::Bound>();
+    tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
     engine_.memory.random.seed = seed_;
     engine_.check_anomalies = Configuration::debug::template uses<Anomaly>;
     if constexpr (Configuration::debug::checks) train::announce_debug();
@@ -90,6 +108,13 @@ class Trainer {
     if constexpr (Configuration::debug::template uses<Profile>) engine_.times.clear();
   }
 
+ public:
+  /// The rank of this Trainer among how many.
+  std::size_t rank() const { return engine_.rank; }
+  std::size_t ranks() const { return engine_.ranks; }
+  /// The plan of this many ranks.
+  const MemoryPlan& planned() const { return plan_; }
+
   // ---- training
 
   /// One optimizer step on `batch · micro_batches` samples, or fewer; the last micro-batch may be short.
@@ -99,7 +124,7 @@ class Trainer {
     std::size_t done = 0;
     return run_step([&](std::size_t) {
       const std::size_t now = samples - done < batch ? samples - done : batch;
-      if (now > 0) bring(inputs.subspan(done * input_size, now * input_size), targets.subspan(done * target_size, now * target_size), now, done);
+      bring(inputs.subspan(done * input_size, now * input_size), targets.subspan(done * target_size, now * target_size), now, done / batch);
       done += now;
       return now;
     });
@@ -132,7 +157,8 @@ class Trainer {
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    Loader<Input, Target, train::Borrowed<Source>> loader({&source}, sample_shape(), {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2});
+    Loader<Input, Target, train::Borrowed<Source>> loader({&source}, sample_shape(),
+                                                          {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2, rank(), ranks()});
     Mode mode(*this, false);
     Scalars kept = scalars();
     engine_.run(op::Begin{resident_.scalars});
@@ -140,6 +166,7 @@ class Trainer {
       bring(next.input, next.target, next.samples, 0);
       Step::evaluate(engine_, resident_);
     }
+    if (ranks() > 1) engine_.exchange(resident_.scalars, {}, false);
     const Scalars found = scalars();
     scalars() = kept;
     Evaluation evaluation{found.loss_sum / found.count, std::numeric_limits<double>::quiet_NaN(), static_cast<std::size_t>(found.count)};
@@ -171,7 +198,7 @@ class Trainer {
   /// goes on after load where it was. The source is borrowed: it must outlive the loader.
   template <class Source>
   Loader<Input, Target, train::Borrowed<Source>> batches(const Source& source, const Run& run = {}) const {
-    return {{&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead}};
+    return {{&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead, rank(), ranks()}};
   }
 
   /// Forward and loss of one micro-batch.
@@ -181,7 +208,7 @@ class Trainer {
     Guard guard(*this);
     if (waiting_ == Waiting::forward) begin();
     const double before = scalars().loss_sum, before_count = scalars().count;
-    bring(inputs, targets, samples, hand_samples_);
+    bring(inputs, targets, samples, hand_batches_);
     output_ = Step::forward(engine_, resident_, hand_batches_ > 0);
     hand_samples_ += samples;
     waiting_ = Waiting::backward;
@@ -232,15 +259,21 @@ class Trainer {
   /// Name, shape and values of every parameter, in the order of the model.
   std::vector<NamedParameter<Master>> parameters() {
     std::vector<NamedParameter<Master>> result;
-    for (const train::TensorRecord& tensor : tensors_)
-      result.push_back({tensor.name, train::shape_of(tensor.parameter), {master_of(tensor), tensor.place.count}, tensor.parameter.role,
-                        tensor.place.trains, tensor.parameter.decays()});
+    if (is_sliced()) whole_ = Collector::collect(engine_, resident_, Collector::master_weights);
+    std::size_t at = 0;
+    for (const train::TensorRecord& tensor : tensors_) {
+      Master* const values = is_sliced() ? whole_.data() + at : master_of(tensor);
+      at += tensor.place.count;
+      result.push_back({tensor.name, train::shape_of(tensor.parameter), {values, tensor.place.count}, tensor.parameter.role, tensor.place.trains,
+                        tensor.parameter.decays()});
+    }
     return result;
   }
   /// Name, shape and values of every gradient, as backward leaves them and until the next one: of what trains, in the order of
   /// parameters(). They are stored undivided: value / gradient_divisor() is the gradient of the mean loss.
   std::vector<NamedParameter<Reduce>> gradients() {
     std::vector<NamedParameter<Reduce>> result;
+    if (ranks() > 1) throw Error("Trainer::gradients", "one rank", std::to_string(ranks()), "ask it of a Trainer of one rank on the global batch");
     for (const train::TensorRecord& tensor : tensors_)
       if (tensor.place.trains)
         result.push_back({tensor.name, train::shape_of(tensor.parameter), {gradient_of(tensor), tensor.place.count}, tensor.parameter.role, true,
@@ -249,18 +282,26 @@ class Trainer {
   }
   /// Valid targets since the step began, times all that the loss was scaled with. Between backward and apply; after a step
   /// too, unless that step changed a dynamic loss scale.
-  double gradient_divisor() { return scalars().count * Step::scale_of(engine_.capacity) * scalars().loss_scale; }
+  double gradient_divisor() { return scalars().count * Step::scale_of(engine_.capacity, ranks()) * scalars().loss_scale; }
 
   /// The copies in the compute type follow the master weights. To be called after values of parameters() were written.
   void parameters_changed() {
+    if (!whole_.empty()) {
+      std::size_t at = 0;
+      for (const train::TensorRecord& tensor : tensors_) {
+        std::copy_n(whole_.data() + at + tensor.first, tensor.count, master_of(tensor));
+        at += tensor.place.count;
+      }
+    }
     for (const train::TensorRecord& tensor : tensors_)
-      if (!tensor.shares_master)
+      if (!tensor.shares_master && tensor.count > 0)
         train::with_element(tensor.place.element, [&]<class T>(T) {
+          const std::size_t values = resident_.parameters + tensor.unit.parameters +
+                                     (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) + tensor.first * sizeof(T);
           if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
-          else engine_.run(op::Cast<Master, T>{{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)},
-                                          {resident_.parameters + tensor.unit.parameters + tensor.place.values},
-                                          tensor.place.count});
+          else engine_.run(op::Cast<Master, T>{master_view(tensor), {values}, tensor.count});
         });
+    if (is_sliced()) Step::template gather_values<false>(engine_, resident_);
   }
 
   /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill at
@@ -298,6 +339,7 @@ class Trainer {
   friend struct train::StateAccess;
   friend struct train::FitLoop<Trainer>;
 
+  using Collector = train::Collector<Step>;
   enum class Waiting { forward, backward, apply };
 
   // After an exception inside a step nothing but the resident regions is alive.
@@ -305,6 +347,7 @@ class Trainer {
     explicit Guard(Trainer& owner) : trainer(owner) {}
     ~Guard() {
       if (finished) return;
+      if (trainer.peers_) trainer.peers_->leave("an exception ended its step");
       trainer.engine_.abandon(trainer.resident_.end);
       trainer.waiting_ = Waiting::forward;
       trainer.hand_batches_ = trainer.hand_samples_ = 0;
@@ -326,13 +369,15 @@ class Trainer {
   };
 
   Scalars& scalars() { return *engine_.data(resident_.scalars); }
-  Master* master_of(const train::TensorRecord& tensor) {
-    return engine_.data(View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.place.master * sizeof(Master)});
+  /// Where what this rank keeps of a tensor's master weights and state begins: tensor.count elements.
+  View<Master> master_view(const train::TensorRecord& tensor) const {
+    return View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset} + tensor.master;
   }
+  Master* master_of(const train::TensorRecord& tensor) { return engine_.data(master_view(tensor)); }
   Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
-    return engine_.data(
-        View<Master>{resident_.states + tensor.unit.states + (state * tensor.trained + tensor.place.gradient) * sizeof(Master)});
+    return engine_.data(View<Master>{resident_.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient));
   }
+  bool is_sliced() const { return Step::Sharding::slices_state && engine_.ranks > 1; }
 
   Reduce* gradient_of(const train::TensorRecord& tensor) {
     return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
@@ -344,10 +389,17 @@ class Trainer {
     std::uint64_t index = 0;
     for (const train::TensorRecord& tensor : tensors_) {
       context.ends_branch = tensor.ends_branch;
-      detail::fill_initial(master_of(tensor), tensor.place.count,
-                           detail::initial_value<typename Configuration::init::scheme>(tensor.parameter, context), mix(mix(seed_, 0x1417), index++));
-      if (tensor.place.trains)
-        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(state_of(tensor, state), tensor.place.count, Master(0));
+      const InitialValue value = detail::initial_value<typename Configuration::init::scheme>(tensor.parameter, context);
+      const std::uint64_t key = mix(mix(seed_, 0x1417), index++);
+      if (tensor.count == tensor.place.count) {
+        detail::fill_initial(master_of(tensor), tensor.place.count, value, key);
+      } else if (tensor.count > 0) {
+        std::vector<Master> whole(tensor.place.count);
+        detail::fill_initial(whole.data(), whole.size(), value, key);
+        std::copy_n(whole.data() + tensor.first, tensor.count, master_of(tensor));
+      }
+      if (tensor.place.trains && tensor.count > 0)
+        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(state_of(tensor, state), tensor.count, Master(0));
     }
     parameters_changed();
   }
@@ -360,8 +412,9 @@ class Trainer {
                 std::to_string(inputs) + " inputs and " + std::to_string(targets) + " targets");
   }
 
-  void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t first) {
-    train::bring_input(engine_, resident_, inputs, samples, first);
+  /// Random numbers are keyed by the sample's place in the global batch: micro-batch by micro-batch, in each of them rank by rank.
+  void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t micro_batch) {
+    train::bring_input(engine_, resident_, inputs, samples, (micro_batch * ranks() + rank()) * batch);
     std::copy(targets.begin(), targets.end(), engine_.data(View<Target>{resident_.target}));
   }
 
@@ -372,7 +425,7 @@ class Trainer {
     started_ = train::now();
   }
 
-  /// load(m) brings micro-batch m and says how many samples it has; 0: there are no more.
+  /// load(m) brings micro-batch m and says how many samples it has; 0: there are no more, at least for this rank.
   template <class Load>
   StepResult run_step(Load&& load) {
     if (waiting_ != Waiting::forward) out_of_order("step");
@@ -381,9 +434,9 @@ class Trainer {
     std::size_t samples = 0;
     for (std::size_t m = 0; m < micro_batches; ++m) {
       const std::size_t now = load(m);
-      if (now == 0) break;
+      if (now == 0 && ranks() == 1) break;
       samples += now;
-      Step::backward(engine_, resident_, Step::forward(engine_, resident_, m > 0), m > 0);
+      Step::backward(engine_, resident_, Step::forward(engine_, resident_, m > 0), m);
     }
     Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
     guard.done();
@@ -396,14 +449,16 @@ class Trainer {
     waiting_ = Waiting::forward;
     hand_batches_ = hand_samples_ = 0;
     if (library_ == 0) library_ = train::grown_beside(engine_.arena.peak, resident_at_start_);
-    return {step_, s.loss, s.gradient_norm, s.learning_rate, s.loss_scale, s.apply != 0, (train::now() - started_) * 1e3, samples};
+    return {step_, s.loss, s.gradient_norm, s.learning_rate, s.loss_scale, s.apply != 0, (train::now() - started_) * 1e3, samples * ranks()};
   }
 
   void run_backward(std::uint64_t ticket) {
     check_ticket(ticket, "backward");
     if (waiting_ != Waiting::backward) out_of_order("backward");
     Guard guard(*this);
-    Step::backward(engine_, resident_, output_, hand_batches_ > 0);
+    if (ranks() > 1 && hand_batches_ >= micro_batches)
+      throw Error("Trainer::backward", std::to_string(micro_batches) + " micro-batches, as Accumulate says", "another one", "call apply first");
+    Step::backward(engine_, resident_, output_, hand_batches_);
     ++hand_batches_;
     waiting_ = Waiting::apply;
     guard.done();
@@ -419,7 +474,10 @@ class Trainer {
   Options options_;
   std::uint64_t seed_;
   std::size_t resident_at_start_ = train::resident_bytes();
+  std::unique_ptr<cpu::Peers> peers_;  // null: one rank
+  MemoryPlan plan_;
   Engine engine_;
+  std::vector<Master> whole_;  // of weights that are kept in slices, since parameters() was called
   train::Resident resident_{};
   std::vector<train::TensorRecord> tensors_;
   std::uint64_t step_ = 0, batches_done_ = 0, ticket_ = 0;

@@ -36,7 +36,7 @@ template <class T, class... Layers>
 struct tied_tables<As<T, Layers...>> : tied_tables<mp::mp_list<>, Layers...> {};
 
 /// The network as it is walked.
-template <class Network, class Roles_, class Checkpoint, class Freeze, std::size_t states, bool fuses>
+template <class Network, class Roles_, class Checkpoint, class Freeze, std::size_t states, bool fuses, class Sharding_>
 struct BoundModel {
  private:
   template <class InputKind, class... Layers>
@@ -45,7 +45,7 @@ struct BoundModel {
     using X = typename InputKind::template value<typename Roles::statistic>;
     using Tied = typename tied_tables<mp::mp_list<>, Layers...>::type;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
-    using Ctx = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, true>;
+    using Ctx = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, true, Sharding_>;
     using Body =
         Chain<typename flatten<fuses, typename X::Element, typename Roles::compute, typename Roles::statistic, Layers...>::type, X, Ctx, false>;
   };
@@ -67,11 +67,11 @@ struct BoundModel {
   using TableUnit = Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>, typename Ctx::inner, false>>, Ctx>;
 
   /// Bytes of the persistent regions: the children's units, then the tied tables.
-  static constexpr UnitOffsets size = [] {
-    UnitOffsets sum = Body::unit_offsets[Body::count];
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) { sum = sum + TableUnit<typename decltype(table)::type>::size; });
+  static constexpr UnitOffsets size(std::size_t ranks) {
+    UnitOffsets sum = Body::template unit_offset<Body::count>(ranks);
+    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) { sum = sum + TableUnit<typename decltype(table)::type>::size(ranks); });
     return sum;
-  }();
+  }
   static constexpr ParameterLayout layout = [] {
     ParameterLayout sum = Body::layout;
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) { sum.append(TableUnit<typename decltype(table)::type>::layout); });
@@ -79,16 +79,9 @@ struct BoundModel {
   }();
 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path): children first, tied tables last.
-  static constexpr void for_each_unit(auto&& f) {
-    Body::for_each_unit(path, f);
-    UnitOffsets at = Body::unit_offsets[Body::count];
-    std::size_t index = 0;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
-      using Table = typename decltype(table)::type;
-      f.template operator()<TableUnit<Table>>(at, std::size_t{1}, path.child(Body::count + index, Table::name));
-      at = at + TableUnit<Table>::size;
-      ++index;
-    });
+  static constexpr void for_each_unit(std::size_t ranks, auto&& f) {
+    Body::for_each_unit(ranks, path, f);
+    for_each_table(ranks, [&]<class Unit>(UnitOffsets at, std::size_t, Path table) { f.template operator()<Unit>(at, std::size_t{1}, table); });
   }
 
   /// Calls visit(name, parameter, closes a residual branch?) in the order of the units' tensors. A tied table is named
@@ -102,18 +95,54 @@ struct BoundModel {
     });
   }
 
-  /// Tells the engine where the tied tables lie. Their gradients are assigned anew unless this is a further micro-batch.
-  static constexpr void place_tied(auto& engine, Weights base) {
-    UnitOffsets at = Body::unit_offsets[Body::count];
-    std::size_t index = 0;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
-      using Unit = TableUnit<typename decltype(table)::type>;
-      engine.tied[index++] = {base.values + at.parameters, base.gradients + at.gradients, base.add};
-      at = at + Unit::size;
+  /// Before forward: where the tied tables lie for their users, gathered if they are kept in slices; with gradients, where these
+  /// are written. What it takes lies on the saved stack until leave_tied.
+  static constexpr void enter_tied(auto& engine, Weights base, bool with_gradients) {
+    for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
+      Weights& tied = engine.tied[index];
+      tied = {base.values + at.parameters, base.gradients + at.gradients, base.add};
+      if (engine.ranks == 1) return;
+      if constexpr (Unit::Sharding::slices_parameters) {
+        const std::size_t kept = tied.values;
+        tied.values = engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), Kind::communication, table);
+        engine.await(engine.start_gather(kept, tied.values, Unit::values_slice_bytes(engine.ranks), table));
+      }
+      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::passing_gradients) {
+        if (!with_gradients) return;
+        tied.gradients = engine.arena.push(Unit::whole_gradient_bytes(engine.ranks), Kind::gradient, table);
+        tied.add = false;
+      }
+    });
+  }
+  /// Bytes that enter_tied takes.
+  static constexpr std::size_t tied_bytes(std::size_t ranks, bool with_gradients) {
+    std::size_t sum = 0;
+    for_each_table(ranks, [&]<class Unit>(UnitOffsets, std::size_t, Path) {
+      if (ranks == 1) return;
+      if constexpr (Unit::Sharding::slices_parameters) sum += Arena::align(Unit::gathered_bytes(ranks));
+      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::passing_gradients) sum += with_gradients ? Unit::whole_gradient_bytes(ranks) : 0;
+    });
+    return sum;
+  }
+  /// After backward: the tables' gradients are complete, and become sums over all ranks.
+  static constexpr void reduce_tied(auto& engine, Weights base) {
+    for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
+      reduce<Unit>(engine, {base.values + at.parameters, base.gradients + at.gradients, base.add}, engine.tied[index], table);
     });
   }
 
  private:
+  /// Calls f.operator()<Unit>(where it lies, its number among the tables, path).
+  static constexpr void for_each_table(std::size_t ranks, auto&& f) {
+    UnitOffsets at = Body::template unit_offset<Body::count>(ranks);
+    std::size_t index = 0;
+    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
+      using Table = typename decltype(table)::type;
+      f.template operator()<TableUnit<Table>>(at, index, path.child(Body::count + index, Table::name));
+      at = at + TableUnit<Table>::size(ranks);
+      ++index;
+    });
+  }
   template <class Table>
   static std::string name_of_table(std::size_t index) {
     std::string name = "tied." + std::to_string(index) + ".";

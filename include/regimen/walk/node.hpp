@@ -38,17 +38,20 @@ struct Tensor {
 ///   Checkpoint   segment, recomputes<Layer>          Freeze   freezes<Layer>
 ///   Tied         the tables that several layers use  states   arrays that the optimizer keeps per parameter
 ///   fuses        was the fusion pass applied?        units    is this the level of the model's own children?
-template <class Roles_, class Checkpoint_, class Freeze_, class Tied_, std::size_t states_, bool fuses_, bool units_>
+///   Sharding     which slices of the units' buffers a rank keeps
+template <class Roles_, class Checkpoint_, class Freeze_, class Tied_, std::size_t states_, bool fuses_, bool units_, class Sharding_>
 struct ContextOf final {
   using Roles = Roles_;
   using Checkpoint = Checkpoint_;
   using Freeze = Freeze_;
   using Tied = Tied_;
+  using Sharding = Sharding_;
   static constexpr std::size_t states = states_;
   static constexpr bool fuses = fuses_, units = units_;
-  using inner = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, false>;
+  using inner = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, false, Sharding>;
   template <class Compute>
-  using with_compute = ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units>;
+  using with_compute = ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units,
+                                 Sharding>;
 };
 
 /// In place of the master weights' type where nothing is trained: each parameter is held once, as kernels read it.
@@ -167,6 +170,7 @@ struct Node {
     return active && (Bound::backward_reads(trains) == wanted || Bound::backward_reads(trains) == Reads::input_and_output);
   }
   static constexpr bool reads_input = reads(Reads::input), reads_output = reads(Reads::output);
+  static constexpr bool reads_weights = active && layout.count > 0 && Bound::backward_reads_parameters(flows);
   static constexpr bool recomputes_output = active && Context::Checkpoint::template recomputes<typename origin<Layer>::output>;
   static_assert(!recomputes_output || !reads_output, "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
   using Saved = std::conditional_t<active, Declared, Tensors<>>;

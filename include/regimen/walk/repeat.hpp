@@ -9,8 +9,8 @@ namespace regimen::walk {
 
 /// Runs body(0) ... body(count - 1); each moves the saved stack by `stride`. A plan stops evaluating once an iteration
 /// begins with the transient side as one or two iterations before: from there everything repeats, and the peak lies in
-/// a period that is evaluated at the stack's highest.
-constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, bool growing, auto&& body) {
+/// a period that is evaluated at the stack's highest. `unit` is how far apart the units of two iterations lie.
+constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std::size_t unit, bool growing, auto&& body) {
   if (!engine.may_skip()) {
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
@@ -23,6 +23,7 @@ constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, bool
       const std::size_t periods = (count - i - period) / period;  // leaves a whole period to run at the far end
       engine.skip(periods, period * stride, growing, period == 1 ? one_before : two_before);
       i += periods * period;
+      if (engine.ahead.unit != absent) engine.ahead.unit = growing ? engine.ahead.unit + periods * period * unit : engine.ahead.unit - periods * period * unit;
       skipped = true;
     }
     if (!skipped) {
@@ -39,6 +40,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   // Every iteration but the first hands a gradient on if the block trains; one instantiation serves them all.
   static constexpr bool active = flows || trains;
   using Body = typename BlockOf<Block, X, typename Context::inner, active>::type;
+  using UnitOfIteration = Unit<Body, Context>;
   using Output = X;
   using Checkpoint = typename Context::Checkpoint;
 
@@ -59,6 +61,9 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr std::size_t segments = (Count + segment - 1) / segment;
   static constexpr std::size_t last_segment = Count - (segments - 1) * segment;
   static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
+  static constexpr bool reads_weights = active && layout.count > 0;
+  /// The iteration whose unit backward uses first.
+  static constexpr std::size_t first_of_backward = checkpoints ? Count - last_segment : Count - 1;
 
   template <Place place>
   static constexpr bool is_idle() { return false; }
@@ -71,13 +76,16 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   template <Mode mode, Place place>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
-    if constexpr (!checkpoints || mode == Mode::drop) return run<mode, place>(engine, 0, Count, x, weights, path);
+    const NextUnit after = engine.after;
+    if constexpr (!checkpoints || mode == Mode::drop) return run<mode, place>(engine, 0, Count, x, weights, path, after);
     else {
-      iterate(engine, segments - 1, bytes_of<X>(engine), true, [&](std::size_t s) {
-        run<Mode::drop, Place::saved>(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path);
+      iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
+        run<Mode::drop, Place::saved>(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
+                                      unit(engine, weights, (s + 1) * segment, path));
       });
       if constexpr (place == Place::nowhere) return absent;
-      else return run<Mode::drop, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path);
+      else
+        return run<Mode::drop, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path, after);
     }
   }
 
@@ -88,12 +96,16 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   }
   template <Place place>
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
-    if constexpr (!checkpoints) d_y = {walk_back<place>(engine, 0, Count, d_y, x, floor, weights, path), true};
+    const NextUnit after = engine.after;
+    if constexpr (!checkpoints) d_y = {walk_back<place>(engine, 0, Count, d_y, x, floor, weights, path, after), true};
     else {
-      d_y = {redo_segment(engine, segments - 1, last_segment, d_y, x, weights, path), true};
-      iterate(engine, segments - 1, bytes_of<X>(engine), false, [&](std::size_t i) {
+      const auto redo = [&](std::size_t s, std::size_t count) {
+        return Tensor{redo_segment(engine, s, count, d_y, x, weights, path, s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after), true};
+      };
+      d_y = redo(segments - 1, last_segment);
+      iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), false, [&](std::size_t i) {
         pop<X>(engine);  // the input of the segment just walked back
-        d_y = {redo_segment(engine, segments - 2 - i, segment, d_y, x, weights, path), true};
+        d_y = redo(segments - 2 - i, segment);
       });
     }
     if constexpr (!flows) {
@@ -101,6 +113,12 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       return absent;
     }
     return d_y.offset;
+  }
+
+  /// The unit of iteration i, to be gathered ahead.
+  static constexpr NextUnit unit(const auto& engine, Weights weights, std::size_t i, Path path) {
+    if constexpr (holds_units) return unit_at<UnitOfIteration>(engine, resident_of(engine, weights, i).values, path.repeated(i, Count));
+    else return {};
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
@@ -115,67 +133,82 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr Tensor segment_input(const auto& engine, std::size_t s, std::size_t x) {
     return {s == 0 ? x : just_below<X>(engine, engine.arena.top), false};
   }
-  static constexpr Weights enter(auto& engine, Weights weights, std::size_t i) {
+  static constexpr std::size_t unit_bytes(const auto& engine) {
+    if constexpr (holds_units) return UnitOfIteration::size(engine.ranks).parameters;
+    else return 0;
+  }
+  /// Where the parameters and gradients of iteration i are kept.
+  static constexpr Weights resident_of(const auto& engine, Weights weights, std::size_t i) {
     using Reduce = typename Context::Roles::reduce;
     if constexpr (holds_units) {
-      constexpr UnitOffsets size = Unit<Body, Context>::size;
-      return gather(engine, {weights.values + i * size.parameters, weights.gradients + i * size.gradients, weights.add});
+      const UnitOffsets size = UnitOfIteration::size(engine.ranks);
+      return {weights.values + i * size.parameters, weights.gradients + i * size.gradients, weights.add};
     } else {
       return {weights.values + i * body_layout.value_bytes, weights.gradients + i * body_layout.trained * sizeof(Reduce), weights.add};
     }
   }
-  static constexpr void leave(auto& engine, Weights own) {
-    if constexpr (holds_units) release(engine, own);
+  static constexpr Weights enter(auto& engine, Weights resident, Path path, const NextUnit& next) {
+    if constexpr (holds_units) return gather<UnitOfIteration>(engine, resident, path, next);
+    else return resident;
+  }
+  static constexpr void leave(auto& engine, Weights resident, Weights own, const NextUnit& next) {
+    if constexpr (holds_units) release<UnitOfIteration>(engine, resident, own, next);
   }
 
   template <Mode mode, Place place>
-  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path) {
-    const Weights own = enter(engine, weights, i);
+  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, const NextUnit& next) {
+    const Weights resident = resident_of(engine, weights, i), own = enter(engine, resident, path.repeated(i, Count), next);
     const std::size_t y = Body::template forward<mode, place>(engine, x, own, path.repeated(i, Count));
-    leave(engine, own);
+    leave(engine, resident, own, next);
     return y;
   }
 
-  /// Iterations first ... first + count - 1 forward; the last output goes to `place`.
+  /// Iterations first ... first + count - 1 forward; the last output goes to `place`. `after` is the unit that is used next.
   template <Mode mode, Place place>
-  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path) {
+  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path, const NextUnit& after) {
     constexpr Place inner = mode == Mode::keep ? between : Place::transient;
     const std::size_t stride = mode == Mode::keep ? Body::template footprint<inner>(engine) : 0;
     const auto input = [&](std::size_t i) { return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x; };
-    iterate(engine, count - 1, stride, true, [&](std::size_t i) {
-      x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path), inner == Place::transient};
+    iterate(engine, count - 1, stride, unit_bytes(engine), true, [&](std::size_t i) {
+      x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path, unit(engine, weights, first + i + 1, path)), inner == Place::transient};
     });
-    return step_forward<mode, place>(engine, first + count - 1, input(count - 1), weights, path);
+    return step_forward<mode, place>(engine, first + count - 1, input(count - 1), weights, path, after);
   }
 
   /// The same iterations backward, whose kept tensors begin at `floor`.
   template <Place place>
   static constexpr std::size_t walk_back(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
-                                         Weights weights, Path path) {
+                                         Weights weights, Path path, const NextUnit& after) {
     const std::size_t stride = Body::template footprint<between>(engine);
     const auto step = [&]<Place here>(std::integral_constant<Place, here>, std::size_t i) {
       const std::size_t bottom = floor + i * stride;
       const std::size_t input = i > 0 ? just_below<X>(engine, bottom) : x;
-      const Weights own = enter(engine, weights, first + i);
-      const std::size_t d_x = Body::template backward<here>(engine, d_y, input, bottom, own, path.repeated(first + i, Count));
-      if constexpr (holds_units && trains) reduce(engine, own);
-      leave(engine, own);
+      const NextUnit next = i > 0 ? unit(engine, weights, first + i - 1, path) : after;
+      const Path here_path = path.repeated(first + i, Count);
+      const Weights resident = resident_of(engine, weights, first + i);
+      Weights own = enter(engine, resident, here_path, next);
+      if constexpr (holds_units) own = open_gradients<UnitOfIteration>(engine, own, here_path);
+      const std::size_t d_x = Body::template backward<here>(engine, d_y, input, bottom, own, here_path);
+      if constexpr (holds_units) reduce<UnitOfIteration>(engine, resident, own, here_path);
+      leave(engine, resident, own, next);
       return d_x;
     };
     d_y = {step(std::integral_constant<Place, place>{}, count - 1), true};
-    iterate(engine, count - 1, stride, false, [&](std::size_t i) {
+    iterate(engine, count - 1, stride, unit_bytes(engine), false, [&](std::size_t i) {
       Body::template retire_output<between>(engine);
       d_y = {step(std::integral_constant<Place, between>{}, count - 2 - i), true};
     });
     return d_y.offset;
   }
 
-  static constexpr std::size_t redo_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights, Path path) {
+  static constexpr std::size_t redo_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights, Path path,
+                                            const NextUnit& after) {
     constexpr Place place = Body::reads_output ? Place::saved : Place::nowhere;  // only what lies before the output is wanted
     const Tensor input = segment_input(engine, s, x);
     const std::size_t floor = engine.arena.top;
-    run<Mode::keep, place>(engine, s * segment, count, input, weights, path);
-    return walk_back<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path);
+    const std::size_t last = s * segment + count - 1;  // its unit stays: it is walked back at once
+    run<Mode::keep, place>(engine, s * segment, count, input, weights, path, unit(engine, weights, last, path));
+    return walk_back<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path, after);
   }
 };
 

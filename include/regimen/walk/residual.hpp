@@ -11,7 +11,8 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   using Output = X;
   static_assert(!Branch::reads_output, "regimen: the last layer of a Residual reads its own output in backward; put another layer behind it");
   static constexpr ParameterLayout layout = Branch::layout;
-  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false, recomputes_output = false;
+  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false, recomputes_output = false,
+                        reads_weights = Branch::reads_weights;
 
   template <Place place>
   static constexpr std::size_t footprint(const auto& engine) { return Branch::template footprint<place>(engine); }

@@ -82,6 +82,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     else return true;
   }
   static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output;
+  static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
+    return (At<i>::reads_weights || ...);
+  }(std::make_index_sequence<count>{});
 
   static constexpr ParameterLayout layout = []<std::size_t... i>(std::index_sequence<i...>) {
     ParameterLayout sum{};
@@ -104,9 +107,10 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   template <Mode mode, Place place, std::size_t i = 0>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
     constexpr Place here = i + 1 < count && mode == Mode::drop ? Place::transient : output_place<i, place>();
-    const Weights own = enter<i>(engine, weights);
+    const NextUnit next = behind<i, mode>(engine, weights, path);
+    const Weights own = enter<i>(engine, weights, path, next);
     const std::size_t y = At<i>::template forward<mode, here>(engine, x, own, path.child(i, names[i]));
-    leave<i>(engine, own);
+    leave<i>(engine, weights, own, next);
     if constexpr (i + 1 == count) return y;
     else return forward<mode, place, i + 1>(engine, Tensor{y, here == Place::transient}, weights, path);
   }
@@ -152,51 +156,111 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     return result;
   }(std::make_index_sequence<count>{});
 
-  template <class N>
-  static constexpr UnitOffsets size_of_units() {
-    if constexpr (requires { N::iterations; }) return Unit<typename N::Body, Context>::size * N::iterations;
-    else return Unit<N, Context>::size;
-  }
-
   // At the level of the model's own children each child is a unit, but for a Repeat, whose iterations are.
   template <std::size_t i>
   static constexpr bool is_unit = Context::units && !is_repeat<typename Entry<i>::Layer> && At<i>::layout.count > 0;
+  template <std::size_t i>
+  static constexpr bool holds_units = Context::units && is_repeat<typename Entry<i>::Layer> && At<i>::layout.count > 0;
+  template <std::size_t i>
+  using UnitOf = Unit<At<i>, Context>;
 
   template <std::size_t i>
-  static constexpr Weights enter(auto& engine, Weights weights) {
+  static constexpr UnitOffsets size_of_units(std::size_t ranks) {
+    if constexpr (!Context::units) return {};
+    else if constexpr (requires { At<i>::iterations; }) return At<i>::UnitOfIteration::size(ranks) * At<i>::iterations;
+    else return UnitOf<i>::size(ranks);
+  }
+  static constexpr std::array<UnitOffsets, count + 1> unit_offsets_at(std::size_t ranks) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      std::array<UnitOffsets, count + 1> result{};
+      ((result[i + 1] = result[i] + size_of_units<i>(ranks)), ...);
+      return result;
+    }(std::make_index_sequence<count>{});
+  }
+  static constexpr std::array<UnitOffsets, count + 1> unit_offsets_alone = unit_offsets_at(1);
+
+  /// Where child i's parameters and gradients are kept.
+  template <std::size_t i>
+  static constexpr Weights resident_of(const auto& engine, Weights weights) {
     if constexpr (Context::units) {
-      const Weights own{weights.values + unit_offsets[i].parameters, weights.gradients + unit_offsets[i].gradients, weights.add};
-      if constexpr (is_unit<i>) return gather(engine, own);
-      else return own;
+      const UnitOffsets at = unit_offset<i>(engine.ranks);
+      return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add};
     } else {
       return {weights.values + offsets[i].values, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
     }
   }
+
+  // ---- the order in which units are used, where they are gathered
+
+  /// The first unit of child i or of those behind it.
   template <std::size_t i>
-  static constexpr void leave(auto& engine, Weights own) {
-    if constexpr (is_unit<i>) release(engine, own);
+  static constexpr NextUnit first_from(const auto& engine, Weights weights, Path path) {
+    if constexpr (i >= count) return {};
+    else if constexpr (is_unit<i>) return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, path.child(i, names[i]));
+    else if constexpr (holds_units<i>) return At<i>::unit(engine, resident_of<i>(engine, weights), 0, path.child(i, names[i]));
+    else return first_from<i + 1>(engine, weights, path);
+  }
+  /// The unit with which backward begins if it begins with child i.
+  template <std::size_t i>
+  static constexpr NextUnit last_from(const auto& engine, Weights weights, Path path) {
+    constexpr bool goes_on = i > 0 && At<i>::active;
+    if constexpr (is_unit<i> && At<i>::active && At<i>::reads_weights)
+      return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, path.child(i, names[i]));
+    else if constexpr (holds_units<i> && At<i>::active)
+      return At<i>::unit(engine, resident_of<i>(engine, weights), At<i>::first_of_backward, path.child(i, names[i]));
+    else if constexpr (goes_on) return last_from<i - 1>(engine, weights, path);
+    else return {};
+  }
+  /// What follows child i in forward, and, where backward follows, the last one.
+  template <std::size_t i, Mode mode>
+  static constexpr NextUnit behind(const auto& engine, Weights weights, Path path) {
+    if constexpr (!slices_parameters) return {};
+    else {
+      const NextUnit next = first_from<i + 1>(engine, weights, path);
+      if constexpr (mode == Mode::keep)
+        if (next.is_absent()) return last_from<count - 1>(engine, weights, path);
+      return next;
+    }
+  }
+  template <std::size_t i>
+  static constexpr NextUnit before(const auto& engine, Weights weights, Path path) {
+    if constexpr (!slices_parameters || i == 0) return {};
+    else return last_from<i - 1>(engine, weights, path);
+  }
+  static constexpr bool slices_parameters = Context::units && Context::Sharding::slices_parameters;
+
+  template <std::size_t i>
+  static constexpr Weights enter(auto& engine, Weights weights, Path path, const NextUnit& next) {
+    const Weights resident = resident_of<i>(engine, weights);
+    if constexpr (is_unit<i>) return gather<UnitOf<i>>(engine, resident, path.child(i, names[i]), next);
+    if constexpr (holds_units<i>) engine.after = next;
+    return resident;
+  }
+  template <std::size_t i>
+  static constexpr void leave(auto& engine, Weights weights, Weights own, const NextUnit& next) {
+    if constexpr (is_unit<i>) release<UnitOf<i>>(engine, resident_of<i>(engine, weights), own, next);
   }
 
  public:
-  // Where each child's units begin in the persistent regions; the last entry is where they end.
-  static constexpr std::array<UnitOffsets, count + 1> unit_offsets = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<UnitOffsets, count + 1> result{};
-    if constexpr (Context::units) ((result[i + 1] = result[i] + size_of_units<At<i>>()), ...);
-    return result;
-  }(std::make_index_sequence<count>{});
+  // Where child i's units begin in the persistent regions; i = count: where they end.
+  template <std::size_t i>
+  static constexpr UnitOffsets unit_offset(std::size_t ranks) {
+    return ranks == 1 ? unit_offsets_alone[i] : unit_offsets_at(ranks)[i];
+  }
 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.
-  static constexpr void for_each_unit(Path path, auto&& f) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) { (visit_units<i>(path, f), ...); }(std::make_index_sequence<count>{});
+  static constexpr void for_each_unit(std::size_t ranks, Path path, auto&& f) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) { (visit_units<i>(ranks, path, f), ...); }(std::make_index_sequence<count>{});
   }
 
  private:
   template <std::size_t i>
-  static constexpr void visit_units(Path path, auto& f) {
+  static constexpr void visit_units(std::size_t ranks, Path path, auto& f) {
     using N = At<i>;
     if constexpr (N::layout.count > 0) {
-      if constexpr (requires { N::iterations; }) f.template operator()<Unit<typename N::Body, Context>>(unit_offsets[i], N::iterations, path.child(i, names[i]));
-      else f.template operator()<Unit<N, Context>>(unit_offsets[i], std::size_t{1}, path.child(i, names[i]));
+      if constexpr (requires { N::iterations; })
+        f.template operator()<typename N::UnitOfIteration>(unit_offset<i>(ranks), N::iterations, path.child(i, names[i]));
+      else f.template operator()<UnitOf<i>>(unit_offset<i>(ranks), std::size_t{1}, path.child(i, names[i]));
     }
   }
 
@@ -215,13 +279,28 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     else {
       if (!values.is_ready[i]) {
         const std::size_t input = value<i - 1>(engine, values);
-        const Weights own = enter<i - 1>(engine, values.weights);
+        const Weights own = enter<i - 1>(engine, values.weights, values.path, {});
         values.recomputed[i] = At<i - 1>::recompute(engine, input, values.floors[i - 1], own, values.path.child(i - 1, names[i - 1]));
-        leave<i - 1>(engine, own);
+        leave<i - 1>(engine, values.weights, own, {});
         values.is_ready[i] = true;
       }
       return values.recomputed[i];
     }
+  }
+  template <std::size_t i, Place here>
+  static constexpr std::size_t backward_of(auto& engine, Tensor d_y, std::size_t x, Values& values) {
+    const Path path = values.path.child(i, names[i]);
+    const NextUnit next = before<i>(engine, values.weights, values.path);
+    const Weights resident = resident_of<i>(engine, values.weights);
+    constexpr bool gathers = is_unit<i> && At<i>::reads_weights;
+    Weights own = resident;
+    if constexpr (gathers || !is_unit<i>) own = enter<i>(engine, values.weights, values.path, next);
+    else if (slices_parameters && engine.ranks > 1) own.values = absent;
+    if constexpr (is_unit<i>) own = open_gradients<UnitOf<i>>(engine, own, path);
+    const std::size_t d_x = At<i>::template backward<here>(engine, d_y, x, values.floors[i], own, path);
+    if constexpr (is_unit<i>) reduce<UnitOf<i>>(engine, resident, own, path);
+    if constexpr (gathers) leave<i>(engine, values.weights, own, next);
+    return d_x;
   }
   template <Place place, std::size_t i>
   static constexpr std::size_t backward_from(auto& engine, Tensor d_y, Values& values) {
@@ -233,10 +312,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
       if constexpr (i + 1 < count) At<i>::template retire_output<here>(engine);
       std::size_t x = absent;
       if constexpr (At<i>::reads_input) x = value<i>(engine, values);
-      const Weights own = enter<i>(engine, values.weights);
-      const std::size_t d_x = At<i>::template backward<here>(engine, d_y, x, values.floors[i], own, values.path.child(i, names[i]));
-      if constexpr (is_unit<i> && At<i>::layout.trained > 0) reduce(engine, own);
-      leave<i>(engine, own);
+      const std::size_t d_x = backward_of<i, here>(engine, d_y, x, values);
       if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
       if constexpr (i == 0) return d_x;
       else return backward_from<place, i - 1>(engine, Tensor{d_x, true}, values);

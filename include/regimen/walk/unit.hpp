@@ -18,18 +18,18 @@ struct UnitOffsets {
 /// A child of the model, an iteration of a Repeat, or a tied table: one flat buffer each of parameters, gradients and
 /// optimizer state. Where every kernel reads the master weights, those are the parameters; otherwise a copy in the
 /// compute types lies before them.
+///
+/// Among several ranks a buffer is padded to equal slices, one a rank, each of whole aligned lines. Which buffers are kept
+/// whole and which are kept as this rank's slice is for the sharding to say; a gathered buffer is what kernels read.
 template <class N, class Context>
 struct Unit final {
   using Node = N;
   using Master = typename Context::Roles::master;
   using Reduce = typename Context::Roles::reduce;
+  using Sharding = typename Context::Sharding;
   static constexpr ParameterLayout layout = N::layout;
   static constexpr std::size_t states = Context::states;
   static constexpr bool shares_master = layout.all_master;
-  static constexpr std::size_t value_bytes = Arena::align(layout.value_bytes);
-  static constexpr std::size_t master_offset = shares_master ? 0 : value_bytes;
-  static constexpr UnitOffsets size{value_bytes + (shares_master ? 0 : Arena::align(layout.count * sizeof(Master))),
-                                    Arena::align(layout.trained * sizeof(Reduce)), Arena::align(layout.trained * states * sizeof(Master))};
 
   static constexpr std::array<TensorPlace, layout.tensors> tensors = [] {
     std::array<TensorPlace, layout.tensors> places{};
@@ -37,6 +37,57 @@ struct Unit final {
     N::place_tensors(out, TensorPlace{});
     return places;
   }();
+
+  /// One element type, and all of it trains or none: what can be cut into slices of equal bytes in every buffer.
+  static constexpr bool is_uniform = [] {
+    for (const TensorPlace& tensor : tensors)
+      if (tensor.element != tensors[0].element || tensor.trains != tensors[0].trains) return false;
+    return true;
+  }();
+  static constexpr std::size_t value_size = [] {  // bytes of a parameter as kernels read it; of a uniform unit
+    if constexpr (layout.tensors > 0) return bytes_of(tensors[0].element);
+    else return std::size_t{1};
+  }();
+
+  /// Elements of a slice when `count` of them are cut for so many ranks.
+  static constexpr std::size_t cut(std::size_t count, std::size_t ranks) {
+    constexpr std::size_t smallest = [] {
+      std::size_t size = sizeof(Reduce) < value_size ? sizeof(Reduce) : value_size;
+      return size < sizeof(Master) ? size : sizeof(Master);
+    }();
+    constexpr std::size_t line = Arena::alignment / smallest;
+    const std::size_t share = (count + ranks - 1) / ranks;
+    return ranks == 1 ? count : (share + line - 1) / line * line;
+  }
+  static constexpr std::size_t slice(std::size_t ranks) { return cut(layout.count, ranks); }             // elements
+  static constexpr std::size_t gradient_slice(std::size_t ranks) { return cut(layout.trained, ranks); }  // elements
+  static constexpr std::size_t values_slice_bytes(std::size_t ranks) { return slice(ranks) * value_size; }
+  static constexpr std::size_t gathered_bytes(std::size_t ranks) { return values_slice_bytes(ranks) * ranks; }
+  static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) { return Arena::align(gradient_slice(ranks) * ranks * sizeof(Reduce)); }
+
+  /// Where, in the region of parameters, the master weights begin.
+  static constexpr std::size_t master_offset(std::size_t ranks) {
+    if constexpr (shares_master) return 0;
+    else return values_bytes(ranks);
+  }
+  /// Master weights and state: whole, or this rank's slice?   elements
+  static constexpr std::size_t kept_master(std::size_t ranks) { return Sharding::slices_state ? slice(ranks) : layout.count; }
+  static constexpr std::size_t kept_state(std::size_t ranks) { return Sharding::slices_state ? gradient_slice(ranks) : layout.trained; }
+
+  static constexpr UnitOffsets size(std::size_t ranks) {
+    if (ranks == 1) return alone;
+    const std::size_t gradients = Sharding::slices_gradients ? Arena::align(gradient_slice(ranks) * sizeof(Reduce)) : whole_gradient_bytes(ranks);
+    return {values_bytes(ranks) + (shares_master ? 0 : Arena::align(kept_master(ranks) * sizeof(Master))), gradients,
+            Arena::align(kept_state(ranks) * states * sizeof(Master))};
+  }
+
+ private:
+  static constexpr std::size_t values_bytes(std::size_t ranks) {
+    if (ranks == 1 || !Sharding::slices_state) return Arena::align(layout.value_bytes);
+    return Arena::align(Sharding::slices_parameters ? values_slice_bytes(ranks) : gathered_bytes(ranks));
+  }
+  static constexpr UnitOffsets alone{Arena::align(layout.value_bytes) + (shares_master ? 0 : Arena::align(layout.count * sizeof(Master))),
+                                     Arena::align(layout.trained * sizeof(Reduce)), Arena::align(layout.trained * states * sizeof(Master))};
 };
 
 /// A parameter that several layers use is a unit of its own: the owner's node, without the walk.
@@ -47,15 +98,101 @@ struct TiedTable final {
   static void name_tensors(const std::string& prefix, auto& visit) { N::name_own_tensors(prefix, false, visit); }
 };
 
-/// Before a unit computes: its parameters, whole, where kernels read them. With one rank they lie there already.
-constexpr Weights gather(auto& engine, Weights resident) {
-  engine.communicator.all_gather(engine, resident.values).wait();
-  return resident;
+// ---- parameters: gathered before their use, given back after the last
+
+template <class Unit>
+constexpr NextUnit unit_at(const auto& engine, std::size_t values, Path path) {
+  if constexpr (Unit::Sharding::slices_parameters) {
+    if (engine.ranks > 1) return {values, Unit::values_slice_bytes(engine.ranks), path};
+  }
+  return {};
 }
-/// After its last use of a pass.
-constexpr void release(auto& engine, Weights gathered) { engine.communicator.release(engine, gathered.values); }
-/// After its backward: its gradients become sums over all ranks.
-constexpr void reduce(auto& engine, Weights weights) { engine.communicator.reduce_scatter(engine, weights.gradients).wait(); }
+
+constexpr GatheredUnit start_gather(auto& engine, const NextUnit& unit) {
+  const std::size_t whole = engine.arena.take(unit.slice_bytes * engine.ranks, Kind::communication, unit.path);
+  return {unit.values, whole, engine.start_gather(unit.values, whole, unit.slice_bytes, unit.path)};
+}
+
+/// Before a unit computes: its parameters, whole, where kernels read them. Behind it the next one is on its way.
+template <class Unit>
+constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUnit& next) {
+  if constexpr (!Unit::Sharding::slices_parameters) {
+    return resident;
+  } else {
+    if (engine.ranks == 1) return resident;
+    GatheredUnit here{};
+    if (engine.ahead.is_of(resident.values)) {
+      here = engine.ahead;
+      engine.ahead = {};
+    } else {
+      here = start_gather(engine, unit_at<Unit>(engine, resident.values, path));
+    }
+    if (here.ticket != no_ticket) engine.await(here.ticket);
+    if constexpr (Unit::Sharding::prefetches)
+      if (!next.is_absent() && next.values != resident.values) engine.ahead = start_gather(engine, next);
+    return {here.values, resident.gradients, resident.add};
+  }
+}
+/// After its last use of a pass. A unit that is the next one, too, stays.
+template <class Unit>
+constexpr void release(auto& engine, Weights resident, Weights gathered, const NextUnit& next) {
+  if constexpr (Unit::Sharding::slices_parameters) {
+    if (engine.ranks == 1) return;
+    if (next.values == resident.values) engine.ahead = {resident.values, gathered.values, no_ticket};
+    else engine.arena.give(gathered.values);
+  }
+}
+
+// ---- gradients: reduced after their unit's backward, while the next one runs
+
+/// Before backward: where the gradients are written.
+template <class Unit>
+constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
+  if constexpr (Unit::layout.trained > 0 && Unit::Sharding::passing_gradients) {
+    if (engine.ranks == 1) return gathered;
+    return {gathered.values, engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), Kind::gradient, path), false};
+  } else {
+    return gathered;
+  }
+}
+
+/// Ends the reduction that is under way.
+template <class Reduce>
+constexpr void settle(auto& engine) {
+  ReducingUnit& under_way = engine.reducing;
+  if (under_way.is_absent()) return;
+  engine.await(under_way.ticket);
+  if (under_way.staging != absent) engine.arena.give(under_way.staging);
+  if (under_way.own != absent) {
+    const View<Reduce> sum = View<Reduce>{under_way.whole} + engine.rank * under_way.slice;
+    if (under_way.add) engine.run(op::Add<Reduce>{sum, {under_way.own}, under_way.slice});
+    else engine.run(op::Cast<Reduce, Reduce>{sum, {under_way.own}, under_way.slice});
+    engine.arena.give(under_way.whole);
+  }
+  under_way = {};
+}
+
+/// After backward: the sums over all ranks are on their way.
+///   resident   where the unit's gradients are kept      written   what open_gradients returned
+template <class Unit>
+constexpr void reduce(auto& engine, Weights resident, Weights written, Path path) {
+  using Reduce = typename Unit::Reduce;
+  using Sharding = typename Unit::Sharding;
+  if constexpr (Unit::layout.trained > 0) {
+    if (engine.ranks == 1 || !engine.reduces) return;
+    settle<Reduce>(engine);
+    const std::size_t slice = Unit::gradient_slice(engine.ranks), staging_bytes = Sharding::Transport::staging_bytes(engine.ranks, slice * sizeof(Reduce));
+    ReducingUnit& under_way = engine.reducing;
+    under_way.whole = written.gradients;
+    under_way.slice = slice;
+    under_way.add = resident.add;
+    if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), Kind::communication, path);
+    if constexpr (Sharding::passing_gradients) under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : engine.rank * slice * sizeof(Reduce));
+    under_way.ticket = engine.start_reduce(View<Reduce>{under_way.whole}, slice, under_way.staging, path);
+    if constexpr (Sharding::stage == 0 && !Sharding::passing_gradients)  // behind it, in order: every rank keeps all sums
+      under_way.ticket = engine.start_gather(under_way.whole + engine.rank * slice * sizeof(Reduce), under_way.whole, slice * sizeof(Reduce), path);
+  }
+}
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

@@ -19,7 +19,7 @@ double tree_of(const std::vector<double>& values, std::size_t begin, std::size_t
 
 template <class G> double square_sum(const Values& gradient, std::size_t bytes = std::size_t{1} << 22) {
   Arena arena(bytes);
-  op::SumOfSquares<G> o{arena.put<G>(gradient), arena.scalars(), gradient.size()};
+  op::SumOfSquares<G> o{arena.put<G>(gradient), square_sum_of(arena.scalars()), gradient.size()};
   cpu::compute(o, arena.memory());
   CHECK(arena.guards_hold());
   return arena.memory()(o.scalars)->square_sum;
@@ -69,7 +69,7 @@ TEST_CASE("it adds to what other units left, sees NaN and infinity, and squares 
   Arena arena;
   Scalars before;
   before.square_sum = 5;
-  op::SumOfSquares<float> o{arena.put<float>({3, 4}), arena.scalars(before), 2};
+  op::SumOfSquares<float> o{arena.put<float>({3, 4}), square_sum_of(arena.scalars(before)), 2};
   cpu::compute(o, arena.memory());
   CHECK(arena.memory()(o.scalars)->square_sum == 30);
   CHECK(square_sum<float>({3e38, 3e38}) > 1e76);
@@ -86,7 +86,7 @@ TEST_CASE("it adds to what other units left, sees NaN and infinity, and squares 
 TEST_CASE("the number of threads changes no bit of the sum of squares") {
   CHECK(same_for_any_threads([](Arena& arena) {
     const std::size_t count = 1000003;
-    cpu::compute(op::SumOfSquares<float>{arena.put<float>(values<float>(count)), arena.scalars(), count}, arena.memory());
+    cpu::compute(op::SumOfSquares<float>{arena.put<float>(values<float>(count)), square_sum_of(arena.scalars()), count}, arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

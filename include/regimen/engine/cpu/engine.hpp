@@ -1,16 +1,17 @@
 // regimen/engine/cpu/engine.hpp — the engine that computes, now, on the host.
 #pragma once
 
-#include <regimen/comm/communicator.hpp>
 #include <regimen/core/arena.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
+#include <regimen/comm/tree.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/norm.hpp>
+#include <regimen/engine/cpu/peers.hpp>
 #include <regimen/engine/cpu/product.hpp>
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/region.hpp>
@@ -22,6 +23,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace regimen::cpu {
 
@@ -36,11 +38,18 @@ class Engine {
   plan::Phase phase = plan::Phase::forward;
   Arena arena{};
   std::array<Weights, tied_limit> tied{};
-  SoloRank communicator{};
   Memory memory{};
   std::size_t operations = 0;  // run so far
 
-  Engine(std::size_t batch_size, std::size_t bytes) : capacity(batch_size), batch(batch_size), region_(bytes) {
+  // The other ranks, if there are any, and what is on its way between them.
+  std::size_t ranks = 1, rank = 0;
+  bool reduces = true;  // does the backward that runs reduce its gradients?
+  GatheredUnit ahead{};
+  ReducingUnit reducing{};
+  NextUnit after{};
+
+  Engine(std::size_t batch_size, std::size_t bytes, Peers* peers = nullptr)
+      : capacity(batch_size), batch(batch_size), ranks(peers ? peers->size() : 1), rank(peers ? peers->rank() : 0), peers_(peers), parts_(4 * ranks), region_(bytes) {
     arena.capacity = bytes;
     memory.base = region_.base();
     memory.bytes = region_.bytes();
@@ -56,6 +65,39 @@ class Engine {
 
   template <class T>
   T* data(View<T> view) const { return memory(view); }
+
+  // ---- collectives
+
+  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path) {
+    return peers_->start_gather(memory.base + own, memory.base + all, slice_bytes, path);
+  }
+  template <class T>
+  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path) {
+    return peers_->start_reduce(element_type_of<T>, memory.base + all.offset, slice, staging == View<char>::absent ? nullptr : memory.base + staging, path);
+  }
+  void await(std::size_t ticket) { peers_->await(ticket); }
+  /// A slice of every rank, one behind the other, outside the arena.
+  template <class T>
+  void gather_to_host(View<T> own, T* all, std::size_t slice, Path path) {
+    await(peers_->start_gather(reinterpret_cast<const std::byte*>(memory(own)), reinterpret_cast<std::byte*>(all), slice * sizeof(T), path));
+  }
+
+  /// The scalars of the step become those of all ranks. Σ g² of slice r is known to every rank, or to rank r alone; of an
+  /// evaluation there is none.
+  void exchange(View<Scalars> scalars, View<double> square_sums, bool own_alone) {
+    struct Part {
+      double loss_sum, count, correct, square_sum;
+    };
+    Scalars& s = *memory(scalars);
+    double* const sums = memory.optional(square_sums);
+    const Part own{s.loss_sum, s.count, s.correct, sums == nullptr ? 0 : sums[rank]};
+    peers_->gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(parts_.data()), sizeof own);
+    const auto total = [&](std::size_t field) { return comm::tree_of_values(parts_.data() + field, ranks, sizeof own / sizeof(double)); };
+    s.loss_sum = total(0);
+    s.count = total(1);
+    s.correct = total(2);
+    if (sums != nullptr) s.square_sum = own_alone ? total(3) : comm::tree_of_values(sums, ranks);
+  }
 
   template <class T>
   void produced(std::size_t offset, std::size_t count, Path path) {
@@ -73,6 +115,8 @@ class Engine {
 
   /// After an exception inside a step: nothing but what lies below `floor` is alive.
   void abandon(std::size_t floor) {
+    ahead = {};
+    reducing = {};
     while (arena.transients.count > 0) arena.give(arena.transients.items[arena.transients.count - 1].offset);
     if (arena.top > floor) arena.pop_to(floor);
   }
@@ -99,6 +143,8 @@ class Engine {
     }
   }
 
+  Peers* peers_ = nullptr;
+  std::vector<double> parts_;  // of exchange
   Region region_;
   Arena::Witness witness_{};
 };

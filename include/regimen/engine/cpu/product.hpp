@@ -77,6 +77,10 @@ template <class A, class B, class C> void compute(const op::Product<A, B, C>& o,
   const A* const a = at(o.a);
   const B* const b = at(o.b);
   C* const c = at(o.c);
+  if (o.m * o.n * o.k == 0) {  // a rank without samples
+    for (std::size_t i = 0; i < o.m * o.n && !o.add; ++i) c[i] = C(0);
+    return;
+  }
 #if REGIMEN_HAS_CBLAS
   if constexpr (detail::is_blas_product<A, B, C>)
     if (detail::prefers_blas(o.m, o.n, o.k)) return detail::blas_product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);

@@ -77,6 +77,11 @@ template <class G> double square_sum(const G* from, std::size_t count) {
 
 }  // namespace detail
 
+template <class T> void compute(const op::Zero<T>& o, const Memory& at) {
+  T* const y = at(o.y);
+  for (std::size_t i = 0; i < o.count; ++i) y[i] = T(0);
+}
+
 /// Groups of 2^k chunks are subtrees of the tree over chunks, so cores work on groups and nothing changes.
 template <class G> void compute(const op::SumOfSquares<G>& o, const Memory& at) {
   constexpr std::size_t chunk_size = 4096;
@@ -97,7 +102,7 @@ template <class G> void compute(const op::SumOfSquares<G>& o, const Memory& at) 
   });
   detail::TreeSum tree;
   for (std::size_t group = 0; group < groups; ++group) tree.add(sums[group]);
-  at(o.scalars)->square_sum += tree.total();
+  *at(o.sum) += tree.total();
 }
 
 }  // namespace regimen::cpu

@@ -39,9 +39,9 @@ template <class Rule, class M, class T, class G> void compute(const op::Update<R
     const std::size_t begin = part_begin(o.count, chunks, chunk), end = part_begin(o.count, chunks, chunk + 1);
     for (std::size_t s = 0; s < o.segment_count; ++s) {
       const op::Segment& segment = o.segments[s];
-      const std::size_t first = segment.offset < begin ? begin : segment.offset;
-      const std::size_t last = segment.offset + segment.count < end ? segment.offset + segment.count : end;
-      if (first < last) run(first, last, segment.decays);
+      const std::size_t first = segment.offset < o.first + begin ? o.first + begin : segment.offset;
+      const std::size_t last = segment.offset + segment.count < o.first + end ? segment.offset + segment.count : o.first + end;
+      if (first < last) run(first - o.first, last - o.first, segment.decays);
     }
   });
 }

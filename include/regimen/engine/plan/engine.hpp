@@ -1,7 +1,6 @@
 // regimen/engine/plan/engine.hpp — the engine that computes nothing and counts everything, at compile time.
 #pragma once
 
-#include <regimen/comm/communicator.hpp>
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/weights.hpp>
@@ -22,14 +21,27 @@ struct Engine {
   Arena arena{};
   std::array<Cost, 3> cost{};
   std::array<Weights, tied_limit> tied{};
-  SoloRank communicator{};
 
-  constexpr explicit Engine(std::size_t batch_size) : capacity(batch_size), batch(batch_size) {}
+  // The other ranks: all need the same bytes; the first has the most to do.
+  std::size_t ranks = 1, rank = 0;
+  bool reduces = true;  // does the backward that runs reduce its gradients?
+  GatheredUnit ahead{};
+  ReducingUnit reducing{};
+  NextUnit after{};
+
+  constexpr explicit Engine(std::size_t batch_size, std::size_t world = 1) : capacity(batch_size), batch(batch_size), ranks(world) {}
 
   template <class Operation>
   constexpr void run(const Operation& operation) { cost[static_cast<std::size_t>(phase)] += operation.cost(); }
   template <class T>
   constexpr void produced(std::size_t, std::size_t, Path) {}
+
+  // Collectives: what this rank sends.
+  constexpr std::size_t start_gather(std::size_t, std::size_t, std::size_t slice_bytes, Path) { return send(slice_bytes); }
+  template <class T>
+  constexpr std::size_t start_reduce(View<T>, std::size_t slice, std::size_t, Path) { return send(slice * sizeof(T)); }
+  constexpr void await(std::size_t) {}
+  constexpr void exchange(View<Scalars>, View<double>, bool) {}
 
   /// body(0) ... body(count - 1), which take and give the same memory. The first may differ in what it computes (it assigns
   /// gradients where further micro-batches add to them); the second stands for all others.
@@ -67,11 +79,16 @@ struct Engine {
   }
 
  private:
+  constexpr std::size_t send(std::size_t slice_bytes) {
+    cost[static_cast<std::size_t>(phase)].wire += slice_bytes * (ranks - 1);
+    return 0;
+  }
   constexpr void add_more(std::size_t phase_index, const Cost& before, double times, std::size_t count) {
     Cost& now = cost[phase_index];
     now.flops += times * (now.flops - before.flops);
     now.bytes += times * (now.bytes - before.bytes);
     now.operations += count * (now.operations - before.operations);
+    now.wire += count * (now.wire - before.wire);
   }
 };
 

@@ -1,0 +1,47 @@
+// regimen/train/collect.hpp — what ranks keep in slices, whole again in the memory of the host.
+#pragma once
+
+#include <regimen/train/step.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace regimen::train {
+
+/// Master weights or optimizer state, of all units one behind the other in the order of the model; every rank gets all of it.
+///   state   0, 1, ...: an array that the optimizer keeps; `master_weights`: the weights. Units that do not train have no state.
+/// cost      a collective for each unit; a host copy of the whole
+template <class Step>
+class Collector final {
+  using Bound = typename Step::Bound;
+  using Master = typename Step::Master;
+  using Sharding = typename Step::Sharding;
+
+ public:
+  static constexpr std::size_t master_weights = ~std::size_t{0};
+
+  static std::vector<Master> collect(auto& engine, const Resident& r, std::size_t state) {
+    std::vector<Master> all, unit_of_all_ranks;
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path path) {
+      const std::size_t elements = state == master_weights ? Unit::layout.count : Unit::layout.trained;
+      if (elements == 0) return;
+      const std::size_t slice = Unit::slice(engine.ranks);
+      unit_of_all_ranks.resize(slice * engine.ranks);
+      for (std::size_t i = 0; i < count; ++i) {
+        const walk::UnitOffsets at = first + Unit::size(engine.ranks) * i;
+        const bool among_values = Unit::shares_master && !Sharding::slices_parameters;
+        const View<Master> own = state == master_weights
+                                     ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} + (among_values ? engine.rank * slice : 0)
+                                     : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
+        engine.gather_to_host(own, unit_of_all_ranks.data(), slice, path);
+        all.insert(all.end(), unit_of_all_ranks.begin(), unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
+      }
+    });
+    return all;
+  }
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

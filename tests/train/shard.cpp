@@ -1,0 +1,27 @@
+// Who owns what does not change the result: the same bits under every Shard.
+#include "train/shard.hpp"
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+
+template <class Stage, class... Policies>
+using Sharded = Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Shard<Stage>, Policies...>;
+
+template <class... Policies>
+void agrees(const char* what) {
+  for (const std::size_t ranks : {1, 2, 3, 4, 8}) {
+    INFO(what << ", " << ranks << " ranks");
+    const Outcome replicated = train_on<Sharded<Replicated, Policies...>>(ranks);
+    CHECK(replicated.losses.size() == 20);
+    CHECK(train_on<Sharded<ZeRO1, Policies...>>(ranks) == replicated);
+    CHECK(train_on<Sharded<ZeRO2, Policies...>>(ranks) == replicated);
+    CHECK(train_on<Sharded<ZeRO3, Policies...>>(ranks) == replicated);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("twenty steps of a GPT with dropout and a tied table are the same bits under every Shard") { agrees<>("plain"); }
+// SPDX-License-Identifier: Apache-2.0
