@@ -11,7 +11,7 @@ using Sharded = Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Shard<Stage>, P
 
 template <class... Policies>
 void agrees(const char* what) {
-  for (const std::size_t ranks : {1, 2, 3, 4, 8}) {
+  for (const std::size_t ranks : {1u, 2u, 3u, 4u, 8u}) {
     INFO(what << ", " << ranks << " ranks");
     const Outcome replicated = train_on<Sharded<Replicated, Policies...>>(ranks);
     CHECK(replicated.losses.size() == 20);

@@ -30,7 +30,7 @@ struct GatheredUnit {
 ///   whole   every rank's slice behind the other's   own   where this rank's sum is kept, or absent: it stays where it is
 struct ReducingUnit {
   std::size_t whole = View<char>::absent, own = View<char>::absent, staging = View<char>::absent, slice = 0, ticket = no_ticket;
-  bool add = false;
+  bool add = false, on_stack = false;  // added to `own`?   does `whole` lie on the saved stack?
 
   constexpr bool is_absent() const { return whole == View<char>::absent; }
 };

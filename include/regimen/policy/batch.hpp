@@ -24,7 +24,18 @@ template <auto N>
 struct Batch final {
   using axis = regimen::axis::batch;
   static constexpr bool largest = std::is_same_v<decltype(N), BatchSize>;
-  static constexpr std::size_t size = largest ? 0 : static_cast<std::size_t>(N);
+  static constexpr std::size_t size = largest ? 0 : static_cast<std::size_t>(N), global = 0;  // global: see GlobalBatch
+};
+
+/// Decides the samples of a whole optimizer step, on all ranks together: each micro-batch of a rank has N / (World · Accumulate).
+///
+///   choices   GlobalBatch<N>, in place of Batch
+///   refuses   an unknown World; an N that does not divide
+template <std::size_t N>
+struct GlobalBatch final {
+  using axis = regimen::axis::batch;
+  static constexpr bool largest = false;
+  static constexpr std::size_t size = N, global = N;
 };
 
 }  // namespace regimen

@@ -19,6 +19,7 @@
 #include <regimen/policy/seed.hpp>
 #include <regimen/policy/shard.hpp>
 #include <regimen/policy/target.hpp>
+#include <regimen/policy/world.hpp>
 #include <regimen/rule/accumulate_at_least_one.hpp>
 #include <regimen/rule/argument_is_a_policy.hpp>
 #include <regimen/rule/batch_at_least_one.hpp>
@@ -30,6 +31,7 @@
 #include <regimen/rule/every_at_least_one.hpp>
 #include <regimen/rule/fp16_needs_loss_scale.hpp>
 #include <regimen/rule/fp64_masters_need_fp64.hpp>
+#include <regimen/rule/global_batch_divides.hpp>
 #include <regimen/rule/largest_batch_needs_target.hpp>
 #include <regimen/rule/loss_scale_at_least_one.hpp>
 #include <regimen/rule/loss_scale_needs_fp16.hpp>
@@ -40,8 +42,11 @@
 #include <regimen/rule/policy_takes_option.hpp>
 #include <regimen/rule/reduce_in_compute_or_master.hpp>
 #include <regimen/rule/selective_names_layers.hpp>
+#include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
 #include <regimen/rule/shard_is_built.hpp>
+#include <regimen/rule/shard_needs_communicator.hpp>
 #include <regimen/rule/target_computes_in.hpp>
+#include <regimen/rule/world_needs_communicator.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/bind.hpp>
@@ -57,7 +62,7 @@ namespace mp = boost::mp11;
 /// What an axis is when nobody decides it. This order of the axes is the canonical one.
 using default_policies = mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>, Clip<None>, Optimizer<AdamW>,
                                      Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>, Shard<Replicated>, Seed<1>,
-                                     Debug<None>, Freeze<>, Init<Default>, Fusion<On>>;
+                                     Debug<None>, Freeze<>, Init<Default>, Fusion<On>, World<>>;
 
 /// A recipe as a map from axes to policies, searched by overload resolution: one deduction a question. No axis may be there twice.
 template <class Axis, class P>
@@ -136,6 +141,7 @@ struct Configuration final {
   using freeze = decide<axis::freeze>;
   using init = decide<axis::init>;
   using fusion = decide<axis::fusion>;
+  using world = decide<axis::world>;
 };
 
 /// The configuration of policies that are Compatible.
@@ -208,6 +214,10 @@ template <class... Layers>
 struct options<Freeze<Layers...>> {
   using rules = mp::mp_list<>;
 };
+template <std::size_t N, class... When>
+struct options<Accumulate<N, When...>> {
+  using rules = mp::mp_unique<mp::mp_list<rule::policy_takes_option<axis::accumulate, When>...>>;
+};
 template <class P>
 using option_rules = typename options<P>::rules;
 
@@ -262,12 +272,16 @@ template <class P>
 using single_rules = typename single<P>::rules;
 
 /// What policies must be for one another.
-template <class Precision, class LossScale, class Batch, class Target>
+template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate>
 using rules_between = mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
-                                  rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>>;
+                                  rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
+                                  rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
+                                  rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>,
+                                  rule::global_batch_divides<Batch, World, Accumulate>>;
 template <class Decisions>
 using cross_rules = rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
-                                  policy_for<Decisions, axis::target>>;
+                                  policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,
+                                  policy_for<Decisions, axis::world>, policy_for<Decisions, axis::accumulate>>;
 
 template <class... Policies>
 constexpr auto broken_policy_rules() {

@@ -25,6 +25,7 @@ struct debug;
 struct freeze;
 struct init;
 struct fusion;
+struct world;
 }  // namespace axis
 
 /// Switches an axis off: `Checkpoint<None>`, `Clip<None>`, `Debug<None>`, `LossScale<None>`.
@@ -37,7 +38,7 @@ inline constexpr bool is_any_of = (std::is_same_v<T, Ts> || ...);
 template <class Axis>
 inline constexpr bool is_axis =
     is_any_of<Axis, axis::precision, axis::loss_scale, axis::checkpoint, axis::batch, axis::accumulate, axis::clip, axis::optimizer, axis::loss,
-              axis::device, axis::target, axis::communicator, axis::shard, axis::seed, axis::debug, axis::freeze, axis::init, axis::fusion>;
+              axis::device, axis::target, axis::communicator, axis::shard, axis::seed, axis::debug, axis::freeze, axis::init, axis::fusion, axis::world>;
 
 template <class T>
 concept AnyOption = requires {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
+#include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/clip.hpp>
 #include <regimen/policy/communicator.hpp>
@@ -63,6 +64,14 @@ struct policy_takes_option<axis::checkpoint, Option> {
   static constexpr bool holds = detail::is_option<axis::checkpoint, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<...> takes a schedule; name None, Every<N> or Selective<Layers...>");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::accumulate, Option> {
+  static constexpr bool holds = detail::is_option<axis::accumulate, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Accumulate<N, ...> takes when to reduce; name ReduceOnce or ReduceEach, or leave it out");
   };
 };
 

@@ -15,6 +15,7 @@
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
+#include <regimen/rule/shard_cuts_even_units.hpp>
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/train/owners.hpp>
@@ -22,6 +23,7 @@
 #include <regimen/train/shape_rules.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace regimen {
@@ -108,13 +110,31 @@ struct training_rules<Network, Configuration, Freeze<Layers...>> {
                            rule::something_trains<Network, Recipe<Network, Configuration>::Bound::layout.trained>>;
 };
 
+// ---- what can be cut
+
+/// The place of the first unit whose weights are of several kinds; 0: there is none.
+template <class Bound>
+inline constexpr std::uint64_t uneven_unit = [] {
+  std::uint64_t digits = 0;
+  Bound::for_each_unit(1, [&]<class Unit>(walk::UnitOffsets, std::size_t, Path path) { digits = digits == 0 && !Unit::is_uniform ? path.digits : digits; });
+  return digits;
+}();
+
+template <class Shard, class Bound>
+constexpr auto slice_rules() {
+  if constexpr (Shard::stage::level <= 0 || uneven_unit<Bound> == 0) return mp::mp_list<>{};
+  else return mp::mp_list<rule::shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type, false>>{};
+}
+
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
   if constexpr (!trains) {
     return memory_rules<InferenceRecipe<Network, Configuration>>();
   } else {
     using Training = typename training_rules<Network, Configuration, typename Configuration::freeze>::type;
+    using Slices = decltype(slice_rules<typename Configuration::shard, typename Recipe<Network, Configuration>::Bound>());
     if constexpr (!mp::mp_empty<broken_of<Training>>::value) return broken_of<Training>{};
+    else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
     else return memory_rules<Recipe<Network, Configuration>>();
   }
 }

@@ -33,7 +33,7 @@ struct Recipe {
                        sharding_of<Configuration>>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
   using Step = train::Step<Bound, Loss, Rule, micro_batches>;
-  static constexpr std::size_t planned_ranks = 1;  // of the constant plan
+  static constexpr std::size_t planned_ranks = Configuration::world::ranks > 0 ? Configuration::world::ranks : 1;  // of the constant plan
   using Target = typename Configuration::target::description;
 
   static constexpr op::LossScaling loss_scaling{Configuration::loss_scale::initial, Configuration::loss_scale::interval};
@@ -69,6 +69,8 @@ struct Recipe {
     if constexpr (Configuration::batch::largest) {
       constexpr std::size_t found = largest_batch(Target::memory);
       return found > 0 ? found : 1;  // that one does not fit is for the rule fits_target to say
+    } else if constexpr (Configuration::batch::global > 0) {
+      return Configuration::batch::global / (planned_ranks * micro_batches);
     } else {
       return Configuration::batch::size;
     }

@@ -127,7 +127,7 @@ struct BoundModel {
   /// After backward: the tables' gradients are complete, and become sums over all ranks.
   static constexpr void reduce_tied(auto& engine, Weights base) {
     for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
-      reduce<Unit>(engine, {base.values + at.parameters, base.gradients + at.gradients, base.add}, engine.tied[index], table);
+      reduce<Unit>(engine, {base.values + at.parameters, base.gradients + at.gradients, base.add}, engine.tied[index], table, true);
     });
   }
 

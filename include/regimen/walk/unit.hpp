@@ -167,15 +167,15 @@ constexpr void settle(auto& engine) {
     const View<Reduce> sum = View<Reduce>{under_way.whole} + engine.rank * under_way.slice;
     if (under_way.add) engine.run(op::Add<Reduce>{sum, {under_way.own}, under_way.slice});
     else engine.run(op::Cast<Reduce, Reduce>{sum, {under_way.own}, under_way.slice});
-    engine.arena.give(under_way.whole);
+    if (!under_way.on_stack) engine.arena.give(under_way.whole);
   }
   under_way = {};
 }
 
 /// After backward: the sums over all ranks are on their way.
-///   resident   where the unit's gradients are kept      written   what open_gradients returned
+///   resident   where the unit's gradients are kept      written   what open_gradients returned, or a place on the saved stack
 template <class Unit>
-constexpr void reduce(auto& engine, Weights resident, Weights written, Path path) {
+constexpr void reduce(auto& engine, Weights resident, Weights written, Path path, bool on_stack = false) {
   using Reduce = typename Unit::Reduce;
   using Sharding = typename Unit::Sharding;
   if constexpr (Unit::layout.trained > 0) {
@@ -186,6 +186,7 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
     under_way.whole = written.gradients;
     under_way.slice = slice;
     under_way.add = resident.add;
+    under_way.on_stack = on_stack;
     if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), Kind::communication, path);
     if constexpr (Sharding::passing_gradients) under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : engine.rank * slice * sizeof(Reduce));
     under_way.ticket = engine.start_reduce(View<Reduce>{under_way.whole}, slice, under_way.staging, path);

@@ -78,7 +78,7 @@ template <class A, class B, class C> void compute(const op::Product<A, B, C>& o,
   const B* const b = at(o.b);
   C* const c = at(o.c);
   if (o.m * o.n * o.k == 0) {  // a rank without samples
-    for (std::size_t i = 0; i < o.m * o.n && !o.add; ++i) c[i] = C(0);
+    for (std::size_t i = 0; i < o.m * o.n && !o.add; ++i) c[i] = C{};
     return;
   }
 #if REGIMEN_HAS_CBLAS

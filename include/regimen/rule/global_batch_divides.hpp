@@ -1,0 +1,21 @@
+// regimen/rule/global_batch_divides.hpp — K15: every rank has as many samples.
+#pragma once
+
+#include <regimen/policy/accumulate.hpp>
+#include <regimen/policy/batch.hpp>
+#include <regimen/policy/world.hpp>
+
+namespace regimen::rule {
+
+/// A global batch is cut into World × Accumulate equal micro-batches.
+/// docs/errors/global_batch_divides.md
+template <class GlobalBatch, class World, class Accumulate>
+struct global_batch_divides {
+  static constexpr bool holds = GlobalBatch::global == 0 || (World::ranks > 0 && Accumulate::count > 0 && GlobalBatch::global % (World::ranks * Accumulate::count) == 0);
+  struct must_hold {
+    static_assert(holds, "regimen: GlobalBatch<N> is cut into World<R> times Accumulate<K> equal parts; name the World, and an N that these divide");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,22 @@
+// regimen/rule/shard_needs_communicator.hpp — K10: slices lie on several ranks.
+#pragma once
+
+#include <regimen/policy/communicator.hpp>
+#include <regimen/policy/shard.hpp>
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// One rank would keep every slice, and save nothing.
+/// docs/errors/shard_needs_communicator.md
+template <class Shard, class Communicator>
+struct shard_needs_communicator {
+  static constexpr bool holds = Shard::stage::level <= 0 || !std::is_same_v<typename Communicator::ranks, Solo>;
+  struct must_hold {
+    static_assert(holds, "regimen: Shard<...> cuts among ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0
