@@ -6,7 +6,6 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,8 +18,14 @@
 namespace conformance {
 
 /// Ranks are threads or processes: an exception travels where an assertion of Catch2 does not.
-inline void check(bool right, const std::string& what) {
-  if (!right) throw std::runtime_error("not conforming: " + what);
+template <class What>
+void check(bool right, const What& what) {
+  if (right) return;
+  if constexpr (requires { what(); }) {  // words that are made only when they are needed
+    throw std::runtime_error("not conforming: " + what());
+  } else {
+    throw std::runtime_error(std::string("not conforming: ") + what);
+  }
 }
 
 /// Element i of rank r: signs and sizes differ enough that the order of a sum shows in its bits.
@@ -29,9 +34,8 @@ T value(std::size_t rank, std::size_t i, std::size_t salt) {
   std::uint64_t bits = (rank + 1) * 0x9E37'79B9'7F4A'7C15u + (i + 1) * 0xC2B2'AE3D'27D4'EB4Fu + salt * 0x1656'67B1'9E37'79F9u;
   bits = (bits ^ (bits >> 29)) * 0xBF58'476D'1CE4'E5B9u;
   bits ^= bits >> 32;
-  const double fraction = 1.0 + static_cast<double>(bits & 0xFFFF'FFFFu) / 4294967296.0;
-  const int exponent = static_cast<int>((bits >> 40) % 13) - 6;
-  const double number = std::ldexp((bits >> 63) != 0 ? -fraction : fraction, exponent);
+  const std::uint64_t exponent = 1023 - 6 + (bits >> 40) % 13;  // from 2^-6 to 2^6
+  const double number = std::bit_cast<double>((bits & 0x8000'0000'0000'0000u) | exponent << 52 | (bits & 0xFFFF'FFFFu) << 20);
   if constexpr (std::is_same_v<T, double>) {
     return number;
   } else {
@@ -88,8 +92,9 @@ void gathers(C& ranks, std::size_t bytes, bool in_place, bool small) {
   small ? ranks.all_gather_small(in, out, bytes) : ranks.all_gather(in, out, bytes);
   for (std::size_t r = 0; r < n; ++r) {
     for (std::size_t i = 0; i < bytes; ++i) {
-      check(all[r * bytes + i] == byte_of(r, i), "all_gather of " + std::to_string(bytes) + " bytes: byte " + std::to_string(i) + " of rank " +
-                                                     std::to_string(r) + " on rank " + std::to_string(me));
+      check(all[r * bytes + i] == byte_of(r, i), [&] {
+        return "all_gather of " + std::to_string(bytes) + " bytes: byte " + std::to_string(i) + " of rank " + std::to_string(r) + " on rank " + std::to_string(me);
+      });
     }
   }
   check(all.back() == 0xEE, "all_gather writes beyond its end");
@@ -103,13 +108,13 @@ void reduces(C& ranks, std::size_t count, bool in_place) {
   Staging staging(C::staging_bytes(n, count * sizeof(T)));
   T* const out = in_place ? all.data() + me * count : own.data();
   ranks.reduce_scatter(static_cast<const T*>(all.data()), out, count, staging.data());
-  const std::string what = std::string("reduce_scatter of ") + regimen::name_of<T> + " x " + std::to_string(count);
+  const auto what = [&] { return std::string("reduce_scatter of ") + regimen::name_of<T> + " x " + std::to_string(count) + " on rank " + std::to_string(me); };
   for (std::size_t i = 0; i < count; ++i) {
-    check(same_bits(out[i], expected_sum<T>(n, me * count + i, salt)), what + ": element " + std::to_string(i) + " on rank " + std::to_string(me));
+    check(same_bits(out[i], expected_sum<T>(n, me * count + i, salt)), [&] { return what() + ": element " + std::to_string(i); });
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (in_place && i / count == me) continue;
-    check(same_bits(all[i], value<T>(me, i, salt)), what + ": an input was changed");
+    check(same_bits(all[i], value<T>(me, i, salt)), [&] { return what() + ": an input was changed"; });
   }
   staging.check_guard();
 }
@@ -123,7 +128,7 @@ void all_reduces(C& ranks, std::size_t count) {
   ranks.all_reduce(values.data(), count, staging.data());
   for (std::size_t i = 0; i < count; ++i) {
     check(same_bits(values[i], expected_sum<T>(n, i, salt)),
-          std::string("all_reduce of ") + regimen::name_of<T> + " x " + std::to_string(count) + ": element " + std::to_string(i));
+          [&] { return std::string("all_reduce of ") + regimen::name_of<T> + " x " + std::to_string(count) + ": element " + std::to_string(i); });
   }
   staging.check_guard();
 }
@@ -142,7 +147,7 @@ void broadcasts(C& ranks, std::size_t bytes) {
     std::vector<unsigned char> message(bytes);
     for (std::size_t i = 0; i < bytes; ++i) message[i] = static_cast<unsigned char>(ranks.rank() == root ? i + root : 0);
     ranks.broadcast(reinterpret_cast<std::byte*>(message.data()), bytes, root);
-    for (std::size_t i = 0; i < bytes; ++i) check(message[i] == static_cast<unsigned char>(i + root), "broadcast from rank " + std::to_string(root));
+    for (std::size_t i = 0; i < bytes; ++i) check(message[i] == static_cast<unsigned char>(i + root), [&] { return "broadcast from rank " + std::to_string(root); });
   }
 }
 
@@ -195,7 +200,7 @@ void conform(C& ranks, std::size_t turns = 200, std::size_t large = (std::size_t
   for (const std::size_t bytes : {0, 1, 1000}) broadcasts(ranks, bytes);
   smalls(ranks);
   row(ranks, turns);
-  // Larger than a chunk, and no multiple of it.
+  // Larger than a chunk of 1 MiB, and no multiple of it.
   gathers(ranks, 5 * large, true, false);
   reduces<float>(ranks, large, true);
   all_reduces<double>(ranks, large);

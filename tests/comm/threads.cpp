@@ -3,18 +3,30 @@
 #include <regimen/comm/solo.hpp>
 
 #include "comm/conformance.hpp"
+#include "comm/wrappers.hpp"
 #include "support/catch.hpp"
 
 using regimen::comm::Threads;
 
+namespace {
+
+template <class C>
+void all(C& ranks) {
+  conformance::conform(ranks, 100);
+  conformance::in_background(ranks);
+  conformance::counts(ranks);
+}
+
+}  // namespace
+
 TEST_CASE("one rank conforms") {
   regimen::comm::Solo solo;
-  CHECK_NOTHROW(conformance::conform(solo));
+  CHECK_NOTHROW(all(solo));
 }
 
 TEST_CASE("threads conform") {
   for (const std::size_t ranks : conformance::worlds) {
     INFO(ranks << " ranks");
-    CHECK_NOTHROW(regimen::launch(ranks, [](Threads& world) { conformance::conform(world, 100); }, std::chrono::seconds(60)));
+    CHECK_NOTHROW(regimen::launch(ranks, all<Threads>, std::chrono::seconds(60)));
   }
 }
