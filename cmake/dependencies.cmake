@@ -1,10 +1,11 @@
 # Everything that Regimen stands on, each with its reason. The build includes this file, and so does the installed
-# package: a consumer gets the same decisions. Defines one target, regimen::dependencies.
+# package: a consumer gets the same decisions. Defines two targets: regimen::dependencies, which the library brings, and,
+# where MPI is found, regimen::mpi, for programs whose ranks are MPI processes (regimen/comm/mpi.hpp).
 #
-#   REGIMEN_OPENMP, REGIMEN_CBLAS, REGIMEN_ONEDNN   AUTO: use it if it is there; ON: fail without it; OFF: do without
+#   REGIMEN_OPENMP, REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
 include(CheckCXXSourceCompiles)
 
-foreach(choice IN ITEMS OPENMP CBLAS ONEDNN)
+foreach(choice IN ITEMS OPENMP CBLAS ONEDNN MPI)
   if(NOT DEFINED REGIMEN_${choice})
     set(REGIMEN_${choice} AUTO CACHE STRING "AUTO, ON or OFF")
     set_property(CACHE REGIMEN_${choice} PROPERTY STRINGS AUTO ON OFF)
@@ -125,11 +126,27 @@ if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
   endif()
 endif()
 
+# ---- MPI: ranks that are processes. A target of its own, as programs of one rank must not need it to start --------------
+# The C interface alone: the C++ one is gone from MPI 3, and its library need not be linked.
+set(REGIMEN_HAS_MPI OFF)
+if(NOT REGIMEN_MPI STREQUAL "OFF")
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    set(REGIMEN_HAS_MPI ON)
+    add_library(regimen::mpi INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(regimen::mpi INTERFACE MPI::MPI_CXX)
+    target_compile_definitions(regimen::mpi INTERFACE REGIMEN_HAS_MPI=1)
+  else()
+    regimen_missing(MPI "no MPI found: ranks are threads, or processes over TCP; install libopenmpi-dev")
+  endif()
+endif()
+
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ${regimen_keep_global})
 add_library(regimen::dependencies INTERFACE IMPORTED GLOBAL)
 target_link_libraries(regimen::dependencies INTERFACE ${regimen_links})
 target_include_directories(regimen::dependencies INTERFACE ${regimen_includes})
 target_compile_definitions(regimen::dependencies INTERFACE ${regimen_defines})
 if(NOT regimen_FIND_QUIETLY)
-  message(STATUS "regimen: OpenMP ${REGIMEN_HAS_OPENMP}, CBLAS ${REGIMEN_HAS_CBLAS}, oneDNN ${REGIMEN_HAS_ONEDNN}")
+  message(STATUS "regimen: OpenMP ${REGIMEN_HAS_OPENMP}, CBLAS ${REGIMEN_HAS_CBLAS}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}")
 endif()

@@ -1,13 +1,35 @@
 // regimen/comm/communicator.hpp — what a step asks of the other ranks.
 #pragma once
 
+#include <regimen/core/number.hpp>
+
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 namespace regimen {
 
-/// A collective that was started. `wait` returns when its result may be used.
+namespace comm::detail {
+/// Who knows when a collective has ended. `wait` returns then, or throws what ended it.
+class Waiter {
+ public:
+  virtual void wait(std::uint64_t ticket) = 0;
+
+ protected:
+  ~Waiter() = default;
+};
+}  // namespace comm::detail
+
+/// A collective that was started. `wait` returns when its result may be used, and throws if it failed; any number of
+/// times. Without a waiter it was done when it was started. It must not outlive whom it came from.
 struct Pending final {
-  constexpr void wait() const {}
+  comm::detail::Waiter* waiter = nullptr;
+  std::uint64_t ticket = 0;
+
+  constexpr void wait() const {
+    if (waiter != nullptr) waiter->wait(ticket);
+  }
 };
 
 /// One rank: every collective is already done. Stateless and free.
@@ -23,5 +45,72 @@ struct SoloRank final {
   static constexpr Pending reduce_scatter(auto&, std::size_t /*gradients*/) { return {}; }
 };
 
+namespace comm {
+
+/// Collectives over flat host memory. Each blocks until this rank's part is done: its inputs may be overwritten, its
+/// outputs are whole. Every rank calls the same ones in the same order with the same sizes; one thread of a rank at a time.
+///
+///   all_gather(own, all, bytes)                 all[r · bytes ...] of every rank r; in place when own = all + rank · bytes
+///   all_gather_small(own, all, bytes)           the same, counted apart: norms, loss counts, fingerprints
+///   reduce_scatter(all, own, count, staging)    own[i] = Σ_r all_r[rank · count + i]; in place when own = all + rank · count
+///   all_reduce(values, count, staging)          values[i] = Σ_r values_r[i], by slices: see slice_begin
+///   broadcast(bytes, n, root)                   the bytes of rank root
+///   barrier()                                   nobody leaves before all have come
+///   leave(reason)                               this rank goes on no more; the others hear why. From any thread, at most
+///                                               once, before its memory goes; later collectives of this rank throw
+///
+/// Any other overlap of two arguments is undefined. Element types are fp64, fp32, bf16 and fp16.
+///
+/// sums      Σ_r is the balanced tree of comm/tree.hpp, the same bits on every rank and from every communicator; 16-bit
+///           numbers are added in fp32 and rounded once
+/// failure   PeerError that names the ranks that failed, or did not come within the deadline, or came to another
+///           collective. Then outputs hold anything, and every later call throws as well: a communicator has no second life
+/// memory    staging_bytes(ranks, slice bytes) at `staging`, aligned to 64, for the two that add; a slice of all_reduce is
+///           that of slice_count. Nothing is allocated after construction, but for the text of an error
+template <class C>
+concept Collectives = requires(C& c, const C& k, const std::byte* in, std::byte* out, const fp32* summands, fp32* sums, std::size_t n) {
+  { k.rank() } -> std::same_as<std::size_t>;
+  { k.size() } -> std::same_as<std::size_t>;
+  { C::staging_bytes(n, n) } -> std::same_as<std::size_t>;
+  c.all_gather(in, out, n);
+  c.all_gather_small(in, out, n);
+  c.reduce_scatter(summands, sums, n, out);
+  c.all_reduce(sums, n, out);
+  c.broadcast(out, n, n);
+  c.barrier();
+  c.leave(std::string_view{});
+};
+
+/// The collectives by name: what a header on the wire, a count or a trace is about.
+enum class Kind : unsigned char { AllGather, AllGatherSmall, ReduceScatter, AllReduce, Broadcast, Barrier };
+inline constexpr std::size_t kinds = 6;
+constexpr const char* name_of_kind(Kind kind) {
+  constexpr const char* names[kinds] = {"all_gather", "all_gather_small", "reduce_scatter", "all_reduce", "broadcast", "barrier"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// The slices of an all_reduce: rank r owns [slice_begin(count, ranks, r), slice_begin(count, ranks, r + 1)). All are
+/// equal but the last ones, which may be shorter or empty. The cut changes no bit of a sum, only who adds it.
+constexpr std::size_t slice_count(std::size_t count, std::size_t ranks) { return count / ranks + (count % ranks != 0); }
+constexpr std::size_t slice_begin(std::size_t count, std::size_t ranks, std::size_t rank) {
+  const std::size_t begin = rank * slice_count(count, ranks);
+  return begin < count ? begin : count;
+}
+
+/// What communicators that receive the summands of the others hold at once, of each peer: 1 MiB, less beyond 17 ranks,
+/// so that all of it stays within 16 MiB, and never less than 4 KiB. A multiple of every element's size.
+constexpr std::size_t chunk_bytes(std::size_t ranks) {
+  constexpr std::size_t most = std::size_t{1} << 20, together = std::size_t{16} << 20, least = 4096;
+  if (ranks <= 17) return most;
+  const std::size_t share = together / (ranks - 1) / 64 * 64;
+  return share < least ? least : share;
+}
+/// The staging of these: a chunk of each peer, or its whole slice where that is smaller.
+constexpr std::size_t chunked_staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
+  const std::size_t padded = (slice_bytes + 63) / 64 * 64;
+  return ranks <= 1 ? 0 : (ranks - 1) * (padded < chunk_bytes(ranks) ? padded : chunk_bytes(ranks));
+}
+
+}  // namespace comm
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

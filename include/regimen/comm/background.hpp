@@ -1,0 +1,148 @@
+// regimen/comm/background.hpp — collectives on a thread of their own, in order, while this one computes.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+namespace regimen::comm {
+
+/// Runs the collectives of C on one worker, first in, first out, and gives a Pending for each.
+///
+///   Background behind(ranks);
+///   const Pending sums = behind.reduce_scatter(all, own, count, staging);
+///   ...                                  // compute; neither read own nor write all
+///   sums.wait();
+///
+/// Starting one copies its arguments and allocates nothing; with `depth` of them waiting it waits itself. While a
+/// Background lives, C is its own: nobody else calls collectives of it. Collectives are started by one thread; any may wait.
+///
+/// failure  what a collective threw is thrown by its wait(), by every later one's, and by starting one; those behind it
+///          never run. One that ended before it stays good
+/// end      the destructor waits for what was started, and does not throw. When an exception destroys it, C leaves, so
+///          that waiting takes no longer than a copy, and what has not begun never begins. Declare it after the memory
+///          that it works on
+template <Collectives C>
+class Background final : public detail::Waiter {
+ public:
+  explicit Background(C& inner) : inner_(inner), exceptions_(std::uncaught_exceptions()), worker_([this] { work(); }) {}
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+  ~Background() {
+    if (std::uncaught_exceptions() > exceptions_) leave("an exception");
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_all();
+    worker_.join();
+  }
+
+  std::size_t rank() const { return inner_.rank(); }
+  std::size_t size() const { return inner_.size(); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return C::staging_bytes(ranks, slice_bytes); }
+
+  Pending all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) {
+    return start({[](C& c, const Job& job) { c.all_gather(bytes(job.in), bytes(job.out), job.count); }, own, all, slice_bytes, 0, nullptr});
+  }
+  Pending all_gather_small(const std::byte* own, std::byte* all, std::size_t count) {
+    return start({[](C& c, const Job& job) { c.all_gather_small(bytes(job.in), bytes(job.out), job.count); }, own, all, count, 0, nullptr});
+  }
+  template <Number T>
+  Pending reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging) {
+    return start({[](C& c, const Job& job) { c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging); }, all, own,
+                  count, 0, staging});
+  }
+  template <Number T>
+  Pending all_reduce(T* values, std::size_t count, std::byte* staging) {
+    return start({[](C& c, const Job& job) { c.all_reduce(static_cast<T*>(job.out), job.count, job.staging); }, nullptr, values, count, 0, staging});
+  }
+  Pending broadcast(std::byte* message, std::size_t n, std::size_t root) {
+    return start({[](C& c, const Job& job) { c.broadcast(bytes(job.out), job.count, job.root); }, nullptr, message, n, root, nullptr});
+  }
+  Pending barrier() {
+    return start({[](C& c, const Job&) { c.barrier(); }, nullptr, nullptr, 0, 0, nullptr});
+  }
+
+  /// Waits for all that was started.
+  void wait_for_all() { wait(started_); }
+
+  /// This rank goes on no more, and the other ranks hear why: what runs here ends, and what waits throws when it begins.
+  void leave(std::string_view reason) { inner_.leave(reason); }
+
+  /// Returns when collective number `ticket` has ended, counted from 1; what Pending calls.
+  void wait(std::uint64_t ticket) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ >= ticket || failure_; });
+    if (done_ < ticket) std::rethrow_exception(failure_);
+  }
+
+ private:
+  static constexpr std::size_t depth = 256;
+  struct Job {
+    void (*run)(C&, const Job&) = nullptr;
+    const void* in = nullptr;
+    void* out = nullptr;
+    std::size_t count = 0, root = 0;
+    std::byte* staging = nullptr;
+  };
+  static const std::byte* bytes(const void* memory) { return static_cast<const std::byte*>(memory); }
+  static std::byte* bytes(void* memory) { return static_cast<std::byte*>(memory); }
+
+  Pending start(const Job& job) {
+    std::uint64_t ticket = 0;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return failure_ || started_ - done_ < depth; });
+      if (failure_) std::rethrow_exception(failure_);
+      jobs_[started_ % depth] = job;
+      ticket = ++started_;
+    }
+    changed_.notify_all();
+    return {this, ticket};
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return stop_ || started_ > done_; });
+      if (started_ == done_) return;  // asked to stop, and nothing is left
+      const Job& job = jobs_[done_ % depth];  // its place is not used again before it is done
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        job.run(inner_, job);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      if (failure) {
+        failure_ = failure;
+        changed_.notify_all();
+        return;
+      }
+      ++done_;
+      changed_.notify_all();
+    }
+  }
+
+  C& inner_;
+  const int exceptions_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<Job, depth> jobs_{};                  // guarded; a ring
+  std::uint64_t started_ = 0, done_ = 0;           // guarded
+  bool stop_ = false;                              // guarded
+  std::exception_ptr failure_;                     // guarded: of the first that failed
+  std::thread worker_;                             // last: it begins when all else stands
+};
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,74 @@
+// regimen/comm/counting.hpp — how many collectives, and how many bytes this rank sent in them.
+#pragma once
+
+#include <regimen/comm/detail/around.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::comm {
+
+/// One kind of collective, or all of them.
+struct Count final {
+  std::uint64_t calls = 0, bytes = 0;
+
+  friend bool operator==(const Count&, const Count&) = default;
+};
+
+namespace detail {
+class Counter final {
+ public:
+  template <class Body>
+  void operator()(Kind kind, std::size_t sent, const Body& body) {
+    body();  // what failed is not counted
+    Cell& cell = cells_[static_cast<std::size_t>(kind)];
+    cell.calls.fetch_add(1, std::memory_order_relaxed);
+    cell.bytes.fetch_add(sent, std::memory_order_relaxed);
+  }
+  Count of(Kind kind) const {
+    const Cell& cell = cells_[static_cast<std::size_t>(kind)];
+    return {cell.calls.load(std::memory_order_relaxed), cell.bytes.load(std::memory_order_relaxed)};
+  }
+  void reset() {
+    for (Cell& cell : cells_) {
+      cell.calls.store(0, std::memory_order_relaxed);
+      cell.bytes.store(0, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  struct Cell {
+    std::atomic<std::uint64_t> calls{0}, bytes{0};
+  };
+  std::array<Cell, kinds> cells_;
+};
+}  // namespace detail
+
+/// C, counted. Bytes are the payload that this rank sends, by the formulas of detail::Around; the reader may be another
+/// thread than the one that communicates, once it has waited for what it wants to see.
+///
+///   Counting counted(ranks);
+///   ...
+///   counted.count(Kind::AllGather).bytes
+template <Collectives C>
+class Counting final : public detail::Around<C, detail::Counter> {
+ public:
+  explicit Counting(C& inner) : detail::Around<C, detail::Counter>(inner) {}
+
+  Count count(Kind kind) const { return this->watch().of(kind); }
+  Count total() const {
+    Count sum;
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      const Count one = count(static_cast<Kind>(kind));
+      sum.calls += one.calls;
+      sum.bytes += one.bytes;
+    }
+    return sum;
+  }
+  void reset() { this->watch().reset(); }
+};
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,67 @@
+// regimen/comm/detail/around.hpp — a communicator that does what another does, and is watched.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace regimen::comm::detail {
+
+/// watch(kind, bytes this rank sends, body) stands around each collective of `inner`, and must run the body.
+///
+///   all_gather, all_gather_small   bytes · (ranks − 1)
+///   reduce_scatter                 count · element · (ranks − 1)
+///   all_reduce                     what is not the own slice, to its owners; then the own slice · (ranks − 1)
+///   broadcast                      bytes · (ranks − 1) at the root, 0 elsewhere
+///   barrier                        0
+///
+/// This is payload; what a transport adds (headers, acknowledgements) is left out. Threads read instead of being sent to,
+/// and count the same.
+template <Collectives C, class Watch>
+class Around {
+ public:
+  template <class... Arguments>
+  explicit Around(C& inner, Arguments&&... arguments) : inner_(inner), watch_(std::forward<Arguments>(arguments)...) {}
+
+  std::size_t rank() const { return inner_.rank(); }
+  std::size_t size() const { return inner_.size(); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return C::staging_bytes(ranks, slice_bytes); }
+
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) {
+    watch_(Kind::AllGather, slice_bytes * others(), [&] { inner_.all_gather(own, all, slice_bytes); });
+  }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
+    watch_(Kind::AllGatherSmall, bytes * others(), [&] { inner_.all_gather_small(own, all, bytes); });
+  }
+  template <Number T>
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging) {
+    watch_(Kind::ReduceScatter, count * sizeof(T) * others(), [&] { inner_.reduce_scatter(all, own, count, staging); });
+  }
+  template <Number T>
+  void all_reduce(T* values, std::size_t count, std::byte* staging) {
+    const std::size_t slice = slice_begin(count, size(), rank() + 1) - slice_begin(count, size(), rank());
+    watch_(Kind::AllReduce, (count - slice + slice * others()) * sizeof(T), [&] { inner_.all_reduce(values, count, staging); });
+  }
+  void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
+    watch_(Kind::Broadcast, rank() == root ? n * others() : 0, [&] { inner_.broadcast(bytes, n, root); });
+  }
+  void barrier() {
+    watch_(Kind::Barrier, 0, [&] { inner_.barrier(); });
+  }
+  void leave(std::string_view reason) { inner_.leave(reason); }
+
+ protected:
+  const Watch& watch() const { return watch_; }
+  Watch& watch() { return watch_; }
+
+ private:
+  std::size_t others() const { return size() - 1; }
+
+  C& inner_;
+  Watch watch_;
+};
+
+}  // namespace regimen::comm::detail
+// SPDX-License-Identifier: Apache-2.0

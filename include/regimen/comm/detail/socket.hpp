@@ -1,0 +1,177 @@
+// regimen/comm/detail/socket.hpp — sockets that never wait without end.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace regimen::comm::detail {
+
+using Clock = std::chrono::steady_clock;
+using Socket = regimen::detail::Descriptor;
+using regimen::detail::system_words;
+
+/// Milliseconds until then, for poll: rounded up, never negative, never for ever.
+inline int poll_time(Clock::time_point until) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  return static_cast<int>(std::clamp<decltype(left)>(left, 0, 1'000'000'000));
+}
+
+/// Waits for `events`; false when the time is over.
+inline bool wait_for(int socket, short events, Clock::time_point until) {
+  for (;;) {
+    ::pollfd one{socket, events, 0};
+    const int ready = ::poll(&one, 1, poll_time(until));
+    if (ready > 0) return true;
+    if (ready == 0 && Clock::now() >= until) return false;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+struct Address final {
+  std::uint32_t host = 0;  // IPv4, as on the wire
+  std::uint16_t port = 0;  // as on the wire
+
+  ::sockaddr_in native() const {
+    ::sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = host;
+    address.sin_port = port;
+    return address;
+  }
+  bool loopback() const { return (ntohl(host) >> 24) == 127; }
+};
+
+/// The IPv4 address of a host name. Waits as long as the system's resolver does.
+inline Address resolve(const std::string& host, std::uint16_t port) {
+  ::addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  ::addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (code != 0) throw Error("the address of rank 0", "a host name with an IPv4 address", "\"" + host + "\" (" + ::gai_strerror(code) + ")", "check MASTER_ADDR");
+  const ::sockaddr_in* const address = reinterpret_cast<const ::sockaddr_in*>(found->ai_addr);
+  const Address result{address->sin_addr.s_addr, htons(port)};
+  ::freeaddrinfo(found);
+  return result;
+}
+
+inline void prepare(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+/// A socket that listens; port 0 takes a free one. An invalid one with errno set when the system refuses.
+inline Socket listen_at(Address at) {
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (*socket >= 0) ::setsockopt(*socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // a restart need not wait for old connections
+  const ::sockaddr_in address = at.native();
+  if (*socket >= 0 && ::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 && ::listen(*socket, SOMAXCONN) == 0) return socket;
+  const int code = errno;
+  { const Socket closed = std::move(socket); }
+  errno = code;
+  return Socket();
+}
+
+inline Address address_of(int socket) {
+  ::sockaddr_in address{};
+  ::socklen_t length = sizeof address;
+  ::getsockname(socket, reinterpret_cast<::sockaddr*>(&address), &length);
+  return {address.sin_addr.s_addr, address.sin_port};
+}
+
+/// The next connection, and where it comes from; invalid when the time is over.
+inline Socket accept_at(int listener, Clock::time_point until, Address& from) {
+  for (;;) {
+    ::sockaddr_in address{};
+    ::socklen_t length = sizeof address;
+    Socket socket(::accept4(listener, reinterpret_cast<::sockaddr*>(&address), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (*socket >= 0) {
+      prepare(*socket);
+      from = {address.sin_addr.s_addr, address.sin_port};
+      return socket;
+    }
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) return Socket();
+    if (!wait_for(listener, POLLIN, until)) return Socket();
+  }
+}
+
+/// A connection to `to`, tried again until somebody listens there; invalid, with errno set, when the time is over.
+inline Socket connect_to(Address to, Clock::time_point until) {
+  for (;;) {
+    Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (*socket < 0) return socket;
+    const ::sockaddr_in address = to.native();
+    int code = 0;
+    if (::connect(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) != 0) {
+      code = errno;
+      if (code == EINPROGRESS) {
+        ::socklen_t length = sizeof code;
+        if (!wait_for(*socket, POLLOUT, until)) code = ETIMEDOUT;
+        else if (::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
+      }
+    }
+    if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port) code = ECONNREFUSED;  // met itself
+    if (code == 0) {
+      prepare(*socket);
+      return socket;
+    }
+    if (Clock::now() >= until) {
+      { const Socket closed = std::move(socket); }
+      errno = code;
+      return Socket();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// All bytes, or false: the other side closed (errno 0), failed (errno), or the time was over (ETIMEDOUT).
+template <class Byte, class Move>
+bool move_all(int socket, Byte* bytes, std::size_t count, short event, Clock::time_point until, const Move& move) {
+  while (count > 0) {
+    const ::ssize_t moved = move(socket, bytes, count);
+    if (moved > 0) {
+      bytes += moved;
+      count -= static_cast<std::size_t>(moved);
+    } else if (moved == 0) {
+      errno = 0;
+      return false;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (!wait_for(socket, event, until)) {
+        errno = ETIMEDOUT;
+        return false;
+      }
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+inline bool send_all(int socket, const void* bytes, std::size_t count, Clock::time_point until) {
+  return move_all(socket, static_cast<const std::byte*>(bytes), count, POLLOUT, until,
+                  [](int s, const std::byte* at, std::size_t n) { return ::send(s, at, n, MSG_NOSIGNAL); });
+}
+inline bool receive_all(int socket, void* bytes, std::size_t count, Clock::time_point until) {
+  return move_all(socket, static_cast<std::byte*>(bytes), count, POLLIN, until, [](int s, std::byte* at, std::size_t n) { return ::recv(s, at, n, 0); });
+}
+
+}  // namespace regimen::comm::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,123 @@
+// regimen/comm/detail/threads_world.hpp — where threads that are ranks meet.
+#pragma once
+
+#include <regimen/comm/peer_error.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regimen::comm::detail {
+
+/// A collective of threads has two halves.
+///
+///   arrive   each rank shows its memory and waits, with the deadline, for all to have come. A rank that gives up says so
+///            under the lock, before all have come: then nobody is let through, and nobody reads its memory.
+///   meet     all have come. Now ranks read the memory of others, and only copies and sums run, which end. So here nobody
+///            waits with a deadline and nobody can leave: memory that is being read stays.
+class ThreadsWorld final {
+ public:
+  ThreadsWorld(std::size_t ranks, Deadline deadline) : deadline_(deadline), seats_(ranks) {}
+
+  std::size_t size() const { return seats_.size(); }
+
+  /// What rank r showed; between arrive and the last meet of a collective.
+  const std::byte* shown(std::size_t r) const { return seats_[r].shown; }
+
+  void arrive(std::size_t rank, Kind kind, std::size_t bytes, std::size_t about, const std::byte* memory) {
+    std::unique_lock lock(mutex_);
+    Seat& seat = seats_[rank];
+    seat.call = {seat.came, bytes, static_cast<std::uint32_t>(about), kind};
+    if (!cause_.empty()) throw error(rank);
+    ++seat.came;
+    seat.shown = memory;
+    seat.here = true;
+    if (++here_ == size()) return open(rank);
+    if (const std::string missing = who([](const Seat& s) { return s.ended && !s.here; }); !missing.empty()) {
+      fail(missing + " ended without it");
+      throw error(rank);
+    }
+    const std::uint64_t opened = opened_;
+    changed_.wait_until(lock, std::chrono::steady_clock::now() + deadline_, [&] { return opened_ != opened || !cause_.empty(); });
+    if (opened_ != opened) return;  // before anything else: the others may be reading already
+    if (cause_.empty()) fail("no sign of " + who([](const Seat& s) { return !s.here; }) + " within " + words(deadline_));
+    throw error(rank);
+  }
+
+  /// Waits until all have called it as often.
+  void meet() {
+    std::unique_lock lock(mutex_);
+    if (++met_ == size()) {
+      met_ = 0;
+      ++meetings_;
+      changed_.notify_all();
+    } else {
+      const std::uint64_t meeting = meetings_;
+      changed_.wait(lock, [&] { return meetings_ != meeting; });
+    }
+  }
+
+  /// Rank `rank` goes on no more. The first reason is the one that all ranks report.
+  void leave(std::size_t rank, std::string_view reason) {
+    const std::lock_guard lock(mutex_);
+    fail(rank_failed(rank, reason));
+  }
+
+  /// Rank `rank` has ended as it should: no error, unless somebody still needs it.
+  void end(std::size_t rank) {
+    const std::lock_guard lock(mutex_);
+    seats_[rank].ended = true;
+    if (here_ > 0 && !seats_[rank].here) fail(who([](const Seat& s) { return s.ended && !s.here; }) + " ended without it");
+  }
+
+ private:
+  struct Seat {
+    Call call;
+    const std::byte* shown = nullptr;
+    std::uint64_t came = 0;
+    bool here = false;   // has come to the collective that is not open yet
+    bool ended = false;  // will come no more
+  };
+
+  void open(std::size_t rank) {
+    for (std::size_t r = 1; r < size(); ++r) {
+      if (seats_[r].call == seats_[0].call) continue;
+      fail("rank 0 in " + words(seats_[0].call) + " and rank " + std::to_string(r) + " in " + words(seats_[r].call));
+      throw error(rank);
+    }
+    for (Seat& seat : seats_) seat.here = false;
+    here_ = 0;
+    ++opened_;
+    changed_.notify_all();
+  }
+
+  void fail(const std::string& cause) {
+    if (cause_.empty()) cause_ = cause;
+    changed_.notify_all();
+  }
+
+  PeerError error(std::size_t rank) const { return peer_error(rank, size(), seats_[rank].call, cause_); }
+
+  template <class Is>
+  std::string who(const Is& is) const {
+    bool any = false;
+    for (const Seat& seat : seats_) any = any || is(seat);
+    return any ? ranks_where(size(), [&](std::size_t r) { return is(seats_[r]); }) : std::string();
+  }
+
+  const Deadline deadline_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Seat> seats_;
+  std::size_t here_ = 0, met_ = 0;
+  std::uint64_t opened_ = 0, meetings_ = 0;
+  std::string cause_;  // why nothing works any more; empty while all is well
+};
+
+}  // namespace regimen::comm::detail
+// SPDX-License-Identifier: Apache-2.0

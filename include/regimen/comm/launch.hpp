@@ -1,0 +1,150 @@
+// regimen/comm/launch.hpp — a function on n threads, each of them a rank.
+#pragma once
+
+#include <regimen/comm/threads.hpp>
+#include <regimen/core/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+namespace regimen {
+
+namespace comm::detail {
+
+/// What an exception says.
+inline std::string words(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+inline bool is_peer_error(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const PeerError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+/// How the ranks ended, in the order in which they did.
+class Endings final {
+ public:
+  explicit Endings(std::size_t ranks) : returned_(ranks, false) {}
+
+  void add(std::size_t rank, const std::exception_ptr& failure) {
+    {
+      const std::lock_guard lock(mutex_);
+      returned_[rank] = true;
+      ++ended_;
+      // What a rank itself did wrong is the cause; that others miss it is a consequence.
+      if (failure && (!cause_ || (is_peer_error(cause_) && !is_peer_error(failure)))) {
+        cause_ = failure;
+        rank_ = rank;
+      }
+    }
+    changed_.notify_all();
+  }
+
+  /// Returns when all have ended. When one has failed, the others get `patience` to notice.
+  void wait(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    const auto all = [this] { return ended_ == returned_.size(); };
+    changed_.wait(lock, [&] { return all() || cause_; });
+    if (changed_.wait_until(lock, std::chrono::steady_clock::now() + patience, all)) return;
+    const std::string hang = ranks_where(returned_.size(), [this](std::size_t r) { return !returned_[r]; });
+    std::fprintf(stderr, "regimen: launch: %s; %s has not returned since, and a thread cannot be ended: the process ends\n", text().c_str(),
+                 hang.c_str());
+    std::_Exit(EXIT_FAILURE);
+  }
+
+  void rethrow() const {
+    if (!cause_) return;
+    try {
+      std::rethrow_exception(cause_);
+    } catch (...) {
+      std::throw_with_nested(Error("launch", "all " + std::to_string(returned_.size()) + " ranks to return", text()));
+    }
+  }
+
+ private:
+  std::string text() const { return rank_failed(rank_, words(cause_)); }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<bool> returned_;
+  std::size_t ended_ = 0, rank_ = 0;
+  std::exception_ptr cause_;
+};
+
+}  // namespace comm::detail
+
+/// f(communicator) on `ranks` threads of this process, each with its own comm::Threads. With OpenMP each rank's loops get
+/// its share of the cores, at least one.
+///
+///   regimen::launch(4, [](regimen::comm::Threads& ranks) { ... ranks.all_reduce(...) ... });
+///
+/// failure  an exception of one rank ends the collectives of all; when all have returned, Error says which rank failed and
+///          why, with the exception itself nested in it (std::rethrow_if_nested). A rank that does not return within the
+///          deadline of that (10 s at least) cannot be ended from outside: then the process ends, and says which one it was
+template <class F>
+void launch(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline) {
+  if (ranks == 0) throw Error("launch", "at least one rank", "0");
+  const auto world = std::make_shared<comm::ThreadsWorld>(ranks, deadline);
+  comm::detail::Endings endings(ranks);
+  const auto body = [&](std::size_t rank) noexcept {
+    std::exception_ptr failure;
+#if defined(_OPENMP)
+    omp_set_num_threads((std::max)(1, omp_get_num_procs() / static_cast<int>(ranks)));
+#endif
+    try {
+      comm::Threads communicator(world, rank);
+      try {
+        f(communicator);
+      } catch (...) {
+        communicator.leave(comm::detail::words(std::current_exception()));
+        throw;
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    endings.add(rank, failure);
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    try {
+      threads.emplace_back(body, rank);
+    } catch (...) {  // no more threads: nobody is to wait for those that never began
+      for (std::size_t absent = rank; absent < ranks; ++absent) {
+        world->leave(absent, "its thread could not be started");
+        endings.add(absent, std::current_exception());
+      }
+      break;
+    }
+  }
+  endings.wait((std::max)(deadline, comm::Deadline(std::chrono::seconds(10))));
+  for (std::thread& thread : threads) thread.join();
+  endings.rethrow();
+}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

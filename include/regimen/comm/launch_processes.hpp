@@ -1,0 +1,167 @@
+// regimen/comm/launch_processes.hpp — a function in n processes of this machine, each of them a rank.
+#pragma once
+
+#include <regimen/comm/tcp.hpp>
+#include <regimen/core/error.hpp>
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+
+namespace comm::detail {
+
+/// The processes that launch_processes started. What one says before it ends comes through a pipe.
+class Children final {
+ public:
+  explicit Children(std::size_t ranks) : children_(ranks) {}
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+  ~Children() {
+    for (const Child& child : children_) {
+      if (child.process > 0) ::kill(child.process, SIGKILL);
+    }
+    for (Child& child : children_) {
+      while (child.process > 0 && ::waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {}
+    }
+  }
+
+  /// body(rank) in a process of its own; it gives the words of its failure, or none.
+  template <class Body>
+  void start(std::size_t rank, const Body& body) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("launch_processes", "a pipe", system_words(errno));
+    Socket reader(ends[0]), writer(ends[1]);
+    std::fflush(nullptr);  // or parent and child both write what stands in the buffers
+    const ::pid_t parent = ::getpid(), process = ::fork();
+    if (process < 0) throw Error("launch_processes", "a process for rank " + std::to_string(rank), system_words(errno));
+    if (process == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent) ::_exit(1);
+      const std::string failure = body();
+      const std::string_view text = std::string_view(failure).substr(0, 4096);  // what a pipe takes at once
+      [[maybe_unused]] const ::ssize_t said = ::write(*writer, text.data(), text.size());
+      std::fflush(nullptr);
+      ::_exit(failure.empty() ? 0 : 1);
+    }
+    children_[rank].process = process;
+    children_[rank].reader = std::move(reader);
+  }
+
+  /// Waits for all; when one has failed, the others get `patience` to notice, and are killed then. What went wrong, the
+  /// causes first; empty when nothing did.
+  std::string wait(std::chrono::milliseconds patience) {
+    Clock::time_point until = Clock::time_point::max();
+    std::string causes, consequences;
+    for (std::size_t left = children_.size(); left > 0;) {
+      bool any = false;
+      for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+        Child& child = children_[rank];
+        int status = 0;
+        if (child.process <= 0 || ::waitpid(child.process, &status, WNOHANG) != child.process) continue;
+        child.process = 0;
+        any = true;
+        --left;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+        until = (std::min)(until, Clock::now() + patience);
+        std::string& list = WIFSIGNALED(status) && !child.given_up ? causes : consequences;
+        list += (list.empty() ? "" : "; ") + words(child, rank, status);
+      }
+      if (any || left == 0) continue;
+      if (Clock::now() >= until) {
+        for (Child& child : children_) {
+          if (child.process <= 0) continue;
+          child.given_up = true;
+          ::kill(child.process, SIGKILL);
+        }
+        until = Clock::time_point::max();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return causes + (causes.empty() || consequences.empty() ? "" : "; ") + consequences;
+  }
+
+ private:
+  struct Child {
+    ::pid_t process = 0;
+    Socket reader;
+    bool given_up = false;
+  };
+
+  static std::string words(const Child& child, std::size_t rank, int status) {
+    const std::string name = "rank " + std::to_string(rank);
+    if (child.given_up) return name + " did not end and was killed";
+    if (WIFSIGNALED(status)) return name + " was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
+    std::string text(4096, ' ');
+    const ::ssize_t count = ::read(*child.reader, text.data(), text.size());
+    text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return name + (text.empty() ? " ended with code " + std::to_string(WEXITSTATUS(status)) : " failed: " + text);
+  }
+
+  std::vector<Child> children_;
+};
+
+}  // namespace comm::detail
+
+/// f(communicator) in `ranks` processes, each with its own comm::Tcp over loopback, at a port that is free. To be called
+/// before this process has threads: a child has only the one that called.
+///
+///   regimen::launch_processes(4, [](regimen::comm::Tcp& ranks) { ... });
+///
+/// failure  waits for all, then throws Error that says for each rank that did not return why: its exception, or the signal
+///          that ended it. Ranks that do not end within the deadline of the first failure (10 s at least) are killed. If
+///          this process is killed, so are they
+template <class F>
+void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline, std::uint64_t fingerprint = 0) {
+  if (ranks == 0) throw Error("launch_processes", "at least one rank", "0");
+  comm::detail::Socket listener = comm::detail::listen_at({htonl(INADDR_LOOPBACK), 0});
+  if (*listener < 0) throw Error("launch_processes", "a free port of the loopback interface", comm::detail::system_words(errno));
+  comm::TcpOptions options;
+  options.size = ranks;
+  options.port = ntohs(comm::detail::address_of(*listener).port);
+  options.fingerprint = fingerprint;
+  options.deadline = deadline;
+  comm::detail::Children children(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    children.start(rank, [&]() -> std::string {
+      options.rank = rank;
+      // Rank 0 takes the socket over; nobody else keeps it, or its port would outlive it.
+      if (rank == 0) options.listener = ::fcntl(*listener, F_DUPFD_CLOEXEC, 0);
+      { const comm::detail::Socket closed = std::move(listener); }
+      try {
+        comm::Tcp communicator(options);
+        try {
+          f(communicator);
+        } catch (const std::exception& error) {
+          communicator.leave(error.what());
+          throw;
+        }
+      } catch (const std::exception& error) {
+        return error.what()[0] == '\0' ? "an exception without words" : error.what();
+      } catch (...) {
+        return "an exception that is no std::exception";
+      }
+      return {};
+    });
+  }
+  { const comm::detail::Socket closed = std::move(listener); }
+  const std::string wrong = children.wait((std::max)(deadline, comm::Deadline(std::chrono::seconds(10))));
+  if (!wrong.empty()) throw Error("launch_processes", "all " + std::to_string(ranks) + " ranks to return", wrong);
+}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,229 @@
+// regimen/comm/mpi.hpp — ranks that mpirun or srun started as MPI processes.
+#pragma once
+
+#if REGIMEN_HAS_MPI
+
+#include <regimen/comm/communicator.hpp>
+#include <regimen/comm/peer_error.hpp>
+#include <regimen/comm/tree.hpp>
+#include <regimen/core/error.hpp>
+
+#include <mpi.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace regimen::comm {
+
+/// The communicator of MPI's world, by the C interface; link regimen::mpi. One at a time in a process.
+///
+///   regimen::comm::Mpi ranks;                                   // MPI_Init, if nobody did; then MPI_Finalize at the end
+///
+/// Slices go straight to whom they are for (MPI_Isend, MPI_Irecv), and the sum is made here, in the tree's order:
+/// MPI_Allreduce and MPI_Reduce_scatter add in an order that depends on size and algorithm. MPI's own Alltoall and
+/// Allgather would move the same bytes, but when they hang they do not tell who is missing; here each receive has a name.
+///
+/// failure   MPI cannot take back what is under way, so no rank lives on: a rank that leaves, and one that waited for the
+///           others longer than the deadline, says on standard error what Collectives would throw, and ends the job
+///           (MPI_Abort). So does an exception that destroys this. A killed rank is named by mpirun, which ends the others.
+///           Ranks in different collectives are found by the deadline. The constructor throws Error when MPI cannot be
+///           called from several threads in turn, which Background needs
+/// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging as chunked_staging_bytes says.
+///           Waiting yields the core at first and sleeps 50 µs at a time after a millisecond
+class Mpi final {
+ public:
+  explicit Mpi(Deadline deadline = default_deadline) : deadline_(deadline), exceptions_(std::uncaught_exceptions()) {
+    int started = 0, level = 0;
+    MPI_Initialized(&started);
+    if (started == 0) {
+      MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
+      ours_ = true;
+    } else {
+      MPI_Query_thread(&level);
+    }
+    if (level < MPI_THREAD_SERIALIZED) {
+      throw Error("Mpi", "MPI_THREAD_SERIALIZED at least", "level " + std::to_string(level), "call MPI_Init_thread, or leave it to Mpi");
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &world_);
+    int rank = 0, size = 1;
+    MPI_Comm_rank(world_, &rank);
+    MPI_Comm_size(world_, &size);
+    rank_ = static_cast<std::size_t>(rank);
+    requests_.assign(2 * static_cast<std::size_t>(size), MPI_REQUEST_NULL);
+  }
+  Mpi(const Mpi&) = delete;
+  Mpi& operator=(const Mpi&) = delete;
+  ~Mpi() {
+    if (std::uncaught_exceptions() > exceptions_) leave("an exception");
+    MPI_Comm_free(&world_);
+    if (ours_) MPI_Finalize();
+  }
+
+  std::size_t rank() const { return rank_; }
+  std::size_t size() const { return requests_.size() / 2; }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return chunked_staging_bytes(ranks, slice_bytes); }
+
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) { gather(Kind::AllGather, own, all, slice_bytes); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes); }
+
+  template <Number T>
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging) {
+    begin(Kind::ReduceScatter, count * sizeof(T), sizeof(T));
+    reduce(all, own, staging, [count](std::size_t r) { return r * count; });
+  }
+
+  template <Number T>
+  void all_reduce(T* values, std::size_t count, std::byte* staging) {
+    const auto first = [count, n = size()](std::size_t r) { return slice_begin(count, n, r); };
+    begin(Kind::AllReduce, count * sizeof(T), sizeof(T));
+    reduce(static_cast<const T*>(values), values + first(rank()), staging, first);
+    exchange(reinterpret_cast<std::byte*>(values), [&](std::size_t r) { return first(r) * sizeof(T); });
+  }
+
+  void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
+    if (root >= size()) throw Error("broadcast", "a root below " + std::to_string(size()), std::to_string(root));
+    begin(Kind::Broadcast, n, root);
+    for (std::size_t at = 0; at < n; at += piece) {
+      const std::size_t now = piece < n - at ? piece : n - at;
+      if (rank_ == root) for_each_other([&](std::size_t r) { send(r, bytes + at, now); });
+      else receive(root, bytes + at, now);
+      finish();
+    }
+  }
+
+  /// Messages of no bytes, as an MPI_Ibarrier names nobody.
+  void barrier() {
+    begin(Kind::Barrier, 0, 0);
+    for_each_other([&](std::size_t r) {
+      receive(r, nullptr, 0);
+      send(r, nullptr, 0);
+    });
+    finish();
+  }
+
+  [[noreturn]] void leave(std::string_view reason) { end(detail::rank_failed(rank_, reason)); }
+
+ private:
+  static constexpr std::size_t piece = std::size_t{64} << 20;  // MPI counts in int
+
+  void begin(Kind kind, std::size_t bytes, std::size_t about) {
+    call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};
+    tag_ = static_cast<int>(call_.number % 4096 * kinds) + static_cast<int>(kind);  // every MPI has tags up to 32767
+  }
+
+  template <class Body>
+  void for_each_other(const Body& body) const {
+    for (std::size_t step = 1; step < size(); ++step) body((rank_ + step) % size());
+  }
+  void receive(std::size_t r, std::byte* bytes, std::size_t count) {
+    MPI_Irecv(bytes, static_cast<int>(count), MPI_BYTE, static_cast<int>(r), tag_, world_, &requests_[2 * r]);
+  }
+  void send(std::size_t r, const std::byte* bytes, std::size_t count) {
+    MPI_Isend(bytes, static_cast<int>(count), MPI_BYTE, static_cast<int>(r), tag_, world_, &requests_[2 * r + 1]);
+  }
+
+  /// Waits for all that was begun.
+  void finish() {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    for (;;) {
+      int all = 0;
+      MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, MPI_STATUSES_IGNORE);
+      if (all != 0) return;
+      const auto waited = Clock::now() - start;
+      if (waited > deadline_) {
+        // Testall completes all or none: ask each, to name only those that did not come.
+        std::vector<bool> missing(size(), false);
+        for (std::size_t i = 0; i < requests_.size(); ++i) {
+          int done = 1;
+          if (requests_[i] != MPI_REQUEST_NULL) MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
+          if (done == 0) missing[i / 2] = true;
+        }
+        end("no sign of " + detail::ranks_where(size(), [&](std::size_t r) { return missing[r]; }) + " within " + detail::words(deadline_));
+      }
+      if (waited < std::chrono::milliseconds(1)) std::this_thread::yield();
+      else std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  [[noreturn]] void end(const std::string& cause) const {
+    std::fprintf(stderr, "regimen: %s\n", detail::peer_error(rank_, size(), call_, cause).what());
+    std::fflush(nullptr);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    std::abort();
+  }
+
+  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes) {
+    begin(kind, bytes, 0);
+    if (own != all + rank_ * bytes && bytes != 0) std::memcpy(all + rank_ * bytes, own, bytes);
+    exchange(all, [bytes](std::size_t r) { return r * bytes; });
+  }
+
+  /// Bytes [begin(r), begin(r + 1)) of every rank r go to all others.
+  template <class Begin>
+  void exchange(std::byte* all, const Begin& begin) {
+    std::size_t longest = 0;
+    for (std::size_t r = 0; r < size(); ++r) longest = longest < begin(r + 1) - begin(r) ? begin(r + 1) - begin(r) : longest;
+    const auto rest = [&](std::size_t r, std::size_t at) {
+      const std::size_t count = begin(r + 1) - begin(r);
+      return at >= count ? 0 : count - at < piece ? count - at : piece;
+    };
+    for (std::size_t at = 0; at < longest; at += piece) {
+      for_each_other([&](std::size_t r) {
+        if (rest(r, at) != 0) receive(r, all + begin(r) + at, rest(r, at));
+      });
+      for_each_other([&](std::size_t r) {
+        if (rest(rank_, at) != 0) send(r, all + begin(rank_) + at, rest(rank_, at));
+      });
+      finish();
+    }
+  }
+
+  /// Slice r of all goes to rank r; of those that come here, a chunk at a time, the sum goes to own.
+  template <Number T, class Begin>
+  void reduce(const T* all, T* own, std::byte* staging, const Begin& begin) {
+    const auto count_of = [&](std::size_t r) { return begin(r + 1) - begin(r); };
+    const std::size_t first = begin(rank_), count = count_of(rank_), longest = count_of(0);  // slices never grow
+    const std::size_t most = chunk_bytes(size()) / sizeof(T), lane = ((count < most ? count : most) * sizeof(T) + 63) / 64 * 64;
+    const auto rest = [&](std::size_t r, std::size_t at) { return at >= count_of(r) ? 0 : count_of(r) - at < most ? count_of(r) - at : most; };
+    const auto lane_of = [&](std::size_t r) { return staging + (r < rank_ ? r : r - 1) * lane; };
+    for (std::size_t at = 0; at < longest; at += most) {
+      const std::size_t now = rest(rank_, at);
+      for_each_other([&](std::size_t r) {
+        if (now != 0) receive(r, lane_of(r), now * sizeof(T));
+      });
+      for_each_other([&](std::size_t r) {
+        if (rest(r, at) != 0) send(r, reinterpret_cast<const std::byte*>(all + begin(r) + at), rest(r, at) * sizeof(T));
+      });
+      finish();
+      if (now == 0) continue;
+      tree_sum([&](std::size_t r) { return r == rank_ ? all + first + at : reinterpret_cast<const T*>(lane_of(r)); }, size(), own + at, now);
+    }
+  }
+
+  const Deadline deadline_;
+  const int exceptions_;  // in flight when this was made
+  bool ours_ = false;     // to finalize
+  MPI_Comm world_ = MPI_COMM_NULL;
+  std::size_t rank_ = 0;
+  std::vector<MPI_Request> requests_;  // two of each rank: receive, send
+  std::uint64_t number_ = 0;
+  detail::Call call_;
+  int tag_ = 0;
+};
+
+static_assert(Collectives<Mpi>);
+
+}  // namespace regimen::comm
+
+#endif  // REGIMEN_HAS_MPI
+// SPDX-License-Identifier: Apache-2.0

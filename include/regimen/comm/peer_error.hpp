@@ -1,0 +1,83 @@
+// regimen/comm/peer_error.hpp — a collective that could not end, because of other ranks.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+#include <regimen/core/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace regimen::comm {
+
+/// Another rank failed, did not come in time, or came to something else. The text names it. A program may catch this to
+/// start again from its last saved state; the communicator is of no more use.
+class PeerError final : public Error {
+ public:
+  using Error::Error;
+};
+
+/// How long a rank waits for the others when nothing moves, and then says who did not come.
+using Deadline = std::chrono::milliseconds;
+inline constexpr Deadline default_deadline = std::chrono::seconds(300);
+
+namespace detail {
+
+/// A collective as ranks compare it: they must agree in all of it. `detail` is the root, or the size of an element.
+struct Call final {
+  std::uint64_t number = 0;  // of this communicator's collectives, from 0
+  std::uint64_t bytes = 0;
+  std::uint32_t detail = 0;
+  Kind kind = Kind::Barrier;
+
+  friend bool operator==(const Call&, const Call&) = default;
+};
+
+/// "reduce_scatter number 12 (4096 bytes, element size 4)"
+inline std::string words(const Call& call) {
+  std::string text = std::string(name_of_kind(call.kind)) + " number " + std::to_string(call.number);
+  if (call.kind == Kind::Barrier) return text;
+  text += " (" + std::to_string(call.bytes) + " bytes";
+  if (call.kind == Kind::Broadcast) text += " of rank " + std::to_string(call.detail);
+  if (call.kind == Kind::ReduceScatter || call.kind == Kind::AllReduce) text += ", elements of " + std::to_string(call.detail);
+  return text + ")";
+}
+
+/// "2.5 s"
+inline std::string words(Deadline time) {
+  const auto count = time.count();
+  return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
+}
+
+/// "rank 3", "ranks 1, 2 and 5" of those below `ranks` for which `is` holds.
+template <class Is>
+std::string ranks_where(std::size_t ranks, const Is& is) {
+  std::size_t left = 0;
+  for (std::size_t r = 0; r < ranks; ++r) left += is(r) ? 1 : 0;
+  std::string text = left == 1 ? "rank " : "ranks ";
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (!is(r)) continue;
+    text += std::to_string(r);
+    if (--left > 0) text += left == 1 ? " and " : ", ";
+  }
+  return text;
+}
+
+/// What a rank says of itself in an error.
+inline std::string place(std::size_t rank, std::size_t ranks) { return "rank " + std::to_string(rank) + " of " + std::to_string(ranks); }
+
+/// Why all ranks end, in the words that each of them repeats.
+inline std::string rank_failed(std::size_t rank, std::string_view reason) {
+  return "rank " + std::to_string(rank) + " failed: " + std::string(reason);
+}
+
+inline PeerError peer_error(std::size_t rank, std::size_t ranks, const Call& call, const std::string& cause) {
+  return PeerError(place(rank, ranks) + ", " + words(call), "all ranks to take part", cause,
+                   "see what the named rank itself reports; then start again from the last saved state");
+}
+
+}  // namespace detail
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,181 @@
+// regimen/comm/rendezvous.hpp — who am I? What launchers say in the environment.
+#pragma once
+
+#include <regimen/core/error.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace regimen::comm {
+
+enum class Launcher : unsigned char { None, Torchrun, OpenMpi, Slurm };
+constexpr const char* name_of_launcher(Launcher launcher) {
+  constexpr const char* names[] = {"no launcher", "torchrun", "Open MPI", "Slurm"};
+  return names[static_cast<std::size_t>(launcher)];
+}
+
+/// A process among `size`. Without a launcher it is alone.
+struct World final {
+  Launcher launcher = Launcher::None;
+  std::size_t rank = 0, size = 1;
+  std::optional<std::size_t> local_rank;  // on its machine; empty when the launcher did not say
+  std::string address;                    // where rank 0 listens for comm::Tcp; empty when nobody said
+  std::uint16_t port = 0;                 // likewise; 0 when nobody said
+  std::string said;                       // "RANK=1, WORLD_SIZE=4": the variables that decided
+};
+
+namespace detail {
+
+/// Reads variables through `look` (const char* → const char* or null), and remembers what it read for the error.
+template <class Look>
+class Variables final {
+ public:
+  explicit Variables(const Look& look) : look_(look) {}
+
+  std::optional<std::string> text(const char* name) const {
+    const char* const value = look_(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  }
+
+  std::optional<std::size_t> number(const char* name, std::size_t most = (std::numeric_limits<std::uint32_t>::max)()) const {
+    const std::optional<std::string> value = text(name);
+    if (!value) return std::nullopt;
+    std::size_t result = 0;
+    const char* const end = value->data() + value->size();
+    const auto [stop, code] = std::from_chars(value->data(), end, result);
+    if (code != std::errc() || stop != end || result > most) {
+      throw Error(said(name), "a whole number from 0 to " + std::to_string(most), "\"" + *value + "\"", "correct it, or unset it");
+    }
+    return result;
+  }
+
+  /// "RANK=1", or "RANK is not set".
+  std::string said(const char* name) const {
+    const std::optional<std::string> value = text(name);
+    return value ? std::string(name) + "=" + *value : std::string(name) + " is not set";
+  }
+  std::string said(const char* first, const char* second) const { return said(first) + ", " + said(second); }
+
+  /// Rank, size and local rank as one launcher says them; nothing if it says neither of the first two.
+  std::optional<World> world(Launcher launcher, const char* rank, const char* size, const char* local) const {
+    const std::optional<std::size_t> r = number(rank), n = number(size), l = number(local);
+    if (!r && (!n || *n == 1)) return std::nullopt;  // salloc -n 1 says no more than that
+    const std::string both = said(rank, size);
+    if (!r || !n) {
+      throw Error(both, std::string(rank) + " and " + size + " together", r ? std::string(rank) + " alone" : std::string(size) + " alone",
+                  "start the program with its launcher, or unset both");
+    }
+    if (*r >= *n) throw Error(both, std::string(rank) + " below " + size, std::to_string(*r) + " of " + std::to_string(*n), "ranks count from 0");
+    if (l && *l >= *n) throw Error(said(size, local), std::string(local) + " below " + size, std::to_string(*l), "ranks count from 0");
+    World world;
+    world.launcher = launcher;
+    world.rank = *r;
+    world.size = *n;
+    world.local_rank = l;
+    world.said = both;
+    return world;
+  }
+
+ private:
+  const Look& look_;
+};
+
+/// The first host of a Slurm list: "node[03-05,07],gpu1" begins with node03.
+inline std::string first_host(std::string_view list) {
+  std::string host;
+  for (std::size_t i = 0; i < list.size() && list[i] != ','; ++i) {
+    if (list[i] != '[') {
+      host += list[i];
+      continue;
+    }
+    const std::size_t close = list.find(']', i);
+    if (close == std::string_view::npos) return {};
+    const std::string_view inside = list.substr(i + 1, close - i - 1);
+    host += inside.substr(0, inside.find_first_of(",-"));
+    i = close;
+  }
+  return host;
+}
+
+}  // namespace detail
+
+/// What the environment says through `look`: a function from a variable's name to its value, or to null.
+///
+///   torchrun   RANK, WORLD_SIZE, LOCAL_RANK; MASTER_ADDR and MASTER_PORT, which it must have
+///   Open MPI   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_RANK
+///   Slurm      SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID; rank 0 is on the first host of SLURM_STEP_NODELIST
+///
+/// The first of these that speaks decides. torchrun and mpirun are started inside Slurm's tasks, so Slurm may say something
+/// else; torchrun's variables and Open MPI's must agree. For Open MPI and Slurm, MASTER_ADDR and MASTER_PORT count when
+/// they are set. Slurm gives no port: it is 10000 + (1000 · step + job) mod 20000, below the ports that systems give out.
+/// Under a torchrun that says TORCHELASTIC_USE_AGENT_STORE=True, torchrun itself listens on MASTER_PORT, so rank 0 of ours
+/// takes the port above it. REGIMEN_PORT, where set, is the port, whatever the rest says.
+///
+/// failure  Error that names the variables with their values: one is missing, not a number, or contradicts another
+/// source   torch.distributed.run, "Environment Variables"; srun(1), "OUTPUT ENVIRONMENT VARIABLES"; mpirun(1)
+template <class Look>
+World world_from(const Look& look) {
+  const detail::Variables<Look> variables(look);
+  const std::optional<World> torchrun = variables.world(Launcher::Torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK");
+  const std::optional<World> mpi = variables.world(Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK");
+  if (torchrun && mpi && (torchrun->rank != mpi->rank || torchrun->size != mpi->size)) {
+    throw Error("the environment", "one launcher, or two that agree", torchrun->said + " and " + mpi->said, "unset the variables of the launcher that did not start this program");
+  }
+  const std::optional<World> said = torchrun ? torchrun : mpi ? mpi : variables.world(Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID");
+  if (!said) return {};
+
+  World world = *said;
+  world.address = variables.text("MASTER_ADDR").value_or("");
+  constexpr std::size_t ports = 65535;
+  const std::size_t port = variables.number("MASTER_PORT", ports).value_or(0);
+  world.port = static_cast<std::uint16_t>(port);
+  if (world.launcher == Launcher::Torchrun && !mpi && world.size > 1 && (world.address.empty() || port == 0)) {
+    throw Error(world.said, "MASTER_ADDR and MASTER_PORT, where rank 0 is to be found", variables.said("MASTER_ADDR", "MASTER_PORT"),
+                "torchrun sets them; by hand, give all ranks the same");
+  }
+  if (world.launcher == Launcher::Slurm) {
+    if (world.address.empty()) {
+      const std::string list = variables.text("SLURM_STEP_NODELIST").value_or("");
+      world.address = detail::first_host(list);
+      if (world.size > 1 && world.address.empty()) {
+        throw Error(world.said, "SLURM_STEP_NODELIST with a host, or MASTER_ADDR", variables.said("SLURM_STEP_NODELIST"), "start the program with srun");
+      }
+    }
+    if (port == 0) {
+      const std::size_t job = variables.number("SLURM_JOB_ID").value_or(0), step = variables.number("SLURM_STEP_ID").value_or(0);
+      world.port = static_cast<std::uint16_t>(10000 + (job + 1000 * step) % 20000);
+    }
+  }
+  if (port != 0 && variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True") {
+    if (port == ports) throw Error(variables.said("MASTER_PORT"), "a port below 65535, as torchrun itself listens on it and rank 0 takes the next", "65535");
+    world.port = static_cast<std::uint16_t>(port + 1);
+  }
+  if (const std::optional<std::size_t> own = variables.number("REGIMEN_PORT", ports)) world.port = static_cast<std::uint16_t>(*own);
+  return world;
+}
+
+/// world_from this process's environment.
+inline World world_of_environment() {
+  return world_from([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+/// For a program of one rank: does nothing when the environment names no others.
+///
+/// failure  Error when a launcher made this process one of several. Each of them would train alone, on the same data, and
+///          overwrite what the others save
+inline void refuse_other_ranks(const World& world) {
+  if (world.size == 1) return;
+  throw Error("the environment", "a program that knows of one rank to be started once",
+              world.said + ": " + name_of_launcher(world.launcher) + " made it rank " + std::to_string(world.rank) + " of " + std::to_string(world.size),
+              "choose another Communicator than Solo, or start it without the launcher");
+}
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

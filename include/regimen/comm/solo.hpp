@@ -1,0 +1,57 @@
+// regimen/comm/solo.hpp — collectives of one rank: copies, where input and output differ.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+#include <regimen/core/error.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace regimen::comm {
+
+/// The communicator of a program of one rank. Sums of one summand are the summand: in place nothing is touched.
+///
+/// failure  Error for a broadcast from a rank other than 0; after leave() every collective throws it
+class Solo final {
+ public:
+  static constexpr std::size_t rank() { return 0; }
+  static constexpr std::size_t size() { return 1; }
+  static constexpr std::size_t staging_bytes(std::size_t /*ranks*/, std::size_t /*slice_bytes*/) { return 0; }
+
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) const { copy(own, all, slice_bytes); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) const { copy(own, all, bytes); }
+  template <Number T>
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/) const {
+    copy(all, own, count * sizeof(T));
+  }
+  template <Number T>
+  void all_reduce(T* /*values*/, std::size_t /*count*/, std::byte* /*staging*/) const {
+    check();
+  }
+  void broadcast(std::byte* /*bytes*/, std::size_t /*n*/, std::size_t root) const {
+    if (root != 0) throw Error("broadcast", "a root below 1, the number of ranks", std::to_string(root));
+    check();
+  }
+  void barrier() const { check(); }
+  void leave(std::string_view reason) {
+    if (left_.empty()) left_ = "rank 0 failed: " + std::string(reason);
+  }
+
+ private:
+  void check() const {
+    if (!left_.empty()) throw Error("rank 0 of 1", "no collective after leave()", left_);
+  }
+  void copy(const void* from, void* to, std::size_t bytes) const {
+    check();
+    if (bytes != 0 && from != to) std::memcpy(to, from, bytes);
+  }
+
+  std::string left_;
+};
+
+static_assert(Collectives<Solo>);
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

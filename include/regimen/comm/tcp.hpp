@@ -1,0 +1,159 @@
+// regimen/comm/tcp.hpp — ranks that are processes, on one machine or several, and speak TCP.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+#include <regimen/comm/detail/wire.hpp>
+#include <regimen/comm/rendezvous.hpp>
+#include <regimen/comm/tree.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace regimen::comm {
+
+/// CPU ranks that torchrun, Slurm or regimen::launch_processes started, without MPI.
+///
+///   Tcp ranks(tcp_options(world_of_environment(), fingerprint));
+///
+/// Every rank has two connections to every other; each collective sends straight to whom it is for, so a rank's slices
+/// travel once and the sum is made here, in the tree's order. Sends and receives of all peers go on at once.
+///
+/// This stands where Gloo was meant to stand. Gloo as Debian has it (2022) has no operation that returns before it is
+/// done, and only a legacy reduce-scatter; its time-out is per buffer and names no rank; a rank that fails cannot say why;
+/// and the order of its sums depends on the algorithm that it picks. All of these are asked of a communicator here.
+///
+/// failure   the constructor throws Error within the deadline: nobody at the address, its port in use, another program
+///           there, another number of ranks, a rank twice, another fingerprint (which names the ranks), a rank that does
+///           not come. Collectives throw PeerError, as comm::Collectives says: within moments when a rank leaves, ends or
+///           is killed (its connection closes); within the deadline, counted from the last byte that moved, when it hangs.
+///           A communicator that is destroyed by an exception leaves
+/// units     IPv4; ranks of one byte order; 2 (ranks − 1) open files a rank
+/// trust     whoever reaches the port can take part: it is for networks of one owner, as all communicators of this kind are.
+///           With a loopback address rank 0 listens on loopback only
+/// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging as chunked_staging_bytes says
+class Tcp final {
+ public:
+  explicit Tcp(const TcpOptions& options) : wire_(options), exceptions_(std::uncaught_exceptions()) {}
+  Tcp(const Tcp&) = delete;
+  Tcp& operator=(const Tcp&) = delete;
+  ~Tcp() {
+    if (std::uncaught_exceptions() > exceptions_) leave("an exception");
+  }
+
+  std::size_t rank() const { return wire_.rank(); }
+  std::size_t size() const { return wire_.size(); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return chunked_staging_bytes(ranks, slice_bytes); }
+
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) { gather(Kind::AllGather, own, all, slice_bytes); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes); }
+
+  template <Number T>
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging) {
+    wire_.begin(Kind::ReduceScatter, count * sizeof(T), sizeof(T));
+    reduce(all, own, staging, [count](std::size_t r) { return r * count; });
+  }
+
+  template <Number T>
+  void all_reduce(T* values, std::size_t count, std::byte* staging) {
+    const auto begin = [count, n = size()](std::size_t r) { return slice_begin(count, n, r); };
+    wire_.begin(Kind::AllReduce, count * sizeof(T), sizeof(T));
+    reduce(static_cast<const T*>(values), values + begin(rank()), staging, begin);
+    std::byte* const bytes = reinterpret_cast<std::byte*>(values);
+    for_each_other([&](std::size_t r) {
+      wire_.send(r, bytes + begin(rank()) * sizeof(T), (begin(rank() + 1) - begin(rank())) * sizeof(T));
+      wire_.expect(r);
+      wire_.window(r, bytes + begin(r) * sizeof(T), (begin(r + 1) - begin(r)) * sizeof(T));
+    });
+    wire_.run(true);
+  }
+
+  void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
+    if (root >= size()) throw Error("broadcast", "a root below " + std::to_string(size()), std::to_string(root));
+    wire_.begin(Kind::Broadcast, n, root);
+    if (rank() == root) {
+      for_each_other([&](std::size_t r) { wire_.send(r, bytes, n); });
+    } else {
+      wire_.expect(root);
+      wire_.window(root, bytes, n);
+    }
+    wire_.run(true);
+  }
+
+  void barrier() {
+    wire_.begin(Kind::Barrier, 0, 0);
+    for_each_other([&](std::size_t r) {
+      wire_.send(r, nullptr, 0);
+      wire_.expect(r);
+    });
+    wire_.run(true);
+  }
+
+  void leave(std::string_view reason) { wire_.leave(reason); }
+
+ private:
+  template <class Body>
+  void for_each_other(const Body& body) const {
+    for (std::size_t step = 1; step < size(); ++step) body((rank() + step) % size());
+  }
+
+  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes) {
+    wire_.begin(kind, bytes, 0);
+    std::byte* const place = all + rank() * bytes;
+    if (own != place && bytes != 0) std::memcpy(place, own, bytes);
+    for_each_other([&](std::size_t r) {
+      wire_.send(r, place, bytes);
+      wire_.expect(r);
+      wire_.window(r, all + r * bytes, bytes);
+    });
+    wire_.run(true);
+  }
+
+  /// Slice r of all goes to rank r; of those that come here, a chunk at a time, the sum goes to own.
+  template <Number T, class Begin>
+  void reduce(const T* all, T* own, std::byte* staging, const Begin& begin) {
+    const std::size_t first = begin(rank()), count = begin(rank() + 1) - first;
+    const std::size_t most = chunk_bytes(size()) / sizeof(T), chunk = count < most ? count : most, lane = (chunk * sizeof(T) + 63) / 64 * 64;
+    for_each_other([&](std::size_t r) {
+      wire_.send(r, reinterpret_cast<const std::byte*>(all + begin(r)), (begin(r + 1) - begin(r)) * sizeof(T));
+      wire_.expect(r);
+    });
+    // The lanes of the others lie side by side; this rank's own summands stay where they are.
+    const auto lane_of = [&](std::size_t r) { return staging + (r < rank() ? r : r - 1) * lane; };
+    for (std::size_t at = 0; at < count; at += chunk) {
+      const std::size_t now = chunk < count - at ? chunk : count - at;
+      for_each_other([&](std::size_t r) { wire_.window(r, lane_of(r), now * sizeof(T)); });
+      wire_.run(false);
+      tree_sum([&](std::size_t r) { return r == rank() ? all + first + at : reinterpret_cast<const T*>(lane_of(r)); }, size(), own + at, now);
+    }
+    wire_.run(true);
+  }
+
+  detail::Wire wire_;
+  const int exceptions_;  // in flight when this was made
+};
+
+static_assert(Collectives<Tcp>);
+
+/// What Tcp needs of a rendezvous.
+///
+/// failure  Error when nobody said where rank 0 is to be found
+inline TcpOptions tcp_options(const World& world, std::uint64_t fingerprint, Deadline deadline = default_deadline) {
+  if (world.size > 1 && (world.address.empty() || world.port == 0)) {
+    throw Error(world.said, "MASTER_ADDR and MASTER_PORT, where rank 0 is to be found", world.address.empty() ? "no MASTER_ADDR" : "no MASTER_PORT",
+                "set both, the same for all ranks");
+  }
+  TcpOptions options;
+  options.rank = world.rank;
+  options.size = world.size;
+  options.address = world.address;
+  options.port = world.port;
+  options.fingerprint = fingerprint;
+  options.deadline = deadline;
+  return options;
+}
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

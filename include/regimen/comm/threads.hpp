@@ -1,0 +1,114 @@
+// regimen/comm/threads.hpp — ranks that are threads of one process, and read one another's memory.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+#include <regimen/comm/detail/threads_world.hpp>
+#include <regimen/comm/tree.hpp>
+#include <regimen/core/error.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace regimen::comm {
+
+/// What the ranks of one world share: std::make_shared<ThreadsWorld>(ranks, deadline).
+using ThreadsWorld = detail::ThreadsWorld;
+
+/// The communicator of one rank among threads; all of a world are made from one ThreadsWorld. regimen::launch does that.
+///
+///   auto world = std::make_shared<ThreadsWorld>(4, std::chrono::seconds(300));
+///   Threads ranks(world, 2);                                  // in the third thread
+///
+/// failure   PeerError, as comm::Collectives says; for all ranks as soon as one leaves, ends while others wait for it, or
+///           comes to another collective; within the deadline where one does not come. A communicator that is destroyed
+///           by an exception leaves. The memory of a rank is read by others only while that rank is inside the collective
+/// cost      no staging; a slice is read once by each rank that needs it; two meetings a collective, three for all_reduce
+class Threads final {
+ public:
+  Threads(std::shared_ptr<ThreadsWorld> world, std::size_t rank)
+      : world_(std::move(world)), rank_(rank), exceptions_(std::uncaught_exceptions()) {
+    if (rank_ >= world_->size()) throw Error("Threads", "a rank below " + std::to_string(world_->size()), std::to_string(rank_));
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() {
+    if (std::uncaught_exceptions() > exceptions_) leave("an exception");
+    world_->end(rank_);
+  }
+
+  std::size_t rank() const { return rank_; }
+  std::size_t size() const { return world_->size(); }
+  static constexpr std::size_t staging_bytes(std::size_t /*ranks*/, std::size_t /*slice_bytes*/) { return 0; }
+
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) { gather(Kind::AllGather, own, all, slice_bytes); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes); }
+
+  template <Number T>
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/) {
+    world_->arrive(rank_, Kind::ReduceScatter, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(all));
+    tree_sum(summands<T>(rank_ * count), size(), own, count);
+    world_->meet();
+  }
+
+  template <Number T>
+  void all_reduce(T* values, std::size_t count, std::byte* /*staging*/) {
+    world_->arrive(rank_, Kind::AllReduce, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(values));
+    const std::size_t begin = slice_begin(count, size(), rank_);
+    tree_sum(summands<T>(begin), size(), values + begin, slice_begin(count, size(), rank_ + 1) - begin);
+    world_->meet();
+    for_each_other([&](std::size_t r) {
+      const std::size_t first = slice_begin(count, size(), r), last = slice_begin(count, size(), r + 1);
+      copy(world_->shown(r) + first * sizeof(T), reinterpret_cast<std::byte*>(values + first), (last - first) * sizeof(T));
+    });
+    world_->meet();
+  }
+
+  void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
+    if (root >= size()) throw Error("broadcast", "a root below " + std::to_string(size()), std::to_string(root));
+    world_->arrive(rank_, Kind::Broadcast, n, root, bytes);
+    if (rank_ != root) copy(world_->shown(root), bytes, n);
+    world_->meet();
+  }
+
+  void barrier() {
+    world_->arrive(rank_, Kind::Barrier, 0, 0, nullptr);
+    world_->meet();
+  }
+
+  void leave(std::string_view reason) { world_->leave(rank_, reason); }
+
+ private:
+  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes) {
+    world_->arrive(rank_, kind, bytes, 0, own);
+    if (own != all + rank_ * bytes) copy(own, all + rank_ * bytes, bytes);
+    for_each_other([&](std::size_t r) { copy(world_->shown(r), all + r * bytes, bytes); });
+    world_->meet();
+  }
+
+  /// Each rank begins with its neighbour: not all read the same memory at once.
+  template <class Body>
+  void for_each_other(const Body& body) const {
+    for (std::size_t step = 1; step < size(); ++step) body((rank_ + step) % size());
+  }
+  template <Number T>
+  auto summands(std::size_t at) const {
+    return [world = world_.get(), at](std::size_t r) { return reinterpret_cast<const T*>(world->shown(r)) + at; };
+  }
+  static void copy(const std::byte* from, std::byte* to, std::size_t bytes) {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+  }
+
+  const std::shared_ptr<ThreadsWorld> world_;
+  const std::size_t rank_;
+  const int exceptions_;  // in flight when this was made
+};
+
+static_assert(Collectives<Threads>);
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

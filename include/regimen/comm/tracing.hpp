@@ -1,0 +1,71 @@
+// regimen/comm/tracing.hpp — when each collective began and ended.
+#pragma once
+
+#include <regimen/comm/detail/around.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace regimen::comm {
+
+/// A collective on this rank's clock: from its call, in whatever thread, to its return. Collectives are numbered by order.
+struct Span final {
+  using Time = std::chrono::steady_clock::time_point;
+  Kind kind = Kind::Barrier;
+  std::uint64_t number = 0;  // of this tracer's collectives, from 0
+  std::uint64_t bytes = 0;   // sent by this rank
+  Time begin, end;
+};
+
+namespace detail {
+class Tracer final {
+ public:
+  explicit Tracer(std::size_t most) { spans_.reserve(most); }
+
+  template <class Body>
+  void operator()(Kind kind, std::size_t sent, const Body& body) {
+    const Span::Time begin = std::chrono::steady_clock::now();
+    body();
+    const Span::Time end = std::chrono::steady_clock::now();
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t number = seen_++;
+    if (spans_.size() < spans_.capacity()) spans_.push_back({kind, number, sent, begin, end});
+  }
+  std::vector<Span> spans() const {
+    const std::lock_guard lock(mutex_);
+    return spans_;
+  }
+  std::uint64_t seen() const {
+    const std::lock_guard lock(mutex_);
+    return seen_;
+  }
+  void reset() {
+    const std::lock_guard lock(mutex_);
+    spans_.clear();
+    seen_ = 0;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Span> spans_;
+  std::uint64_t seen_ = 0;
+};
+}  // namespace detail
+
+/// C, traced. The first `most` collectives are kept, without an allocation; seen() tells how many there were.
+/// Background<Tracing<C>> shows what ran while this thread computed.
+template <Collectives C>
+class Tracing final : public detail::Around<C, detail::Tracer> {
+ public:
+  explicit Tracing(C& inner, std::size_t most = 65536) : detail::Around<C, detail::Tracer>(inner, most) {}
+
+  std::vector<Span> spans() const { return this->watch().spans(); }
+  std::uint64_t seen() const { return this->watch().seen(); }
+  void reset() { this->watch().reset(); }
+};
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

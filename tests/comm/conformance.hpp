@@ -1,0 +1,214 @@
+// tests/comm/conformance.hpp — what every communicator must do, bit for bit; run by each rank, in whatever it is.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+#include <regimen/comm/small.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace conformance {
+
+/// Ranks are threads or processes: an exception travels where an assertion of Catch2 does not.
+template <class What>
+void check(bool right, const What& what) {
+  if (right) return;
+  if constexpr (requires { what(); }) {  // words that are made only when they are needed
+    throw std::runtime_error("not conforming: " + what());
+  } else {
+    throw std::runtime_error(std::string("not conforming: ") + what);
+  }
+}
+
+/// Element i of rank r: signs and sizes differ enough that the order of a sum shows in its bits.
+template <class T>
+T value(std::size_t rank, std::size_t i, std::size_t salt) {
+  std::uint64_t bits = (rank + 1) * 0x9E37'79B9'7F4A'7C15u + (i + 1) * 0xC2B2'AE3D'27D4'EB4Fu + salt * 0x1656'67B1'9E37'79F9u;
+  bits = (bits ^ (bits >> 29)) * 0xBF58'476D'1CE4'E5B9u;
+  bits ^= bits >> 32;
+  const std::uint64_t exponent = 1023 - 6 + (bits >> 40) % 13;  // from 2^-6 to 2^6
+  const double number = std::bit_cast<double>((bits & 0x8000'0000'0000'0000u) | exponent << 52 | (bits & 0xFFFF'FFFFu) << 20);
+  if constexpr (std::is_same_v<T, double>) {
+    return number;
+  } else {
+    return T(static_cast<float>(number));
+  }
+}
+
+/// The definition: ranks [first, last) are cut where the left part is the largest power of two that leaves a right part.
+template <class T>
+regimen::statistic_t<T> defined_sum(std::size_t first, std::size_t last, std::size_t i, std::size_t salt) {
+  using Sum = regimen::statistic_t<T>;
+  if (last == first + 1) return static_cast<Sum>(value<T>(first, i, salt));
+  std::size_t left = 1;
+  while (2 * left < last - first) left *= 2;
+  const Sum a = defined_sum<T>(first, first + left, i, salt), b = defined_sum<T>(first + left, last, i, salt);
+  return a + b;
+}
+template <class T>
+T expected_sum(std::size_t ranks, std::size_t i, std::size_t salt) {
+  return T(defined_sum<T>(0, ranks, i, salt));
+}
+
+template <class T>
+bool same_bits(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+/// Staging of exactly the promised size, and a guard behind it.
+class Staging final {
+ public:
+  explicit Staging(std::size_t bytes) : bytes_(bytes), memory_(bytes + 128 + 64, std::byte{0x5A}) {}
+  std::byte* data() {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    return memory_.data() + ((64 - address % 64) % 64);
+  }
+  void check_guard() {
+    for (std::size_t i = 0; i < 64; ++i) check(data()[bytes_ + i] == std::byte{0x5A}, "staging is written beyond staging_bytes");
+  }
+
+ private:
+  std::size_t bytes_;
+  std::vector<std::byte> memory_;
+};
+
+template <class C>
+void gathers(C& ranks, std::size_t bytes, bool in_place, bool small) {
+  const std::size_t n = ranks.size(), me = ranks.rank();
+  std::vector<unsigned char> own(bytes), all(n * bytes + 1, 0xEE);
+  const auto byte_of = [&](std::size_t r, std::size_t i) { return static_cast<unsigned char>(value<float>(r, i, bytes) * 16); };
+  unsigned char* const from = in_place ? all.data() + me * bytes : own.data();
+  for (std::size_t i = 0; i < bytes; ++i) from[i] = byte_of(me, i);
+  const auto* const in = reinterpret_cast<const std::byte*>(from);
+  auto* const out = reinterpret_cast<std::byte*>(all.data());
+  small ? ranks.all_gather_small(in, out, bytes) : ranks.all_gather(in, out, bytes);
+  for (std::size_t r = 0; r < n; ++r) {
+    for (std::size_t i = 0; i < bytes; ++i) {
+      check(all[r * bytes + i] == byte_of(r, i), [&] {
+        return "all_gather of " + std::to_string(bytes) + " bytes: byte " + std::to_string(i) + " of rank " + std::to_string(r) + " on rank " + std::to_string(me);
+      });
+    }
+  }
+  check(all.back() == 0xEE, "all_gather writes beyond its end");
+}
+
+template <class T, class C>
+void reduces(C& ranks, std::size_t count, bool in_place) {
+  const std::size_t n = ranks.size(), me = ranks.rank(), salt = count + sizeof(T);
+  std::vector<T> all(n * count), own(count + 1);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = value<T>(me, i, salt);
+  Staging staging(C::staging_bytes(n, count * sizeof(T)));
+  T* const out = in_place ? all.data() + me * count : own.data();
+  ranks.reduce_scatter(static_cast<const T*>(all.data()), out, count, staging.data());
+  const auto what = [&] { return std::string("reduce_scatter of ") + regimen::name_of<T> + " x " + std::to_string(count) + " on rank " + std::to_string(me); };
+  for (std::size_t i = 0; i < count; ++i) {
+    check(same_bits(out[i], expected_sum<T>(n, me * count + i, salt)), [&] { return what() + ": element " + std::to_string(i); });
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (in_place && i / count == me) continue;
+    check(same_bits(all[i], value<T>(me, i, salt)), [&] { return what() + ": an input was changed"; });
+  }
+  staging.check_guard();
+}
+
+template <class T, class C>
+void all_reduces(C& ranks, std::size_t count) {
+  const std::size_t n = ranks.size(), me = ranks.rank(), salt = 31 * count + sizeof(T);
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = value<T>(me, i, salt);
+  Staging staging(C::staging_bytes(n, regimen::comm::slice_count(count, n) * sizeof(T)));
+  ranks.all_reduce(values.data(), count, staging.data());
+  for (std::size_t i = 0; i < count; ++i) {
+    check(same_bits(values[i], expected_sum<T>(n, i, salt)),
+          [&] { return std::string("all_reduce of ") + regimen::name_of<T> + " x " + std::to_string(count) + ": element " + std::to_string(i); });
+  }
+  staging.check_guard();
+}
+
+template <class T, class C>
+void sums(C& ranks) {
+  for (const std::size_t count : {0, 1, 3, 64, 513, 1000}) {
+    for (const bool in_place : {false, true}) reduces<T>(ranks, count, in_place);
+    all_reduces<T>(ranks, count);
+  }
+}
+
+template <class C>
+void broadcasts(C& ranks, std::size_t bytes) {
+  for (std::size_t root = 0; root < ranks.size(); ++root) {
+    std::vector<unsigned char> message(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) message[i] = static_cast<unsigned char>(ranks.rank() == root ? i + root : 0);
+    ranks.broadcast(reinterpret_cast<std::byte*>(message.data()), bytes, root);
+    for (std::size_t i = 0; i < bytes; ++i) check(message[i] == static_cast<unsigned char>(i + root), [&] { return "broadcast from rank " + std::to_string(root); });
+  }
+}
+
+template <class C>
+void smalls(C& ranks) {
+  struct Record {
+    double norm;
+    std::uint64_t count;
+  };
+  std::vector<Record> all(ranks.size());
+  const Record own{static_cast<double>(ranks.rank()) + 0.5, ranks.rank() * 7};
+  regimen::comm::gather_records(ranks, own, std::span(all));
+  for (std::size_t r = 0; r < all.size(); ++r) check(all[r].norm == static_cast<double>(r) + 0.5 && all[r].count == 7 * r, "gather_records");
+
+  std::array<double, 3> values{};
+  std::vector<double> scratch(3 * ranks.size());
+  for (std::size_t i = 0; i < 3; ++i) values[i] = value<double>(ranks.rank(), i, 5);
+  regimen::comm::sum_small(ranks, std::span<double>(values), std::span<double>(scratch));
+  for (std::size_t i = 0; i < 3; ++i) check(same_bits(values[i], expected_sum<double>(ranks.size(), i, 5)), "sum_small");
+}
+
+/// Many in a row, of all kinds, without a pause: ranks run apart, and a message of one must not be taken for another's.
+template <class C>
+void row(C& ranks, std::size_t turns) {
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    switch (turn % 5) {
+      case 0: gathers(ranks, turn % 37, turn % 2 == 0, false); break;
+      case 1: reduces<float>(ranks, turn % 23, turn % 2 == 0); break;
+      case 2: all_reduces<regimen::bf16>(ranks, turn % 41); break;
+      case 3: smalls(ranks); break;
+      default: ranks.barrier(); broadcasts(ranks, turn % 11); break;
+    }
+  }
+}
+
+/// The whole suite. `turns` and `large` are smaller where a sanitizer or a process per rank makes things slow.
+template <regimen::comm::Collectives C>
+void conform(C& ranks, std::size_t turns = 200, std::size_t large = (std::size_t{1} << 18) + 777) {
+  check(ranks.rank() < ranks.size(), "rank() < size()");
+  for (const std::size_t bytes : {0, 1, 64, 1001}) {
+    for (const bool in_place : {false, true}) {
+      gathers(ranks, bytes, in_place, false);
+      gathers(ranks, bytes, in_place, true);
+    }
+  }
+  sums<float>(ranks);
+  sums<double>(ranks);
+  sums<regimen::bf16>(ranks);
+  sums<regimen::fp16>(ranks);
+  for (const std::size_t bytes : {0, 1, 1000}) broadcasts(ranks, bytes);
+  smalls(ranks);
+  row(ranks, turns);
+  // Larger than a chunk of 1 MiB, and no multiple of it.
+  gathers(ranks, 5 * large, true, false);
+  reduces<float>(ranks, large, true);
+  all_reduces<double>(ranks, large);
+  broadcasts(ranks, 5 * large);
+  ranks.barrier();
+}
+
+/// How many ranks a world has in these tests.
+inline constexpr std::array<std::size_t, 5> worlds{1, 2, 3, 4, 8};
+
+}  // namespace conformance

@@ -1,0 +1,35 @@
+// Under MPI a failure ends the job, and standard error says who and why.
+// mpirun 3 hang 1 => no sign of rank 1 within 1 s
+// mpirun 3 throw 1 => rank 1 failed: the reason
+// mpirun 3 unwind 2 => rank 2 failed: an exception
+// mpirun 3 kill 2 => exited on signal 9
+// mpirun 2 other 1 => rank 0 of 2, all_gather number 0 .*no sign of rank 1
+#include <regimen/comm/mpi.hpp>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+int main(int, char** argv) {
+  const std::string what = argv[1];
+  const std::size_t who = std::strtoul(argv[2], nullptr, 10);
+  try {
+    regimen::comm::Mpi world(std::chrono::milliseconds(1000));
+    const bool me = world.rank() == who;
+    std::array<std::byte, 64> all{};
+    if (me && what == "hang") std::this_thread::sleep_for(std::chrono::seconds(30));
+    if (me && what == "throw") world.leave("the reason");
+    if (me && what == "unwind") throw std::runtime_error("not said");
+    if (me && what == "kill") ::raise(SIGKILL);
+    if (me && what == "other") world.barrier();
+    world.all_gather(all.data() + 8 * world.rank(), all.data(), 8);
+    world.barrier();
+  } catch (const std::exception&) {
+    return 1;
+  }
+  return 0;
+}

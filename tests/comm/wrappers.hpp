@@ -1,0 +1,98 @@
+// tests/comm/wrappers.hpp — what Background, Counting and Tracing must do around every communicator; run by each rank.
+#pragma once
+
+#include <regimen/comm/background.hpp>
+#include <regimen/comm/counting.hpp>
+#include <regimen/comm/tracing.hpp>
+
+#include "comm/conformance.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace conformance {
+
+/// Many reductions and gathers are under way at once, and end as if each had been waited for.
+template <class C>
+void in_background(C& ranks) {
+  using regimen::Pending;
+  constexpr std::size_t units = 300, count = 65;  // more than fit its queue
+  const std::size_t n = ranks.size(), me = ranks.rank();
+  std::vector<std::vector<float>> gradients(units), values(units);
+  const std::size_t lane = C::staging_bytes(n, count * sizeof(float));
+  Staging staging(lane);
+  std::vector<Pending> sums, wholes;
+  {
+    regimen::comm::Background<C> behind(ranks);
+    check(behind.rank() == me && behind.size() == n, "Background is the rank that it stands for");
+    for (std::size_t u = 0; u < units; ++u) {
+      gradients[u].resize(n * count);
+      for (std::size_t i = 0; i < n * count; ++i) gradients[u][i] = value<float>(me, i, u);
+      values[u].resize(n * count);
+    }
+    for (std::size_t u = 0; u < units; ++u) {
+      float* const own = values[u].data() + me * count;
+      sums.push_back(behind.reduce_scatter(static_cast<const float*>(gradients[u].data()), own, count, staging.data()));
+      auto* const bytes = reinterpret_cast<std::byte*>(values[u].data());
+      wholes.push_back(behind.all_gather(bytes + me * count * sizeof(float), bytes, count * sizeof(float)));
+    }
+    for (std::size_t u = 0; u < units; ++u) {
+      sums[u].wait();
+      wholes[u].wait();
+      wholes[u].wait();  // again is allowed
+      for (std::size_t i = 0; i < n * count; ++i) check(same_bits(values[u][i], expected_sum<float>(n, i, u)), "Background equals blocking");
+    }
+    double number = static_cast<double>(me);
+    const Pending sum = behind.all_reduce(&number, 1, staging.data());
+    std::byte message{static_cast<unsigned char>(me)};
+    const Pending cast = behind.broadcast(&message, 1, n - 1);
+    std::vector<std::byte> all(n);
+    const Pending small = behind.all_gather_small(&message, all.data(), 1);
+    behind.barrier().wait();
+    sum.wait(), cast.wait(), small.wait();
+    check(number == static_cast<double>(n * (n - 1) / 2), "all_reduce in the background");
+    for (const std::byte one : all) check(one == std::byte{static_cast<unsigned char>(n - 1)}, "broadcast and gather in the background");
+    behind.wait_for_all();
+  }
+  ranks.barrier();  // the communicator is this thread's again
+}
+
+template <class C>
+void counts(C& ranks) {
+  using regimen::comm::Count;
+  using regimen::comm::Kind;
+  const std::size_t n = ranks.size(), me = ranks.rank(), others = n - 1;
+  regimen::comm::Counting<C> counted(ranks);
+  regimen::comm::Tracing<regimen::comm::Counting<C>> traced(counted, 5);
+  static_assert(regimen::comm::Collectives<decltype(traced)>);
+  std::vector<float> values(10 * n);
+  std::vector<regimen::bf16> halves(10 * n);
+  auto* const bytes = reinterpret_cast<std::byte*>(values.data());
+  Staging staging(C::staging_bytes(n, 40));
+  traced.all_gather(bytes + 12 * me, bytes, 12);
+  traced.all_gather(bytes + 4 * me, bytes, 4);
+  traced.all_gather_small(bytes + 8 * me, bytes, 8);
+  traced.reduce_scatter(static_cast<const regimen::bf16*>(halves.data()), halves.data() + 10 * me, 10, staging.data());
+  traced.all_reduce(values.data(), 7, staging.data());
+  traced.broadcast(bytes, 9, n - 1);
+  traced.barrier();
+  check(counted.count(Kind::AllGather) == Count{2, 16 * others}, "count of all_gather");
+  check(counted.count(Kind::AllGatherSmall) == Count{1, 8 * others}, "count of all_gather_small");
+  check(counted.count(Kind::ReduceScatter) == Count{1, 20 * others}, "count of reduce_scatter");
+  check(counted.count(Kind::Broadcast) == Count{1, me == n - 1 ? 9 * others : 0}, "count of broadcast");
+  check(counted.count(Kind::Barrier) == Count{1, 0}, "count of barrier");
+  // 7 elements: each of the others gets its own part of them, and then mine.
+  const std::size_t slice = (7 + n - 1) / n, begin = std::min<std::size_t>(7, me * slice), mine = std::min<std::size_t>(7, begin + slice) - begin;
+  check(counted.count(Kind::AllReduce) == Count{1, 4 * (7 - mine) + 4 * mine * others}, "count of all_reduce");
+  check(counted.total().calls == 7, "total of calls");
+  const auto spans = traced.spans();
+  check(traced.seen() == 7 && spans.size() == 5, "a trace keeps as many as it was told to, and knows of the rest");
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    check(spans[i].number == i && spans[i].begin <= spans[i].end && (i == 0 || spans[i - 1].end <= spans[i].begin), "spans follow one another");
+  }
+  check(spans[3].kind == Kind::ReduceScatter && spans[3].bytes == 20 * others, "a span knows what it was");
+  counted.reset();
+  check(counted.total() == Count{}, "reset");
+}
+
+}  // namespace conformance
