@@ -81,6 +81,21 @@ concept Collectives = requires(C& c, const C& k, const std::byte* in, std::byte*
   c.leave(std::string_view{});
 };
 
+namespace detail {
+template <class C>
+struct transport_of {
+  using type = C;
+};
+template <class C>
+  requires requires { typename C::Transport; }
+struct transport_of<C> {
+  using type = typename C::Transport;
+};
+}  // namespace detail
+/// What carries the bytes of C: C itself, or what it stands around.
+template <class C>
+using transport_t = typename detail::transport_of<C>::type;
+
 /// The collectives by name: what a header on the wire, a count or a trace is about.
 enum class Kind : unsigned char { AllGather, AllGatherSmall, ReduceScatter, AllReduce, Broadcast, Barrier };
 inline constexpr std::size_t kinds = 6;

@@ -3,6 +3,8 @@
 
 #include <regimen/policy/batch.hpp>
 
+#include <cstddef>
+
 #include <type_traits>
 
 namespace regimen::rule {
@@ -23,6 +25,14 @@ struct batch_at_least_one<Batch<N>> {
   }();
   struct must_hold {
     static_assert(holds, "regimen: Batch<N> needs N >= 1; write Batch<32>, or Batch<Largest> with a Target");
+  };
+};
+
+template <std::size_t N>
+struct batch_at_least_one<GlobalBatch<N>> {
+  static constexpr bool holds = N >= 1;
+  struct must_hold {
+    static_assert(holds, "regimen: GlobalBatch<N> needs N >= 1; a global batch of zero samples trains nothing");
   };
 };
 

@@ -14,13 +14,14 @@ namespace regimen {
 /// Memory and work of one optimizer step on one rank, and of evaluation, whichever takes more memory.
 ///
 ///   peak        bytes; exactly what a run takes
+///   kept        bytes of parameters, gradients and optimizer state that live from step to step, on one rank of `ranks`
 ///   kinds       the same bytes by what they are for; they sum to peak (holes of the transient side count as transient)
 ///   largest     the ten largest tensors at the peak, with the path of the layer that owns them
 ///   flops       forward and backward of all micro-batches (recomputation counts as backward), and the update
 ///   bytes_moved that operations must read or write at least once
 struct MemoryPlan final {
   std::size_t batch = 0, micro_batches = 1, ranks = 1, parameters = 0, trained = 0;
-  std::size_t peak = 0, peak_of_live = 0;
+  std::size_t peak = 0, peak_of_live = 0, kept = 0;
   std::array<std::size_t, kind_count> kinds{};
   std::array<Report::Line, 10> largest{};
   Cost forward{}, backward{}, update{};
@@ -59,8 +60,10 @@ struct MemoryPlan final {
     };
     line("plan: %zu parameters, batch %zu", parameters, batch);
     if (micro_batches > 1) line(" x %zu micro-batches", micro_batches);
+    if (ranks > 1) line(", one of %zu ranks", ranks);
     line(", %.3g Gflop a step (forward %.3g, backward %.3g), %.3g GB moved\n", flops() / 1e9, forward.flops / 1e9, backward.flops / 1e9,
          bytes_moved() / 1e9);
+    if (ranks > 1) line("  %zu bytes kept from step to step, %zu bytes sent to other ranks in a step\n", kept, wire());
     for (std::size_t kind = 0; kind < kind_count; ++kind)
       if (kinds[kind] > 0) line("  %-14s %15zu bytes  %5.1f %%\n", kind_names[kind], kinds[kind], 100.0 * double(kinds[kind]) / double(peak));
     line("  %-14s %15zu bytes\n", "peak", peak);

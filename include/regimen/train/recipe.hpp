@@ -98,6 +98,8 @@ struct Recipe {
     made.batch = batch_size;
     made.micro_batches = micro_batches;
     made.ranks = world;
+    const walk::UnitOffsets kept = Bound::size(world);
+    made.kept = kept.parameters + kept.gradients + kept.states;
     made.parameters = Bound::layout.count;
     made.trained = Bound::layout.trained;
     describe_peak(made, larger, log);

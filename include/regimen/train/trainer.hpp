@@ -84,8 +84,8 @@ class Trainer {
 
   /// One of many ranks, each of which makes such a Trainer, with equal options. The communicator is borrowed, and serves nobody
   /// else while the Trainer lives. Every rank calls the same members in the same order.
-  template <class C>
-    requires std::is_same_v<C, typename Configuration::communicator::ranks::type>
+  template <comm::Collectives C>
+    requires std::is_same_v<comm::transport_t<C>, typename Configuration::communicator::ranks::type>
   explicit Trainer(C& communicator, const Options& options = {}) : Trainer(std::unique_ptr<cpu::Peers>(std::make_unique<cpu::PeersOf<C>>(communicator)), options) {}
 
  private:
@@ -95,6 +95,10 @@ class Trainer {
         peers_(std::move(peers)),
         plan_(peers_ ? Recipe::make_plan(batch, peers_->size()) : plan()),
         engine_(batch, plan_.peak, peers_.get()) {
+    if constexpr (Configuration::world::ranks > 0)
+      if (engine_.ranks != Configuration::world::ranks)
+        throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(engine_.ranks),
+                    "start as many, or leave World out");
     cpu::set_threads(options.threads);
     resident_ = Step::setup(engine_);
     tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
@@ -109,6 +113,9 @@ class Trainer {
   }
 
  public:
+  /// What is under way between ranks ends before its memory goes.
+  ~Trainer() { peers_.reset(); }
+
   /// The rank of this Trainer among how many.
   std::size_t rank() const { return engine_.rank; }
   std::size_t ranks() const { return engine_.ranks; }

@@ -22,6 +22,8 @@ namespace regimen::comm::detail {
 template <Collectives C, class Watch>
 class Around {
  public:
+  using Transport = transport_t<C>;
+
   template <class... Arguments>
   explicit Around(C& inner, Arguments&&... arguments) : inner_(inner), watch_(std::forward<Arguments>(arguments)...) {}
 

@@ -1,6 +1,7 @@
-// regimen/engine/cpu/peers_of.hpp — a communicator as an engine's peers.
+// regimen/engine/cpu/peers_of.hpp — a communicator as an engine's peers: its collectives run while the engine computes.
 #pragma once
 
+#include <regimen/comm/background.hpp>
 #include <regimen/engine/cpu/peers.hpp>
 
 #include <cstddef>
@@ -8,40 +9,44 @@
 
 namespace regimen::cpu {
 
-/// Borrows the communicator.
-template <class C>
+/// Borrows the communicator, which serves nobody else meanwhile.
+template <comm::Collectives C>
 class PeersOf final : public Peers {
  public:
-  explicit PeersOf(C& communicator) : communicator_(communicator) {}
+  explicit PeersOf(C& communicator) : behind_(communicator) {}
 
-  std::size_t rank() const override { return communicator_.rank(); }
-  std::size_t size() const override { return communicator_.size(); }
+  std::size_t rank() const override { return behind_.rank(); }
+  std::size_t size() const override { return behind_.size(); }
 
-  std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path) override {
-    communicator_.all_gather(own, all, bytes);
-    return 0;
-  }
+  std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path) override { return ticket_of(behind_.all_gather(own, all, bytes)); }
   std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Path) override {
     switch (element) {
-      case ElementType::float64: reduce<fp64>(all, count, staging); break;
-      case ElementType::float32: reduce<fp32>(all, count, staging); break;
-      case ElementType::bfloat16: reduce<bf16>(all, count, staging); break;
-      case ElementType::float16: reduce<fp16>(all, count, staging); break;
+      case ElementType::float64: return reduce<fp64>(all, count, staging);
+      case ElementType::float32: return reduce<fp32>(all, count, staging);
+      case ElementType::bfloat16: return reduce<bf16>(all, count, staging);
+      case ElementType::float16: return reduce<fp16>(all, count, staging);
     }
     return 0;
   }
-  void await(std::size_t) override {}
-  void gather_small(const std::byte* own, std::byte* all, std::size_t bytes) override { communicator_.all_gather_small(own, all, bytes); }
-  void leave(std::string_view reason) override { communicator_.leave(reason); }
-
- private:
-  template <class T>
-  void reduce(std::byte* all, std::size_t count, std::byte* staging) {
-    T* const whole = reinterpret_cast<T*>(all);
-    communicator_.reduce_scatter(static_cast<const T*>(whole), whole + communicator_.rank() * count, count, staging);
+  void await(std::size_t ticket) override { behind_.wait(ticket); }
+  void gather_small(const std::byte* own, std::byte* all, std::size_t bytes) override { behind_.all_gather_small(own, all, bytes).wait(); }
+  void leave(std::string_view reason) override {
+    behind_.leave(reason);
+    try {
+      behind_.wait_for_all();
+    } catch (...) {  // it was told to end
+    }
   }
 
-  C& communicator_;
+ private:
+  static std::size_t ticket_of(const Pending& pending) { return static_cast<std::size_t>(pending.ticket); }
+  template <class T>
+  std::size_t reduce(std::byte* all, std::size_t count, std::byte* staging) {
+    T* const whole = reinterpret_cast<T*>(all);
+    return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole), whole + behind_.rank() * count, count, staging));
+  }
+
+  comm::Background<C> behind_;
 };
 
 }  // namespace regimen::cpu

@@ -1,0 +1,61 @@
+// What a rank keeps and sends, as constants: the formulas and the example of the ZeRO paper, and what recomputation adds.
+#include "../support/model_recipe.hpp"
+
+#include <regimen/loss/mean_squared_error.hpp>
+
+using namespace regimen;
+
+namespace {
+
+template <class Network, class Stage, class World, class... Policies>
+inline constexpr const MemoryPlan& plan =
+    train::Recipe<Network, Configured<Batch<1>, Communicator<Threads>, Shard<Stage>, World, Policies...>>::plan;
+
+// Rajbhandari, Rasley, Ruwase, He 2020, figure 1: 7.5 billion parameters on 64 ranks, 2-byte gradients, 12 bytes of optimizer
+// state: 120 -> 31.4 -> 16.6 -> 1.9 GB.
+struct Large : Model<Input<Vector<10000>>, Repeat<75, Residual<Linear<10000>>>> {};
+using Paper = Precision<bf16, fp32, bf16>;
+constexpr int tenths_of_gb(std::size_t bytes) { return static_cast<int>((bytes + 50'000'000) / 100'000'000); }
+static_assert(tenths_of_gb(plan<Large, Replicated, World<64>, Paper, Loss<MeanSquaredError>>.kept) == 1200);
+static_assert(tenths_of_gb(plan<Large, ZeRO1, World<64>, Paper, Loss<MeanSquaredError>>.kept) == 314);
+static_assert(tenths_of_gb(plan<Large, ZeRO2, World<64>, Paper, Loss<MeanSquaredError>>.kept) == 166);
+static_assert(tenths_of_gb(plan<Large, ZeRO3, World<64>, Paper, Loss<MeanSquaredError>>.kept) == 19);
+// Reduced in fp32: 18 bytes a parameter.
+static_assert(tenths_of_gb(plan<Large, Replicated, World<64>, Precision<bf16, fp32>, Loss<MeanSquaredError>>.kept) == 1350);
+
+// A backward that computes its blocks again one by one gathers nothing more; one that does so two by two does.
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>, Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>;
+struct Gpt : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, PositionEmbedding, Repeat<6, Block>, LayerNorm, Linear<32>> {};
+static_assert(plan<Gpt, ZeRO3, World<4>, Checkpoint<Every<1>>>.wire() == plan<Gpt, ZeRO3, World<4>>.wire());
+static_assert(plan<Gpt, ZeRO3, World<4>, Checkpoint<Every<2>>>.wire() > plan<Gpt, ZeRO3, World<4>>.wire());
+static_assert(plan<Gpt, ZeRO2, World<4>, Checkpoint<Every<2>>>.wire() == plan<Gpt, ZeRO2, World<4>>.wire());
+static_assert(plan<Gpt, Replicated, World<1>>.wire() == 0);
+// Reduced each time, two micro-batches send twice the gradients; reduced once, they send no more than one.
+static_assert(plan<Gpt, ZeRO1, World<4>, Accumulate<2>>.wire() == plan<Gpt, ZeRO1, World<4>>.wire());
+static_assert(plan<Gpt, ZeRO1, World<4>, Accumulate<2, ReduceEach>>.wire() > plan<Gpt, ZeRO1, World<4>>.wire());
+static_assert(plan<Gpt, ZeRO2, World<4>, Accumulate<2, ReduceOnce>>.wire() == plan<Gpt, ZeRO1, World<4>>.wire());
+
+// One rank keeps what a program without ranks keeps.
+static_assert(plan<Gpt, ZeRO3, World<1>>.peak == train::Recipe<Gpt, Configured<Batch<1>>>::plan.peak);
+
+// A global batch, cut.
+static_assert(train::Recipe<Gpt, Configured<GlobalBatch<48>, World<4>, Accumulate<3>, Communicator<Threads>>>::batch == 4);
+
+// What does not compose.
+template <class Rule, class... Policies>
+inline constexpr bool breaks = std::is_same_v<detail::broken_rules<Gpt, Policies...>, boost::mp11::mp_list<Rule>>;
+static_assert(breaks<rule::shard_needs_communicator<Shard<ZeRO2>, Communicator<Solo>>, Shard<ZeRO2>>);
+static_assert(breaks<rule::world_needs_communicator<World<2>, Communicator<Solo>>, World<2>>);
+static_assert(Composable<Gpt, World<1>> && Composable<Gpt, Shard<ZeRO2>, Communicator<Tcp>>);
+static_assert(breaks<rule::scaled_gradients_reduce_in_fp32<Precision<fp16, fp32, fp16>, LossScale<Dynamic>, Communicator<Threads>>,
+                     Precision<fp16, fp32, fp16>, LossScale<Dynamic>, Communicator<Threads>>);
+static_assert(breaks<rule::global_batch_divides<GlobalBatch<48>, World<>, Accumulate<1>>, GlobalBatch<48>>);
+static_assert(breaks<rule::global_batch_divides<GlobalBatch<48>, World<5>, Accumulate<1>>, GlobalBatch<48>, World<5>, Communicator<Threads>>);
+using Norms = Sequential<Residual<As<fp32, LayerNorm>, Linear<16>>>;
+struct Uneven : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<6, Norms>, Linear<32>> {};
+static_assert(Composable<Uneven, Precision<bf16, fp32>, Communicator<Threads>>);
+static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>, Communicator<Threads>, Shard<ZeRO1>>,
+                             boost::mp11::mp_list<rule::shard_cuts_even_units<Shard<ZeRO1>, Repeat<6, Norms>, false>>>);
+
+}  // namespace
+// SPDX-License-Identifier: Apache-2.0
