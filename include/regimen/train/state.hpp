@@ -4,18 +4,19 @@
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/layer/layer.hpp>
+#include <regimen/train/parts.hpp>
 #include <regimen/train/safetensors.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace regimen::train {
@@ -28,17 +29,6 @@ inline std::vector<std::size_t> shape_of(const Parameter& parameter) { return {p
 
 /// Doubles travel as their 64 bits, so that they come back exactly.
 inline std::string bits_of(double value) { return std::to_string(std::bit_cast<std::uint64_t>(value)); }
-
-inline std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata, const std::string& key) {
-  const auto found = metadata.find(key);
-  if (found == metadata.end()) throw Error(path + ", metadata", "the key " + key, "none", "the file was not written by save");
-  const char *const begin = found->second.data(), *const end = begin + found->second.size();
-  std::uint64_t value = 0;  // no signs, no spaces, no more than 64 bits
-  const auto [stopped, failure] = std::from_chars(begin, end, value);
-  if (failure != std::errc{} || stopped != end)
-    throw Error(path + ", metadata, " + key, "a whole number below 2^64", std::string("\"").append(found->second).append("\""));
-  return value;
-}
 
 /// The only one that sees the inside of a Trainer.
 template <class Trainer>
@@ -54,23 +44,104 @@ struct StateAccess {
   static void begin_anew(Trainer& trainer) {
     for (const auto& tensor : trainer.tensors_)
       if (tensor.place.trains)
-        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(trainer.state_of(tensor, state), tensor.place.count, Master(0));
+        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(trainer.state_of(tensor, state), tensor.count, Master(0));
     trainer.step_ = trainer.batches_done_ = 0;
     Scalars& s = trainer.scalars();
     s.updates = s.skipped = s.finite_streak = 0;
   }
 
+  /// One rank: one file. Several: a part each, then the index that names them; until it is in place the old one holds.
   static void save(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save");
-    std::vector<safetensors::Tensor> tensors;
-    for (const auto& tensor : trainer.tensors_) {
-      tensors.push_back(entry(tensor.name, tensor, trainer.master_of(tensor)));
-      if (tensor.place.trains)
-        for (std::size_t state = 0; state < tensor.states; ++state)
-          tensors.push_back(entry(state_name(Rule::state_names[state], tensor.name), tensor, trainer.state_of(tensor, state)));
+    const std::vector<std::string> before = trainer.rank() == 0 ? SavedState::parts_of(path) : std::vector<std::string>{};
+    if (trainer.ranks() == 1) {
+      std::vector<safetensors::Tensor> tensors;
+      for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t, std::size_t) {
+        tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))});
+      });
+      safetensors::write(path, tensors, metadata_of(trainer));
+    } else {
+      save_part(trainer, path);
     }
+    for (const std::string& part : before) std::remove(part.c_str());
+  }
+
+  static void save_part(Trainer& trainer, const std::string& path) {
+    // One name for this save, which no older one has: an index never names a part that was written again.
+    const std::uint64_t now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+    const std::string save = std::to_string(trainer.step_) + "-" + std::to_string(trainer.template gather_small<std::uint64_t>(now)[0]);
+    const auto part = [&](std::size_t rank) {
+      return path + "." + save + ".part-" + std::to_string(rank) + "-of-" + std::to_string(trainer.ranks());
+    };
+    std::vector<safetensors::Tensor> tensors;
+    std::map<std::string, std::string> metadata{{"regimen.save", save}};
+    for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t first, std::size_t count) {
+      // What every rank keeps whole is written in parts, too.
+      const std::size_t whole = tensor.place.count, ranks = trainer.ranks(), rank = trainer.rank();
+      const std::size_t begin = count == whole && !trainer.is_sliced() ? whole * rank / ranks : first;
+      const std::size_t written = count == whole && !trainer.is_sliced() ? whole * (rank + 1) / ranks - begin : count;
+      if (written == 0) return;
+      tensors.push_back({name, safetensors::dtype_of<Master>, {written}, std::as_bytes(std::span(values + (begin - first), written))});
+      metadata[PartNames::first(name)] = std::to_string(begin);
+    });
+    safetensors::write(part(trainer.rank()), tensors, metadata);
+    trainer.template gather_small<std::uint64_t>(1);  // all parts are there
+    if (trainer.rank() == 0) {
+      std::map<std::string, std::string> index = metadata_of(trainer);
+      index["regimen.save"] = save;
+      index[PartNames::count] = std::to_string(trainer.ranks());
+      for (std::size_t rank = 0; rank < trainer.ranks(); ++rank) index[PartNames::part(rank)] = std::filesystem::path(part(rank)).filename().string();
+      safetensors::write(path, {}, index);
+    }
+    trainer.template gather_small<std::uint64_t>(2);  // the index is there
+  }
+
+  /// All of it in one file, written by rank 0: what one rank would have saved.
+  static void save_whole(Trainer& trainer, const std::string& path) {
+    expect_finished_step(trainer, "Trainer::save_whole");
+    if (trainer.ranks() == 1 || !trainer.is_sliced()) {
+      if (trainer.rank() == 0) {
+        std::vector<safetensors::Tensor> tensors;
+        for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t, std::size_t) {
+          tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))});
+        });
+        safetensors::write(path, tensors, metadata_of(trainer));
+      }
+    } else {
+      using Collector = typename Trainer::Collector;
+      std::vector<std::vector<Master>> arrays{Collector::collect(trainer.engine_, trainer.resident_, Collector::master_weights)};
+      for (std::size_t state = 0; state < Rule::states; ++state) arrays.push_back(Collector::collect(trainer.engine_, trainer.resident_, state));
+      if (trainer.rank() == 0) {
+        std::vector<safetensors::Tensor> tensors;
+        std::vector<std::size_t> at(arrays.size());
+        for (const auto& tensor : trainer.tensors_)
+          for (std::size_t array = 0; array < arrays.size(); ++array) {
+            if (array > 0 && !tensor.place.trains) continue;
+            const std::string name = array == 0 ? tensor.name : state_name(Rule::state_names[array - 1], tensor.name);
+            tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter),
+                               std::as_bytes(std::span(arrays[array].data() + at[array], tensor.place.count))});
+            at[array] += tensor.place.count;
+          }
+        safetensors::write(path, tensors, metadata_of(trainer));
+      }
+    }
+    if (trainer.ranks() > 1) trainer.template gather_small<std::uint64_t>(3);
+  }
+
+ private:
+  /// Calls f(name, tensor, values, first, count) for the weights and the optimizer state that this rank keeps.
+  static void for_each_array(Trainer& trainer, auto&& f) {
+    for (const auto& tensor : trainer.tensors_) {
+      f(tensor.name, tensor, trainer.master_of(tensor), tensor.first, tensor.count);
+      if (!tensor.place.trains) continue;
+      for (std::size_t state = 0; state < tensor.states; ++state)
+        f(state_name(Rule::state_names[state], tensor.name), tensor, trainer.state_of(tensor, state), tensor.first, tensor.count);
+    }
+  }
+
+  static std::map<std::string, std::string> metadata_of(Trainer& trainer) {
     const Scalars& s = trainer.scalars();
-    std::map<std::string, std::string> metadata{{"format", "pt"},
+    return {{"format", "pt"},
                                                 {"regimen.version", "1"},
                                                 {"regimen.step", std::to_string(trainer.step_)},
                                                 {"regimen.batches", std::to_string(trainer.batches_done_)},
@@ -79,14 +150,16 @@ struct StateAccess {
                                                 {"regimen.skipped", std::to_string(s.skipped)},
                                                 {"regimen.finite_streak", std::to_string(s.finite_streak)},
                                                 {"regimen.loss_scale", bits_of(s.loss_scale)},
-                                                {"regimen.batch", std::to_string(Trainer::batch * Trainer::micro_batches)},
+                                                {"regimen.batch", std::to_string(Trainer::batch * Trainer::micro_batches * trainer.ranks())},
+                                                {"regimen.together", std::to_string(Trainer::batch * trainer.ranks())},
                                                 {"regimen.path", path_text()}};
-    safetensors::write(path, tensors, metadata);
   }
+
+ public:
 
   static void load(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::load");
-    const safetensors::File file(path);
+    const SavedState file(path);
     const auto& metadata = file.metadata();
     const bool resumes = metadata.contains("regimen.version");
     // Everything is asked before anything changes: a file that does not fit leaves the Trainer as it was.
@@ -96,19 +169,22 @@ struct StateAccess {
         for (std::size_t state = 0; state < tensor.states; ++state) 
           file.template expect<Master>(state_name(Rule::state_names[state], tensor.name), shape_of(tensor.parameter));
     }
-    for (const safetensors::Tensor& found : file.tensors()) {
+    for (const std::string& found : file.names()) {
       bool known = false;
       for (const auto& tensor : trainer.tensors_) {
-        known = known || found.name == tensor.name;
-        for (std::size_t state = 0; state < tensor.states; ++state) known = known || found.name == state_name(Rule::state_names[state], tensor.name);
+        known = known || found == tensor.name;
+        for (std::size_t state = 0; state < tensor.states; ++state) known = known || found == state_name(Rule::state_names[state], tensor.name);
       }
-      if (!known) throw Error(path, "tensors of this model only", "the tensor " + std::string(found.name), "load it into the model that it was saved from");
+      if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
     }
     std::uint64_t step = 0, batches = 0, seed = trainer.seed_, updates = 0, skipped = 0, streak = 0;
     double loss_scale = trainer.scalars().loss_scale;
     if (resumes) {
       step = whole_number(path, metadata, "regimen.step");
       batches = whole_number(path, metadata, "regimen.batches");
+      // Another number of ranks reads other numbers of samples at once: it goes on where the samples were left.
+      const std::uint64_t together = metadata.contains("regimen.together") ? whole_number(path, metadata, "regimen.together") : Trainer::batch;
+      if (together != Trainer::batch * trainer.ranks()) batches = batches * together / (Trainer::batch * trainer.ranks());
       seed = whole_number(path, metadata, "regimen.seed");
       updates = whole_number(path, metadata, "regimen.updates");
       skipped = whole_number(path, metadata, "regimen.skipped");
@@ -116,18 +192,18 @@ struct StateAccess {
       loss_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
       if (!(loss_scale >= 1 && loss_scale <= 3.5e38)) throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of at least 1", std::to_string(loss_scale));
       const auto written = metadata.find("regimen.path");
-      if (written != metadata.end() && written->second != path_text())
+      if (written != metadata.end() && written->second != path_text() && trainer.rank() == 0)
         std::fprintf(stderr,
                      "regimen: %s was written with \"%s\", this run has \"%s\": it goes on, but not bit for bit as the other run would have\n",
                      path.c_str(), written->second.c_str(), path_text().c_str());
     }
     for (const auto& tensor : trainer.tensors_) {
-      const std::vector<std::size_t> shape = shape_of(tensor.parameter);
-      file.template copy<Master>(tensor.name, shape, {trainer.master_of(tensor), tensor.place.count});
+      if (tensor.count == 0) continue;
+      file.template copy<Master>(tensor.name, tensor.first, std::span<Master>{trainer.master_of(tensor), tensor.count});
       if (!tensor.place.trains) continue;
       for (std::size_t state = 0; state < tensor.states; ++state) {
-        const std::span<Master> to{trainer.state_of(tensor, state), tensor.place.count};
-        if (resumes) file.template copy<Master>(state_name(Rule::state_names[state], tensor.name), shape, to);
+        const std::span<Master> to{trainer.state_of(tensor, state), tensor.count};
+        if (resumes) file.template copy<Master>(state_name(Rule::state_names[state], tensor.name), tensor.first, to);
         else std::fill(to.begin(), to.end(), Master(0));
       }
     }
@@ -140,20 +216,19 @@ struct StateAccess {
     s.skipped = skipped;
     s.finite_streak = streak;
     s.loss_scale = loss_scale;
+    trainer.whole_.clear();
     trainer.parameters_changed();
   }
 
  private:
   /// What decides the bits of a run beside the program: product path and threads.
   static std::string path_text() { return cpu::path_text<typename Trainer::Recipe::Roles::compute>(); }
-
-  static safetensors::Tensor entry(const std::string& name, const auto& tensor, const Master* values) {
-    return {name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))};
-  }
 };
 
 template <class Trainer>
 void save_state(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::save(trainer, path); }
+template <class Trainer>
+void save_whole_state(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::save_whole(trainer, path); }
 template <class Trainer>
 void load_state(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::load(trainer, path); }
 

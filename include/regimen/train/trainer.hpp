@@ -312,8 +312,11 @@ class Trainer {
   }
 
   /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill at
-  /// any moment leaves the previous file whole.
+  /// any moment leaves the previous file whole. Among several ranks each writes what it keeps to a part beside `path`, which
+  /// becomes the index of them; any number of ranks, under any Shard, may load it.
   void save(const std::string& path) { train::save_state(*this, path); }
+  /// The same in one file, whatever the ranks keep: for other programs. Rank 0 holds all of it in host memory meanwhile.
+  void save_whole(const std::string& path) { train::save_whole_state(*this, path); }
   /// Reads a file that save wrote (of this or another run of the same model), or weights alone. After it, training goes on
   /// exactly as it would have.
   void load(const std::string& path) { train::load_state(*this, path); }
@@ -383,6 +386,13 @@ class Trainer {
   Master* master_of(const train::TensorRecord& tensor) { return engine_.data(master_view(tensor)); }
   Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
     return engine_.data(View<Master>{resident_.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient));
+  }
+  /// A small value of every rank.
+  template <class T>
+  std::vector<T> gather_small(const T& own) {
+    std::vector<T> all(ranks());
+    peers_->gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(all.data()), sizeof(T));
+    return all;
   }
   bool is_sliced() const { return Step::Sharding::slices_state && engine_.ranks > 1; }
 

@@ -1,0 +1,147 @@
+// regimen/train/parts.hpp — saved state in one file, or in one part a rank with an index: read alike.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/train/safetensors.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace regimen::train {
+
+inline std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata, const std::string& key) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) throw Error(path + ", metadata", "the key " + key, "none", "the file was not written by save");
+  const char *const begin = found->second.data(), *const end = begin + found->second.size();
+  std::uint64_t value = 0;  // no signs, no spaces, no more than 64 bits
+  const auto [stopped, failure] = std::from_chars(begin, end, value);
+  if (failure != std::errc{} || stopped != end)
+    throw Error(path + ", metadata, " + key, "a whole number below 2^64", std::string("\"").append(found->second).append("\""));
+  return value;
+}
+
+/// The names in the metadata of an index, which has no tensors, and of its parts.
+///
+///   index   regimen.parts = N; regimen.part.r = the file of part r, beside the index
+///   part    a tensor is a run of elements of the whole one, in one dimension; regimen.first.<name> = the first of them
+struct PartNames final {
+  static constexpr const char* count = "regimen.parts";
+  static std::string part(std::size_t rank) { return "regimen.part." + std::to_string(rank); }
+  static std::string first(const std::string& name) { return "regimen.first." + name; }
+};
+
+/// What save wrote: whole tensors by name, wherever their elements lie.
+///
+/// failure  Error for a file or a part that is absent, damaged or of another run; for elements that no part has, or two have
+class SavedState final {
+ public:
+  explicit SavedState(const std::string& path) : path_(path) {
+    files_.emplace_back(path);
+    metadata_ = files_.front().metadata();
+    if (metadata_.contains(PartNames::count)) read_parts();
+    else
+      for (const safetensors::Tensor& tensor : files_.front().tensors()) runs_[tensor.name] = {Run{&tensor, 0}};
+  }
+  SavedState(const SavedState&) = delete;
+  SavedState& operator=(const SavedState&) = delete;
+
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  bool in_parts() const { return files_.size() > 1; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [name, runs] : runs_) all.push_back(name);
+    return all;
+  }
+
+  /// There is such a tensor, whole, and these are its type and shape; Error when not.
+  template <class T>
+  void expect(const std::string& name, const std::vector<std::size_t>& shape) const {
+    if (!in_parts()) {
+      files_.front().template expect<T>(name, shape);
+      return;
+    }
+    std::size_t whole = 1, at = 0;
+    for (const std::size_t extent : shape) whole *= extent;
+    const auto found = runs_.find(name);
+    if (found == runs_.end()) throw Error(path_, "tensor \"" + name + "\"", "no part of it", "was the file written by another model?");
+    for (const Run& run : found->second) {
+      if (run.tensor->dtype != safetensors::dtype_of<T>)
+        throw Error(path_ + ", tensor \"" + name + "\"", std::string("elements of type ") + safetensors::name_of_dtype(safetensors::dtype_of<T>),
+                    safetensors::name_of_dtype(run.tensor->dtype), "load it with the precision it was saved with");
+      if (run.first != at)
+        throw Error(path_ + ", tensor \"" + name + "\"", "a part that begins with element " + std::to_string(at), std::to_string(run.first),
+                    "the parts are not of one run");
+      at += run.tensor->bytes.size() / sizeof(T);
+    }
+    if (at != whole)
+      throw Error(path_ + ", tensor \"" + name + "\"", std::to_string(whole) + " elements", std::to_string(at), "was it written by another model?");
+  }
+
+  /// Elements [first, first + to.size()) of a tensor that was expected.
+  template <class T>
+  void copy(const std::string& name, std::size_t first, std::span<T> to) const {
+    for (const Run& run : runs_.at(name)) {
+      const std::size_t count = run.tensor->bytes.size() / sizeof(T);
+      const std::size_t begin = (std::max)(first, run.first), end = (std::min)(first + to.size(), run.first + count);
+      if (begin < end) std::memcpy(to.data() + (begin - first), run.tensor->bytes.data() + (begin - run.first) * sizeof(T), (end - begin) * sizeof(T));
+    }
+  }
+
+  /// The files that an index names; none for a file without parts, or one that is no state.
+  static std::vector<std::string> parts_of(const std::string& path) {
+    std::vector<std::string> parts;
+    std::error_code absent;
+    if (!std::filesystem::exists(path, absent)) return parts;
+    try {
+      const safetensors::File index(path);
+      for (std::size_t rank = 0; index.metadata().contains(PartNames::part(rank)); ++rank) parts.push_back(beside(path, index.value(PartNames::part(rank))));
+    } catch (const Error&) {  // what lies there will be replaced
+    }
+    return parts;
+  }
+
+ private:
+  struct Run {
+    const safetensors::Tensor* tensor;
+    std::size_t first;
+  };
+
+  /// Parts lie where their index lies, whatever a hostile index says.
+  static std::string beside(const std::string& path, const std::string& name) {
+    return (std::filesystem::path(path).parent_path() / std::filesystem::path(name).filename()).string();
+  }
+
+  void read_parts() {
+    const std::uint64_t count = whole_number(path_, metadata_, PartNames::count);
+    if (count < 1 || count > 65536) throw Error(path_ + ", metadata, " + PartNames::count, "1 to 65536 parts", std::to_string(count));
+    files_.reserve(static_cast<std::size_t>(count) + 1);  // runs point into them
+    for (std::size_t rank = 0; rank < count; ++rank) {
+      const std::string part = beside(path_, files_.front().value(PartNames::part(rank)));
+      files_.emplace_back(part);
+      const safetensors::File& file = files_.back();
+      const auto same = file.metadata().find("regimen.save");
+      if (same == file.metadata().end() || same->second != files_.front().value("regimen.save"))
+        throw Error(part, "a part of the state that " + path_ + " is the index of", "one of another", "copy an index and its parts together");
+      for (const safetensors::Tensor& tensor : file.tensors())
+        runs_[tensor.name].push_back({&tensor, static_cast<std::size_t>(whole_number(part, file.metadata(), PartNames::first(tensor.name)))});
+    }
+    for (auto& [name, runs] : runs_) std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
+  }
+
+  std::string path_;
+  std::vector<safetensors::File> files_;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, std::vector<Run>> runs_;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
