@@ -17,6 +17,7 @@ const Fake& data() {
 
 struct Kept {
   std::vector<float> weights, later;
+  std::uint64_t steps = 0;
 };
 
 template <class Train>
@@ -38,7 +39,7 @@ Kept save_on(std::size_t ranks, const std::string& path, const std::string& whol
     const std::vector<float> weights = weights_of(trainer);
     trainer.fit(data(), {.steps = 8, .progress = false});
     const std::vector<float> later = weights_of(trainer);
-    if (communicator.rank() == 0) kept = {weights, later};
+    if (communicator.rank() == 0) kept = {weights, later, 5};
   });
   return kept;
 }
@@ -50,11 +51,11 @@ Kept load_on(std::size_t ranks, const std::string& path) {
     options.seed = 77;  // another start, which the file replaces
     Sharded<Stage> trainer(communicator, options);
     trainer.load(path);
-    CHECK(trainer.steps_done() == 5);
+    const std::uint64_t steps = trainer.steps_done();
     const std::vector<float> weights = weights_of(trainer);
     trainer.fit(data(), {.steps = 8, .progress = false});
     const std::vector<float> later = weights_of(trainer);
-    if (communicator.rank() == 0) kept = {weights, later};
+    if (communicator.rank() == 0) kept = {weights, later, steps};
   });
   return kept;
 }
@@ -69,6 +70,7 @@ void exchange(const char* what) {
       INFO(what << ", " << before << " to " << after << " ranks");
       for (const std::string& file : {path, whole}) {
         const Kept loaded = load_on<To>(after, file);
+        CHECK(loaded.steps == 5);
         CHECK(loaded.weights == saved.weights);
         if (before == after) CHECK(loaded.later == saved.later);
       }

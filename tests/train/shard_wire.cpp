@@ -9,7 +9,7 @@ using namespace regimen::test;
 namespace {
 
 struct Sent {
-  std::size_t gathered = 0, reduced = 0;
+  std::size_t gathered = 0, reduced = 0, planned = 0;
 };
 
 /// Bytes of one step, of each rank the same.
@@ -24,10 +24,10 @@ Sent sent_in_a_step(std::size_t ranks) {
     counting.reset();
     trainer.fit(data, {.steps = 2, .progress = false});
     Sent& own = sent[communicator.rank()];
-    own = {counting.count(comm::Kind::AllGather).bytes, counting.count(comm::Kind::ReduceScatter).bytes};
-    CHECK(own.gathered + own.reduced == trainer.planned().wire());
+    own = {counting.count(comm::Kind::AllGather).bytes, counting.count(comm::Kind::ReduceScatter).bytes, trainer.planned().wire()};
   });
   for (const Sent& each : sent) {
+    CHECK(each.gathered + each.reduced == each.planned);
     CHECK(each.gathered == sent[0].gathered);
     CHECK(each.reduced == sent[0].reduced);
   }
