@@ -1,12 +1,12 @@
 // Ranks that cannot speak to one another yet.
-// expect: Communicator<Solo> is the only one built yet; write it, or leave Communicator out
+// expect: this communicator is not built; write Communicator<Threads>, <Tcp> or <Mpi>, or leave it out for one rank
 // names: regimen::Communicator<regimen::Nccl>
 #include "../support/recipe.hpp"
 
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Net, Communicator<Solo>>;
+using Train = Trainer<Net, Communicator<Threads>>;
 #else
 using Train = Trainer<Net, Communicator<Nccl>>;
 #endif

@@ -21,22 +21,26 @@ using All = mp::mp_list<Precision<fp64>, Precision<fp32>, Precision<bf16, fp32>,
                         LossScale<None>, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>,  //
                         Checkpoint<None>, Checkpoint<Every<2>>, Checkpoint<Selective<Linear<4>>>,                        //
                         Batch<8>, Batch<Largest>,                                                                        //
-                        Accumulate<1>, Accumulate<4>,                                                                    //
+                        Accumulate<1>, Accumulate<4>, Accumulate<4, ReduceEach>,                                         //
                         Clip<None>, Clip<Norm<Ratio<1>>>,                                                                //
                         Optimizer<AdamW>, Optimizer<Adam>, Optimizer<Sgd>, Optimizer<RmsProp>,                           //
                         Loss<CrossEntropy>, Loss<MeanSquaredError>,                                                      //
                         Device<Cpu>,                                                                                     //
                         Target<targets::unlimited>, Target<targets::a100_40g>, Target<targets::host<8_GiB>>, Tpu,        //
-                        Communicator<Solo>, Shard<Replicated>, Seed<7>,                                                  //
+                        Communicator<Solo>, Communicator<Threads>, Communicator<Tcp>,                                    //
+                        Shard<Replicated>, Shard<ZeRO2>, Shard<ZeRO3>, World<1>, World<4>, Seed<7>,                      //
                         Debug<None>, Debug<Anomaly>,                                                                     //
                         Freeze<>, Freeze<Linear<4>>,                                                                     //
                         Init<Default>, Fusion<On>, Fusion<Off>>;
 
 // These need a partner, and compose with no other policy alone.
-using Alone = mp::mp_list<Fp16, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>, Batch<Largest>>;
+using Alone = mp::mp_list<Fp16, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>, Batch<Largest>, Shard<ZeRO2>,
+                           Shard<ZeRO3>, World<4>>;
 using Partners =
     mp::mp_list<Pair<Fp16, LossScale<Static<1024>>>, Pair<Fp16, LossScale<Dynamic>>, Pair<Fp16, LossScale<DynamicScale<256, 10>>>,
-                Pair<Batch<Largest>, Target<targets::a100_40g>>, Pair<Batch<Largest>, Target<targets::host<8_GiB>>>, Pair<Batch<Largest>, Tpu>>;
+                Pair<Batch<Largest>, Target<targets::a100_40g>>, Pair<Batch<Largest>, Target<targets::host<8_GiB>>>, Pair<Batch<Largest>, Tpu>,
+                 Pair<Shard<ZeRO2>, Communicator<Threads>>, Pair<Shard<ZeRO2>, Communicator<Tcp>>, Pair<Shard<ZeRO3>, Communicator<Threads>>,
+                 Pair<Shard<ZeRO3>, Communicator<Tcp>>, Pair<World<4>, Communicator<Threads>>, Pair<World<4>, Communicator<Tcp>>>;
 // These compose with others, and not with each other.
 using Refused = mp::mp_list<Pair<Precision<fp64>, Tpu>>;
 
@@ -72,6 +76,6 @@ constexpr bool each_alone(mp::mp_list<Ps...>) {
 }
 static_assert(each_alone(All{}));
 
-static_assert(mp::mp_size<All>::value == 38);
-// 33 stand alone: 33² ordered pairs, less those on one axis (81), less the refused (2), and the partners (12).
-static_assert(table(All{}) == 33 * 33 - 81 - 2 + 12);
+static_assert(mp::mp_size<All>::value == 45);
+// 37 stand alone: 37² ordered pairs, less those on one axis (95), less the refused (2), and the partners (24).
+static_assert(table(All{}) == 37 * 37 - 95 - 2 + 24);
