@@ -209,6 +209,6 @@ void conform(C& ranks, std::size_t turns = 200, std::size_t large = (std::size_t
 }
 
 /// How many ranks a world has in these tests.
-inline constexpr std::array<std::size_t, 5> worlds{1, 2, 3, 4, 8};
+inline constexpr std::array<std::size_t, 6> worlds{1, 2, 3, 4, 6, 8};
 
 }  // namespace conformance
