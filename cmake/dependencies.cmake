@@ -127,7 +127,7 @@ if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
 endif()
 
 # ---- MPI: ranks that are processes. A target of its own, as programs of one rank must not need it to start --------------
-# The C interface alone: the C++ one is gone from MPI 3, and its library need not be linked.
+# Used by its C interface alone: the C++ one is gone since MPI 3.
 set(REGIMEN_HAS_MPI OFF)
 if(NOT REGIMEN_MPI STREQUAL "OFF")
   set(MPI_CXX_SKIP_MPICXX TRUE)

@@ -32,6 +32,8 @@ want libcli11-dev header CLI/CLI.hpp
 want clang        program clang++
 want clang-19     program clang++-19
 want libomp-dev   omp_for_clang
+want libopenmpi-dev program mpicxx
+want openmpi-bin    program mpirun
 install_missing
 check_cmake
 program nvcc || [ -x /usr/local/cuda/bin/nvcc ] || echo "no nvcc here: what it would refuse is not tested"

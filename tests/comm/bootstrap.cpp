@@ -132,8 +132,8 @@ TEST_CASE("another program at the address: one that says nothing, one that hangs
     std::thread server([&] {
       Address from;
       const Socket socket = accept_at(*other, Clock::now() + std::chrono::seconds(20), from);
-      char hello[48];
-      receive_all(*socket, hello, sizeof hello, Clock::now() + std::chrono::seconds(20));
+      regimen::comm::detail::Hello hello;
+      receive_all(*socket, &hello, sizeof hello, Clock::now() + std::chrono::seconds(20));
       send_all(*socket, text.data(), text.size(), Clock::now() + std::chrono::seconds(20));
     });
     const auto words = meet({option(1, 2, port_of(other), milliseconds(20000))});

@@ -135,7 +135,7 @@ void all_reduces(C& ranks, std::size_t count) {
 
 template <class T, class C>
 void sums(C& ranks) {
-  for (const std::size_t count : {0, 1, 3, 64, 513, 1000}) {
+  for (const std::size_t count : {0u, 1u, 3u, 64u, 513u, 1000u}) {
     for (const bool in_place : {false, true}) reduces<T>(ranks, count, in_place);
     all_reduces<T>(ranks, count);
   }
@@ -187,7 +187,7 @@ void row(C& ranks, std::size_t turns) {
 template <regimen::comm::Collectives C>
 void conform(C& ranks, std::size_t turns = 200, std::size_t large = (std::size_t{1} << 18) + 777) {
   check(ranks.rank() < ranks.size(), "rank() < size()");
-  for (const std::size_t bytes : {0, 1, 64, 1001}) {
+  for (const std::size_t bytes : {0u, 1u, 64u, 1001u}) {
     for (const bool in_place : {false, true}) {
       gathers(ranks, bytes, in_place, false);
       gathers(ranks, bytes, in_place, true);
@@ -197,7 +197,7 @@ void conform(C& ranks, std::size_t turns = 200, std::size_t large = (std::size_t
   sums<double>(ranks);
   sums<regimen::bf16>(ranks);
   sums<regimen::fp16>(ranks);
-  for (const std::size_t bytes : {0, 1, 1000}) broadcasts(ranks, bytes);
+  for (const std::size_t bytes : {0u, 1u, 1000u}) broadcasts(ranks, bytes);
   smalls(ranks);
   row(ranks, turns);
   // Larger than a chunk of 1 MiB, and no multiple of it.
@@ -209,6 +209,6 @@ void conform(C& ranks, std::size_t turns = 200, std::size_t large = (std::size_t
 }
 
 /// How many ranks a world has in these tests.
-inline constexpr std::array<std::size_t, 5> worlds{1, 2, 3, 4, 8};
+inline constexpr std::array<std::size_t, 6> worlds{1, 2, 3, 4, 6, 8};
 
 }  // namespace conformance

@@ -99,9 +99,12 @@ TEST_CASE("a thread that hangs is named when the deadline is over, at every coll
 }
 
 TEST_CASE("a thread that ends too early is named at once, but not by those who need it no more") {
-  for (std::size_t who = 0; who < ranks; ++who) {
+  for (std::size_t run = 0; run < 2 * ranks; ++run) {
+    const std::size_t who = run % ranks;
+    const bool first = run < ranks;  // it ends before the others need it, or while they wait for it
     const auto words = each(milliseconds(20000), [&](Threads& world) {
       failing::collective(world, Kind::Barrier);
+      if ((world.rank() == who) != first) std::this_thread::sleep_for(milliseconds(30));
       if (world.rank() == who) return;
       failing::collective(world, Kind::Barrier);
     });
@@ -140,7 +143,11 @@ TEST_CASE("launch rethrows the cause, not a consequence, with its rank and the e
   bool nested = false;
   try {
     regimen::launch(4, [](Threads& world) {
-      if (world.rank() == 2) throw Own("mine");
+      if (world.rank() == 2) {
+        world.leave("mine");
+        std::this_thread::sleep_for(milliseconds(30));  // the others are through with their exceptions before this one's
+        throw Own("mine");
+      }
       world.barrier();
     });
   } catch (const regimen::Error& error) {

@@ -33,7 +33,7 @@ std::vector<T> sum_of(const std::vector<std::vector<T>>& all) {
 
 TEMPLATE_TEST_CASE("the sum over ranks is the tree of its definition", "", float, double, bf16, fp16) {
   for (std::size_t ranks = 1; ranks <= 33; ++ranks) {
-    for (const std::size_t count : {0, 1, 511, 512, 513, 1030}) {
+    for (const std::size_t count : {0u, 1u, 511u, 512u, 513u, 1030u}) {
       const auto all = summands<TestType>(ranks, count);
       const auto sums = sum_of(all);
       std::size_t wrong = 0;
@@ -54,7 +54,7 @@ TEST_CASE("the sum may be written over any of its summands") {
 }
 
 TEST_CASE("groups of a power of two are subtrees: inside groups and then over groups is the same sum") {
-  for (const std::size_t group : {2, 4, 8}) {
+  for (const std::size_t group : {2u, 4u, 8u}) {
     for (std::size_t groups = 1; groups <= 7; ++groups) {
       const auto all = summands<float>(group * groups, 64);
       std::vector<std::vector<float>> partial;

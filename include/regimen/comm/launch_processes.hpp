@@ -65,7 +65,7 @@ class Children final {
   /// Waits for all; when one has failed, the others get `patience` to notice, and are killed then. What went wrong, the
   /// causes first; empty when nothing did.
   std::string wait(std::chrono::milliseconds patience) {
-    Clock::time_point until = Clock::time_point::max();
+    Clock::time_point until = (Clock::time_point::max)();
     std::string causes, consequences;
     for (std::size_t left = children_.size(); left > 0;) {
       bool any = false;
@@ -88,7 +88,7 @@ class Children final {
           child.given_up = true;
           ::kill(child.process, SIGKILL);
         }
-        until = Clock::time_point::max();
+        until = (Clock::time_point::max)();
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }

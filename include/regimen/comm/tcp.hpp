@@ -32,7 +32,7 @@ namespace regimen::comm {
 ///           A communicator that is destroyed by an exception leaves
 /// units     IPv4; ranks of one byte order; 2 (ranks − 1) open files a rank
 /// trust     whoever reaches the port can take part: it is for networks of one owner, as all communicators of this kind are.
-///           With a loopback address rank 0 listens on loopback only
+///           With a loopback address all ranks listen on loopback only
 /// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging as chunked_staging_bytes says
 class Tcp final {
  public:

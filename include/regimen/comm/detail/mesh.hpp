@@ -162,9 +162,9 @@ class Meeting final {
 
   /// Other ranks: go to rank 0 and learn where everybody is.
   void introduce(std::vector<Address>& addresses) {
-    listener_ = listen_at({});
-    if (*listener_ < 0) throw error("listening", "a free port", system_words(errno));
     const Address master = resolve(options_.address, options_.port);
+    listener_ = listen_at({master.loopback() ? master.host : htonl(INADDR_ANY), 0});
+    if (*listener_ < 0) throw error("listening", "a free port", system_words(errno));
     const std::string doing = "meeting rank 0 at " + where();
     Socket socket = connect_to(master, until_);
     if (*socket < 0) {
