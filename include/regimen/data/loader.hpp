@@ -89,6 +89,9 @@ template <class In, class Target, class S> class Loader final {
       throw Error(name, "at least one batch of " + std::to_string(together_) + " samples", std::to_string(size_) + " samples",
                   "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
     }
+    constexpr std::size_t most_ahead = 65536, most_workers = 1024;
+    if (options.ahead > most_ahead) throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
+    if (options.workers > most_workers) throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads", std::to_string(options.workers));
     const std::uint64_t full = size_ / together_, rest = size_ % together_ != 0;
     per_epoch_ = std::max<std::uint64_t>(1, options.remainder == Remainder::Drop ? full : full + rest);
     steps_ = count_steps();

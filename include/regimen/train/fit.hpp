@@ -29,13 +29,15 @@ struct Borrowed final {
   std::string name() const { return detail::name_of_source(*source); }
 };
 
+/// A step that does not come.
+inline constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)();
+
 /// A friend of the Trainer: its loop over the steps that others do one at a time.
 template <class Trainer>
 struct FitLoop final {
   /// `validation` may be null.
   template <class Source, class Validation, class... Callbacks>
   static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const Run& run, Callbacks&... callbacks) {
-    constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)();
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     auto loader = trainer.batches(source, run);
@@ -43,30 +45,44 @@ struct FitLoop final {
     const std::uint64_t in_epochs = (loader.steps() + Trainer::micro_batches - 1) / Trainer::micro_batches;
     Progress progress(run.progress && trainer.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
     Fitted fitted{trainer.step_};
-    double best = std::numeric_limits<double>::infinity();
-    std::uint64_t without_gain = 0, validated_at = never;
     bool goes_on = true;
+    if (!trainer.resumed_) {
+      trainer.best_ = std::numeric_limits<double>::infinity();
+      trainer.without_gain_ = 0;
+      trainer.validated_at_ = never;
+    }
     const auto validate = [&] {
       const Evaluation evaluation = trainer.evaluate(*validation, run.workers);
-      validated_at = trainer.step_;
+      trainer.validated_at_ = trainer.step_;
       fitted.validation_loss = evaluation.loss;
       progress.validation(trainer.step_, evaluation.loss, evaluation.accuracy);
-      ((goes_on = tell(trainer, callbacks, evaluation) && goes_on), ...);
-      without_gain = evaluation.loss < best ? 0 : without_gain + 1;
-      if (evaluation.loss < best) best = evaluation.loss;
-      if (run.patience != 0 && without_gain >= run.patience) {
+      trainer.without_gain_ = evaluation.loss < trainer.best_ ? 0 : trainer.without_gain_ + 1;
+      if (evaluation.loss < trainer.best_) trainer.best_ = evaluation.loss;
+      if (run.patience != 0 && trainer.without_gain_ >= run.patience) {
         fitted.stopped_early = true;
         goes_on = false;
       }
+      ((goes_on = tell(trainer, callbacks, evaluation) && goes_on), ...);
     };
+    const auto is_due = [&] {
+      return validation != nullptr && run.validate_every != 0 && trainer.step_ > 0 && trainer.step_ % run.validate_every == 0 &&
+             trainer.validated_at_ != trainer.step_;
+    };
+    // Saved by a callback between a step and its evaluation: the evaluation comes first. Saved when patience was at its end: that is so still.
+    if (trainer.resumed_ && is_due()) validate();
+    if (trainer.resumed_ && run.patience != 0 && trainer.without_gain_ >= run.patience) {
+      fitted.stopped_early = true;
+      goes_on = false;
+    }
+    trainer.resumed_ = false;
     while (goes_on && trainer.step_ < last && loader.step() < loader.steps()) {
       const StepResult result = step(trainer, loader);
       fitted.loss = result.loss;
       progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
       ((goes_on = tell(trainer, callbacks, result) && goes_on), ...);
-      if (validation != nullptr && run.validate_every != 0 && trainer.step_ % run.validate_every == 0) validate();
+      if (is_due()) validate();
     }
-    if (validation != nullptr && validated_at != trainer.step_) validate();
+    if (validation != nullptr && trainer.validated_at_ != trainer.step_) validate();
     fitted.steps = trainer.step_;
     return fitted;
   }

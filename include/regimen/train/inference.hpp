@@ -128,8 +128,9 @@ class Inference {
   static MemoryPlan plan(std::size_t batch_size) { return Recipe::make_plan(batch_size); }
 
   /// Without weights, until load is called or parameters() are written.   threads   0: as many as the machine has
-  explicit Inference(int threads = 0) : engine_(batch, plan().peak), tensors_(train::list_tensors<typename Recipe::Bound>()) {
-    cpu::set_threads(threads);
+  explicit Inference(int threads = 0)
+      : threads_(cpu::threads_for(threads)), engine_(batch, plan().peak), tensors_(train::list_tensors<typename Recipe::Bound>()) {
+    const cpu::ThreadScope scope(threads_);
     resident_ = Step::setup_inference(engine_);
     engine_.training = false;
   }
@@ -151,6 +152,7 @@ class Inference {
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   std::vector<Output> predict(std::span<const Input> inputs) {
     if (!loaded_) throw Error("Inference::predict", "weights", "none", "call load, or give the constructor a path");
+    const cpu::ThreadScope scope(threads_);
     struct Guard {
       ~Guard() { self.engine_.abandon(self.resident_.end); }
       Inference& self;
@@ -197,6 +199,7 @@ class Inference {
     return false;
   }
 
+  int threads_;
   cpu::Engine engine_;
   std::vector<train::TensorRecord> tensors_;
   train::Resident resident_{};

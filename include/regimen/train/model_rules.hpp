@@ -6,6 +6,7 @@
 #include <regimen/policy/compose.hpp>
 #include <regimen/rule/as_fits_precision.hpp>
 #include <regimen/rule/as_fp16_needs_loss_scale.hpp>
+#include <regimen/rule/bytes_can_be_counted.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
@@ -166,7 +167,12 @@ constexpr auto rules_of_model() {
     using Loss = typename Configuration::loss::function;
     using Last = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<mp::mp_back<typename P::Layers>>::type>,
                              rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>>;
+    constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
+    constexpr double of_a_sample = elements_in<typename X::Shape>, of_a_batch = (Shapes::elements + of_a_sample) * samples;
+    using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch,
+                                                 (of_a_batch < 0x1p+52 && of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60)>;
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
+    else if constexpr (!Countable::holds) return mp::mp_list<Countable>{};
     else return rules_of_bound_model<Network, Configuration, trains>();
   }
 }

@@ -16,7 +16,8 @@ class Trainer;
 ///   loss            mean over the valid targets of the step's batch
 ///   gradient_norm   of the mean loss, before clipping; NaN or infinite if the step was skipped
 ///   learning_rate   that this step used
-///   applied         false: a gradient was not finite, and nothing moved but data, schedule and loss scale
+///   applied         false: a gradient was not finite, and nothing moved but data, schedule and loss scale; or no target was
+///                   valid (ignore_index), and nothing moved but data and schedule: loss and norm are 0 then
 struct StepResult {
   std::uint64_t step = 0;
   double loss = 0, gradient_norm = 0, learning_rate = 0, loss_scale = 1;

@@ -73,10 +73,29 @@ struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
                            rule::inner_extent_matches<Shape<X::rows, Channels>, typename X::Shape>>;
 };
 
+/// Elements as a number that does not wrap around.
+template <class TensorShape>
+inline constexpr double elements_in = 1;
+template <std::size_t... Extents>
+inline constexpr double elements_in<Shape<Extents...>> = (1.0 * ... * double(Extents));
+
+/// What a bound layer holds: its parameters and its output, of one sample.
+template <class Bound>
+constexpr double elements_of() {
+  double sum = elements_in<typename Bound::Output::Shape>;
+  for (const Parameter& parameter : Bound::parameters) {
+    double product = 1;
+    for (const std::size_t extent : parameter.extents) product *= double(extent);
+    sum += product;
+  }
+  return sum;
+}
+
 template <class X, class Roles, class... Layers>
 struct check_chain {
   using broken = mp::mp_list<>;
   using Output = X;
+  static constexpr double elements = 0;
 };
 
 template <class Layer, class X, class Roles>
@@ -85,17 +104,21 @@ struct check_layer {
   template <class Checked, bool sound>
   struct output {
     using type = X;
+    static constexpr double elements = 0;
   };
   template <class Checked>
   struct output<Checked, true> {
     using type = typename Checked::template Bound<X, Roles>::Output;
+    static constexpr double elements = elements_of<typename Checked::template Bound<X, Roles>>();
   };
   using Output = typename output<Layer, mp::mp_empty<broken>::value>::type;
+  static constexpr double elements = output<Layer, mp::mp_empty<broken>::value>::elements;
 };
 template <class HeadCount, class... Options, class X, class Roles>
 struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {
   using broken = broken_of<typename layer_rules<SelfAttention<HeadCount, Options...>, X>::type>;
   using Output = X;
+  static constexpr double elements = 8 * elements_in<typename X::Shape> + 4 * double(X::columns) * double(X::columns);
 };
 template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
@@ -103,6 +126,7 @@ template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
   using broken = broken_of<mp::mp_list<rule::as_takes_element_type<T>>>;
   using Output = X;
+  static constexpr double elements = 0;
 };
 template <Number T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
@@ -110,6 +134,7 @@ struct check_layer<As<T, Layers...>, X, Roles> {
   using Inner = check_chain<In, regimen::Roles<T, typename Roles::master, typename Roles::reduce>, Layers...>;
   using broken = typename Inner::broken;
   using Output = typename Inner::Output;
+  static constexpr double elements = Inner::elements;
 };
 template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
@@ -121,6 +146,7 @@ struct check_layer<Residual<Layers...>, X, Roles> {
                                                                         rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
                                                                         rule::residual_keeps_shape<X, X>>>>>;
   using Output = X;
+  static constexpr double elements = Inner::elements;
 };
 template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {
@@ -132,6 +158,7 @@ struct check_layer<Repeat<Count, Block>, X, Roles> {
                                                                         rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
                                                                         rule::repeat_keeps_shape<X, X>>>>>;
   using Output = X;
+  static constexpr double elements = double(Count) * Inner::elements;
 };
 
 template <class X, class Roles, class First, class... Rest>
@@ -144,6 +171,7 @@ struct check_chain<X, Roles, First, Rest...> {
   struct next {
     using broken = typename Done::broken;
     using Output = X;
+    static constexpr double elements = 0;
   };
   template <class Done>
   struct next<Done, true> : check_chain<typename Done::Output, Roles, Rest...> {};
@@ -152,6 +180,7 @@ struct check_chain<X, Roles, First, Rest...> {
  public:
   using broken = typename Next::broken;
   using Output = typename Next::Output;
+  static constexpr double elements = Checked::elements + Next::elements;
 };
 
 }  // namespace regimen::train

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -35,6 +36,7 @@ template <class Trainer>
 struct StateAccess {
   using Master = typename Trainer::Master;
   using Rule = typename Trainer::Rule;
+  static constexpr bool moves_loss_scale = Trainer::Recipe::loss_scaling.growth_interval > 0;
 
   static void expect_finished_step(const Trainer& trainer, const char* who) {
     if (trainer.waiting_ != Trainer::Waiting::forward) throw Error(who, "a finished step", "a step that has begun", "call apply first");
@@ -142,23 +144,24 @@ struct StateAccess {
   static std::map<std::string, std::string> metadata_of(Trainer& trainer) {
     const Scalars& s = trainer.scalars();
     return {{"format", "pt"},
-                                                {"regimen.version", "1"},
-                                                {"regimen.step", std::to_string(trainer.step_)},
-                                                {"regimen.batches", std::to_string(trainer.batches_done_)},
-                                                {"regimen.seed", std::to_string(trainer.seed_)},
-                                                {"regimen.updates", std::to_string(s.updates)},
-                                                {"regimen.skipped", std::to_string(s.skipped)},
-                                                {"regimen.finite_streak", std::to_string(s.finite_streak)},
-                                                {"regimen.loss_scale", bits_of(s.loss_scale)},
-                                                {"regimen.batch", std::to_string(Trainer::batch * Trainer::micro_batches * trainer.ranks())},
-                                                {"regimen.together", std::to_string(Trainer::batch * trainer.ranks())},
-                                                {"regimen.path", path_text()}};
+            {"regimen.version", "1"},
+            {"regimen.step", std::to_string(trainer.step_)},
+            {"regimen.batches", std::to_string(trainer.batches_done_)},
+            {"regimen.together", std::to_string(Trainer::batch * trainer.ranks())},  // samples of such a batch, on all ranks
+            {"regimen.seed", std::to_string(trainer.seed_)},
+            {"regimen.updates", std::to_string(s.updates)},
+            {"regimen.skipped", std::to_string(s.skipped)},
+            {"regimen.finite_streak", std::to_string(s.finite_streak)},
+            {"regimen.loss_scale", bits_of(s.loss_scale)},
+            {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
+            {"regimen.best", bits_of(trainer.best_)},
+            {"regimen.without_gain", std::to_string(trainer.without_gain_)},
+            {"regimen.validated_at", std::to_string(trainer.validated_at_)},
+            {"regimen.path", path_text()}};
   }
 
  public:
-
   static void load(Trainer& trainer, const std::string& path) {
-    expect_finished_step(trainer, "Trainer::load");
     const SavedState file(path);
     const auto& metadata = file.metadata();
     const bool resumes = metadata.contains("regimen.version");
@@ -178,7 +181,8 @@ struct StateAccess {
       if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
     }
     std::uint64_t step = 0, batches = 0, seed = trainer.seed_, updates = 0, skipped = 0, streak = 0;
-    double loss_scale = trainer.scalars().loss_scale;
+    double loss_scale = Trainer::Recipe::loss_scaling.initial, best = std::numeric_limits<double>::infinity();
+    std::uint64_t without_gain = 0, validated_at = (std::numeric_limits<std::uint64_t>::max)();
     if (resumes) {
       step = whole_number(path, metadata, "regimen.step");
       batches = whole_number(path, metadata, "regimen.batches");
@@ -188,15 +192,23 @@ struct StateAccess {
       seed = whole_number(path, metadata, "regimen.seed");
       updates = whole_number(path, metadata, "regimen.updates");
       skipped = whole_number(path, metadata, "regimen.skipped");
-      streak = whole_number(path, metadata, "regimen.finite_streak");
-      loss_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
-      if (!(loss_scale >= 1 && loss_scale <= 3.5e38)) throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of at least 1", std::to_string(loss_scale));
+      const std::uint64_t saved_streak = whole_number(path, metadata, "regimen.finite_streak");
+      const double saved_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
+      if (!(saved_scale >= 1 && saved_scale <= 3.5e38)) throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of at least 1", std::to_string(saved_scale));
+      if (moves_loss_scale && whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // else it is for the policy to say
+        loss_scale = saved_scale;
+        streak = saved_streak;
+      }
+      best = std::bit_cast<double>(whole_number(path, metadata, "regimen.best"));
+      without_gain = whole_number(path, metadata, "regimen.without_gain");
+      validated_at = whole_number(path, metadata, "regimen.validated_at");
       const auto written = metadata.find("regimen.path");
       if (written != metadata.end() && written->second != path_text() && trainer.rank() == 0)
         std::fprintf(stderr,
                      "regimen: %s was written with \"%s\", this run has \"%s\": it goes on, but not bit for bit as the other run would have\n",
                      path.c_str(), written->second.c_str(), path_text().c_str());
     }
+    trainer.abandon();
     for (const auto& tensor : trainer.tensors_) {
       if (tensor.count == 0) continue;
       file.template copy<Master>(tensor.name, tensor.first, std::span<Master>{trainer.master_of(tensor), tensor.count});
@@ -216,6 +228,10 @@ struct StateAccess {
     s.skipped = skipped;
     s.finite_streak = streak;
     s.loss_scale = loss_scale;
+    trainer.best_ = best;
+    trainer.without_gain_ = without_gain;
+    trainer.validated_at_ = validated_at;
+    trainer.resumed_ = resumes;
     trainer.whole_.clear();
     trainer.parameters_changed();
   }

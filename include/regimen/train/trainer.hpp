@@ -92,6 +92,7 @@ class Trainer {
   Trainer(std::unique_ptr<cpu::Peers> peers, const Options& options)
       : options_(options),
         seed_(options.seed != 0 ? options.seed : Configuration::seed::value),
+        threads_(cpu::threads_for(options.threads)),
         peers_(std::move(peers)),
         plan_(peers_ ? Recipe::make_plan(batch, peers_->size()) : plan()),
         engine_(batch, plan_.peak, peers_.get()) {
@@ -99,7 +100,7 @@ class Trainer {
       if (engine_.ranks != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(engine_.ranks),
                     "start as many, or leave World out");
-    cpu::set_threads(options.threads);
+    const cpu::ThreadScope scope(threads_);
     resident_ = Step::setup(engine_);
     tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
     engine_.memory.random.seed = seed_;
@@ -164,6 +165,7 @@ class Trainer {
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
+    const cpu::ThreadScope scope(threads_);
     Loader<Input, Target, train::Borrowed<Source>> loader({&source}, sample_shape(),
                                                           {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2, rank(), ranks()});
     Mode mode(*this, false);
@@ -183,6 +185,7 @@ class Trainer {
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   std::vector<Output> predict(std::span<const Input> inputs) {
+    const cpu::ThreadScope scope(threads_);
     Mode mode(*this, false);
     return train::predict_all<Step>(engine_, resident_, inputs, "Trainer::predict");
   }
@@ -212,6 +215,7 @@ class Trainer {
   UnscaledLoss forward(std::span<const Input> inputs, std::span<const Target> targets) {
     const std::size_t samples = check_batch(inputs.size(), targets.size(), batch);
     if (waiting_ != Waiting::forward && waiting_ != Waiting::apply) out_of_order("forward");
+    const cpu::ThreadScope scope(threads_);
     Guard guard(*this);
     if (waiting_ == Waiting::forward) begin();
     const double before = scalars().loss_sum, before_count = scalars().count;
@@ -250,6 +254,7 @@ class Trainer {
   StepResult apply(const Gradients& gradients) {
     check_ticket(gradients.ticket_, "apply");
     if (waiting_ != Waiting::apply) out_of_order("apply");
+    const cpu::ThreadScope scope(threads_);
     Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
     batches_done_ += hand_batches_;
     return finish(hand_samples_);
@@ -314,12 +319,28 @@ class Trainer {
   /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill at
   /// any moment leaves the previous file whole. Among several ranks each writes what it keeps to a part beside `path`, which
   /// becomes the index of them; any number of ranks, under any Shard, may load it.
-  void save(const std::string& path) { train::save_state(*this, path); }
+  void save(const std::string& path) {
+    const cpu::ThreadScope scope(threads_);
+    train::save_state(*this, path);
+  }
   /// The same in one file, whatever the ranks keep: for other programs. Rank 0 holds all of it in host memory meanwhile.
-  void save_whole(const std::string& path) { train::save_whole_state(*this, path); }
+  void save_whole(const std::string& path) {
+    const cpu::ThreadScope scope(threads_);
+    train::save_whole_state(*this, path);
+  }
   /// Reads a file that save wrote (of this or another run of the same model), or weights alone. After it, training goes on
-  /// exactly as it would have.
-  void load(const std::string& path) { train::load_state(*this, path); }
+  /// exactly as it would have, but for what a policy says otherwise now: a loss scale that does not move stays what it is. A step that
+  /// has begun by hand is forgotten.
+  void load(const std::string& path) {
+    const cpu::ThreadScope scope(threads_);
+    train::load_state(*this, path);
+  }
+  /// Forgets a step that has begun by hand: after an exception between forward and apply.
+  void abandon() {
+    engine_.abandon(resident_.end);
+    waiting_ = Waiting::forward;
+    hand_batches_ = hand_samples_ = 0;
+  }
 
   /// What the run has taken, and done.
   Used used() const { return {engine_.arena.peak, library_, engine_.operations}; }
@@ -358,9 +379,7 @@ class Trainer {
     ~Guard() {
       if (finished) return;
       if (trainer.peers_) trainer.peers_->leave("an exception ended its step");
-      trainer.engine_.abandon(trainer.resident_.end);
-      trainer.waiting_ = Waiting::forward;
-      trainer.hand_batches_ = trainer.hand_samples_ = 0;
+      trainer.abandon();
     }
     void done() { finished = true; }
     Trainer& trainer;
@@ -446,6 +465,7 @@ class Trainer {
   template <class Load>
   StepResult run_step(Load&& load) {
     if (waiting_ != Waiting::forward) out_of_order("step");
+    const cpu::ThreadScope scope(threads_);
     Guard guard(*this);
     begin();
     std::size_t samples = 0;
@@ -472,6 +492,7 @@ class Trainer {
   void run_backward(std::uint64_t ticket) {
     check_ticket(ticket, "backward");
     if (waiting_ != Waiting::backward) out_of_order("backward");
+    const cpu::ThreadScope scope(threads_);
     Guard guard(*this);
     if (ranks() > 1 && hand_batches_ >= micro_batches)
       throw Error("Trainer::backward", std::to_string(micro_batches) + " micro-batches, as Accumulate says", "another one", "call apply first");
@@ -485,11 +506,12 @@ class Trainer {
   }
   [[noreturn]] static void out_of_order(const char* what) {
     throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", "another order",
-                "finish the step that has begun; several forward-backward pairs may precede one apply");
+                "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
   }
 
   Options options_;
   std::uint64_t seed_;
+  int threads_;
   std::size_t resident_at_start_ = train::resident_bytes();
   std::unique_ptr<cpu::Peers> peers_;  // null: one rank
   MemoryPlan plan_;
@@ -498,6 +520,9 @@ class Trainer {
   train::Resident resident_{};
   std::vector<train::TensorRecord> tensors_;
   std::uint64_t step_ = 0, batches_done_ = 0, ticket_ = 0;
+  double best_ = std::numeric_limits<double>::infinity();  // of the evaluations of fit, how many since, and when the last was
+  std::uint64_t without_gain_ = 0, validated_at_ = train::never;
+  bool resumed_ = false;  // since fit was called last
   Waiting waiting_ = Waiting::forward;
   std::size_t output_ = 0, hand_batches_ = 0, hand_samples_ = 0, library_ = 0;
   double started_ = 0;

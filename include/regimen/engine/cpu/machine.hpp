@@ -14,12 +14,9 @@
 namespace regimen::cpu {
 
 /// Threads of the loops and products that the calling thread starts from now on; 0 leaves what the environment says.
-inline void set_threads(int threads) {
-  if (threads < 0) throw Error("options.threads", "0 (as the machine has) or more", std::to_string(threads));
+inline void set_threads([[maybe_unused]] int threads) {
 #if defined(_OPENMP)
   if (threads > 0) omp_set_num_threads(threads);
-#else
-  if (threads > 1) throw Error("options.threads", "1, since this program was built without OpenMP", std::to_string(threads), "build with OpenMP");
 #endif
 }
 
@@ -30,6 +27,28 @@ inline int threads() {
   return 1;
 #endif
 }
+
+/// How many threads an object of the library computes with, whoever calls it: what was asked for, or, for 0, what the thread
+/// that made it had.
+inline int threads_for(int asked) {
+  if (asked < 0) throw Error("options.threads", "0 (as the machine has) or more", std::to_string(asked));
+#if !defined(_OPENMP)
+  if (asked > 1) throw Error("options.threads", "1, since this program was built without OpenMP", std::to_string(asked), "build with OpenMP");
+#endif
+  return asked > 0 ? asked : threads();
+}
+
+/// So many threads until the end of the scope; then as many as before.
+class ThreadScope final {
+ public:
+  explicit ThreadScope(int count) : before_(threads()) { set_threads(count); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+  ~ThreadScope() { set_threads(before_); }
+
+ private:
+  int before_;
+};
 
 /// What decides the bits of a run beside the program: how products are computed, and on how many threads.
 template <class Compute>

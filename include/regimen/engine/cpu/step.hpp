@@ -34,11 +34,16 @@ void compute(const op::CountCorrect<S>& o, const Memory& at) {
 template <class Rule>
 void compute(const op::Finish<Rule>& o, const Memory& at) {
   Scalars& s = *at(o.scalars);
+  if (s.count == 0) {  // nothing to learn from: no step, and no overflow either
+    s.loss = s.gradient_norm = s.factor = 0;
+    s.apply = 0;
+    return;
+  }
   s.loss = s.loss_sum / s.count;
   const double unscaled = 1 / (s.count * o.scale * s.loss_scale);
   s.gradient_norm = std::sqrt(s.square_sum) * unscaled;
   s.factor = o.clip > 0 && s.gradient_norm > o.clip ? unscaled * (o.clip / (s.gradient_norm + 1e-6)) : unscaled;
-  s.apply = std::isfinite(s.gradient_norm) && s.count > 0 ? 1 : 0;
+  s.apply = std::isfinite(s.gradient_norm) ? 1 : 0;
   if (s.apply) {
     ++s.updates;
     s.correction_first = Rule::correction_first(o.options, s.updates);
