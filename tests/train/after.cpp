@@ -1,0 +1,161 @@
+// What holds after something unusual: a load under another policy, an exception between forward and apply, a batch without
+// targets, another Trainer with other threads.
+#include <regimen/data/fake.hpp>
+#include <regimen/train/trainer.hpp>
+
+#include "support/catch.hpp"
+#include "temporary.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <thread>
+
+using namespace regimen;
+
+namespace {
+
+struct Mlp : Model<Input<Vector<5>>, Linear<6>, Relu, Linear<3>> {};
+using Plain = Trainer<Mlp, Batch<4>>;
+using Moving = Trainer<Mlp, Batch<4>, Precision<fp16, fp32>, LossScale<Dynamic>>;
+using Still = Trainer<Mlp, Batch<4>, Precision<fp16, fp32>, LossScale<Static<1024>>>;
+
+const std::vector<float> inputs(20, 0.5f);
+const std::vector<std::int32_t> labels{0, 1, 2, 0}, no_targets(4, ignore_index);
+
+template <class Train>
+double scale_after_loading(const std::string& path) {
+  Train trainer;
+  trainer.load(path);
+  return trainer.step(inputs, labels).loss_scale;
+}
+
+}  // namespace
+
+TEST_CASE("a loss scale comes from a file only where it moves in both runs") {
+  const ::test::Directory folder;
+  Plain plain;
+  plain.step(inputs, labels);
+  plain.save(folder / "plain");
+  Moving moving;
+  for (int i = 0; i < 3; ++i) moving.step(std::vector<float>(20, 1e30f), labels);  // no fp16 number: the scale falls
+  const double fallen = moving.step(inputs, labels).loss_scale;
+  CHECK(fallen < 32768);
+  moving.save(folder / "moving");
+
+  CHECK(scale_after_loading<Moving>(folder / "plain") == 32768);
+  CHECK(scale_after_loading<Still>(folder / "moving") == 1024);
+  CHECK(scale_after_loading<Still>(folder / "plain") == 1024);
+  CHECK(scale_after_loading<Plain>(folder / "moving") == 1);
+  CHECK(scale_after_loading<Moving>(folder / "moving") == fallen);
+}
+
+TEST_CASE("a batch without valid targets is no step, and no overflow") {
+  Moving trainer;
+  const std::vector<float> before = trainer.predict(inputs);
+  for (int i = 0; i < 3; ++i) {
+    const StepResult result = trainer.step(inputs, no_targets);
+    CHECK(!result.applied);
+    CHECK(result.loss == 0);
+    CHECK(result.gradient_norm == 0);
+    CHECK(result.loss_scale == 32768);
+  }
+  CHECK(trainer.predict(inputs) == before);
+  CHECK(trainer.step(inputs, labels).applied);
+}
+
+TEST_CASE("a step that an exception cut short by hand is forgotten by load and by abandon") {
+  const ::test::Directory folder;
+  Plain trainer, other;
+  trainer.save(folder / "state");
+  const auto broken = [&] {
+    try {
+      const auto loss = trainer.forward(inputs, labels);
+      trainer.backward(loss);
+      throw std::runtime_error("the user's");
+    } catch (const std::runtime_error&) {
+    }
+  };
+  broken();
+  CHECK_THROWS_AS(trainer.step(inputs, labels), Error);
+  trainer.load(folder / "state");
+  CHECK(trainer.step(inputs, labels).loss == other.step(inputs, labels).loss);
+  broken();
+  trainer.abandon();
+  CHECK(trainer.step(inputs, labels).loss == other.step(inputs, labels).loss);
+}
+
+TEST_CASE("patience goes on where it was") {
+  const Fake data({.samples = 16, .classes = 3, .seed = 2}), validation({.samples = 8, .classes = 3, .seed = 9});
+  const Run run{.steps = 300, .validate_every = 1, .patience = 20, .progress = false};
+  const auto options = [] { return Plain::Options{.optimizer = {.learning_rate = 0.05}, .schedule = Schedule::constant()}; };
+  Plain whole(options());
+  const Fitted expected = whole.fit(data, validation, run);
+  CHECK(expected.stopped_early);
+  CHECK(expected.steps > 22);
+  for (const std::uint64_t at : {std::uint64_t{3}, expected.steps - 10, expected.steps - 1}) {
+    for (const bool in_evaluation : {false, true}) {
+      INFO("saved at step " << at << (in_evaluation ? ", by evaluation" : ", by step"));
+      const ::test::Directory folder;
+      Plain first(options());
+      first.fit(data, validation, run,
+                [&](Plain& trainer, const StepResult& result) {
+                  if (result.step == at && !in_evaluation) trainer.save(folder / "state");
+                  return result.step != at || in_evaluation;
+                },
+                [&](Plain& trainer, const Evaluation&) {
+                  if (trainer.steps_done() == at && in_evaluation) trainer.save(folder / "state");
+                  return trainer.steps_done() != at;
+                });
+      Plain second(options());
+      second.load(folder / "state");
+      const Fitted resumed = second.fit(data, validation, run);
+      CHECK(resumed.steps == expected.steps);
+      CHECK(resumed.validation_loss == expected.validation_loss);
+    }
+  }
+}
+
+TEST_CASE("under another batch a run goes on with the sample that was next") {
+  const ::test::Directory folder;
+  const Fake data({.samples = 64, .classes = 3});
+  Plain trainer;
+  trainer.fit(data, {.steps = 8, .progress = false});  // 32 samples
+  trainer.save(folder / "state");
+  const auto left = [&]<class Train>(Train other) {
+    other->load(folder / "state");
+    std::size_t samples = 0;
+    auto loader = other->batches(data, {.epochs = 1});
+    for (auto next = loader.next(); next; next = loader.next()) samples += next.samples;
+    return samples;
+  };
+  CHECK(left(std::make_unique<Trainer<Mlp, Batch<8>>>()) == 32);
+  CHECK(left(std::make_unique<Trainer<Mlp, Batch<2>>>()) == 32);
+  CHECK(left(std::make_unique<Plain>()) == 32);
+}
+
+TEST_CASE("threads belong to a Trainer, not to the thread that calls it") {
+#if defined(_OPENMP)
+  const int before = cpu::threads();
+  Plain one({.threads = 1});
+  CHECK(cpu::threads() == before);
+  const ::test::Directory folder;
+  one.save(folder / "first");
+  Plain two({.threads = 2});
+  one.save(folder / "second");
+  std::thread([&] { one.save(folder / "third"); }).join();
+  two.save(folder / "two");
+  const auto path = [&](const char* name) { return safetensors::File(folder / name).value("regimen.path"); };
+  CHECK(path("first").find("threads: 1") != std::string::npos);
+  CHECK(path("second") == path("first"));
+  CHECK(path("third") == path("first"));
+  CHECK(path("two").find("threads: 2") != std::string::npos);
+#endif
+}
+
+TEST_CASE("absurd numbers of batches and threads ahead are refused") {
+  Plain trainer;
+  const Fake data({.samples = 64, .classes = 3});
+  CHECK_THROWS_AS(trainer.fit(data, {.steps = 8, .ahead = ~std::size_t{0}, .progress = false}), Error);
+  CHECK_THROWS_AS(trainer.fit(data, {.steps = 8, .workers = 1'000'000, .progress = false}), Error);
+}
+// SPDX-License-Identifier: Apache-2.0
