@@ -49,19 +49,20 @@ for preset in "${presets[@]}"; do
     continue
   fi
 
+  # What does not depend on the configuration is built and tested once: benchmarks, headers alone, refusals in four compilers,
+  # what compiling costs.
+  parts=ON once=()
+  if [ $first = no ]; then parts=OFF once=(-LE '^compilers$'); fi
+  first=no
+
   say "$preset: configure"
-  cmake --preset "$preset" ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+  cmake --preset "$preset" -DREGIMEN_BENCH=$parts -DREGIMEN_TEST_HEADERS=$parts ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
 
   say "$preset: build ($jobs at a time)"
   begun=$SECONDS
   built=yes
   cmake --build "build/$preset" --parallel "$jobs" -- -k 0 || built=no
   echo "$((SECONDS - begun)) s"
-
-  # What does not depend on the configuration (the refusals in four compilers, what compiling costs) is tested once.
-  once=()
-  if [ $first = no ]; then once=(-LE '^compilers$'); fi
-  first=no
 
   say "$preset: test"
   begun=$SECONDS
