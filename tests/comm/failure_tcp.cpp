@@ -101,7 +101,8 @@ TEST_CASE("a process that is killed in the middle of large messages is named") {
 }
 
 TEST_CASE("processes in different collectives, or with different sizes, are told so") {
-  const std::string kinds = report(2, milliseconds(20000), [](Tcp& world) { failing::collective(world, world.rank() == 0 ? Kind::Barrier : Kind::AllGather); });
+  const std::string kinds =
+      report(2, milliseconds(20000), [](Tcp& world) { failing::collective(world, world.rank() == 0 ? Kind::Barrier : Kind::AllGather); });
   INFO(kinds);
   CHECK(says(kinds, "barrier number 0 and rank"));
   CHECK(says(kinds, "in all_gather number 0 (4000 bytes)"));

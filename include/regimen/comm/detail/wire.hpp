@@ -58,8 +58,10 @@ class Wire final {
         any = push(r) || any;
         any = pull(r) || any;
       }
-      if (any) moved = Clock::now();
-      else if (outstanding(until_sent)) rest(moved + deadline_);
+      if (any)
+        moved = Clock::now();
+      else if (outstanding(until_sent))
+        rest(moved + deadline_);
     }
   }
 
@@ -157,7 +159,8 @@ class Wire final {
       if (ready > 0 && polls_[2 * r + 1].revents != 0) listen(r);
     }
     if (ready == 0 && Clock::now() >= until) {
-      fail("no sign of " + ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) + " within " + words(deadline_));
+      fail("no sign of " + ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) + " within " +
+           words(deadline_));
       throw error();
     }
   }
