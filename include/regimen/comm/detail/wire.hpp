@@ -139,7 +139,9 @@ class Wire final {
     const Header& header = peers_[r].header;
     const Call theirs{header.number, header.bytes, header.detail, static_cast<Kind>(header.kind < kinds ? header.kind : 0)};
     if (theirs == call_ && header.kind < kinds) return;
-    fail("rank " + std::to_string(rank_) + " in " + words(call_) + " and rank " + std::to_string(r) + " in " + words(theirs));
+    const bool first = rank_ < r;  // both sides say it in the same words
+    fail("rank " + std::to_string(first ? rank_ : r) + " in " + words(first ? call_ : theirs) + " and rank " + std::to_string(first ? r : rank_) +
+         " in " + words(first ? theirs : call_));
     throw error();
   }
 
