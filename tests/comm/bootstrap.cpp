@@ -5,7 +5,6 @@
 #include "comm/failing.hpp"
 #include "support/catch.hpp"
 
-
 using failing::says;
 using regimen::comm::Tcp;
 using regimen::comm::TcpOptions;
@@ -112,7 +111,8 @@ TEST_CASE("ranks that do not come are named by rank 0, to those who came") {
 }
 
 TEST_CASE("nobody at the address") {
-  require(meet({option(1, 2, free_port(), milliseconds(200))}), {"rank 1 of 2, meeting rank 0 at 127.0.0.1:", "to listen within 200 ms", "refused", "MASTER_PORT"});
+  require(meet({option(1, 2, free_port(), milliseconds(200))}),
+          {"rank 1 of 2, meeting rank 0 at 127.0.0.1:", "to listen within 200 ms", "refused", "MASTER_PORT"});
   TcpOptions nowhere = option(1, 2, 1, milliseconds(200));
   nowhere.address = "a name that is none";
   require(meet({nowhere}), {"MASTER_ADDR", "a name that is none"});

@@ -93,7 +93,8 @@ void gathers(C& ranks, std::size_t bytes, bool in_place, bool small) {
   for (std::size_t r = 0; r < n; ++r) {
     for (std::size_t i = 0; i < bytes; ++i) {
       check(all[r * bytes + i] == byte_of(r, i), [&] {
-        return "all_gather of " + std::to_string(bytes) + " bytes: byte " + std::to_string(i) + " of rank " + std::to_string(r) + " on rank " + std::to_string(me);
+        return "all_gather of " + std::to_string(bytes) + " bytes: byte " + std::to_string(i) + " of rank " + std::to_string(r) + " on rank " +
+               std::to_string(me);
       });
     }
   }
@@ -108,7 +109,9 @@ void reduces(C& ranks, std::size_t count, bool in_place) {
   Staging staging(C::staging_bytes(n, count * sizeof(T)));
   T* const out = in_place ? all.data() + me * count : own.data();
   ranks.reduce_scatter(static_cast<const T*>(all.data()), out, count, staging.data());
-  const auto what = [&] { return std::string("reduce_scatter of ") + regimen::name_of<T> + " x " + std::to_string(count) + " on rank " + std::to_string(me); };
+  const auto what = [&] {
+    return std::string("reduce_scatter of ") + regimen::name_of<T> + " x " + std::to_string(count) + " on rank " + std::to_string(me);
+  };
   for (std::size_t i = 0; i < count; ++i) {
     check(same_bits(out[i], expected_sum<T>(n, me * count + i, salt)), [&] { return what() + ": element " + std::to_string(i); });
   }
@@ -147,7 +150,8 @@ void broadcasts(C& ranks, std::size_t bytes) {
     std::vector<unsigned char> message(bytes);
     for (std::size_t i = 0; i < bytes; ++i) message[i] = static_cast<unsigned char>(ranks.rank() == root ? i + root : 0);
     ranks.broadcast(reinterpret_cast<std::byte*>(message.data()), bytes, root);
-    for (std::size_t i = 0; i < bytes; ++i) check(message[i] == static_cast<unsigned char>(i + root), [&] { return "broadcast from rank " + std::to_string(root); });
+    for (std::size_t i = 0; i < bytes; ++i)
+      check(message[i] == static_cast<unsigned char>(i + root), [&] { return "broadcast from rank " + std::to_string(root); });
   }
 }
 
@@ -174,11 +178,22 @@ template <class C>
 void row(C& ranks, std::size_t turns) {
   for (std::size_t turn = 0; turn < turns; ++turn) {
     switch (turn % 5) {
-      case 0: gathers(ranks, turn % 37, turn % 2 == 0, false); break;
-      case 1: reduces<float>(ranks, turn % 23, turn % 2 == 0); break;
-      case 2: all_reduces<regimen::bf16>(ranks, turn % 41); break;
-      case 3: smalls(ranks); break;
-      default: ranks.barrier(); broadcasts(ranks, turn % 11); break;
+      case 0:
+        gathers(ranks, turn % 37, turn % 2 == 0, false);
+        break;
+      case 1:
+        reduces<float>(ranks, turn % 23, turn % 2 == 0);
+        break;
+      case 2:
+        all_reduces<regimen::bf16>(ranks, turn % 41);
+        break;
+      case 3:
+        smalls(ranks);
+        break;
+      default:
+        ranks.barrier();
+        broadcasts(ranks, turn % 11);
+        break;
     }
   }
 }

@@ -101,14 +101,13 @@ TEST_CASE("a process that is killed in the middle of large messages is named") {
 }
 
 TEST_CASE("processes in different collectives, or with different sizes, are told so") {
-  const std::string kinds = report(2, milliseconds(20000), [](Tcp& world) { failing::collective(world, world.rank() == 0 ? Kind::Barrier : Kind::AllGather); });
+  const std::string kinds =
+      report(2, milliseconds(20000), [](Tcp& world) { failing::collective(world, world.rank() == 0 ? Kind::Barrier : Kind::AllGather); });
   INFO(kinds);
-  CHECK(says(kinds, "barrier number 0 and rank"));
-  CHECK(says(kinds, "in all_gather number 0 (4000 bytes)"));
+  CHECK(says(kinds, "rank 0 in barrier number 0 and rank 1 in all_gather number 0 (4000 bytes)"));
   const std::string sizes = report(2, milliseconds(20000), [](Tcp& world) { failing::collective(world, Kind::ReduceScatter, 10 + world.rank()); });
   INFO(sizes);
-  CHECK(says(sizes, "reduce_scatter number 0 (40 bytes, elements of 4)"));
-  CHECK(says(sizes, "reduce_scatter number 0 (44 bytes, elements of 4)"));
+  CHECK(says(sizes, "number 0 (40 bytes, elements of 4) and rank 1 in reduce_scatter number 0 (44 bytes, elements of 4)"));
 }
 
 TEST_CASE("a process that ends when all is done is nobody's failure, however late the others are") {

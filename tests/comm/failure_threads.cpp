@@ -110,8 +110,10 @@ TEST_CASE("a thread that ends too early is named at once, but not by those who n
     });
     for (std::size_t r = 0; r < ranks; ++r) {
       INFO(words[r]);
-      if (r == who) CHECK(words[r].empty());
-      else CHECK(says(words[r], failing::rank_name(who) + " ended without it"));
+      if (r == who)
+        CHECK(words[r].empty());
+      else
+        CHECK(says(words[r], failing::rank_name(who) + " ended without it"));
     }
   }
 }
@@ -126,14 +128,18 @@ TEST_CASE("ranks in different collectives, or with different sizes, roots or ele
   float numbers[64]{};
   double wide[64]{};
   auto* const bytes = reinterpret_cast<std::byte*>(numbers);
-  differ("rank 0 in all_gather number 0 (8 bytes) and rank 1 in barrier number 0", [](Threads& w) { w.barrier(); },
-         [&](Threads& w) { w.all_gather(bytes, bytes, 8); });
-  differ("(8 bytes) and rank 1 in all_gather number 0 (12 bytes)", [&](Threads& w) { w.all_gather(bytes, bytes, 12); },
-         [&](Threads& w) { w.all_gather(bytes, bytes, 8); });
-  differ("4 bytes of rank 0) and rank 1 in broadcast number 0 (4 bytes of rank 1)", [&](Threads& w) { w.broadcast(bytes, 4, 1); },
-         [&](Threads& w) { w.broadcast(bytes, 4, 0); });
-  differ("elements of 4) and rank 1 in all_reduce number 0 (16 bytes, elements of 8)", [&](Threads& w) { w.all_reduce(wide, 2, bytes); },
-         [&](Threads& w) { w.all_reduce(numbers, 4, bytes); });
+  differ(
+      "rank 0 in all_gather number 0 (8 bytes) and rank 1 in barrier number 0", [](Threads& w) { w.barrier(); },
+      [&](Threads& w) { w.all_gather(bytes, bytes, 8); });
+  differ(
+      "(8 bytes) and rank 1 in all_gather number 0 (12 bytes)", [&](Threads& w) { w.all_gather(bytes, bytes, 12); },
+      [&](Threads& w) { w.all_gather(bytes, bytes, 8); });
+  differ(
+      "4 bytes of rank 0) and rank 1 in broadcast number 0 (4 bytes of rank 1)", [&](Threads& w) { w.broadcast(bytes, 4, 1); },
+      [&](Threads& w) { w.broadcast(bytes, 4, 0); });
+  differ(
+      "elements of 4) and rank 1 in all_reduce number 0 (16 bytes, elements of 8)", [&](Threads& w) { w.all_reduce(wide, 2, bytes); },
+      [&](Threads& w) { w.all_reduce(numbers, 4, bytes); });
 }
 
 TEST_CASE("launch rethrows the cause, not a consequence, with its rank and the exception itself") {

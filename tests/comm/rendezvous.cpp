@@ -33,7 +33,8 @@ std::string error_of(const Environment& environment) {
 
 const Environment torchrun{{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
 const Environment mpi{{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}};
-const Environment slurm{{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NODELIST", "cn[03-05,9],gpu1"}, {"SLURM_JOB_ID", "123456"}, {"SLURM_STEP_ID", "2"}};
+const Environment slurm{{"SLURM_PROCID", "3"},      {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NODELIST", "cn[03-05,9],gpu1"},
+                        {"SLURM_JOB_ID", "123456"}, {"SLURM_STEP_ID", "2"}};
 
 Environment with(Environment base, const Environment& more) {
   for (const auto& [name, value] : more) base[name] = value;
@@ -66,7 +67,8 @@ TEST_CASE("torchrun") {
 
 TEST_CASE("Open MPI") {
   const World world = of(mpi);
-  CHECK((world.launcher == Launcher::OpenMpi && world.rank == 2 && world.size == 4 && world.local_rank == 0u && world.address.empty() && world.port == 0));
+  CHECK((world.launcher == Launcher::OpenMpi && world.rank == 2 && world.size == 4 && world.local_rank == 0u && world.address.empty() &&
+         world.port == 0));
   // mpirun and torchrun's variables may both be there, when they agree.
   CHECK(of(with(mpi, {{"RANK", "2"}, {"WORLD_SIZE", "4"}})).launcher == Launcher::Torchrun);
 }

@@ -30,3 +30,20 @@ TEST_CASE("threads conform") {
     CHECK_NOTHROW(regimen::launch(ranks, all<Threads>, std::chrono::seconds(60)));
   }
 }
+
+TEST_CASE("a collective in the background runs while its rank computes, and the trace shows it") {
+  using Clock = std::chrono::steady_clock;
+  CHECK_NOTHROW(regimen::launch(2, [](Threads& ranks) {
+    regimen::comm::Tracing<Threads> traced(ranks);
+    regimen::comm::Background<regimen::comm::Tracing<Threads>> behind(traced);
+    double value = 1;
+    const Clock::time_point begin = Clock::now();
+    const regimen::Pending sum = behind.all_reduce(&value, 1, nullptr);
+    // "Computes" until the trace has it; only a worker can have put it there.
+    while (traced.seen() == 0 && Clock::now() - begin < std::chrono::seconds(20)) std::this_thread::yield();
+    const Clock::time_point end = Clock::now();
+    sum.wait();
+    const auto spans = traced.spans();
+    if (spans.size() != 1 || spans[0].begin < begin || spans[0].end > end || value != 2) throw std::runtime_error("no overlap");
+  }));
+}

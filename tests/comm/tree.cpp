@@ -59,7 +59,8 @@ TEST_CASE("groups of a power of two are subtrees: inside groups and then over gr
       const auto all = summands<float>(group * groups, 64);
       std::vector<std::vector<float>> partial;
       for (std::size_t g = 0; g < groups; ++g) {
-        partial.push_back(sum_of(std::vector(all.begin() + static_cast<std::ptrdiff_t>(g * group), all.begin() + static_cast<std::ptrdiff_t>((g + 1) * group))));
+        partial.push_back(
+            sum_of(std::vector(all.begin() + static_cast<std::ptrdiff_t>(g * group), all.begin() + static_cast<std::ptrdiff_t>((g + 1) * group))));
       }
       INFO(groups << " groups of " << group);
       CHECK(sum_of(partial) == sum_of(all));

@@ -57,8 +57,8 @@ class Background final : public detail::Waiter {
   }
   template <Number T>
   Pending reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging) {
-    return start({[](C& c, const Job& job) { c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging); }, all, own,
-                  count, 0, staging});
+    return start({[](C& c, const Job& job) { c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging); },
+                  all, own, count, 0, staging});
   }
   template <Number T>
   Pending all_reduce(T* values, std::size_t count, std::byte* staging) {
@@ -113,7 +113,7 @@ class Background final : public detail::Waiter {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [&] { return stop_ || started_ > done_; });
-      if (started_ == done_) return;  // asked to stop, and nothing is left
+      if (started_ == done_) return;          // asked to stop, and nothing is left
       const Job& job = jobs_[done_ % depth];  // its place is not used again before it is done
       lock.unlock();
       std::exception_ptr failure;
@@ -137,11 +137,11 @@ class Background final : public detail::Waiter {
   const int exceptions_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<Job, depth> jobs_{};                  // guarded; a ring
-  std::uint64_t started_ = 0, done_ = 0;           // guarded
-  bool stop_ = false;                              // guarded
-  std::exception_ptr failure_;                     // guarded: of the first that failed
-  std::thread worker_;                             // last: it begins when all else stands
+  std::array<Job, depth> jobs_{};         // guarded; a ring
+  std::uint64_t started_ = 0, done_ = 0;  // guarded
+  bool stop_ = false;                     // guarded
+  std::exception_ptr failure_;            // guarded: of the first that failed
+  std::thread worker_;                    // last: it begins when all else stands
 };
 
 }  // namespace regimen::comm

@@ -36,7 +36,8 @@ class Children final {
       if (child.process > 0) ::kill(child.process, SIGKILL);
     }
     for (Child& child : children_) {
-      while (child.process > 0 && ::waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {}
+      while (child.process > 0 && ::waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {
+      }
     }
   }
 

@@ -126,9 +126,12 @@ World world_from(const Look& look) {
   const std::optional<World> torchrun = variables.world(Launcher::Torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK");
   const std::optional<World> mpi = variables.world(Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK");
   if (torchrun && mpi && (torchrun->rank != mpi->rank || torchrun->size != mpi->size)) {
-    throw Error("the environment", "one launcher, or two that agree", torchrun->said + " and " + mpi->said, "unset the variables of the launcher that did not start this program");
+    throw Error("the environment", "one launcher, or two that agree", torchrun->said + " and " + mpi->said,
+                "unset the variables of the launcher that did not start this program");
   }
-  const std::optional<World> said = torchrun ? torchrun : mpi ? mpi : variables.world(Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID");
+  const std::optional<World> said = torchrun ? torchrun
+                                    : mpi    ? mpi
+                                             : variables.world(Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID");
   if (!said) return {};
 
   World world = *said;
@@ -145,7 +148,8 @@ World world_from(const Look& look) {
       const std::string list = variables.text("SLURM_STEP_NODELIST").value_or("");
       world.address = detail::first_host(list);
       if (world.size > 1 && world.address.empty()) {
-        throw Error(world.said, "SLURM_STEP_NODELIST with a host, or MASTER_ADDR", variables.said("SLURM_STEP_NODELIST"), "start the program with srun");
+        throw Error(world.said, "SLURM_STEP_NODELIST with a host, or MASTER_ADDR", variables.said("SLURM_STEP_NODELIST"),
+                    "start the program with srun");
       }
     }
     if (port == 0) {
@@ -154,7 +158,8 @@ World world_from(const Look& look) {
     }
   }
   if (port != 0 && variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True") {
-    if (port == ports) throw Error(variables.said("MASTER_PORT"), "a port below 65535, as torchrun itself listens on it and rank 0 takes the next", "65535");
+    if (port == ports)
+      throw Error(variables.said("MASTER_PORT"), "a port below 65535, as torchrun itself listens on it and rank 0 takes the next", "65535");
     world.port = static_cast<std::uint16_t>(port + 1);
   }
   if (const std::optional<std::size_t> own = variables.number("REGIMEN_PORT", ports)) world.port = static_cast<std::uint16_t>(*own);
@@ -172,9 +177,10 @@ inline World world_of_environment() {
 ///          overwrite what the others save
 inline void refuse_other_ranks(const World& world) {
   if (world.size == 1) return;
-  throw Error("the environment", "a program that knows of one rank to be started once",
-              world.said + ": " + name_of_launcher(world.launcher) + " made it rank " + std::to_string(world.rank) + " of " + std::to_string(world.size),
-              "choose another Communicator than Solo, or start it without the launcher");
+  throw Error(
+      "the environment", "a program that knows of one rank to be started once",
+      world.said + ": " + name_of_launcher(world.launcher) + " made it rank " + std::to_string(world.rank) + " of " + std::to_string(world.size),
+      "choose another Communicator than Solo, or start it without the launcher");
 }
 
 }  // namespace regimen::comm

@@ -30,8 +30,7 @@ using ThreadsWorld = detail::ThreadsWorld;
 /// cost      no staging; a slice is read once by each rank that needs it; two meetings a collective, three for all_reduce
 class Threads final {
  public:
-  Threads(std::shared_ptr<ThreadsWorld> world, std::size_t rank)
-      : world_(std::move(world)), rank_(rank), exceptions_(std::uncaught_exceptions()) {
+  Threads(std::shared_ptr<ThreadsWorld> world, std::size_t rank) : world_(std::move(world)), rank_(rank), exceptions_(std::uncaught_exceptions()) {
     if (rank_ >= world_->size()) throw Error("Threads", "a rank below " + std::to_string(world_->size()), std::to_string(rank_));
   }
   Threads(const Threads&) = delete;

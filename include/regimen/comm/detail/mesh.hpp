@@ -56,9 +56,7 @@ struct Answer final {
 
 class Meeting final {
  public:
-  explicit Meeting(const TcpOptions& options) : options_(options), until_(Clock::now() + options.deadline) {
-    mesh_.peers.resize(options.size);
-  }
+  explicit Meeting(const TcpOptions& options) : options_(options), until_(Clock::now() + options.deadline) { mesh_.peers.resize(options.size); }
 
   Mesh join() {
     if (options_.rank >= options_.size) throw Error("Tcp", "a rank below " + std::to_string(options_.size), std::to_string(options_.rank));
@@ -104,7 +102,8 @@ class Meeting final {
     const Address at = options_.listener >= 0 ? Address{} : resolve(options_.address, options_.port);
     listener_ = options_.listener >= 0 ? Socket(options_.listener) : listen_at({at.loopback() ? at.host : htonl(INADDR_ANY), at.port});
     if (*listener_ < 0) {
-      throw error("listening at " + where(), "a port that is free", system_words(errno), "choose another MASTER_PORT, or end the program that holds it");
+      throw error("listening at " + where(), "a port that is free", system_words(errno),
+                  "choose another MASTER_PORT, or end the program that holds it");
     }
     std::vector<std::uint64_t> fingerprints(options_.size, options_.fingerprint);
     std::vector<bool> came(options_.size, false);
@@ -121,9 +120,12 @@ class Meeting final {
       --left;
       const std::string name = "rank " + std::to_string(hello.rank);
       std::string wrong;
-      if (hello.size != options_.size) wrong = name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
-      else if (hello.rank >= options_.size) wrong = "a process that says it is " + name;
-      else if (came[hello.rank]) wrong = "two processes that say they are " + name;
+      if (hello.size != options_.size)
+        wrong = name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
+      else if (hello.rank >= options_.size)
+        wrong = "a process that says it is " + name;
+      else if (came[hello.rank])
+        wrong = "two processes that say they are " + name;
       if (!wrong.empty()) {
         if (problem.empty()) until = (std::min)(until, Clock::now() + std::chrono::seconds(2));  // for the others to come and hear it
         problem += (problem.empty() ? "" : "; ") + wrong;
@@ -144,13 +146,16 @@ class Meeting final {
       return false;
     };
     if (problem.empty() && any(missing)) problem = "no sign of " + ranks_where(options_.size, missing) + " within " + words(options_.deadline);
-    if (problem.empty() && any(other)) problem = ranks_where(options_.size, other) + " with another fingerprint than rank 0: another program, other weights or other data";
+    if (problem.empty() && any(other))
+      problem = ranks_where(options_.size, other) + " with another fingerprint than rank 0: another program, other weights or other data";
     Answer answer;
     answer.refused = !problem.empty();
     answer.bytes = static_cast<std::uint32_t>(problem.empty() ? addresses.size() * sizeof(Address) : problem.size());
     const void* const body = problem.empty() ? static_cast<const void*>(addresses.data()) : problem.data();
     const Clock::time_point told = Clock::now() + std::chrono::seconds(2);
-    const auto tell = [&](int socket) { return socket < 0 || (send_all(socket, &answer, sizeof answer, told) && send_all(socket, body, answer.bytes, told)); };
+    const auto tell = [&](int socket) {
+      return socket < 0 || (send_all(socket, &answer, sizeof answer, told) && send_all(socket, body, answer.bytes, told));
+    };
     for (const Mesh::Peer& peer : mesh_.peers) tell(*peer.control);
     for (const Socket& socket : refused) tell(*socket);
     if (!problem.empty()) throw refusal(problem);
@@ -168,7 +173,8 @@ class Meeting final {
     const std::string doing = "meeting rank 0 at " + where();
     Socket socket = connect_to(master, until_);
     if (*socket < 0) {
-      throw error(doing, "it to listen within " + words(options_.deadline), system_words(errno), "is rank 0 started, and are MASTER_ADDR and MASTER_PORT the same for all?");
+      throw error(doing, "it to listen within " + words(options_.deadline), system_words(errno),
+                  "is rank 0 started, and are MASTER_ADDR and MASTER_PORT the same for all?");
     }
     Answer answer;
     if (!say_hello(*socket, 0) || !receive_all(*socket, &answer, sizeof answer, until_ + std::chrono::seconds(1))) {
@@ -176,8 +182,7 @@ class Meeting final {
       throw error(doing, "its answer within " + words(options_.deadline), code == 0 ? "a closed connection" : system_words(code),
                   "another program may be listening there, or rank 0 has ended; see what it reports");
     }
-    if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 ||
-        (answer.refused == 0 && answer.bytes != addresses.size() * sizeof(Address))) {
+    if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 || (answer.refused == 0 && answer.bytes != addresses.size() * sizeof(Address))) {
       throw error(doing, "the answer of this library", "other bytes", "another program listens there; choose another MASTER_PORT");
     }
     std::string text(answer.refused != 0 ? answer.bytes : 0, ' ');

@@ -66,7 +66,8 @@ inline Address resolve(const std::string& host, std::uint16_t port) {
   hints.ai_socktype = SOCK_STREAM;
   ::addrinfo* found = nullptr;
   const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (code != 0) throw Error("the address of rank 0", "a host name with an IPv4 address", "\"" + host + "\" (" + ::gai_strerror(code) + ")", "check MASTER_ADDR");
+  if (code != 0)
+    throw Error("the address of rank 0", "a host name with an IPv4 address", "\"" + host + "\" (" + ::gai_strerror(code) + ")", "check MASTER_ADDR");
   const ::sockaddr_in* const address = reinterpret_cast<const ::sockaddr_in*>(found->ai_addr);
   const Address result{address->sin_addr.s_addr, htons(port)};
   ::freeaddrinfo(found);
@@ -84,7 +85,8 @@ inline Socket listen_at(Address at) {
   const int on = 1;
   if (*socket >= 0) ::setsockopt(*socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // a restart need not wait for old connections
   const ::sockaddr_in address = at.native();
-  if (*socket >= 0 && ::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 && ::listen(*socket, SOMAXCONN) == 0) return socket;
+  if (*socket >= 0 && ::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 && ::listen(*socket, SOMAXCONN) == 0)
+    return socket;
   const int code = errno;
   { const Socket closed = std::move(socket); }
   errno = code;
@@ -125,8 +127,10 @@ inline Socket connect_to(Address to, Clock::time_point until) {
       code = errno;
       if (code == EINPROGRESS) {
         ::socklen_t length = sizeof code;
-        if (!wait_for(*socket, POLLOUT, until)) code = ETIMEDOUT;
-        else if (::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
+        if (!wait_for(*socket, POLLOUT, until))
+          code = ETIMEDOUT;
+        else if (::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &code, &length) != 0)
+          code = errno;
       }
     }
     if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port) code = ECONNREFUSED;  // met itself
@@ -170,7 +174,8 @@ inline bool send_all(int socket, const void* bytes, std::size_t count, Clock::ti
                   [](int s, const std::byte* at, std::size_t n) { return ::send(s, at, n, MSG_NOSIGNAL); });
 }
 inline bool receive_all(int socket, void* bytes, std::size_t count, Clock::time_point until) {
-  return move_all(socket, static_cast<std::byte*>(bytes), count, POLLIN, until, [](int s, std::byte* at, std::size_t n) { return ::recv(s, at, n, 0); });
+  return move_all(socket, static_cast<std::byte*>(bytes), count, POLLIN, until,
+                  [](int s, std::byte* at, std::size_t n) { return ::recv(s, at, n, 0); });
 }
 
 }  // namespace regimen::comm::detail

@@ -58,8 +58,10 @@ class Wire final {
         any = push(r) || any;
         any = pull(r) || any;
       }
-      if (any) moved = Clock::now();
-      else if (outstanding(until_sent)) rest(moved + deadline_);
+      if (any)
+        moved = Clock::now();
+      else if (outstanding(until_sent))
+        rest(moved + deadline_);
     }
   }
 
@@ -137,7 +139,9 @@ class Wire final {
     const Header& header = peers_[r].header;
     const Call theirs{header.number, header.bytes, header.detail, static_cast<Kind>(header.kind < kinds ? header.kind : 0)};
     if (theirs == call_ && header.kind < kinds) return;
-    fail("rank " + std::to_string(rank_) + " in " + words(call_) + " and rank " + std::to_string(r) + " in " + words(theirs));
+    const bool first = rank_ < r;  // both sides say it in the same words
+    fail("rank " + std::to_string(first ? rank_ : r) + " in " + words(first ? call_ : theirs) + " and rank " + std::to_string(first ? r : rank_) +
+         " in " + words(first ? theirs : call_));
     throw error();
   }
 
@@ -157,7 +161,8 @@ class Wire final {
       if (ready > 0 && polls_[2 * r + 1].revents != 0) listen(r);
     }
     if (ready == 0 && Clock::now() >= until) {
-      fail("no sign of " + ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) + " within " + words(deadline_));
+      fail("no sign of " + ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) + " within " +
+           words(deadline_));
       throw error();
     }
   }
