@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/philox.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
@@ -41,6 +42,8 @@ struct FitLoop final {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     auto loader = trainer.batches(source, run);
+    trainer.agree("Trainer::fit", "data and run", mix(mix(loader.size(), run.steps), mix(run.epochs, run.validate_every)));
+    trainer.agree("Trainer::fit", "step", trainer.step_);
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
     const std::uint64_t in_epochs = (loader.steps() + Trainer::micro_batches - 1) / Trainer::micro_batches;
     Progress progress(run.progress && trainer.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);

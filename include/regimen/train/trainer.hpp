@@ -25,6 +25,7 @@
 #include <regimen/train/state.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -101,6 +102,7 @@ class Trainer {
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(engine_.ranks),
                     "start as many, or leave World out");
     const cpu::ThreadScope scope(threads_);
+    agree("Trainer", "program, seed and options", fingerprint());
     resident_ = Step::setup(engine_);
     tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
     engine_.memory.random.seed = seed_;
@@ -406,6 +408,26 @@ class Trainer {
   Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
     return engine_.data(View<Master>{resident_.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient));
   }
+  /// Ranks that would not train the same thing end here, all of them, and not in a collective that never comes to an end.
+  void agree(const char* where, const char* what, std::uint64_t own) {
+    if (ranks() == 1) return;
+    const std::vector<std::uint64_t> all = gather_small(own);
+    std::string others;
+    for (std::size_t r = 1; r < all.size(); ++r)
+      if (all[r] != all[0]) others += (others.empty() ? "" : ", ") + std::to_string(r);
+    if (!others.empty())
+      throw Error(where, std::string("the same ") + what + " on all " + std::to_string(ranks()) + " ranks", "others than rank 0's on rank " + others,
+                  "start all ranks from one program with the same arguments, files and data");
+  }
+  /// The model, the policies, and the options that decide what is computed.
+  std::uint64_t fingerprint() const {
+    std::uint64_t print = mix(seed_, batch * micro_batches);
+    for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
+    print = mix(print, std::bit_cast<std::uint64_t>(options_.optimizer.learning_rate));
+    for (const std::uint64_t step : {0, 1, 10, 100, 1000, 100000}) print = mix(print, std::bit_cast<std::uint64_t>(options_.schedule.share(step)));
+    return print;
+  }
+
   /// A small value of every rank.
   template <class T>
   std::vector<T> gather_small(const T& own) {
