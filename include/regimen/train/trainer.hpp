@@ -1,6 +1,7 @@
 // regimen/train/trainer.hpp — the composition: a model, its policies, and the loop that trains it.
 #pragma once
 
+#include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/engine/cpu/engine.hpp>
@@ -79,9 +80,12 @@ class Trainer {
   /// The same, computed now: for any batch, or with every iteration of every Repeat evaluated.
   static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) { return Recipe::make_plan(batch_size, ranks); }
 
+  /// One rank. Error when the environment says that this program is one of many.
   explicit Trainer(const Options& options = {})
     requires std::is_same_v<typename Configuration::communicator::ranks, Solo>
-      : Trainer(std::unique_ptr<cpu::Peers>(), options) {}
+      : Trainer(std::unique_ptr<cpu::Peers>(), options) {
+    comm::refuse_other_ranks(comm::world_of_environment());
+  }
 
   /// One of many ranks, each of which makes such a Trainer, with equal options. The communicator is borrowed, and serves nobody
   /// else while the Trainer lives. Every rank calls the same members in the same order.
@@ -424,7 +428,7 @@ class Trainer {
     std::uint64_t print = mix(seed_, batch * micro_batches);
     for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
     print = mix(print, std::bit_cast<std::uint64_t>(options_.optimizer.learning_rate));
-    for (const std::uint64_t step : {0, 1, 10, 100, 1000, 100000}) print = mix(print, std::bit_cast<std::uint64_t>(options_.schedule.share(step)));
+    for (const std::uint64_t step : {0u, 1u, 10u, 100u, 1000u, 100000u}) print = mix(print, std::bit_cast<std::uint64_t>(options_.schedule.share(step)));
     return print;
   }
 
