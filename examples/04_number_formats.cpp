@@ -69,6 +69,6 @@ int main(int argc, char** argv) {
   row("the same with a loss scale of 2^15", gradient, bf16(gradient * scale) / scale, fp16(gradient * scale) / scale);
   std::puts("6. updates that are too small");
   row("(1 + 1e-6) - 1", (1.0f + 1e-6f) - 1, bf16(bf16(1.0f) + 1e-6f) - 1, fp16(fp16(1.0f) + 1e-6f) - 1);
-  return program::ok;
+  return program::finished(program::ok);
 }
 // SPDX-License-Identifier: Apache-2.0

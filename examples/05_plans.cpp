@@ -46,6 +46,6 @@ int main(int argc, char** argv) {
   table<targets::a100_40g>();
   std::puts("");
   std::fputs(Trainer<Gpt2Small, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>>::plan().table().c_str(), stdout);
-  return program::ok;
+  return program::finished(program::ok);
 }
 // SPDX-License-Identifier: Apache-2.0

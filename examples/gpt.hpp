@@ -63,12 +63,14 @@ int gpt(int argc, char** argv) {
     program::Session<Train> session(trainer, options);
     trainer.fit(learnt, held_out.blocks(), options.run(), session);
 
-    if (writes && !session.interrupted()) {
-      const auto written = trainer.generate(beginning, sample, {temperature, top_k, trainer.seed()});
-      std::fprintf(session.out(), "---- %llu tokens that it writes after %s\n%s%s\n----\n", static_cast<unsigned long long>(sample),
-                   prompt == "\n" ? "a line feed" : "the prompt", prompt == "\n" ? "" : prompt.c_str(), text.decode(written).c_str());
-    }
-    return session.finish();
+    const int code = session.finish();   // saves; a sample that cannot be drawn takes nothing with it
+    if (code != program::ok || !writes) return code;
+
+    const auto written = trainer.generate(beginning, sample,
+                                          {.temperature = temperature, .top_k = top_k, .seed = trainer.seed(), .vocabulary = text.vocabulary()});
+    std::fprintf(session.out(), "---- %llu tokens that it writes after %s\n%s%s\n----\n", static_cast<unsigned long long>(sample),
+                 prompt == "\n" ? "a line feed" : "the prompt", prompt == "\n" ? "" : prompt.c_str(), text.decode(written).c_str());
+    return code;
   });
 }
 // SPDX-License-Identifier: Apache-2.0

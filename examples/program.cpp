@@ -1,6 +1,7 @@
 // examples/program.cpp — the parts of program.hpp that no model enters: compiled once for all lessons and benchmarks.
 #include "program.hpp"
 
+#include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
 
 #include <CLI/CLI.hpp>
@@ -113,6 +114,7 @@ CommandLine& CommandLine::add(const char* name, std::string& to, const char* tex
   std::string all;
   for (const char* const choice : choices) all += (all.empty() ? "" : "|") + std::string(choice);
   parser_->value(name, text, all.empty() ? "TEXT" : all, to, [&to, all](const std::string& given) {
+    if (given.empty() && all.empty()) refuse("at least one character", given);
     if (!all.empty() && ("|" + all + "|").find("|" + given + "|") == std::string::npos) refuse(all, given);
     to = given;
   });
@@ -126,12 +128,29 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
     parser_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::fputs(parser_->help().c_str(), stdout);
-    return ok;
+    return finished(ok);
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "%s: %s\nsee %s --help\n", name.c_str(), error.what(), name.c_str());
     return bad_arguments;
   }
   return {};
+}
+
+// ---- standard output
+
+void flush_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw regimen::Error("standard output", "room for what the program says", errno != 0 ? std::strerror(errno) : "an earlier line that was not written");
+}
+int finished(int code) {
+  try {
+    flush_output();
+    return code;
+  } catch (const regimen::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return code == ok ? failed : code;
+  }
 }
 
 // ---- log
@@ -163,10 +182,12 @@ Event& Event::add(const char* name, const Event& value) {
 
 Log::Log(const std::string& name, bool append) : name_(name) {
   if (name.empty()) return;
+  std::signal(SIGPIPE, SIG_IGN);
   if (name == "-") {
     file_ = stdout;
     return;
   }
+  append = append && std::filesystem::is_regular_file(name);  // a pipe has nothing to go on behind, and reading it would wait for ever
   file_ = append ? std::fopen(name.c_str(), "r+") : nullptr;
   if (file_ == nullptr) file_ = std::fopen(name.c_str(), "w");
   if (file_ == nullptr) throw regimen::Error("--log " + name, "a file that can be written", std::strerror(errno));
@@ -189,10 +210,13 @@ void Log::write(const Event& event) {
 
 // ---- the rest
 
-void make_folder(const std::string& path) {
+void make_folder(const std::string& path, const std::string& file) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (!std::filesystem::is_directory(path)) throw regimen::Error("--save " + path, "a folder, or a place for one", error ? error.message() : "a file");
+  const std::string whole = path + "/" + file;
+  if (std::filesystem::is_directory(whole)) throw regimen::Error("--save " + path, "a folder in which " + file + " is a file", "a folder of that name");
+  const regimen::detail::AtomicFile trial(whole);  // what is not committed is gone again
 }
 
 std::size_t peak_resident_bytes() {
@@ -208,9 +232,10 @@ void catch_interrupt() {
   interrupt_seen = 0;
   struct sigaction action {};
   action.sa_handler = [](int) { interrupt_seen = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);  // a log that waits for a slow pipe goes on waiting
   sigaction(SIGINT, &action, nullptr);
 }
+void release_interrupt() { std::signal(SIGINT, SIG_DFL); }
 bool is_interrupted() { return interrupt_seen != 0; }
 
 }  // namespace program

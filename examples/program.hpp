@@ -59,11 +59,16 @@ class CommandLine {
   std::unique_ptr<Parser> parser_;
 };
 
+/// Throws when something that was printed did not arrive.
+void flush_output();
+/// The exit code of a program that is done with printing: `code`, or, where the output did not arrive, a line that says so and 1.
+int finished(int code);
+
 /// Runs the rest of main; an exception becomes one line on standard error and exit code 1.
 template <class Body>
 int run(const Body& body) {
   try {
-    return body();
+    return finished(body());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return failed;
@@ -87,7 +92,8 @@ class Event {
 };
 
 /// Writes one JSON object a line: to a file, to standard output (`-`), or nowhere (an empty name). `append` goes on with
-/// a file that is there, without the half line that a killed program may have left.
+/// a file that is there, without the half line that a killed program may have left. A reader who leaves a pipe is an error
+/// of the next write and not, as SIGPIPE would have it, the end of the program.
 class Log {
  public:
   explicit Log(const std::string& name, bool append);
@@ -101,10 +107,13 @@ class Log {
   std::FILE* file_ = nullptr;
 };
 
-void make_folder(const std::string& path);
+/// Makes the folder where it is absent, and writes `file` into it on trial: one that cannot be written is refused now, not after
+/// the training. A file of that name that is there stays as it is.
+void make_folder(const std::string& path, const std::string& file);
 std::size_t peak_resident_bytes();   // of the whole process, so far
 void catch_interrupt();              // from now on the first Ctrl-C is noticed, the second ends the program
-bool is_interrupted();
+void release_interrupt();            // from now on the first one ends it
+bool is_interrupted();               // since catch_interrupt
 
 }  // namespace program
 // SPDX-License-Identifier: Apache-2.0

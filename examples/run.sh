@@ -5,10 +5,12 @@
 #   examples/run.sh --data shakespeare.txt   learns another text
 #   examples/run.sh --help                   what else the program takes; every argument is passed on
 #
+# Standard output is the program's alone: with --log - it can be piped. What this script says goes to standard error.
 # Two to three minutes to the first printed loss on two cores, package installation included; seconds the next time.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/cmake/packages.sh"
+exec 3>&1 >&2
 
 say "what is missing"
 need_to_build
@@ -36,4 +38,4 @@ case " $* " in
     data=(--data "$text")
     say "learns its own source, $(($(wc -c < "$text") / 1024)) KB (another text: --data FILE)" ;;
 esac
-"$build/examples/gpt" "${data[@]}" "$@"
+"$build/examples/gpt" "${data[@]}" "$@" >&3 3>&-

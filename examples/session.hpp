@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <string>
 
 namespace program {
 
@@ -16,8 +17,7 @@ template <class Train>
 class Session {
  public:
   Session(Train& trainer, const Options& options)
-      : trainer_(trainer), options_(options), log_(options.log, !options.resume.empty()), began_(regimen::train::now()) {
-    if (!options.save.empty()) make_folder(options.save);
+      : trainer_(trainer), options_(with_folder(options)), log_(options.log, !options.resume.empty()), began_(regimen::train::now()) {
     const regimen::MemoryPlan& plan = Train::plan();
     Event kinds, event("plan");
     for (std::size_t kind = 0; kind < regimen::kind_count; ++kind) kinds.add(regimen::kind_names[kind], std::uint64_t{plan.kinds[kind]});
@@ -26,8 +26,8 @@ class Session {
     event.add("flops", plan.flops()).add("bytes_moved", plan.bytes_moved());
     log_.write(debug(event));
     std::fprintf(out(), "%s\n", plan.table().c_str());
-    std::fflush(out());  // before the progress, wherever both go
-    if (!options.resume.empty()) trainer.load(options.resume + file);
+    flush_output();  // before the progress, wherever both go; and nobody trains for an output that is full
+    if (!options.resume.empty()) trainer.load(options.resume + "/" + file);
     if (trainer.steps_done() >= options.steps)
       throw regimen::Error("--steps", "more than the " + std::to_string(trainer.steps_done()) + " steps that " + options.resume + " has behind it",
                            std::to_string(options.steps));
@@ -45,40 +45,56 @@ class Session {
     event.add("tokens_per_second", samples * double(Train::target_size) / seconds).add("samples_per_second", samples / seconds);
     event.add("gradient_norm", step.gradient_norm).add("learning_rate", step.learning_rate);
     if (Train::scales_loss) event.add("loss_scale", step.loss_scale);
-    log_.write(event.add("applied", step.applied));
+    write(event.add("applied", step.applied));
     if (options_.save_every != 0 && step.step % options_.save_every == 0) save();
-    return !is_interrupted();
+    return log_error_.empty() && !is_interrupted();
   }
   void operator()(Train& trainer, const regimen::Evaluation& found) {
     validation_ = found;
     Event event("validation");
     event.add("step", trainer.steps_done()).add("loss", found.loss);
     if (found.accuracy == found.accuracy) event.add("accuracy", found.accuracy);
-    log_.write(event);
+    write(event);
   }
 
   const regimen::Evaluation& validation() const { return validation_; }
-  bool interrupted() const { return is_interrupted(); }
 
-  /// Saves, ends the log, says what was planned and what was used. The exit code of the program.
+  /// Saves, ends the log, says what was planned and what was used. The exit code of the program, if nothing follows; what
+  /// follows can fail, and the state is safe.
   int finish() {
     if (!options_.save.empty() && saved_at_ != trainer_.steps_done()) save();
     const regimen::Used used = trainer_.used();
     Event event("end");
     event.add("used", std::uint64_t{used.peak}).add("library", std::uint64_t{used.library});
     event.add("peak_rss_bytes", std::uint64_t{peak_resident_bytes()}).add("steps", trainer_.steps_done()).add("loss", loss_);
-    event.add("validation_loss", validation_.loss).add("seconds", regimen::train::now() - began_).add("interrupted", interrupted());
-    log_.write(debug(event));
+    event.add("validation_loss", validation_.loss).add("seconds", regimen::train::now() - began_).add("interrupted", is_interrupted());
+    write(debug(event));
     std::fprintf(out(), "%llu steps, loss %.4f, validation loss %.4f\n", static_cast<unsigned long long>(trainer_.steps_done()), loss_, validation_.loss);
     std::fprintf(out(), "planned %zu bytes, used %zu bytes\n", Train::plan().peak, used.peak);
-    return interrupted() ? Exit::interrupted : Exit::ok;
+    if (is_interrupted()) return Exit::interrupted;
+    release_interrupt();  // nothing is left to save
+    return log_error_.empty() ? Exit::ok : Exit::failed;
   }
 
  private:
-  static constexpr const char* file = "/state.safetensors";
+  static constexpr const char* file = "state.safetensors";
 
+  static const Options& with_folder(const Options& options) {  // before the log is begun, which replaces another
+    if (!options.save.empty()) make_folder(options.save, file);
+    return options;
+  }
+  /// The state is worth more than the log: one that fails ends the training after this step, and finish saves.
+  void write(const Event& event) {
+    if (!log_error_.empty()) return;
+    try {
+      log_.write(event);
+    } catch (const regimen::Error& error) {
+      log_error_ = error.what();
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+  }
   void save() {
-    trainer_.save(options_.save + file);
+    trainer_.save(options_.save + "/" + file);
     saved_at_ = trainer_.steps_done();
   }
   static Event& debug(Event& event) {  // a run that is slowed by checks says so
@@ -88,6 +104,7 @@ class Session {
   Train& trainer_;
   const Options& options_;
   Log log_;
+  std::string log_error_{};
   double began_, loss_ = std::numeric_limits<double>::quiet_NaN();
   regimen::Evaluation validation_{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
   std::uint64_t saved_at_ = std::numeric_limits<std::uint64_t>::max();

@@ -6,7 +6,12 @@
 #include "../support/catch.hpp"
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <sstream>
@@ -27,8 +32,8 @@ struct Outcome {
   std::string out, err;
 };
 
-/// Runs a lesson with arguments; its standard output and error go to files.
-Outcome run(int (*program)(int, char**), std::vector<std::string> arguments) {
+/// Runs a lesson with arguments; its standard output (but for one that is given) and error go to files.
+Outcome run(int (*program)(int, char**), std::vector<std::string> arguments, const std::string& output = "") {
   const ::test::Directory folder;
   arguments.insert(arguments.begin(), "/somewhere/lesson");
   std::vector<char*> argv;
@@ -38,13 +43,14 @@ Outcome run(int (*program)(int, char**), std::vector<std::string> arguments) {
   for (int fd : {1, 2}) {
     std::fflush(nullptr);
     kept[fd - 1] = ::dup(fd);
-    std::FILE* const file = std::fopen((folder / std::to_string(fd)).c_str(), "w");
+    std::FILE* const file = std::fopen(fd == 1 && !output.empty() ? output.c_str() : (folder / std::to_string(fd)).c_str(), "w");
     REQUIRE(file != nullptr);
     ::dup2(::fileno(file), fd);
     std::fclose(file);
   }
   const int code = program(static_cast<int>(arguments.size()), argv.data());
   std::fflush(nullptr);
+  std::clearerr(stdout);
   for (int fd : {1, 2}) {
     ::dup2(kept[fd - 1], fd);
     ::close(kept[fd - 1]);
@@ -68,6 +74,18 @@ std::vector<json> log(const std::string& path) {
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A pipe as a log, with room for a page, and a thread that reads it as `reader(descriptor)` says.
+template <class Reader>
+std::thread read_pipe(const std::string& path, Reader reader) {
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  return std::thread([path, reader] {
+    const int file = ::open(path.c_str(), O_RDONLY);
+    ::fcntl(file, F_SETPIPE_SZ, 4096);
+    reader(file);
+    ::close(file);
+  });
+}
 
 /// What a step must repeat in a resumed run: everything but times.
 json repeatable(json step) {
@@ -106,6 +124,7 @@ TEST_CASE("arguments that cannot be meant are refused with 2, and say what was e
   refused({"--threads", "1e3"}, "--threads");
   refused({"--seed", "0"}, "--seed");
   refused({"--learning-rate", "nan"}, "--learning-rate: expected a number of at least 0, found 'nan'");
+  refused({"--prompt", ""}, "--prompt: expected at least one character, found ''");
   refused({"--alphabet", "words"}, "--alphabet: expected bytes|characters, found 'words'");
   refused({"--save-every", "3"}, "--save-every requires --save");
   refused({"--resume", "x", "--seed", "3"}, "--resume");
@@ -120,6 +139,58 @@ TEST_CASE("what goes wrong at run time ends with 1 and one line") {
   CHECK(run(lesson, {"--resume", "/nowhere"}).code == 1);
   CHECK(run(lesson, {"--log", "/nowhere/log", "--steps", "1"}).code == 1);
   CHECK(run(lesson, {"--save", "/dev/null/x", "--steps", "1"}).code == 1);
+}
+
+TEST_CASE("a folder that cannot hold the state is refused before anything runs, and before a log is begun") {
+  const ::test::Directory folder;
+  ::test::put(folder / "log", "another run's\n");
+  std::filesystem::create_directories(folder / "taken/state.safetensors");
+  for (const std::string& unwritable : {std::string("/proc"), folder / "log", folder / "taken"}) {
+    const Outcome outcome = run(lesson, {"--save", unwritable, "--steps", "1", "--log", folder / "log"});
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(outcome.out.empty());
+    CHECK(has(outcome.err, unwritable));
+    CHECK(::test::get(folder / "log").size() == 14);
+  }
+  CHECK(run(lesson, {"--save", folder / "made/for/it", "--steps", "1"}).code == 0);
+  CHECK(std::filesystem::exists(folder / "made/for/it/state.safetensors"));
+}
+
+TEST_CASE("standard output that cannot be written ends with 1") {
+  CHECK(run(lesson, {"--help"}, "/dev/full").code == 1);
+  const Outcome full = run(lesson, {"--steps", "1"}, "/dev/full");
+  CHECK(full.code == 1);
+  CHECK(has(full.err, "standard output: expected room for what the program says, found No space left on device"));
+  CHECK(run(lesson, {"--steps", "1", "--log", "-"}, "/dev/full").code == 1);
+}
+
+TEST_CASE("the sample has no characters but the text's, and comes after the state is saved and the log has ended") {
+  const ::test::Directory folder;
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "abcde"[i * i % 5];
+  ::test::put(folder / "text", text);
+  const auto sample = [&](std::vector<std::string> more) {
+    for (const char* argument : {"--alphabet", "characters", "--prompt", "a", "--steps", "2", "--sample", "300", "--temperature", "100", "--top-k", "0"})
+      more.emplace_back(argument);
+    more.insert(more.end(), {"--data", folder / "text", "--save", folder / "state", "--log", folder / "log"});
+    std::filesystem::remove_all(folder / "state");
+    return run(lesson, more);
+  };
+  const Outcome drawn = sample({});
+  INFO(drawn.err);
+  REQUIRE(drawn.code == 0);
+  const std::size_t begin = drawn.out.find("after the prompt\n") + 17, end = drawn.out.find("\n----", begin);
+  CHECK(drawn.out.substr(begin, end - begin).size() == 301);
+  CHECK(drawn.out.substr(begin, end - begin).find_first_not_of("abcde") == std::string::npos);
+
+  // The weights have become infinite: nothing can be drawn, which is said, and nothing else is lost.
+  const Outcome not_finite = sample({"--learning-rate", "1e300"});
+  CHECK(not_finite.code == 1);
+  CHECK(has(not_finite.err, "finite logits"));
+  CHECK(has(not_finite.out, "planned "));
+  CHECK(std::filesystem::exists(folder / "state/state.safetensors"));
+  CHECK(log(folder / "log").back()["event"] == "end");
 }
 
 TEST_CASE("the log is one JSON object a line, with the names that other tools read") {
@@ -222,5 +293,45 @@ TEST_CASE("a run stopped by Ctrl-C and resumed logs the losses of one that went 
   const Outcome done = with({"--resume", state});
   CHECK(done.code == 1);
   CHECK(has(done.err, "--steps: expected more than the 2000 steps"));
+}
+
+TEST_CASE("Ctrl-C while the log waits for a slow reader: 130, the state saved, the log whole") {
+  const ::test::Directory folder;
+  const pthread_t program = ::pthread_self();
+  std::string read;
+  std::thread reader = read_pipe(folder / "log", [&](int file) {
+    for (int before = -1, waiting = 0; waiting < 2000 || waiting != before;) {  // until it is full, so that the program waits
+      before = waiting;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (::ioctl(file, FIONREAD, &waiting) != 0) break;
+    }
+    ::pthread_kill(program, SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    char bytes[4096];
+    for (::ssize_t count; (count = ::read(file, bytes, sizeof bytes)) > 0;) read.append(bytes, static_cast<std::size_t>(count));
+  });
+  const Outcome outcome = run(lesson, {"--steps", "1000000", "--log", folder / "log", "--save", folder / "state"});
+  reader.join();
+  INFO(outcome.err);
+  CHECK(outcome.code == 130);
+  CHECK(lines(read).back()["interrupted"] == true);
+  CHECK(std::filesystem::exists(folder / "state/state.safetensors"));
+}
+
+TEST_CASE("a log that fails ends the training with 1 after saving, and resuming goes on from there") {
+  const ::test::Directory folder;
+  std::thread reader = read_pipe(folder / "log", [](int file) {
+    char bytes[4096];
+    if (::read(file, bytes, sizeof bytes) <= 0) std::fputs("nothing was logged\n", stderr);
+  });
+  const Outcome outcome = run(lesson, {"--steps", "1000000", "--log", folder / "log", "--save", folder / "state"});
+  reader.join();
+  CHECK(outcome.code == 1);
+  CHECK(has(outcome.err, "room for another line, found Broken pipe"));
+  CHECK(has(outcome.out, " steps, loss"));
+  const Outcome resumed = run(lesson, {"--steps", "1000001", "--resume", folder / "state", "--log", "/dev/full"});
+  CHECK(resumed.code == 1);   // its log fails at once; but it was loaded
+  CHECK(has(resumed.err, "/dev/full"));
+  CHECK(has(run(lesson, {"--steps", "1", "--resume", folder / "state"}).err, "expected more than the "));
 }
 // SPDX-License-Identifier: Apache-2.0

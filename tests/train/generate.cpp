@@ -82,6 +82,21 @@ TEST_CASE("top-k leaves the k largest, the lower id where two are equal; k of 1 
   CHECK(draw_token<float>(logits, {.temperature = 0}, 3) == 1);
 }
 
+TEST_CASE("ids at or above the vocabulary are never drawn, whatever their logits; 0 and more than there are: all") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> logits{1, 2, 0, 9, nan};
+  bool drawn[5] = {};
+  for (std::uint64_t i = 0; i < 2000; ++i) drawn[draw_token<float>(logits, {.temperature = 5, .vocabulary = 3}, i)] = true;
+  CHECK((drawn[0] && drawn[1] && drawn[2] && !drawn[3] && !drawn[4]));
+  CHECK(draw_token<float>(logits, {.temperature = 0, .vocabulary = 3}, 0) == 1);
+  CHECK(draw_token<float>(logits, {.temperature = 5, .top_k = 1, .vocabulary = 3}, 0) == 1);
+  CHECK(draw_token<float>(logits, {.temperature = 0, .vocabulary = 4}, 0) == 3);
+  const std::vector<float> finite{1, 2, 9};
+  for (const std::size_t all : {std::size_t{0}, std::size_t{3}, std::size_t{4}}) CHECK(draw_token<float>(finite, {.temperature = 0, .vocabulary = all}, 0) == 2);
+  Toy toy;
+  for (const std::int32_t id : text(toy, {5}, 50, {.temperature = 3, .vocabulary = 2})) CHECK(id < 2);
+}
+
 TEST_CASE("what cannot be sampled is refused") {
   Toy toy;
   CHECK(::test::says(::test::error_of([&] { text(toy, {}, 1); }), "a prompt of at least one token"));

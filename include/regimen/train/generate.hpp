@@ -21,10 +21,12 @@ namespace regimen {
 ///   temperature   token i with probability ∝ exp(zᵢ / temperature); 0: the largest logit, no chance
 ///   top_k         only the k largest logits take part, the lower id first where two are equal; 0: all
 ///   seed          the same seed, prompt and weights give the same tokens
+///   vocabulary    ids at or above it are never drawn, for a model with more ids than its text has; 0: all may be
 struct Sampling final {
   double temperature = 1;
   std::size_t top_k = 0;
   std::uint64_t seed = 1;
+  std::size_t vocabulary = 0;
 };
 
 /// What generate asks of a model: a Trainer or an Inference whose input is Tokens<T> and whose output is (T,V).
@@ -39,6 +41,7 @@ concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> to
 /// The token that `sampling` draws from logits; `position` numbers the draws of one text.   logits (V)
 template <class Number>
 std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling, std::uint64_t position) {
+  if (sampling.vocabulary > 0 && sampling.vocabulary < logits.size()) logits = logits.first(sampling.vocabulary);
   for (std::size_t i = 0; i < logits.size(); ++i)
     if (!std::isfinite(logits[i])) throw Error("generate, token " + std::to_string(position), "finite logits", "one that is not, for token " + std::to_string(i));
   const auto larger = [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; };
