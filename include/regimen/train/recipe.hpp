@@ -40,7 +40,7 @@ struct Recipe {
   static constexpr double clip = Configuration::clip::clips ? double(Configuration::clip::bound) : 0.0;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr plan::Engine walk_step(std::size_t samples, std::size_t ranks, bool full = false, Log* log = nullptr) {
+  static constexpr plan::Engine walk_step(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks) {
     plan::Engine engine(samples, ranks);
     engine.full = full;
     engine.arena.log = log;
@@ -48,7 +48,7 @@ struct Recipe {
     Step::step(engine, resident, loss_scaling, clip, {}, [](std::size_t) {});
     return engine;
   }
-  static constexpr plan::Engine walk_evaluation(std::size_t samples, std::size_t ranks, bool full = false, Log* log = nullptr) {
+  static constexpr plan::Engine walk_evaluation(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks) {
     plan::Engine engine(samples, ranks);
     engine.full = full;
     engine.training = false;
@@ -58,10 +58,15 @@ struct Recipe {
     return engine;
   }
 
+  static constexpr std::size_t peak(std::size_t samples) {
+    const std::size_t step = walk_step(samples).arena.peak, evaluation = walk_evaluation(samples).arena.peak;
+    return step > evaluation ? step : evaluation;
+  }
+
   /// The largest batch whose step and evaluation fit; 0 if none does.
   static constexpr std::size_t largest_batch(std::size_t bytes) {
-    std::size_t found = largest_batch_within(bytes, [](std::size_t guess) { return walk_step(guess, planned_ranks).arena.peak; });
-    while (found > 0 && walk_evaluation(found, planned_ranks).arena.peak > bytes) --found;  // evaluation is the smaller one in all but toy models
+    std::size_t found = largest_batch_within(bytes, [](std::size_t guess) { return walk_step(guess).arena.peak; });
+    while (found > 0 && walk_evaluation(found).arena.peak > bytes) --found;  // evaluation is the smaller one in all but toy models
     return found;
   }
 
@@ -91,8 +96,8 @@ struct Recipe {
     const Walked& larger = training ? step : evaluation;
     Log log{};
     log.snapshot_at = larger.peak_event;
-    if (training) walk_step(batch_size, world, false, &log);
-    else walk_evaluation(batch_size, world, false, &log);
+    if (training) walk_step(batch_size, false, &log, world);
+    else walk_evaluation(batch_size, false, &log, world);
 
     MemoryPlan made{};
     made.batch = batch_size;
@@ -108,13 +113,13 @@ struct Recipe {
     made.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
     return made;
   }
-  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world) {
-    return make_plan(batch_size, world, summary(walk_step(batch_size, world)), summary(walk_evaluation(batch_size, world)));
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {
+    return make_plan(batch_size, world, summary(walk_step(batch_size, false, nullptr, world)), summary(walk_evaluation(batch_size, false, nullptr, world)));
   }
 
   // Constants of their own: compilers count the steps of each constant expression apart.
-  static constexpr Walked step_walked = summary(walk_step(batch, planned_ranks, false, nullptr)),
-                          evaluation_walked = summary(walk_evaluation(batch, planned_ranks, false, nullptr));
+  static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr, planned_ranks)),
+                          evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked);
 };
 
