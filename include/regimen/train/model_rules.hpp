@@ -11,8 +11,11 @@
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
+#include <regimen/rule/input_takes_kind.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
+#include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
+#include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/shard_cuts_even_units.hpp>
@@ -139,8 +142,9 @@ constexpr auto rules_of_bound_model() {
   }
 }
 
-template <class Network, class Configuration, bool trains = true>
-constexpr auto rules_of_model() {
+/// Of a model that is an input and layers.
+template <class Network, class Configuration, bool trains>
+constexpr auto rules_of_layers() {
   using P = parts_t<Network>;
   using Precision = typename Configuration::precision;
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
@@ -171,10 +175,23 @@ constexpr auto rules_of_model() {
   }
 }
 
+template <class Network, class Configuration, bool trains = true>
+constexpr auto rules_of_model() {
+  if constexpr (!requires { typename parts_t<Network>; }) {
+    return mp::mp_list<rule::model_begins_with_input<Network>>{};
+  } else if constexpr (!rule::input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
+    return mp::mp_list<rule::input_takes_kind<typename parts_t<Network>::InputKind>>{};
+  } else if constexpr (!holds_layers<typename parts_t<Network>::Layers>) {
+    return mp::mp_unique<typename strangers_in<typename parts_t<Network>::Layers>::type>{};
+  } else {
+    return rules_of_layers<Network, Configuration, trains>();
+  }
+}
+
 }  // namespace train
 
 template <class Network, class Configuration>
-  requires requires { typename train::parts_t<Network>; }
+  requires detail::is_model<Network>
 struct model_rules<Network, Configuration> {
   using type = decltype(train::rules_of_model<Network, Configuration>());
 };
