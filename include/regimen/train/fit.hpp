@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/data/loader.hpp>
+#include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/result.hpp>
@@ -28,6 +29,12 @@ struct Borrowed final {
   }
   std::string name() const { return detail::name_of_source(*source); }
 };
+
+/// Whether Trainer::fit ever calls it.
+template <class Trainer, class Callback>
+inline constexpr bool is_called = std::is_invocable_v<Callback&, Trainer&, const StepResult&> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
+template <class Trainer, class Callback>
+using heard_callback = typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
 
 /// A friend of the Trainer: its loop over the steps that others do one at a time.
 template <class Trainer>
