@@ -116,12 +116,21 @@ struct training_rules<Network, Configuration, Freeze<Layers...>> {
 // ---- what can be cut
 
 /// The place of the first unit whose weights are of several kinds; 0: there is none.
-template <class Bound>
-inline constexpr std::uint64_t uneven_unit = [] {
+struct FirstUneven {  // a named class: nvcc 13.0 ends with an internal error at a generic lambda here
   std::uint64_t digits = 0;
-  Bound::for_each_unit(1, [&]<class Unit>(walk::UnitOffsets, std::size_t, Path path) { digits = digits == 0 && !Unit::is_uniform ? path.digits : digits; });
-  return digits;
-}();
+  template <class Unit>
+  constexpr void operator()(walk::UnitOffsets, std::size_t, Path path) {
+    digits = digits == 0 && !Unit::is_uniform ? path.digits : digits;
+  }
+};
+template <class Bound>
+constexpr std::uint64_t find_uneven_unit() {
+  FirstUneven found;
+  Bound::for_each_unit(1, found);
+  return found.digits;
+}
+template <class Bound>
+inline constexpr std::uint64_t uneven_unit = find_uneven_unit<Bound>();
 
 template <class Shard, class Bound>
 constexpr auto slice_rules() {
