@@ -124,3 +124,22 @@ TEST_CASE("the layer whose gradient is not finite first is named, backward, unde
   check(Checkpoint<None>{});
   check(Checkpoint<Selective<Linear<4>>>{});
 }
+
+TEST_CASE("a label outside the classes is named, and no layer blamed") {
+  struct Net : Model<Input<Vector<4>>, Linear<4>, Linear<3>> {};
+  Trainer<Net, Batch<2>, Accumulate<2>, Debug<Anomaly>> trainer;
+  const std::vector<float> inputs(16);
+  for (const std::int32_t wrong : {3, -1, -2147483647, 2147483647}) {
+    const std::vector<std::int32_t> labels{0, ignore_index, 2, wrong};
+    const std::string error = test::error_of([&] { trainer.step(inputs, labels); });
+    INFO(error);
+    CHECK(test::says(error, "step 1, label of sample 3: expected one of 3 classes, 0 to 2, or ignore_index, found " + std::to_string(wrong)));
+    CHECK(trainer.steps_done() == 0);
+  }
+  CHECK(trainer.step(inputs, std::vector<std::int32_t>{0, ignore_index, 2, 1}).applied);
+
+  Checked gpt;
+  std::vector<std::int32_t> labels = tiny::tokens(4, 50);
+  labels[tiny::length * 2 + 5] = 11;
+  CHECK(test::says(test::error_of([&] { gpt.step(tiny::tokens(4, 1), labels); }), "label of sample 2, row 5: expected one of 11 classes"));
+}

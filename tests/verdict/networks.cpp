@@ -17,7 +17,34 @@ using broken = detail::broken_rules<Network, Policies...>;
 template <class Network, class Rule, class... Policies>
 inline constexpr bool breaks = std::is_same_v<broken<Network, Policies...>, boost::mp11::mp_list<Rule>>;
 
+// beginnings
+struct Headless : Model<Linear<7>> {};
+struct Bare : Model<Vector<8>, Linear<7>> {};
+struct Kindless : Model<Input<float>, Linear<7>> {};
+static_assert(breaks<Headless, rule::model_begins_with_input<Headless>> && breaks<Bare, rule::model_begins_with_input<Bare>>);
+static_assert(breaks<Kindless, rule::input_takes_kind<float>>);
+
 // lists
+struct Mine {  // a layer of a user
+  static constexpr const char* name = "mine";
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using Output = X;
+  };
+};
+struct Unfinished {
+  static constexpr const char* name = "unfinished";
+};
+static_assert(Composable<Numbers<Mine, Linear<4>>> && Composable<Numbers<Repeat<2, Residual<Mine>>, As<fp64, Mine>, Linear<4>>, Precision<fp64>>);
+static_assert(breaks<Numbers<int>, rule::list_holds_layers<int>> && breaks<Numbers<Linear<4>, int, int>, rule::list_holds_layers<int>>);
+static_assert(breaks<Numbers<Unfinished, Linear<4>>, rule::list_holds_layers<Unfinished>>);
+static_assert(breaks<Numbers<Linear<4>, Batch<8>>, rule::list_holds_layers<Batch<8>>>);
+static_assert(breaks<Numbers<Input<Vector<8>>, Linear<4>>, rule::list_holds_layers<Input<Vector<8>>>>);
+static_assert(breaks<Numbers<Linear<4>, Relu()>, rule::list_holds_layers<Relu()>>);
+static_assert(breaks<Numbers<Sequential<int>, Linear<4>>, rule::list_holds_layers<int>>);
+static_assert(breaks<Numbers<Residual<Linear<8>, int>, Linear<4>>, rule::list_holds_layers<int>>);
+static_assert(breaks<Numbers<Repeat<2, int>, Linear<4>>, rule::list_holds_layers<int>>);
+static_assert(breaks<Numbers<As<fp32, CrossEntropy>, Linear<4>>, rule::list_holds_layers<CrossEntropy>>);
 static_assert(Composable<Numbers<Sequential<Linear<4>>>>);
 static_assert(breaks<Numbers<>, rule::layers_one_to_255<Numbers<>, 0>>);
 static_assert(breaks<Numbers<Sequential<>>, rule::layers_one_to_255<Numbers<Sequential<>>, 0>>);

@@ -4,9 +4,11 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/debug.hpp>
+#include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
+#include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/rule/data_type_matches.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
@@ -14,14 +16,18 @@
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
+#include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/input_takes_kind.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
+#include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
+#include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/narrowing_data.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rate_below_one.hpp>
@@ -75,6 +81,15 @@ static_assert(levels_at_most_7<Thing, 7>::holds && !levels_at_most_7<Thing, 8>::
 static_assert(frozen_layer_has_weights<Thing, true>::holds && !frozen_layer_has_weights<Thing, false>::holds);
 static_assert(something_trains<Thing, 1>::holds && !something_trains<Thing, 0>::holds);
 static_assert(generate_needs_logits<Thing, true>::holds && !generate_needs_logits<Thing, false>::holds);
+static_assert(generate_needs_causal<Thing, true>::holds && !generate_needs_causal<Thing, false>::holds);
+static_assert(callback_takes_event<Thing, true>::holds && !callback_takes_event<Thing, false>::holds);
+static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<Thing>::holds);
+static_assert(model_begins_with_input<Thing, true>::holds && !model_begins_with_input<Thing>::holds);
+static_assert(input_takes_kind<Tokens<4>>::holds && input_takes_kind<Vector<4>>::holds && input_takes_kind<Image<4, 4, 1>>::holds);
+static_assert(!input_takes_kind<float>::holds && !input_takes_kind<Thing>::holds && !input_takes_kind<Linear<4>>::holds);
+static_assert(list_holds_layers<Linear<4>>::holds && list_holds_layers<SelfAttention<Heads<2>>>::holds && list_holds_layers<Dropout<Ratio<1, 2>>>::holds);
+static_assert(!list_holds_layers<Thing>::holds && !list_holds_layers<void>::holds && !list_holds_layers<Linear<4>()>::holds);
+static_assert(!list_holds_layers<Checkpoint<None>>::holds && !list_holds_layers<Input<Vector<4>>>::holds);
 static_assert(attention_takes_option<Causal, true>::holds && !attention_takes_option<Thing>::holds);
 static_assert(as_takes_element_type<bf16>::holds && !as_takes_element_type<Thing*>::holds);
 static_assert(data_type_matches<float, float>::holds && !data_type_matches<float, std::int32_t>::holds);

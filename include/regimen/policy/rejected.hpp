@@ -130,7 +130,7 @@ struct rejected {
   using Target = float;
   using Output = float;
   using Master = float;
-  static constexpr std::size_t batch = 1, micro_batches = 1, input_size = 1, target_size = 1, output_size = 1;
+  static constexpr std::size_t batch = 1, micro_batches = 1, input_size = 1, target_size = 1, output_size = 1, output_rows = 1;
   static constexpr bool scales_loss = false;
 
   constexpr rejected() = default;
@@ -205,6 +205,10 @@ struct rejected {
   static constexpr void save(A&&...) {}
   template <class... A>
   static constexpr void load(A&&...) {}
+  template <class... A>
+  static constexpr void load_weights(A&&...) {}
+  template <class... A>
+  static constexpr void save_whole(A&&...) {}
   template <class... A>
   static constexpr void poison_dead_memory(A&&...) {}
   template <class... A>

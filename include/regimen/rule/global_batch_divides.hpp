@@ -11,7 +11,9 @@ namespace regimen::rule {
 /// docs/errors/global_batch_divides.md
 template <class GlobalBatch, class World, class Accumulate>
 struct global_batch_divides {
-  static constexpr bool holds = GlobalBatch::global == 0 || (World::ranks > 0 && Accumulate::count > 0 && GlobalBatch::global % (World::ranks * Accumulate::count) == 0);
+  static constexpr auto divisor = World::ranks * Accumulate::count;
+  // nvcc warns of a remainder by zero, even where it is not asked for.
+  static constexpr bool holds = GlobalBatch::global == 0 || (divisor > 0 && GlobalBatch::global % (divisor > 0 ? divisor : 1) == 0);
   struct must_hold {
     static_assert(holds, "regimen: GlobalBatch<N> is cut into World<R> times Accumulate<K> equal parts; name the World, and an N that these divide");
   };

@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/data/loader.hpp>
+#include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/result.hpp>
@@ -32,6 +33,12 @@ struct Borrowed final {
 
 /// A step that does not come.
 inline constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)();
+
+/// Whether Trainer::fit ever calls it.
+template <class Trainer, class Callback>
+inline constexpr bool is_called = std::is_invocable_v<Callback&, Trainer&, const StepResult&> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
+template <class Trainer, class Callback>
+using heard_callback = typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
 
 /// A friend of the Trainer: its loop over the steps that others do one at a time.
 template <class Trainer>

@@ -3,7 +3,9 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
+#include <regimen/train/model_layers.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +39,16 @@ concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> to
   { Model::output_size } -> std::convertible_to<std::size_t>;
   { model.predict(tokens)[0] } -> std::convertible_to<double>;
 } && Model::output_rows == Model::input_size;
+
+namespace detail {
+/// Whether no position sees what follows it, as far as the type says: that of a Trainer or an Inference names its network.
+template <class Model>
+inline constexpr bool is_causal = true;
+template <class Model>
+  requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
+inline constexpr bool is_causal<Model> =
+    !train::looks_ahead<typename train::layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>::type>;
+}  // namespace detail
 
 /// The token that `sampling` draws from logits; `position` numbers the draws of one text.   logits (V)
 template <class Number>
@@ -98,11 +110,13 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 /// The model sees the last T tokens. While there are fewer, they stand at the front of the window and zeros fill the rest,
 /// so position p − 1 must not look at what follows it: **the model must be causal**.
 ///
+/// refuses  a SelfAttention without Causal, where the type of the model names its network
 /// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, logits that are not finite
 /// cost     one forward pass over T tokens for each token
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
   static_assert(sizeof(typename rule::generate_needs_logits<Model, PredictsTokens<Model>>::must_hold));
+  static_assert(sizeof(typename rule::generate_needs_causal<Model, !PredictsTokens<Model> || detail::is_causal<Model>>::must_hold));
   if constexpr (PredictsTokens<Model>) return detail::generate(model, prompt, count, sampling);
   else return {};
 }

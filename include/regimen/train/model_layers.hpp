@@ -6,6 +6,7 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/rule/list_holds_layers.hpp>
 
 #include <boost/mp11.hpp>
 
@@ -16,6 +17,39 @@
 namespace regimen::train {
 
 namespace mp = boost::mp11;
+
+/// Whether every list of a layer holds layers alone, and the rules that speak about what is none.
+template <class Layer>
+inline constexpr bool holds_layers = rule::list_holds_layers<Layer>::holds;
+template <class... Layers>
+inline constexpr bool holds_layers<mp::mp_list<Layers...>> = (holds_layers<Layers> && ...);
+template <class... Layers>
+inline constexpr bool holds_layers<Sequential<Layers...>> = (holds_layers<Layers> && ...);
+template <class... Layers>
+inline constexpr bool holds_layers<Residual<Layers...>> = (holds_layers<Layers> && ...);
+template <std::size_t Count, class Block>
+inline constexpr bool holds_layers<Repeat<Count, Block>> = holds_layers<Block>;
+template <class T, class... Layers>
+inline constexpr bool holds_layers<As<T, Layers...>> = (holds_layers<Layers> && ...);
+template <class Table>
+inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // whether it is tied to a table is for tied_layer_exists to say
+
+template <class Layer>
+struct strangers_in {
+  using type = mp::mp_if_c<holds_layers<Layer>, mp::mp_list<>, mp::mp_list<rule::list_holds_layers<Layer>>>;
+};
+template <class... Layers>
+struct strangers_in<mp::mp_list<Layers...>> {
+  using type = mp::mp_append<mp::mp_list<>, typename strangers_in<Layers>::type...>;
+};
+template <class... Layers>
+struct strangers_in<Sequential<Layers...>> : strangers_in<mp::mp_list<Layers...>> {};
+template <class... Layers>
+struct strangers_in<Residual<Layers...>> : strangers_in<mp::mp_list<Layers...>> {};
+template <std::size_t Count, class Block>
+struct strangers_in<Repeat<Count, Block>> : strangers_in<Block> {};
+template <class T, class... Layers>
+struct strangers_in<As<T, Layers...>> : strangers_in<mp::mp_list<Layers...>> {};
 
 template <class... Layers>
 struct layers_in {
@@ -42,6 +76,13 @@ struct layers_in<SelfAttention<HeadCount, Options...>> {
   using Attention = SelfAttention<HeadCount, Options...>;
   using type = mp::mp_list<detail::LinearTimes<3>, typename Attention::Attend, detail::LinearTimes<1>>;
 };
+
+template <class Layer>
+inline constexpr bool looks_ahead = false;
+template <std::size_t HeadCount, class Rate>
+inline constexpr bool looks_ahead<regimen::detail::Attend<HeadCount, false, Rate>> = true;
+template <class... Layers>
+inline constexpr bool looks_ahead<mp::mp_list<Layers...>> = (looks_ahead<Layers> || ...);
 
 /// The element types that As names anywhere in a model.
 template <class Layer>

@@ -12,8 +12,11 @@
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
+#include <regimen/rule/input_takes_kind.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
+#include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
+#include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/shard_cuts_even_units.hpp>
@@ -114,12 +117,21 @@ struct training_rules<Network, Configuration, Freeze<Layers...>> {
 // ---- what can be cut
 
 /// The place of the first unit whose weights are of several kinds; 0: there is none.
-template <class Bound>
-inline constexpr std::uint64_t uneven_unit = [] {
+struct FirstUneven {  // a named class: nvcc 13.0 ends with an internal error at a generic lambda here
   std::uint64_t digits = 0;
-  Bound::for_each_unit(1, [&]<class Unit>(walk::UnitOffsets, std::size_t, Path path) { digits = digits == 0 && !Unit::is_uniform ? path.digits : digits; });
-  return digits;
-}();
+  template <class Unit>
+  constexpr void operator()(walk::UnitOffsets, std::size_t, Path path) {
+    digits = digits == 0 && !Unit::is_uniform ? path.digits : digits;
+  }
+};
+template <class Bound>
+constexpr std::uint64_t find_uneven_unit() {
+  FirstUneven found;
+  Bound::for_each_unit(1, found);
+  return found.digits;
+}
+template <class Bound>
+inline constexpr std::uint64_t uneven_unit = find_uneven_unit<Bound>();
 
 template <class Shard, class Bound>
 constexpr auto slice_rules() {
@@ -140,8 +152,9 @@ constexpr auto rules_of_bound_model() {
   }
 }
 
-template <class Network, class Configuration, bool trains = true>
-constexpr auto rules_of_model() {
+/// Of a model that is an input and layers.
+template <class Network, class Configuration, bool trains>
+constexpr auto rules_of_layers() {
   using P = parts_t<Network>;
   using Precision = typename Configuration::precision;
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
@@ -177,10 +190,23 @@ constexpr auto rules_of_model() {
   }
 }
 
+template <class Network, class Configuration, bool trains = true>
+constexpr auto rules_of_model() {
+  if constexpr (!requires { typename parts_t<Network>; }) {
+    return mp::mp_list<rule::model_begins_with_input<Network>>{};
+  } else if constexpr (!rule::input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
+    return mp::mp_list<rule::input_takes_kind<typename parts_t<Network>::InputKind>>{};
+  } else if constexpr (!holds_layers<typename parts_t<Network>::Layers>) {
+    return mp::mp_unique<typename strangers_in<typename parts_t<Network>::Layers>::type>{};
+  } else {
+    return rules_of_layers<Network, Configuration, trains>();
+  }
+}
+
 }  // namespace train
 
 template <class Network, class Configuration>
-  requires requires { typename train::parts_t<Network>; }
+  requires detail::is_model<Network>
 struct model_rules<Network, Configuration> {
   using type = decltype(train::rules_of_model<Network, Configuration>());
 };

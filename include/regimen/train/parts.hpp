@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/train/convert.hpp>
 #include <regimen/train/safetensors.hpp>
 
 #include <algorithm>
@@ -62,6 +63,8 @@ class SavedState final {
     return all;
   }
 
+  bool contains(const std::string& name) const { return runs_.find(name) != runs_.end(); }
+
   /// There is such a tensor, whole, and these are its type and shape; Error when not.
   template <class T>
   void expect(const std::string& name, const std::vector<std::size_t>& shape) const {
@@ -69,31 +72,34 @@ class SavedState final {
       files_.front().template expect<T>(name, shape);
       return;
     }
-    std::size_t whole = 1, at = 0;
-    for (const std::size_t extent : shape) whole *= extent;
-    const auto found = runs_.find(name);
-    if (found == runs_.end()) throw Error(path_, "tensor \"" + name + "\"", "no part of it", "was the file written by another model?");
-    for (const Run& run : found->second) {
-      if (run.tensor->dtype != safetensors::dtype_of<T>)
-        throw Error(path_ + ", tensor \"" + name + "\"", std::string("elements of type ") + safetensors::name_of_dtype(safetensors::dtype_of<T>),
-                    safetensors::name_of_dtype(run.tensor->dtype), "load it with the precision it was saved with");
-      if (run.first != at)
-        throw Error(path_ + ", tensor \"" + name + "\"", "a part that begins with element " + std::to_string(at), std::to_string(run.first),
-                    "the parts are not of one run");
-      at += run.tensor->bytes.size() / sizeof(T);
-    }
-    if (at != whole)
-      throw Error(path_ + ", tensor \"" + name + "\"", std::to_string(whole) + " elements", std::to_string(at), "was it written by another model?");
+    expect_runs(name, shape, [&](const safetensors::Tensor& run) {
+      if (run.dtype == safetensors::dtype_of<T>) return;
+      throw Error(path_ + ", tensor \"" + name + "\"", std::string("elements of type ") + safetensors::name_of_dtype(safetensors::dtype_of<T>),
+                  safetensors::name_of_dtype(run.dtype), "load it with the precision it was saved with");
+    });
+  }
+  /// The same, of any floating-point type.
+  void expect_numbers(const std::string& name, const std::vector<std::size_t>& shape) const {
+    if (!in_parts()) train::expect_numbers(files_.front(), name, shape);
+    else expect_runs(name, shape, [&](const safetensors::Tensor& run) { with_dtype(files_.front(), run, [](auto) {}); });
   }
 
   /// Elements [first, first + to.size()) of a tensor that was expected.
   template <class T>
   void copy(const std::string& name, std::size_t first, std::span<T> to) const {
-    for (const Run& run : runs_.at(name)) {
-      const std::size_t count = run.tensor->bytes.size() / sizeof(T);
-      const std::size_t begin = (std::max)(first, run.first), end = (std::min)(first + to.size(), run.first + count);
-      if (begin < end) std::memcpy(to.data() + (begin - first), run.tensor->bytes.data() + (begin - run.first) * sizeof(T), (end - begin) * sizeof(T));
-    }
+    for_each_overlap(name, first, to.size(), [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
+      std::memcpy(to.data() + at, run.bytes.data() + from * sizeof(T), count * sizeof(T));
+    });
+  }
+  /// The same of numbers, each rounded once to T.
+  template <class T>
+  void copy_converted(const std::string& name, std::size_t first, std::span<T> to) const {
+    for_each_overlap(name, first, to.size(), [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
+      const std::size_t width = safetensors::bytes_of_dtype(run.dtype);
+      safetensors::Tensor part = run;
+      part.bytes = run.bytes.subspan(from * width, count * width);
+      train::copy_converted(files_.front(), part, to.subspan(at, count));
+    });
   }
 
   /// The files that an index names; none for a file without parts, or one that is no state.
@@ -114,6 +120,34 @@ class SavedState final {
     const safetensors::Tensor* tensor;
     std::size_t first;
   };
+
+  static std::size_t elements_of(const safetensors::Tensor& run) { return run.bytes.size() / safetensors::bytes_of_dtype(run.dtype); }
+
+  template <class CheckType>
+  void expect_runs(const std::string& name, const std::vector<std::size_t>& shape, const CheckType& check_type) const {
+    std::size_t whole = 1, at = 0;
+    for (const std::size_t extent : shape) whole *= extent;
+    const auto found = runs_.find(name);
+    if (found == runs_.end()) throw Error(path_, "tensor \"" + name + "\"", "no part of it", "was the file written by another model?");
+    for (const Run& run : found->second) {
+      check_type(*run.tensor);
+      if (run.first != at)
+        throw Error(path_ + ", tensor \"" + name + "\"", "a part that begins with element " + std::to_string(at), std::to_string(run.first),
+                    "the parts are not of one run");
+      at += elements_of(*run.tensor);
+    }
+    if (at != whole)
+      throw Error(path_ + ", tensor \"" + name + "\"", std::to_string(whole) + " elements", std::to_string(at), "was it written by another model?");
+  }
+
+  /// Calls f(run, element of the run, element of what is asked for, count) for what runs hold of [first, first + count).
+  template <class F>
+  void for_each_overlap(const std::string& name, std::size_t first, std::size_t count, const F& f) const {
+    for (const Run& run : runs_.at(name)) {
+      const std::size_t begin = (std::max)(first, run.first), end = (std::min)(first + count, run.first + elements_of(*run.tensor));
+      if (begin < end) f(*run.tensor, begin - run.first, begin - first, end - begin);
+    }
+  }
 
   /// Parts lie where their index lies, whatever a hostile index says.
   static std::string beside(const std::string& path, const std::string& name) {

@@ -166,18 +166,22 @@ struct StateAccess {
     const auto& metadata = file.metadata();
     const bool resumes = metadata.contains("regimen.version");
     // Everything is asked before anything changes: a file that does not fit leaves the Trainer as it was.
-    for (const auto& tensor : trainer.tensors_) {
-      file.template expect<Master>(tensor.name, shape_of(tensor.parameter));
+    for (const auto& tensor : trainer.tensors_) file.template expect<Master>(tensor.name, shape_of(tensor.parameter));
+    for (const auto& tensor : trainer.tensors_)
       if (resumes && tensor.place.trains)
-        for (std::size_t state = 0; state < tensor.states; ++state) 
-          file.template expect<Master>(state_name(Rule::state_names[state], tensor.name), shape_of(tensor.parameter));
-    }
+        for (std::size_t state = 0; state < tensor.states; ++state) {
+          const std::string name = state_name(Rule::state_names[state], tensor.name);
+          if (!file.contains(name)) throw Error(path, "the optimizer state \"" + name + "\"", "the weights of this model without it", weights_alone);
+          file.template expect<Master>(name, shape_of(tensor.parameter));
+        }
     for (const std::string& found : file.names()) {
       bool known = false;
       for (const auto& tensor : trainer.tensors_) {
         known = known || found == tensor.name;
         for (std::size_t state = 0; state < tensor.states; ++state) known = known || found == state_name(Rule::state_names[state], tensor.name);
       }
+      if (!known && is_state_of_weights(trainer, found))
+        throw Error(path, "optimizer state that this Trainer keeps", "the weights of this model and \"" + found + "\"", weights_alone);
       if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
     }
     std::uint64_t step = 0, batches = 0, seed = trainer.seed_, updates = 0, skipped = 0, streak = 0;
@@ -236,7 +240,36 @@ struct StateAccess {
     trainer.parameters_changed();
   }
 
+  /// The weights alone, of any element type, whatever optimizer state lies beside them.
+  static void load_weights(Trainer& trainer, const std::string& path) {
+    expect_finished_step(trainer, "Trainer::load_weights");
+    const SavedState file(path);
+    for (const auto& tensor : trainer.tensors_) file.expect_numbers(tensor.name, shape_of(tensor.parameter));
+    for (const std::string& found : file.names()) {
+      bool known = is_state_of_weights(trainer, found);
+      for (const auto& tensor : trainer.tensors_) known = known || found == tensor.name;
+      if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
+    }
+    for (const auto& tensor : trainer.tensors_)
+      if (tensor.count > 0) file.template copy_converted<Master>(tensor.name, tensor.first, std::span<Master>{trainer.master_of(tensor), tensor.count});
+    begin_anew(trainer);
+    trainer.whole_.clear();
+    trainer.parameters_changed();
+  }
+
  private:
+  static constexpr const char* weights_alone =
+      "it was saved under another Optimizer or Freeze; trainer.load_weights(path) takes the weights alone and begins anew";
+
+  /// "optimizer.<state>.<name>" of a weight of this model, whatever the update rule calls its state.
+  static bool is_state_of_weights(const Trainer& trainer, const std::string& name) {
+    const std::size_t dot = name.starts_with("optimizer.") ? name.find('.', 10) : std::string::npos;
+    if (dot == std::string::npos) return false;
+    for (const auto& tensor : trainer.tensors_)
+      if (name.compare(dot + 1, std::string::npos, tensor.name) == 0) return true;
+    return false;
+  }
+
   /// What decides the bits of a run beside the program: product path and threads.
   static std::string path_text() { return cpu::path_text<typename Trainer::Recipe::Roles::compute>(); }
 };
@@ -247,6 +280,8 @@ template <class Trainer>
 void save_whole_state(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::save_whole(trainer, path); }
 template <class Trainer>
 void load_state(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::load(trainer, path); }
+template <class Trainer>
+void load_weights(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::load_weights(trainer, path); }
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

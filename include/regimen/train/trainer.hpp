@@ -10,10 +10,12 @@
 #include <regimen/engine/timed.hpp>
 #include <regimen/policy/compose.hpp>
 #include <regimen/policy/rejected.hpp>
+#include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/train/check_labels.hpp>
 #include <regimen/train/collect.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
@@ -153,19 +155,30 @@ class Trainer {
   }
 
   /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
-  /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run.
+  /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run. One that accepts
+  /// neither is refused.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Target>::must_hold));
     if constexpr (!serves<Source>) return {};
-    else return train::FitLoop<Trainer>::run(*this, source, static_cast<const Source*>(nullptr), run, callbacks...);
+    else {
+      static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
+      if constexpr ((train::is_called<Trainer, Callbacks> && ...))
+        return train::FitLoop<Trainer>::run(*this, source, static_cast<const Source*>(nullptr), run, callbacks...);
+      else return {};
+    }
   }
   template <class Source, class Validation, class... Callbacks>
     requires(!std::is_convertible_v<const Validation&, Run>)
   Fitted fit(const Source& source, const Validation& validation, const Run& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>, Input, Target>::must_hold));
     if constexpr (!serves<Source> || !serves<Validation>) return {};
-    else return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
+    else {
+      static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
+      if constexpr ((train::is_called<Trainer, Callbacks> && ...))
+        return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
+      else return {};
+    }
   }
 
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
@@ -256,6 +269,12 @@ class Trainer {
     check_ticket(gradients.ticket_, "unscale");
     return Gradients{gradients.ticket_};
   }
+  template <class Loss>
+    requires(std::is_same_v<Loss, UnscaledLoss> || std::is_same_v<Loss, ScaledLoss>)
+  Gradients unscale(const Loss&) const {
+    static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
+    return Gradients{0};
+  }
   /// The update, with the gradients of all micro-batches since the last one.
   StepResult apply(const Gradients& gradients) {
     check_ticket(gradients.ticket_, "apply");
@@ -269,6 +288,12 @@ class Trainer {
     requires std::is_same_v<Scaled, ScaledGradients>
   StepResult apply(const Scaled&) {
     static_assert(sizeof(typename rule::scaled_gradients_need_unscale<Scaled>::must_hold));
+    return {};
+  }
+  template <class Loss>
+    requires(std::is_same_v<Loss, UnscaledLoss> || std::is_same_v<Loss, ScaledLoss>)
+  StepResult apply(const Loss&) {
+    static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
     return {};
   }
 
@@ -346,6 +371,12 @@ class Trainer {
     engine_.abandon(resident_.end);
     waiting_ = Waiting::forward;
     hand_batches_ = hand_samples_ = 0;
+  }
+  /// Reads the weights alone, of any such file, and begins anew with them: step 0, no optimizer state; seed and loss scale stay.
+  /// The file may have been saved under other policies; each value is rounded once to the master type.
+  void load_weights(const std::string& path) {
+    const cpu::ThreadScope scope(threads_);
+    train::load_weights(*this, path);
   }
 
   /// What the run has taken, and done.
@@ -476,6 +507,8 @@ class Trainer {
 
   /// Random numbers are keyed by the sample's place in the global batch: micro-batch by micro-batch, in each of them rank by rank.
   void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t micro_batch) {
+    if constexpr (Configuration::debug::template uses<Anomaly> && std::is_integral_v<Target>)
+      train::check_labels(targets, target_size, Step::Output::columns, step_ + 1, micro_batch * batch);
     train::bring_input(engine_, resident_, inputs, samples, (micro_batch * ranks() + rank()) * batch);
     std::copy(targets.begin(), targets.end(), engine_.data(View<Target>{resident_.target}));
   }

@@ -1,0 +1,16 @@
+// regimen/rule/callback_takes_event.hpp — fit calls every callback that it is given.
+#pragma once
+
+namespace regimen::rule {
+
+/// Called: whether it accepts (trainer, StepResult) or (trainer, Evaluation).   docs/errors/callback_takes_event.md
+template <class Callback, bool Called>
+struct callback_takes_event {
+  static constexpr bool holds = Called;
+  struct must_hold {
+    static_assert(holds, "regimen: fit never calls this; write a callback of (auto& trainer, const StepResult&), or of const Evaluation&");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

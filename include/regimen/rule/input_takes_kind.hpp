@@ -1,0 +1,16 @@
+// regimen/rule/input_takes_kind.hpp — Input<...> says what one sample is.
+#pragma once
+
+namespace regimen::rule {
+
+/// A kind has a member template value<Statistic>; Input<float> has none.   docs/errors/input_takes_kind.md
+template <class Kind, bool IsKind = requires { typename Kind::template value<float>::Shape; }>
+struct input_takes_kind {
+  static constexpr bool holds = IsKind;
+  struct must_hold {
+    static_assert(holds, "regimen: Input<...> takes what a sample is; write Tokens<T>, Vector<N> or Image<Height, Width, Channels>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

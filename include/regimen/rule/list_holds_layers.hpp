@@ -1,0 +1,65 @@
+// regimen/rule/list_holds_layers.hpp — a list of layers holds layers and nothing else.
+#pragma once
+
+#include <regimen/core/shape.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/policy/policy.hpp>
+
+#include <type_traits>
+
+namespace regimen {
+
+namespace detail {
+
+template <template <class, class> class>
+struct binds;
+
+/// Whether T is a layer: it has a name and a member template Bound<X, Roles>, or is made of layers. Nothing is bound.
+template <class T>
+inline constexpr bool can_be_bound = is_composite<T> || (requires { static_cast<const char*>(T::name); } &&
+                                                     (requires { typename binds<T::template Bound>; } ||
+                                                      requires { typename T::template Bound<Value<float, Shape<1>>, Roles<float, float, float>>; }));
+
+}  // namespace detail
+
+}  // namespace regimen
+
+namespace regimen::rule {
+
+/// Layers of users are types with a name and a member template Bound<X, Roles>.   docs/errors/list_holds_layers.md
+template <class T>
+struct list_holds_layers {
+  static constexpr bool holds = detail::can_be_bound<T>;
+  struct must_hold {
+    static_assert(holds, "regimen: a list of layers holds something that is no layer; take it out (layers have a name and Bound<X, Roles>)");
+  };
+};
+
+template <Policy P>
+struct list_holds_layers<P> {
+  static constexpr bool holds = !Policy<P>;
+  struct must_hold {
+    static_assert(holds, "regimen: a list of layers holds a policy; write it behind the model, Trainer<Model, Policies...>");
+  };
+};
+
+template <class Kind>
+struct list_holds_layers<Input<Kind>> {
+  static constexpr bool holds = detail::can_be_bound<Input<Kind>>;
+  struct must_hold {
+    static_assert(holds, "regimen: a list of layers holds an Input; a model has one, and begins with it");
+  };
+};
+
+/// Relu() among types is a function that returns Relu.
+template <class Layer>
+struct list_holds_layers<Layer()> {
+  static constexpr bool holds = detail::can_be_bound<Layer()>;
+  struct must_hold {
+    static_assert(holds, "regimen: a list of layers names types; leave the parentheses out");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,19 @@
+// Text from attention that sees what follows.
+// expect: generate needs a model that does not look ahead; write SelfAttention<Heads<H>, Causal>
+// names: Net
+#include <regimen/regimen.hpp>
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Attention = SelfAttention<Heads<2>, Causal>;
+#else
+using Attention = SelfAttention<Heads<2>>;
+#endif
+struct Net : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Repeat<2, Residual<LayerNorm, Attention>>, Linear<16>> {};
+
+int main() {
+  Trainer<Net, Batch<4>> trainer;
+  trainer.fit(Text{"input.txt"}, {.steps = 100});
+  trainer.generate(std::vector<std::int32_t>{1, 2}, 20);
+}

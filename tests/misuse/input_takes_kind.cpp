@@ -1,0 +1,18 @@
+// An input that says the type of its numbers, and not what a sample is.
+// expect: Input<\.\.\.> takes what a sample is; write Tokens<T>, Vector<N> or Image<Height, Width, Channels>
+// names: float
+#include <regimen/regimen.hpp>
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+struct Net : Model<Input<Vector<5>>, Linear<6>, Relu, Linear<4>> {};
+#else
+struct Net : Model<Input<float>, Linear<6>, Relu, Linear<4>> {};
+#endif
+
+int main() {
+  Trainer<Net, Batch<3>> trainer;
+  trainer.fit(Fake{{.samples = 64}}, {.steps = 100});
+  trainer.save("net.safetensors");
+}
