@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/layer/layer.hpp>
+#include <regimen/train/fit.hpp>  // never
 #include <regimen/train/parts.hpp>
 #include <regimen/train/safetensors.hpp>
 
@@ -50,6 +51,10 @@ struct StateAccess {
     trainer.step_ = trainer.batches_done_ = 0;
     Scalars& s = trainer.scalars();
     s.updates = s.skipped = s.finite_streak = 0;
+    trainer.best_ = std::numeric_limits<double>::infinity();
+    trainer.without_gain_ = 0;
+    trainer.validated_at_ = never;
+    trainer.resumed_ = false;
   }
 
   /// One rank: one file. Several: a part each, then the index that names them; until it is in place the old one holds.
@@ -186,7 +191,7 @@ struct StateAccess {
     }
     std::uint64_t step = 0, batches = 0, seed = trainer.seed_, updates = 0, skipped = 0, streak = 0;
     double loss_scale = Trainer::Recipe::loss_scaling.initial, best = std::numeric_limits<double>::infinity();
-    std::uint64_t without_gain = 0, validated_at = (std::numeric_limits<std::uint64_t>::max)();
+    std::uint64_t without_gain = 0, validated_at = never;
     if (resumes) {
       step = whole_number(path, metadata, "regimen.step");
       batches = whole_number(path, metadata, "regimen.batches");
