@@ -113,8 +113,9 @@ class Trainer {
     tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
     engine_.memory.random.seed = seed_;
     engine_.check_anomalies = Configuration::debug::template uses<Anomaly>;
-    if constexpr (Configuration::debug::checks) train::announce_debug();
-    if (options.verbose) std::fprintf(stderr, "regimen: %s\n", cpu::path_text<typename Recipe::Roles::compute>().c_str());
+    if constexpr (Configuration::debug::checks)
+      if (rank() == 0) train::announce_debug();
+    if (options.verbose && rank() == 0) std::fprintf(stderr, "regimen: %s\n", cpu::path_text<typename Recipe::Roles::compute>().c_str());
     scalars() = Scalars{};
     scalars().loss_scale = Recipe::loss_scaling.initial;
     initialise();
@@ -157,6 +158,7 @@ class Trainer {
   /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
   /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run. One that accepts
   /// neither is refused.
+  /// Among several ranks callbacks decide alike on all: a rank that stops alone is missed by the others, and ends them.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Target>::must_hold));
@@ -280,8 +282,10 @@ class Trainer {
     check_ticket(gradients.ticket_, "apply");
     if (waiting_ != Waiting::apply) out_of_order("apply");
     const cpu::ThreadScope scope(threads_);
+    Guard guard(*this);
     Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
     batches_done_ += hand_batches_;
+    guard.done();
     return finish(hand_samples_);
   }
   template <class Scaled>
