@@ -22,7 +22,7 @@ template <class G> double square_sum(const Values& gradient, std::size_t bytes =
   op::SumOfSquares<G> o{arena.put<G>(gradient), square_sum_of(arena.scalars()), gradient.size()};
   cpu::compute(o, arena.memory());
   CHECK(arena.guards_hold());
-  return arena.memory()(o.scalars)->square_sum;
+  return *arena.memory()(o.sum);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST_CASE("it adds to what other units left, sees NaN and infinity, and squares 
   before.square_sum = 5;
   op::SumOfSquares<float> o{arena.put<float>({3, 4}), square_sum_of(arena.scalars(before)), 2};
   cpu::compute(o, arena.memory());
-  CHECK(arena.memory()(o.scalars)->square_sum == 30);
+  CHECK(*arena.memory()(o.sum) == 30);
   CHECK(square_sum<float>({3e38, 3e38}) > 1e76);
   CHECK(square_sum<fp16>({60000, 60000}) > 7e9);
   for (std::size_t at = 0; at < 40; at += 3) {
