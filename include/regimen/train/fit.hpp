@@ -56,6 +56,7 @@ struct FitLoop final {
     Progress progress(run.progress && trainer.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
     Fitted fitted{trainer.step_};
     bool goes_on = true;
+    trainer.is_patient_ = run.patience != 0;
     if (!trainer.resumed_) {
       trainer.best_ = std::numeric_limits<double>::infinity();
       trainer.without_gain_ = 0;

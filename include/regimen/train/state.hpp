@@ -54,7 +54,7 @@ struct StateAccess {
     trainer.best_ = std::numeric_limits<double>::infinity();
     trainer.without_gain_ = 0;
     trainer.validated_at_ = never;
-    trainer.resumed_ = false;
+    trainer.resumed_ = trainer.is_patient_ = false;
   }
 
   /// One rank: one file. Several: a part each, then the index that names them; until it is in place the old one holds.
@@ -148,7 +148,8 @@ struct StateAccess {
 
   static std::map<std::string, std::string> metadata_of(Trainer& trainer) {
     const Scalars& s = trainer.scalars();
-    return {{"format", "pt"},
+    std::map<std::string, std::string> metadata{
+            {"format", "pt"},
             {"regimen.version", "1"},
             {"regimen.step", std::to_string(trainer.step_)},
             {"regimen.batches", std::to_string(trainer.batches_done_)},
@@ -159,10 +160,13 @@ struct StateAccess {
             {"regimen.finite_streak", std::to_string(s.finite_streak)},
             {"regimen.loss_scale", bits_of(s.loss_scale)},
             {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
-            {"regimen.best", bits_of(trainer.best_)},
-            {"regimen.without_gain", std::to_string(trainer.without_gain_)},
-            {"regimen.validated_at", std::to_string(trainer.validated_at_)},
             {"regimen.path", path_text()}};
+    if (trainer.is_patient_) {  // what fit remembers of its evaluations; a loop by hand has no patience
+      metadata["regimen.best"] = bits_of(trainer.best_);
+      metadata["regimen.without_gain"] = std::to_string(trainer.without_gain_);
+      metadata["regimen.validated_at"] = std::to_string(trainer.validated_at_);
+    }
+    return metadata;
   }
 
  public:
@@ -208,9 +212,11 @@ struct StateAccess {
         loss_scale = saved_scale;
         streak = saved_streak;
       }
-      best = std::bit_cast<double>(whole_number(path, metadata, "regimen.best"));
-      without_gain = whole_number(path, metadata, "regimen.without_gain");
-      validated_at = whole_number(path, metadata, "regimen.validated_at");
+      if (metadata.contains("regimen.best")) {
+        best = std::bit_cast<double>(whole_number(path, metadata, "regimen.best"));
+        without_gain = whole_number(path, metadata, "regimen.without_gain");
+        validated_at = whole_number(path, metadata, "regimen.validated_at");
+      }
       const auto written = metadata.find("regimen.path");
       if (written != metadata.end() && written->second != path_text() && trainer.rank() == 0)
         std::fprintf(stderr,

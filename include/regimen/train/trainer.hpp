@@ -585,7 +585,7 @@ class Trainer {
   std::uint64_t step_ = 0, batches_done_ = 0, ticket_ = 0;
   double best_ = std::numeric_limits<double>::infinity();  // of the evaluations of fit, how many since, and when the last was
   std::uint64_t without_gain_ = 0, validated_at_ = train::never;
-  bool resumed_ = false;  // since fit was called last
+  bool resumed_ = false, is_patient_ = false;  // was a file loaded since fit was called last, and had that patience?
   Waiting waiting_ = Waiting::forward;
   std::size_t output_ = 0, hand_batches_ = 0, hand_samples_ = 0, library_ = 0;
   double started_ = 0;
