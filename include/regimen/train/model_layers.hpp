@@ -30,7 +30,7 @@ inline constexpr bool holds_layers<Residual<Layers...>> = (holds_layers<Layers> 
 template <std::size_t Count, class Block>
 inline constexpr bool holds_layers<Repeat<Count, Block>> = holds_layers<Block>;
 template <class T, class... Layers>
-inline constexpr bool holds_layers<As<T, Layers...>> = (holds_layers<Layers> && ...);
+inline constexpr bool holds_layers<As<T, Layers...>> = !Number<T> || (holds_layers<Layers> && ...);  // as_takes_element_type says that T is none
 template <class Table>
 inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // whether it is tied to a table is for tied_layer_exists to say
 
