@@ -18,7 +18,7 @@ class Mpi;
 struct Solo final {
   using option_of = regimen::axis::communicator;
   using type = void;
-  static constexpr bool is_built = true;
+  static constexpr bool is_built = true, is_alone = true;
   static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
 };
 
@@ -26,21 +26,21 @@ struct Solo final {
 struct Threads final {
   using option_of = regimen::axis::communicator;
   using type = comm::Threads;
-  static constexpr bool is_built = true;
+  static constexpr bool is_built = true, is_alone = false;
   static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
 };
 /// Ranks that are processes connected by TCP, as torchrun, Slurm or comm/launch.hpp start them.
 struct Tcp final {
   using option_of = regimen::axis::communicator;
   using type = comm::Tcp;
-  static constexpr bool is_built = true;
+  static constexpr bool is_built = true, is_alone = false;
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return comm::chunked_staging_bytes(ranks, slice_bytes); }
 };
 /// Ranks that mpirun starts.
 struct Mpi final {
   using option_of = regimen::axis::communicator;
   using type = comm::Mpi;
-  static constexpr bool is_built = true;
+  static constexpr bool is_built = true, is_alone = false;
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return comm::chunked_staging_bytes(ranks, slice_bytes); }
 };
 /// GPUs. Declared; refused until they are built.

@@ -67,7 +67,7 @@ struct StateAccess {
         tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))});
       });
       safetensors::write(path, tensors, metadata_of(trainer));
-    } else {
+    } else if constexpr (!Trainer::Step::Sharding::alone) {
       save_part(trainer, path);
     }
     for (const std::string& part : before) std::remove(part.c_str());

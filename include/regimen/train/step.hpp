@@ -69,7 +69,7 @@ struct Step : Forward<Bound_> {
     Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, r.end + Bound::tied_bytes(engine.ranks, true), weights,
                                                 Bound::path);
     Bound::reduce_tied(engine, weights);
-    walk::settle<Reduce>(engine);
+    if constexpr (!Sharding::alone) walk::settle<Reduce>(engine);
     engine.arena.pop_to(r.end);
     if (engine.arena.top != r.end || engine.arena.transients.count != 0) defect("a step left tensors behind");
   }
@@ -82,9 +82,11 @@ struct Step : Forward<Bound_> {
         if (engine.ranks > 1) engine.await(engine.start_gather(whole + engine.rank * bytes, whole, bytes, path));
       });
     }
-    if (engine.ranks > 1) engine.run(op::Zero<double>{r.square_sums, engine.ranks});
+    if constexpr (!Sharding::alone)
+      if (engine.ranks > 1) engine.run(op::Zero<double>{r.square_sums, engine.ranks});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { sum_squares<Unit>(engine, r, at); });
-    if (engine.ranks > 1) engine.exchange(r.scalars, r.square_sums, Sharding::slices_state);
+    if constexpr (!Sharding::alone)
+      if (engine.ranks > 1) engine.exchange(r.scalars, r.square_sums, Sharding::slices_state);
     engine.run(op::Finish<Rule>{r.scalars, scale_of(engine.capacity, engine.ranks), clip, loss_scaling, options});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { update_unit<Unit>(engine, r, at, options); });
     gather_values<true>(engine, r);
@@ -192,7 +194,7 @@ struct Step : Forward<Bound_> {
   template <class Unit>
   static constexpr void sum_squares(auto& engine, const Resident& r, walk::UnitOffsets at) {
     const View<Reduce> kept{r.gradients + at.gradients};
-    if (engine.ranks == 1) {
+    if (Sharding::alone || engine.ranks == 1) {
       engine.run(op::SumOfSquares<Reduce>{kept, square_sum_of(r.scalars), Unit::layout.trained});
       return;
     }

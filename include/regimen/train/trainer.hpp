@@ -101,7 +101,7 @@ class Trainer {
         seed_(options.seed != 0 ? options.seed : Configuration::seed::value),
         threads_(cpu::threads_for(options.threads)),
         peers_(std::move(peers)),
-        plan_(peers_ ? Recipe::make_plan(batch, peers_->size()) : plan()),
+        plan_(plan_of(peers_.get())),
         engine_(batch, plan_.peak, peers_.get()) {
     if constexpr (Configuration::world::ranks > 0)
       if (engine_.ranks != Configuration::world::ranks)
@@ -196,7 +196,8 @@ class Trainer {
       bring(next.input, next.target, next.samples, 0);
       Step::evaluate(engine_, resident_);
     }
-    if (ranks() > 1) engine_.exchange(resident_.scalars, {}, false);
+    if constexpr (!Step::Sharding::alone)
+      if (ranks() > 1) engine_.exchange(resident_.scalars, {}, false);
     const Scalars found = scalars();
     scalars() = kept;
     Evaluation evaluation{found.loss_sum / found.count, std::numeric_limits<double>::quiet_NaN(), static_cast<std::size_t>(found.count)};
@@ -306,7 +307,8 @@ class Trainer {
   /// Name, shape and values of every parameter, in the order of the model.
   std::vector<NamedParameter<Master>> parameters() {
     std::vector<NamedParameter<Master>> result;
-    if (is_sliced()) whole_ = Collector::collect(engine_, resident_, Collector::master_weights);
+    if constexpr (Step::Sharding::slices_state)
+      if (is_sliced()) whole_ = Collector::collect(engine_, resident_, Collector::master_weights);
     std::size_t at = 0;
     for (const train::TensorRecord& tensor : tensors_) {
       Master* const values = is_sliced() ? whole_.data() + at : master_of(tensor);
@@ -412,6 +414,11 @@ class Trainer {
   friend struct train::FitLoop<Trainer>;
 
   using Collector = train::Collector<Step>;
+  static MemoryPlan plan_of([[maybe_unused]] const cpu::Peers* peers) {
+    if constexpr (!Step::Sharding::alone)
+      if (peers != nullptr && peers->size() != Recipe::planned_ranks) return Recipe::make_plan(batch, peers->size());
+    return plan();
+  }
   enum class Waiting { forward, backward, apply };
 
   // After an exception inside a step nothing but the resident regions is alive.
@@ -449,7 +456,7 @@ class Trainer {
   }
   /// Ranks that would not train the same thing end here, all of them, and not in a collective that never comes to an end.
   void agree(const char* where, const char* what, std::uint64_t own) {
-    if (ranks() == 1) return;
+    if (Step::Sharding::alone || ranks() == 1) return;
     const std::vector<std::uint64_t> all = gather_small(own);
     std::string others;
     for (std::size_t r = 1; r < all.size(); ++r)

@@ -17,6 +17,9 @@ struct ShardingOf final {
   static constexpr int stage = stage_;
   static constexpr bool reduces_each = reduces_each_, prefetches = prefetches_;
 
+  /// One rank for certain: nothing is gathered, reduced or exchanged, and the code for it is not made.
+  static constexpr bool alone = Transport::is_alone;
+
   static constexpr bool slices_state = stage >= 1, slices_gradients = stage >= 1 && reduces_each, slices_parameters = stage >= 3;
   /// Is a gradient written into a buffer of its own, that goes when it is reduced?
   static constexpr bool passing_gradients = reduces_each;

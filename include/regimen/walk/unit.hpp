@@ -178,7 +178,7 @@ template <class Unit>
 constexpr void reduce(auto& engine, Weights resident, Weights written, Path path, bool on_stack = false) {
   using Reduce = typename Unit::Reduce;
   using Sharding = typename Unit::Sharding;
-  if constexpr (Unit::layout.trained > 0) {
+  if constexpr (Unit::layout.trained > 0 && !Sharding::alone) {
     if (engine.ranks == 1 || !engine.reduces) return;
     settle<Reduce>(engine);
     const std::size_t slice = Unit::gradient_slice(engine.ranks), staging_bytes = Sharding::Transport::staging_bytes(engine.ranks, slice * sizeof(Reduce));
