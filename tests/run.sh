@@ -5,7 +5,7 @@
 #   tests/run.sh --preset asan           one configuration of CMakePresets.json; may be repeated
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
-# On two cores expect about half an hour (estimated from its parts), most of it for the refusals in four compilers. The last line counts what passed.
+# On two cores expect about half an hour: each compiler ten minutes, the refusals in four compilers as much again. The last line counts what passed.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
