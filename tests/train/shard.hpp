@@ -4,9 +4,6 @@
 #include "support/catch.hpp"
 #include "train/ranks.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace regimen::test {
 
 /// The outcome of rank 0, after all ranks were found to have the same.
@@ -16,16 +13,6 @@ Outcome train_on(std::size_t ranks, bool poison = false, std::uint64_t steps = 2
   CHECK(outcomes[0].as_planned);
   for (std::size_t rank = 1; rank < ranks; ++rank) CHECK(outcomes[rank] == outcomes[0]);
   return outcomes[0];
-}
-
-/// How far two runs are apart, relative to the largest weight.
-inline double distance(const Outcome& a, const Outcome& b) {
-  double largest = 0, difference = 0;
-  for (std::size_t i = 0; i < a.weights.size(); ++i) {
-    largest = std::max(largest, std::abs(double(a.weights[i])));
-    difference = std::max(difference, std::abs(double(a.weights[i]) - double(b.weights[i])));
-  }
-  return difference / largest;
 }
 
 }  // namespace regimen::test

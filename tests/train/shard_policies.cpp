@@ -22,15 +22,9 @@ void agrees(const char* what) {
 
 }  // namespace
 
-#if !defined(PART) || PART == 1
 TEST_CASE("tied tables, clipping, accumulation that reduces each time") {
   agrees<Tied<3>, Clip<Norm<Ratio<1, 4>>>, Accumulate<3, ReduceEach>>("tied");
 }
-#endif
-#if !defined(PART) || PART == 2
 TEST_CASE("segments of two in five blocks, bf16") { agrees<Tied<5>, Checkpoint<Every<2>>, Precision<bf16, fp32>>("every 2"); }
-#endif
-#if !defined(PART) || PART == 3
 TEST_CASE("every block again") { agrees<Gpt<4>, Checkpoint<Every<1>>>("every 1"); }
-#endif
 // SPDX-License-Identifier: Apache-2.0

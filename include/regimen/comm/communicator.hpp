@@ -32,19 +32,6 @@ struct Pending final {
   }
 };
 
-/// One rank: every collective is already done. Stateless and free.
-struct SoloRank final {
-  static constexpr std::size_t rank() { return 0; }
-  static constexpr std::size_t size() { return 1; }
-
-  /// The unit whose parameters begin at `values`, whole on this rank.
-  static constexpr Pending all_gather(auto&, std::size_t /*values*/) { return {}; }
-  /// The gathered copy may go.
-  static constexpr void release(auto&, std::size_t /*values*/) {}
-  /// The gradients that begin at `gradients`, summed over all ranks, the rank's own slice on this one.
-  static constexpr Pending reduce_scatter(auto&, std::size_t /*gradients*/) { return {}; }
-};
-
 namespace comm {
 
 /// Collectives over flat host memory. Each blocks until this rank's part is done: its inputs may be overwritten, its

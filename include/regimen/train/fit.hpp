@@ -5,6 +5,7 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
+#include <regimen/train/agreement.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/result.hpp>
@@ -49,8 +50,8 @@ struct FitLoop final {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     auto loader = trainer.batches(source, run);
-    trainer.agree("Trainer::fit", "data and run", mix(mix(loader.size(), run.steps), mix(run.epochs, run.validate_every)));
-    trainer.agree("Trainer::fit", "step", trainer.step_);
+    agree(trainer.peers_.get(), "Trainer::fit", "data and run", mix(mix(loader.size(), run.steps), mix(run.epochs, run.validate_every)));
+    agree(trainer.peers_.get(), "Trainer::fit", "step", trainer.step_);
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
     const std::uint64_t in_epochs = (loader.steps() + Trainer::micro_batches - 1) / Trainer::micro_batches;
     Progress progress(run.progress && trainer.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);

@@ -16,9 +16,9 @@ namespace regimen::train {
 /// Who owns what, as the policies say.
 template <class Configuration>
 using sharding_of = walk::ShardingOf<Configuration::shard::stage::level, typename Configuration::communicator::ranks,
-                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level), true>;
+                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level)>;
 /// One rank, which holds everything.
-using Unsharded = walk::ShardingOf<0, Solo, false, false>;
+using Unsharded = walk::ShardingOf<0, Solo, false>;
 
 /// Everything about Trainer<Network, ...> that does not depend on memory or data.
 template <class Network_, class Configuration>

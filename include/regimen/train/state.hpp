@@ -62,11 +62,7 @@ struct StateAccess {
     expect_finished_step(trainer, "Trainer::save");
     const std::vector<std::string> before = trainer.rank() == 0 ? SavedState::parts_of(path) : std::vector<std::string>{};
     if (trainer.ranks() == 1) {
-      std::vector<safetensors::Tensor> tensors;
-      for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t, std::size_t) {
-        tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))});
-      });
-      safetensors::write(path, tensors, metadata_of(trainer));
+      write_kept(trainer, path);
     } else if constexpr (!Trainer::Step::Sharding::alone) {
       save_part(trainer, path);
     }
@@ -76,7 +72,7 @@ struct StateAccess {
   static void save_part(Trainer& trainer, const std::string& path) {
     // One name for this save, which no older one has: an index never names a part that was written again.
     const std::uint64_t now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-    const std::string save = std::to_string(trainer.step_) + "-" + std::to_string(trainer.template gather_small<std::uint64_t>(now)[0]);
+    const std::string save = std::to_string(trainer.step_) + "-" + std::to_string(gather_small(*trainer.peers_, now)[0]);
     const auto part = [&](std::size_t rank) {
       return path + "." + save + ".part-" + std::to_string(rank) + "-of-" + std::to_string(trainer.ranks());
     };
@@ -85,14 +81,14 @@ struct StateAccess {
     for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t first, std::size_t count) {
       // What every rank keeps whole is written in parts, too.
       const std::size_t whole = tensor.place.count, ranks = trainer.ranks(), rank = trainer.rank();
-      const std::size_t begin = count == whole && !trainer.is_sliced() ? whole * rank / ranks : first;
-      const std::size_t written = count == whole && !trainer.is_sliced() ? whole * (rank + 1) / ranks - begin : count;
+      const std::size_t begin = trainer.is_sliced() ? first : whole * rank / ranks;
+      const std::size_t written = trainer.is_sliced() ? count : whole * (rank + 1) / ranks - begin;
       if (written == 0) return;
       tensors.push_back({name, safetensors::dtype_of<Master>, {written}, std::as_bytes(std::span(values + (begin - first), written))});
       metadata[PartNames::first(name)] = std::to_string(begin);
     });
     safetensors::write(part(trainer.rank()), tensors, metadata);
-    trainer.template gather_small<std::uint64_t>(1);  // all parts are there
+    gather_small(*trainer.peers_, std::uint64_t{1});  // all parts are there
     if (trainer.rank() == 0) {
       std::map<std::string, std::string> index = metadata_of(trainer);
       index["regimen.save"] = save;
@@ -100,20 +96,14 @@ struct StateAccess {
       for (std::size_t rank = 0; rank < trainer.ranks(); ++rank) index[PartNames::part(rank)] = std::filesystem::path(part(rank)).filename().string();
       safetensors::write(path, {}, index);
     }
-    trainer.template gather_small<std::uint64_t>(2);  // the index is there
+    gather_small(*trainer.peers_, std::uint64_t{2});  // the index is there
   }
 
   /// All of it in one file, written by rank 0: what one rank would have saved.
   static void save_whole(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save_whole");
     if (trainer.ranks() == 1 || !trainer.is_sliced()) {
-      if (trainer.rank() == 0) {
-        std::vector<safetensors::Tensor> tensors;
-        for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t, std::size_t) {
-          tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))});
-        });
-        safetensors::write(path, tensors, metadata_of(trainer));
-      }
+      if (trainer.rank() == 0) write_kept(trainer, path);
     } else {
       using Collector = typename Trainer::Collector;
       std::vector<std::vector<Master>> arrays{Collector::collect(trainer.engine_, trainer.resident_, Collector::master_weights)};
@@ -132,7 +122,7 @@ struct StateAccess {
         safetensors::write(path, tensors, metadata_of(trainer));
       }
     }
-    if (trainer.ranks() > 1) trainer.template gather_small<std::uint64_t>(3);
+    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{3});
   }
 
  private:
@@ -146,21 +136,30 @@ struct StateAccess {
     }
   }
 
+  /// All of it, by a rank that keeps everything whole.
+  static void write_kept(Trainer& trainer, const std::string& path) {
+    std::vector<safetensors::Tensor> tensors;
+    for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t, std::size_t) {
+      tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))});
+    });
+    safetensors::write(path, tensors, metadata_of(trainer));
+  }
+
   static std::map<std::string, std::string> metadata_of(Trainer& trainer) {
     const Scalars& s = trainer.scalars();
     std::map<std::string, std::string> metadata{
-            {"format", "pt"},
-            {"regimen.version", "1"},
-            {"regimen.step", std::to_string(trainer.step_)},
-            {"regimen.batches", std::to_string(trainer.batches_done_)},
-            {"regimen.together", std::to_string(Trainer::batch * trainer.ranks())},  // samples of such a batch, on all ranks
-            {"regimen.seed", std::to_string(trainer.seed_)},
-            {"regimen.updates", std::to_string(s.updates)},
-            {"regimen.skipped", std::to_string(s.skipped)},
-            {"regimen.finite_streak", std::to_string(s.finite_streak)},
-            {"regimen.loss_scale", bits_of(s.loss_scale)},
-            {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
-            {"regimen.path", path_text()}};
+        {"format", "pt"},
+        {"regimen.version", "1"},
+        {"regimen.step", std::to_string(trainer.step_)},
+        {"regimen.batches", std::to_string(trainer.batches_done_)},
+        {"regimen.together", std::to_string(Trainer::batch * trainer.ranks())},  // samples of such a batch, on all ranks
+        {"regimen.seed", std::to_string(trainer.seed_)},
+        {"regimen.updates", std::to_string(s.updates)},
+        {"regimen.skipped", std::to_string(s.skipped)},
+        {"regimen.finite_streak", std::to_string(s.finite_streak)},
+        {"regimen.loss_scale", bits_of(s.loss_scale)},
+        {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
+        {"regimen.path", path_text()}};
     if (trainer.is_patient_) {  // what fit remembers of its evaluations; a loop by hand has no patience
       metadata["regimen.best"] = bits_of(trainer.best_);
       metadata["regimen.without_gain"] = std::to_string(trainer.without_gain_);
@@ -201,7 +200,11 @@ struct StateAccess {
       batches = whole_number(path, metadata, "regimen.batches");
       // Another number of ranks reads other numbers of samples at once: it goes on where the samples were left.
       const std::uint64_t together = metadata.contains("regimen.together") ? whole_number(path, metadata, "regimen.together") : Trainer::batch;
-      if (together != Trainer::batch * trainer.ranks()) batches = batches * together / (Trainer::batch * trainer.ranks());
+      if (together != Trainer::batch * trainer.ranks()) {
+        if (__builtin_mul_overflow(batches, together, &batches))
+          throw Error(path + ", metadata, regimen.batches", "samples that can be counted", "more", "the file is damaged");
+        batches /= Trainer::batch * trainer.ranks();
+      }
       seed = whole_number(path, metadata, "regimen.seed");
       updates = whole_number(path, metadata, "regimen.updates");
       skipped = whole_number(path, metadata, "regimen.skipped");

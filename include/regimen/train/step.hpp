@@ -76,7 +76,7 @@ struct Step : Forward<Bound_> {
   /// The gradient's norm, whether the step counts, and the update of every unit.
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options) {
     engine.phase = plan::Phase::update;
-    if constexpr (Sharding::stage == 0 && Sharding::passing_gradients) {  // every rank has its slice of the sums, and keeps all
+    if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {  // every rank has its slice of the sums, and keeps all
       for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
         const std::size_t bytes = Unit::gradient_slice(engine.ranks) * sizeof(Reduce), whole = r.gradients + at.gradients;
         if (engine.ranks > 1) engine.await(engine.start_gather(whole + engine.rank * bytes, whole, bytes, path));

@@ -15,6 +15,7 @@
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/train/agreement.hpp>
 #include <regimen/train/check_labels.hpp>
 #include <regimen/train/collect.hpp>
 #include <regimen/train/fit.hpp>
@@ -28,7 +29,6 @@
 #include <regimen/train/state.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -50,9 +50,9 @@ namespace regimen {
 ///   Train trainer{{.optimizer = {.learning_rate = 3e-4}}};
 ///   trainer.fit(Text{"input.txt"}, {.steps = 1000});
 ///
-/// memory    one arena of exactly plan().peak bytes, taken by the constructor; a step allocates nothing
+/// memory    one arena of exactly planned().peak bytes, taken by the constructor; a step allocates nothing
 /// failure   a combination that cannot work does not compile. At run time: Error. After an exception in a step the Trainer
-///           may be used on, or loaded from the last saved file, which is intact
+///           may be used on, or loaded from the last saved file, which is intact. Among ranks it ends the run of all of them
 /// threads   one thread at a time may call a Trainer
 template <class Network, class... Policies>
 class Trainer {
@@ -79,7 +79,7 @@ class Trainer {
 
   /// Bytes and work, known to the compiler.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed now: for any batch, or with every iteration of every Repeat evaluated.
+  /// The same, computed now: for any batch and any number of ranks.
   static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) { return Recipe::make_plan(batch_size, ranks); }
 
   /// One rank. Error when the environment says that this program is one of many.
@@ -108,7 +108,7 @@ class Trainer {
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(engine_.ranks),
                     "start as many, or leave World out");
     const cpu::ThreadScope scope(threads_);
-    agree("Trainer", "program, seed and options", fingerprint());
+    train::agree(peers_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
     resident_ = Step::setup(engine_);
     tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
     engine_.memory.random.seed = seed_;
@@ -282,6 +282,7 @@ class Trainer {
   StepResult apply(const Gradients& gradients) {
     check_ticket(gradients.ticket_, "apply");
     if (waiting_ != Waiting::apply) out_of_order("apply");
+    if (ranks() > 1 && hand_batches_ != micro_batches) wrong_count("apply", hand_batches_);
     const cpu::ThreadScope scope(threads_);
     Guard guard(*this);
     Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
@@ -454,33 +455,6 @@ class Trainer {
   Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
     return engine_.data(View<Master>{resident_.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient));
   }
-  /// Ranks that would not train the same thing end here, all of them, and not in a collective that never comes to an end.
-  void agree(const char* where, const char* what, std::uint64_t own) {
-    if (Step::Sharding::alone || ranks() == 1) return;
-    const std::vector<std::uint64_t> all = gather_small(own);
-    std::string others;
-    for (std::size_t r = 1; r < all.size(); ++r)
-      if (all[r] != all[0]) others += (others.empty() ? "" : ", ") + std::to_string(r);
-    if (!others.empty())
-      throw Error(where, std::string("the same ") + what + " on all " + std::to_string(ranks()) + " ranks", "others than rank 0's on rank " + others,
-                  "start all ranks from one program with the same arguments, files and data");
-  }
-  /// The model, the policies, and the options that decide what is computed.
-  std::uint64_t fingerprint() const {
-    std::uint64_t print = mix(seed_, batch * micro_batches);
-    for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
-    print = mix(print, std::bit_cast<std::uint64_t>(options_.optimizer.learning_rate));
-    for (const std::uint64_t step : {0u, 1u, 10u, 100u, 1000u, 100000u}) print = mix(print, std::bit_cast<std::uint64_t>(options_.schedule.share(step)));
-    return print;
-  }
-
-  /// A small value of every rank.
-  template <class T>
-  std::vector<T> gather_small(const T& own) {
-    std::vector<T> all(ranks());
-    peers_->gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(all.data()), sizeof(T));
-    return all;
-  }
   bool is_sliced() const { return Step::Sharding::slices_state && engine_.ranks > 1; }
 
   Reduce* gradient_of(const train::TensorRecord& tensor) {
@@ -518,9 +492,10 @@ class Trainer {
 
   /// Random numbers are keyed by the sample's place in the global batch: micro-batch by micro-batch, in each of them rank by rank.
   void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t micro_batch) {
+    const std::size_t first = (micro_batch * ranks() + rank()) * batch;
     if constexpr (Configuration::debug::template uses<Anomaly> && std::is_integral_v<Target>)
-      train::check_labels(targets, target_size, Step::Output::columns, step_ + 1, micro_batch * batch);
-    train::bring_input(engine_, resident_, inputs, samples, (micro_batch * ranks() + rank()) * batch);
+      train::check_labels(targets, target_size, Step::Output::columns, step_ + 1, first);
+    train::bring_input(engine_, resident_, inputs, samples, first);
     std::copy(targets.begin(), targets.end(), engine_.data(View<Target>{resident_.target}));
   }
 
@@ -562,10 +537,9 @@ class Trainer {
   void run_backward(std::uint64_t ticket) {
     check_ticket(ticket, "backward");
     if (waiting_ != Waiting::backward) out_of_order("backward");
+    if (ranks() > 1 && hand_batches_ >= micro_batches) wrong_count("backward", hand_batches_ + 1);
     const cpu::ThreadScope scope(threads_);
     Guard guard(*this);
-    if (ranks() > 1 && hand_batches_ >= micro_batches)
-      throw Error("Trainer::backward", std::to_string(micro_batches) + " micro-batches, as Accumulate says", "another one", "call apply first");
     Step::backward(engine_, resident_, output_, hand_batches_);
     ++hand_batches_;
     waiting_ = Waiting::apply;
@@ -573,6 +547,11 @@ class Trainer {
   }
   void check_ticket(std::uint64_t ticket, const char* what) const {
     if (ticket != ticket_) throw Error(std::string("Trainer::") + what, "what the last forward returned", "what an earlier one returned");
+  }
+  /// Ranks sum their gradients with the last micro-batch, whose number all must know.
+  [[noreturn]] static void wrong_count(const char* what, std::size_t found) {
+    throw Error(std::string("Trainer::") + what, std::to_string(micro_batches) + " micro-batches, as Accumulate says", std::to_string(found),
+                "call forward and backward so often, then apply");
   }
   [[noreturn]] static void out_of_order(const char* what) {
     throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", "another order",

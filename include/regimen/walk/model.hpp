@@ -107,7 +107,7 @@ struct BoundModel {
         tied.values = engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), Kind::communication, table);
         engine.await(engine.start_gather(kept, tied.values, Unit::values_slice_bytes(engine.ranks), table));
       }
-      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::passing_gradients) {
+      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
         if (!with_gradients) return;
         tied.gradients = engine.arena.push(Unit::whole_gradient_bytes(engine.ranks), Kind::gradient, table);
         tied.add = false;
@@ -120,7 +120,7 @@ struct BoundModel {
     for_each_table(ranks, [&]<class Unit>(UnitOffsets, std::size_t, Path) {
       if (ranks == 1) return;
       if constexpr (Unit::Sharding::slices_parameters) sum += Arena::align(Unit::gathered_bytes(ranks));
-      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::passing_gradients) sum += with_gradients ? Unit::whole_gradient_bytes(ranks) : 0;
+      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) sum += with_gradients ? Unit::whole_gradient_bytes(ranks) : 0;
     });
     return sum;
   }

@@ -9,20 +9,17 @@ namespace regimen::walk {
 /// the parameters (3).      Rajbhandari, Rasley, Ruwase, He 2020, section 5
 ///
 ///   Transport     staging_bytes(ranks, slice bytes): what it needs beside a buffer to sum its slices over the ranks
-///   reduces_each  every micro-batch's gradients are reduced, and added to what this rank owns of them; otherwise the last one's
-///   prefetches    the next unit is gathered while this one computes
-template <int stage_, class Transport_, bool reduces_each_, bool prefetches_>
+///   reduces_each  every micro-batch's gradients are written into a buffer of their own, reduced, and added to what this rank owns of them; otherwise the last one's
+template <int stage_, class Transport_, bool reduces_each_>
 struct ShardingOf final {
   using Transport = Transport_;
   static constexpr int stage = stage_;
-  static constexpr bool reduces_each = reduces_each_, prefetches = prefetches_;
+  static constexpr bool reduces_each = reduces_each_;
 
   /// One rank for certain: nothing is gathered, reduced or exchanged, and the code for it is not made.
   static constexpr bool alone = Transport::is_alone;
 
   static constexpr bool slices_state = stage >= 1, slices_gradients = stage >= 1 && reduces_each, slices_parameters = stage >= 3;
-  /// Is a gradient written into a buffer of its own, that goes when it is reduced?
-  static constexpr bool passing_gradients = reduces_each;
 };
 
 }  // namespace regimen::walk

@@ -128,8 +128,7 @@ constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUn
       here = start_gather(engine, unit_at<Unit>(engine, resident.values, path));
     }
     if (here.ticket != no_ticket) engine.await(here.ticket);
-    if constexpr (Unit::Sharding::prefetches)
-      if (!next.is_absent() && next.values != resident.values) engine.ahead = start_gather(engine, next);
+    if (!next.is_absent() && next.values != resident.values) engine.ahead = start_gather(engine, next);
     return {here.values, resident.gradients, resident.add};
   }
 }
@@ -148,7 +147,7 @@ constexpr void release(auto& engine, Weights resident, Weights gathered, const N
 /// Before backward: where the gradients are written.
 template <class Unit>
 constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
-  if constexpr (Unit::layout.trained > 0 && Unit::Sharding::passing_gradients) {
+  if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
     if (engine.ranks == 1) return gathered;
     return {gathered.values, engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), Kind::gradient, path), false};
   } else {
@@ -188,9 +187,9 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
     under_way.add = resident.add;
     under_way.on_stack = on_stack;
     if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), Kind::communication, path);
-    if constexpr (Sharding::passing_gradients) under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : engine.rank * slice * sizeof(Reduce));
+    if constexpr (Sharding::reduces_each) under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : engine.rank * slice * sizeof(Reduce));
     under_way.ticket = engine.start_reduce(View<Reduce>{under_way.whole}, slice, under_way.staging, path);
-    if constexpr (Sharding::stage == 0 && !Sharding::passing_gradients)  // behind it, in order: every rank keeps all sums
+    if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // behind it, in order: every rank keeps all sums
       under_way.ticket = engine.start_gather(under_way.whole + engine.rank * slice * sizeof(Reduce), under_way.whole, slice * sizeof(Reduce), path);
   }
 }
