@@ -10,7 +10,8 @@ namespace bench {
 using namespace regimen;
 
 template <std::size_t Width, std::size_t HeadCount>
-using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal>>, Residual<LayerNorm, Linear<4 * Width>, GeluTanh, Linear<Width>>>;
+using Block =
+    Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal>>, Residual<LayerNorm, Linear<4 * Width>, GeluTanh, Linear<Width>>>;
 
 /// nanoGPT's published setting for a CPU. Its output layer has weights and a bias of its own here, as in bench/peers/gpt.py.
 struct GptNano : Model<Input<Tokens<64>>, Embedding<Vocabulary<65>, 128>, PositionEmbedding, Repeat<4, Block<128, 4>>, LayerNorm, Linear<65>> {};

@@ -46,7 +46,7 @@ void train_as_one_of(auto& communicator) {
 
 int main() {
   try {
-    const comm::World world = comm::world_of_environment();
+    const comm::Membership world = comm::world_of_environment();
     if (world.size == 1) {
       launch(4, [](comm::Threads& threads) { train_as_one_of<Threads>(threads); });
 #if REGIMEN_HAS_MPI

@@ -60,12 +60,11 @@ inline Bytes get(const std::string& path) {
 }
 
 /// The text of the Error that `action` throws; empty when it throws none. Any other exception fails the test.
-template <class Action> std::string error_of(const Action& action) {
+template <class Action>
+std::string error_of(const Action& action) {
   try {
     action();
-  } catch (const regimen::Error& error) {
-    return error.what();
-  }
+  } catch (const regimen::Error& error) { return error.what(); }
   return {};
 }
 

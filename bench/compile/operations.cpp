@@ -2,7 +2,8 @@
 #include <regimen/core/operation.hpp>
 
 namespace {
-template <class T> constexpr double flops() {
+template <class T>
+constexpr double flops() {
   regimen::Cost cost;
   cost += regimen::op::Product<T, T, T>{.m = 64, .n = 64, .k = 64}.cost();
   cost += regimen::op::Add<T>{.count = 64}.cost();

@@ -20,7 +20,7 @@
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/inference.hpp>
 #include <regimen/train/generate.hpp>
+#include <regimen/train/inference.hpp>
 #include <regimen/train/trainer.hpp>
 // SPDX-License-Identifier: Apache-2.0

@@ -42,9 +42,7 @@ std::vector<std::string> meet(const std::vector<TcpOptions>& all) {
       try {
         Tcp world(all[i]);
         world.barrier();
-      } catch (const regimen::Error& error) {
-        words[i] = error.what();
-      }
+      } catch (const regimen::Error& error) { words[i] = error.what(); }
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -74,9 +72,7 @@ TEST_CASE("ranks meet in any order, in one process too, and conform") {
       try {
         Tcp world(option(r, 4, port, milliseconds(20000)));
         conformance::conform(world, 30, 3000);
-      } catch (const std::exception& error) {
-        words[r] = error.what();
-      }
+      } catch (const std::exception& error) { words[r] = error.what(); }
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -160,16 +156,14 @@ TEST_CASE("strangers who knock at rank 0 are not ranks") {
 }
 
 TEST_CASE("what Tcp needs of a rendezvous") {
-  regimen::comm::World world;
+  regimen::comm::Membership world;
   world.rank = 1;
   world.size = 4;
   world.said = "OMPI_COMM_WORLD_RANK=1, OMPI_COMM_WORLD_SIZE=4";
   const auto error = [&]() -> std::string {
     try {
       tcp_options(world, 0);
-    } catch (const regimen::Error& thrown) {
-      return thrown.what();
-    }
+    } catch (const regimen::Error& thrown) { return thrown.what(); }
     return {};
   };
   require({error()}, {"OMPI_COMM_WORLD_RANK=1", "no MASTER_ADDR"});

@@ -21,9 +21,7 @@ template <class F>
 std::string report(std::size_t count, milliseconds deadline, const F& f) {
   try {
     regimen::launch_processes(count, f, deadline);
-  } catch (const regimen::Error& error) {
-    return error.what();
-  }
+  } catch (const regimen::Error& error) { return error.what(); }
   return {};
 }
 

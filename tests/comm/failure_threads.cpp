@@ -35,8 +35,7 @@ std::vector<std::string> each(milliseconds deadline, const F& f) {
           }
         },
         deadline);
-  } catch (const regimen::Error&) {
-  }
+  } catch (const regimen::Error&) {}
   return words;
 }
 
@@ -45,9 +44,7 @@ template <class F>
 void require_peer_error(const F& f) {
   try {
     f();
-  } catch (const PeerError&) {
-    return;
-  }
+  } catch (const PeerError&) { return; }
   throw std::logic_error("it must throw PeerError");
 }
 
@@ -110,10 +107,8 @@ TEST_CASE("a thread that ends too early is named at once, but not by those who n
     });
     for (std::size_t r = 0; r < ranks; ++r) {
       INFO(words[r]);
-      if (r == who)
-        CHECK(words[r].empty());
-      else
-        CHECK(says(words[r], failing::rank_name(who) + " ended without it"));
+      if (r == who) CHECK(words[r].empty());
+      else CHECK(says(words[r], failing::rank_name(who) + " ended without it"));
     }
   }
 }
@@ -160,9 +155,7 @@ TEST_CASE("launch rethrows the cause, not a consequence, with its rank and the e
     CHECK(says(error.what(), "rank 2 failed: mine"));
     try {
       std::rethrow_if_nested(error);
-    } catch (const Own&) {
-      nested = true;
-    }
+    } catch (const Own&) { nested = true; }
   }
   CHECK(nested);
   CHECK_THROWS_AS(regimen::launch(0, [](Threads&) {}), regimen::Error);

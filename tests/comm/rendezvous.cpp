@@ -9,13 +9,13 @@
 #include <vector>
 
 using regimen::comm::Launcher;
-using regimen::comm::World;
+using regimen::comm::Membership;
 
 namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-World of(const Environment& environment) {
+Membership of(const Environment& environment) {
   return regimen::comm::world_from([&](const char* name) {
     const auto found = environment.find(name);
     return found == environment.end() ? nullptr : found->second.c_str();
@@ -25,9 +25,7 @@ World of(const Environment& environment) {
 std::string error_of(const Environment& environment) {
   try {
     of(environment);
-  } catch (const regimen::Error& error) {
-    return error.what();
-  }
+  } catch (const regimen::Error& error) { return error.what(); }
   return "no error";
 }
 
@@ -48,13 +46,13 @@ Environment without(Environment base, const std::vector<std::string>& names) {
 }  // namespace
 
 TEST_CASE("no launcher: alone") {
-  const World world = of({{"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}, {"SLURM_NTASKS", "1"}, {"PATH", "/bin"}});
+  const Membership world = of({{"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}, {"SLURM_NTASKS", "1"}, {"PATH", "/bin"}});
   CHECK((world.launcher == Launcher::None && world.rank == 0 && world.size == 1 && !world.local_rank));
   CHECK_NOTHROW(refuse_other_ranks(world));
 }
 
 TEST_CASE("torchrun") {
-  const World world = of(torchrun);
+  const Membership world = of(torchrun);
   CHECK((world.launcher == Launcher::Torchrun && world.rank == 5 && world.size == 8 && world.local_rank == 1u));
   CHECK((world.address == "node0" && world.port == 29500));
   CHECK(!of(without(torchrun, {"LOCAL_RANK"})).local_rank);
@@ -66,7 +64,7 @@ TEST_CASE("torchrun") {
 }
 
 TEST_CASE("Open MPI") {
-  const World world = of(mpi);
+  const Membership world = of(mpi);
   CHECK((world.launcher == Launcher::OpenMpi && world.rank == 2 && world.size == 4 && world.local_rank == 0u && world.address.empty() &&
          world.port == 0));
   // mpirun and torchrun's variables may both be there, when they agree.
@@ -74,7 +72,7 @@ TEST_CASE("Open MPI") {
 }
 
 TEST_CASE("Slurm, whose first host is where rank 0 is") {
-  const World world = of(slurm);
+  const Membership world = of(slurm);
   CHECK((world.launcher == Launcher::Slurm && world.rank == 3 && world.size == 4 && world.local_rank == 1u));
   CHECK((world.address == "cn03" && world.port == 10000 + (123456 + 2000) % 20000));
   for (const auto& [list, host] : std::vector<std::pair<std::string, std::string>>{

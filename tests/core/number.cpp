@@ -22,10 +22,17 @@ double decoded(std::uint32_t bits, int exponent_bits, int mantissa_bits) {
   return sign * std::ldexp(double(mantissa | 1u << mantissa_bits), int(exponent) - bias - mantissa_bits);
 }
 
-template <class T> constexpr int exponent_bits = std::is_same_v<T, bf16> ? 8 : 5;
-template <class T> double decoded(T value) { return decoded(value.bits, exponent_bits<T>, 15 - exponent_bits<T>); }
+template <class T>
+constexpr int exponent_bits = std::is_same_v<T, bf16> ? 8 : 5;
+template <class T>
+double decoded(T value) {
+  return decoded(value.bits, exponent_bits<T>, 15 - exponent_bits<T>);
+}
 
-template <class T> std::uint16_t encoded(float value) { return T(value).bits; }
+template <class T>
+std::uint16_t encoded(float value) {
+  return T(value).bits;
+}
 
 }  // namespace
 

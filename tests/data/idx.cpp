@@ -60,10 +60,8 @@ TEST_CASE("images become numbers from 0 to 1, plain or gzipped") {
   const test::Directory directory;
   const std::string image_path = directory / "images", label_path = directory / "labels";
   for (const bool gzipped : {false, true}) {
-    if (gzipped)
-      put_gzipped(image_path, images), put_gzipped(label_path, labels);
-    else
-      test::put(image_path, images), test::put(label_path, labels);
+    if (gzipped) put_gzipped(image_path, images), put_gzipped(label_path, labels);
+    else test::put(image_path, images), test::put(label_path, labels);
     const Idx set(image_path, label_path);
     REQUIRE(set.length() == 3);
     REQUIRE(set.classes() == 10);
@@ -146,10 +144,8 @@ TEST_CASE("flipped bits in a gzipped IDX file are refused, or change nothing") {
     test::put(image_path, bytes);
     Content found;
     const std::string error = error_of([&] { found = load(Idx(image_path, label_path), 6); });
-    if (error.empty())
-      REQUIRE(found == expected);
-    else
-      REQUIRE(says(error, image_path));
+    if (error.empty()) REQUIRE(found == expected);
+    else REQUIRE(says(error, image_path));
   }
 }
 

@@ -20,7 +20,8 @@ struct Window {
   std::vector<std::int32_t> input, target;
 };
 
-template <class S> Window window(const S& source, std::size_t index, std::size_t extent) {
+template <class S>
+Window window(const S& source, std::size_t index, std::size_t extent) {
   Window result{std::vector<std::int32_t>(extent), std::vector<std::int32_t>(extent)};
   source.read(index, Sample<std::int32_t, std::int32_t>{result.input, result.target});
   return result;

@@ -107,10 +107,8 @@ TEST_CASE("a flipped bit of the header is refused, or changes nothing") {
     test::put(path, bytes);
     std::vector<std::int32_t> found;
     const std::string error = error_of([&] { found = load(path); });
-    if (error.empty())
-      REQUIRE(found == expected);
-    else
-      REQUIRE(says(error, path));
+    if (error.empty()) REQUIRE(found == expected);
+    else REQUIRE(says(error, path));
     REQUIRE(error.empty() == (bit >= 12 * 8));
   }
 }

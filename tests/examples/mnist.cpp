@@ -1,6 +1,6 @@
 // Lessons 2 and 3: digits are learnt in three number formats, and a loop by hand ends with the weights of fit.
-#include "by_hand.hpp"
 #include "mnist.hpp"
+#include "by_hand.hpp"
 
 #include "../support/data.hpp"
 #include "../temporary.hpp"

@@ -3,8 +3,8 @@
 
 #include "../temporary.hpp"
 
-#include "../support/catch.hpp"
 #include <nlohmann/json.hpp>
+#include "../support/catch.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -98,8 +98,8 @@ json repeatable(json step) {
 TEST_CASE("--help names every option and the exit codes, and ends with 0") {
   const Outcome outcome = run(lesson, {"--help"});
   CHECK(outcome.code == 0);
-  for (const char* option : {"--data", "--steps", "--seed", "--threads", "--log", "--save", "--save-every", "--resume", "--validate-every", "--verbose",
-                             "--help", "--learning-rate", "--alphabet", "--sample", "Exit codes"})
+  for (const char* option : {"--data", "--steps", "--seed", "--threads", "--log", "--save", "--save-every", "--resume", "--validate-every",
+                             "--verbose", "--help", "--learning-rate", "--alphabet", "--sample", "Exit codes"})
     CHECK(has(outcome.out, option));
   CHECK(outcome.err.empty());
 }
@@ -171,7 +171,8 @@ TEST_CASE("the sample has no characters but the text's, and comes after the stat
   for (int i = 0; i < 500; ++i) text += "abcde"[i * i % 5];
   ::test::put(folder / "text", text);
   const auto sample = [&](std::vector<std::string> more) {
-    for (const char* argument : {"--alphabet", "characters", "--prompt", "a", "--steps", "2", "--sample", "300", "--temperature", "100", "--top-k", "0"})
+    for (const char* argument :
+         {"--alphabet", "characters", "--prompt", "a", "--steps", "2", "--sample", "300", "--temperature", "100", "--top-k", "0"})
       more.emplace_back(argument);
     more.insert(more.end(), {"--data", folder / "text", "--save", folder / "state", "--log", folder / "log"});
     std::filesystem::remove_all(folder / "state");
@@ -203,7 +204,8 @@ TEST_CASE("the log is one JSON object a line, with the names that other tools re
 
   CHECK(plan["event"] == "plan");
   std::size_t sum = 0;
-  for (const char* kind : {"parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input"}) sum += plan["kinds"][kind].get<std::size_t>();
+  for (const char* kind : {"parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input"})
+    sum += plan["kinds"][kind].get<std::size_t>();
   CHECK(plan["kinds"].size() == 8);
   CHECK(plan["peak"] == sum);
   CHECK_FALSE(plan.contains("debug"));
@@ -232,7 +234,8 @@ TEST_CASE("the log is one JSON object a line, with the names that other tools re
 }
 
 TEST_CASE("numbers that are not finite are null") {
-  const program::Event event = program::Event("step").add("loss", std::numeric_limits<double>::quiet_NaN()).add("norm", -std::numeric_limits<double>::infinity());
+  const program::Event event =
+      program::Event("step").add("loss", std::numeric_limits<double>::quiet_NaN()).add("norm", -std::numeric_limits<double>::infinity());
   CHECK(event.text() == R"({"event":"step","loss":null,"norm":null})");
   CHECK(json::parse(program::Event("x").add("loss", 0.1).text())["loss"].get<double>() == 0.1);
 }
@@ -330,7 +333,7 @@ TEST_CASE("a log that fails ends the training with 1 after saving, and resuming 
   CHECK(has(outcome.err, "room for another line, found Broken pipe"));
   CHECK(has(outcome.out, " steps, loss"));
   const Outcome resumed = run(lesson, {"--steps", "1000001", "--resume", folder / "state", "--log", "/dev/full"});
-  CHECK(resumed.code == 1);   // its log fails at once; but it was loaded
+  CHECK(resumed.code == 1);  // its log fails at once; but it was loaded
   CHECK(has(resumed.err, "/dev/full"));
   CHECK(has(run(lesson, {"--steps", "1", "--resume", folder / "state"}).err, "expected more than the "));
 }

@@ -4,8 +4,8 @@
 #include <regimen/regimen.hpp>
 #endif
 
-#include <boost/mp11.hpp>
 #include <zlib.h>
+#include <boost/mp11.hpp>
 #if defined(REGIMEN_HAS_CBLAS)
 #include <cblas.h>
 #endif

@@ -21,9 +21,9 @@ void note_skip(const char* reason);
 
 /// Ends this test case without a verdict, visibly. Give such a case the tag [data] (it needs REGIMEN_DATA) or [machine]
 /// (it needs a processor that not everybody has): CTest then runs it apart, and the skip hides nothing else.
-#define REGIMEN_SKIP(reason)               \
-  do {                                     \
-    ::support::note_skip(reason);    \
-    SUCCEED("skipped: " << reason);        \
-    return;                                \
+#define REGIMEN_SKIP(reason)        \
+  do {                              \
+    ::support::note_skip(reason);   \
+    SUCCEED("skipped: " << reason); \
+    return;                         \
   } while (false)

@@ -21,6 +21,6 @@ inline std::filesystem::path recorded(const std::string& name) { return std::fil
 }  // namespace support
 
 /// Declares `variable` as the path of the real data file `name`, or skips this test case.
-#define REGIMEN_REAL_DATA(variable, name)                                                       \
-  const std::filesystem::path variable = ::support::data(name);                           \
+#define REGIMEN_REAL_DATA(variable, name)                       \
+  const std::filesystem::path variable = ::support::data(name); \
   if (variable.empty()) REGIMEN_SKIP("needs " name " in the folder that REGIMEN_DATA names")

@@ -40,7 +40,8 @@ TEST_CASE("four micro-batches are one batch, within rounding") {
   Whole<fp32> whole;
   Parts<fp32> parts;
   parts.poison_dead_memory();
-  CHECK(distance(gradients_of_one_step(whole, uneven<Whole<fp32>>()), gradients_of_one_step(parts, uneven<Parts<fp32>>())) < 4 * 16 * epsilon_of<fp32>);
+  CHECK(distance(gradients_of_one_step(whole, uneven<Whole<fp32>>()), gradients_of_one_step(parts, uneven<Parts<fp32>>())) <
+        4 * 16 * epsilon_of<fp32>);
 }
 
 // In fp64 a wrong weight would stand out of the rounding by twelve digits, and ten steps of Adam do not hide it.

@@ -72,8 +72,7 @@ TEST_CASE("a step that an exception cut short by hand is forgotten by load and b
       const auto loss = trainer.forward(inputs, labels);
       trainer.backward(loss);
       throw std::runtime_error("the user's");
-    } catch (const std::runtime_error&) {
-    }
+    } catch (const std::runtime_error&) {}
   };
   broken();
   CHECK_THROWS_AS(trainer.step(inputs, labels), Error);
@@ -97,15 +96,16 @@ TEST_CASE("patience goes on where it was") {
       INFO("saved at step " << at << (in_evaluation ? ", by evaluation" : ", by step"));
       const ::test::Directory folder;
       Plain first(options());
-      first.fit(data, validation, run,
-                [&](Plain& trainer, const StepResult& result) {
-                  if (result.step == at && !in_evaluation) trainer.save(folder / "state");
-                  return result.step != at || in_evaluation;
-                },
-                [&](Plain& trainer, const Evaluation&) {
-                  if (trainer.steps_done() == at && in_evaluation) trainer.save(folder / "state");
-                  return trainer.steps_done() != at;
-                });
+      first.fit(
+          data, validation, run,
+          [&](Plain& trainer, const StepResult& result) {
+            if (result.step == at && !in_evaluation) trainer.save(folder / "state");
+            return result.step != at || in_evaluation;
+          },
+          [&](Plain& trainer, const Evaluation&) {
+            if (trainer.steps_done() == at && in_evaluation) trainer.save(folder / "state");
+            return trainer.steps_done() != at;
+          });
       Plain second(options());
       second.load(folder / "state");
       const Fitted resumed = second.fit(data, validation, run);

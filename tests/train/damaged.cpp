@@ -52,9 +52,9 @@ TEST_CASE("a flipped bit anywhere in a saved state is an error") {
   test::Bytes bytes = test::get(c.good);
   const std::size_t header = 8 + (std::size_t{bytes[0]} | std::size_t{bytes[1]} << 8 | std::size_t{bytes[2]} << 16);
   std::vector<std::size_t> bits;
-  for (std::size_t bit = 0; bit < 64; ++bit) bits.push_back(bit);                                                  // the length
-  for (std::size_t i = 0; i < 500; ++i) bits.push_back(64 + mix(1, i) % ((header - 8) * 8));                       // the header
-  for (std::size_t i = 0; i < 300; ++i) bits.push_back(header * 8 + mix(2, i) % ((bytes.size() - header) * 8));    // the data
+  for (std::size_t bit = 0; bit < 64; ++bit) bits.push_back(bit);                                                // the length
+  for (std::size_t i = 0; i < 500; ++i) bits.push_back(64 + mix(1, i) % ((header - 8) * 8));                     // the header
+  for (std::size_t i = 0; i < 300; ++i) bits.push_back(header * 8 + mix(2, i) % ((bytes.size() - header) * 8));  // the data
   for (const std::size_t bit : bits) {
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
     test::put(c.bad, bytes);
@@ -120,7 +120,8 @@ TEST_CASE("a state of another model or precision is refused by the tensor's name
   const float one = 1;
   rewrite([&](auto& tensors, auto&) { tensors.push_back({"extra", safetensors::Dtype::F32, {1}, std::as_bytes(std::span(&one, 1))}); });
   refused("one tensor more", "extra");
-  for (const char* key : {"regimen.step", "regimen.batches", "regimen.seed", "regimen.updates", "regimen.skipped", "regimen.finite_streak", "regimen.loss_scale"}) {
+  for (const char* key :
+       {"regimen.step", "regimen.batches", "regimen.seed", "regimen.updates", "regimen.skipped", "regimen.finite_streak", "regimen.loss_scale"}) {
     rewrite([&](auto&, auto& metadata) { metadata.erase(key); });
     refused("a key is missing", key);
     rewrite([&](auto&, auto& metadata) { metadata[key] = "12x"; });

@@ -230,12 +230,14 @@ TEST_CASE("a file of another model is refused by the tensor's name, and nothing 
   std::vector<float> some(16);
   refused("h.1.mlp.c_fc.bias", [](auto& tensors) { std::erase_if(tensors, [](const auto& t) { return t.name.ends_with("h.1.mlp.c_fc.bias"); }); });
   refused("wte.weight", [](auto& tensors) { std::erase_if(tensors, [](const auto& t) { return t.name.ends_with("wte.weight"); }); });
-  refused("transformer.h.2.ln_1.bias", [&](auto& tensors) {
-    tensors.push_back({"transformer.h.2.ln_1.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))});
-  });
-  refused("h.2.attn.bias", [&](auto& tensors) { tensors.push_back({"h.2.attn.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
-  refused("lm_head.weight", [&](auto& tensors) { tensors.push_back({"lm_head.weight", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
-  refused("two, with and without", [&](auto& tensors) { tensors.push_back({"ln_f.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
+  refused("transformer.h.2.ln_1.bias",
+          [&](auto& tensors) { tensors.push_back({"transformer.h.2.ln_1.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
+  refused("h.2.attn.bias",
+          [&](auto& tensors) { tensors.push_back({"h.2.attn.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
+  refused("lm_head.weight",
+          [&](auto& tensors) { tensors.push_back({"lm_head.weight", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
+  refused("two, with and without",
+          [&](auto& tensors) { tensors.push_back({"ln_f.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
   refused("transformer.h.0.attn.c_attn.weight", [](auto& tensors) {  // not transposed
     for (auto& tensor : tensors)
       if (tensor.name.ends_with("h.0.attn.c_attn.weight")) tensor.shape = {48, 16};

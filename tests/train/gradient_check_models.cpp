@@ -24,8 +24,8 @@ struct Tied final : Model<Input<Tokens<5>>, Table, PositionEmbedding, Repeat<3, 
 
 // Norms behind the sums, a Repeat in a Repeat, a Residual around a Repeat, layers of another type.
 using PostNorm = Sequential<Residual<SelfAttention<Heads<2>>, Drop>, LayerNorm, Residual<Linear<12>, Silu, Linear<8>>, RmsNorm>;
-struct Odd final : Model<Input<Tokens<5>>, Table, PositionEmbedding, Repeat<2, Repeat<2, PostNorm>>, Residual<Repeat<3, Sequential<Linear<8>, GeluTanh>>, Linear<8>>,
-                         As<fp64, LayerNorm, Gelu>, LayerNorm, TiedLinear<Table>> {};
+struct Odd final : Model<Input<Tokens<5>>, Table, PositionEmbedding, Repeat<2, Repeat<2, PostNorm>>,
+                         Residual<Repeat<3, Sequential<Linear<8>, GeluTanh>>, Linear<8>>, As<fp64, LayerNorm, Gelu>, LayerNorm, TiedLinear<Table>> {};
 
 template <class Network, class... Policies>
 void holds(const char* what) {

@@ -35,7 +35,8 @@ static_assert(!Inferable<tiny::Gpt, Optimizer<AdamW>> && !Inferable<tiny::Gpt, C
 static_assert(!Inferable<tiny::Gpt, Loss<CrossEntropy>> && !Inferable<tiny::Gpt, Accumulate<2>> && !Inferable<tiny::Gpt, Debug<Anomaly>>);
 static_assert(!Inferable<tiny::Gpt, Batch<0>> && !Inferable<tiny::Gpt, Batch<1>, Batch<2>> && !Inferable<tiny::Gpt, Batch<Largest>>);
 static_assert(!Inferable<tiny::Gpt, Device<Cuda>> && !Inferable<tiny::Gpt, int> && !Inferable<Batch<1>>);
-static_assert(std::is_same_v<Inference<tiny::Gpt, Precision<bf16>, Batch<2>>::Configuration, Inference<tiny::Gpt, Batch<2>, Precision<bf16>>::Configuration>);
+static_assert(
+    std::is_same_v<Inference<tiny::Gpt, Precision<bf16>, Batch<2>>::Configuration, Inference<tiny::Gpt, Batch<2>, Precision<bf16>>::Configuration>);
 
 // No batch fits: the rule about memory says so, for both.
 struct Nutshell {

@@ -86,7 +86,8 @@ TEST_CASE("weights of another element type, and files without state, are rounded
 
   std::vector<safetensors::Tensor> plain;
   auto parameters = wide.parameters();
-  for (const auto& parameter : parameters) plain.push_back({parameter.name, safetensors::Dtype::F64, parameter.shape, std::as_bytes(parameter.values)});
+  for (const auto& parameter : parameters)
+    plain.push_back({parameter.name, safetensors::Dtype::F64, parameter.shape, std::as_bytes(parameter.values)});
   safetensors::write(directory / "plain", plain, {});
   Saving another;
   another.load_weights(directory / "plain");

@@ -35,7 +35,8 @@ Learned learn() {
 // A first loss near log 11 or log 5 is the same to the roundings of a forward pass: 16 of 2^-8 for bf16, a few of 2^-11 for fp16.
 TEST_CASE("a GPT learns in bf16 and in fp16, an MLP in all of them") {
   const Learned exact = learn<Trainer<Gpt<2>, Batch<8>>>(), brain = learn<Trainer<Gpt<2>, Batch<8>, Precision<bf16, fp32>>>(),
-            half = learn<Trainer<Gpt<2>, Batch<8>, Half, LossScale<Dynamic>>>(), mlp = learn<Trainer<Mlp, Batch<8>, Half, LossScale<Static<1024>>>>();
+                half = learn<Trainer<Gpt<2>, Batch<8>, Half, LossScale<Dynamic>>>(),
+                mlp = learn<Trainer<Mlp, Batch<8>, Half, LossScale<Static<1024>>>>();
   for (const Learned& run : {exact, brain, half, mlp}) CHECK(run.last < 0.75 * run.first);
   CHECK(std::abs(brain.first - exact.first) < 16 * 0x1p-8);
   CHECK(std::abs(half.first - exact.first) < 16 * 0x1p-11);

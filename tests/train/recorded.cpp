@@ -18,8 +18,8 @@ struct Outputs final : Model<Input<Tokens<4>>, Embedding<Vocabulary<4>, 3>> {};
 struct Sixteen final : Model<Input<Vector<1>>, Linear<16>> {};
 struct TinyGpt final
     : Model<Input<Tokens<8>>, Embedding<Vocabulary<11>, 16>, PositionEmbedding,
-            Repeat<2, Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>, Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>>, LayerNorm,
-            Linear<11>> {};
+            Repeat<2, Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>, Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>>,
+            LayerNorm, Linear<11>> {};
 struct TinyMlp final : Model<Input<Vector<6>>, Linear<12>, Relu, Linear<9>, Relu, Linear<5>> {};
 
 template <class T>
@@ -129,7 +129,8 @@ void check_curve(const std::string& name, const std::string& inputs_name, const 
   const std::size_t in = batch * Train::input_size, out = batch * Train::target_size;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const StepResult result = trainer.step({inputs.data() + i * in, in}, {targets.data() + i * out, out});
-    INFO("step " << i << ": loss " << result.loss - losses[i] << " off, theirs " << loss_noise << "; norm " << result.gradient_norm - norms[i] << " off, theirs " << norm_noise);
+    INFO("step " << i << ": loss " << result.loss - losses[i] << " off, theirs " << loss_noise << "; norm " << result.gradient_norm - norms[i]
+                 << " off, theirs " << norm_noise);
     CHECK(std::abs(result.loss - losses[i]) <= (exact ? 1e-10 : 8 * loss_noise));
     CHECK(std::abs(result.gradient_norm - norms[i]) <= (exact ? 1e-9 : 8 * norm_noise));
   }

@@ -161,10 +161,8 @@ TEST_CASE("every flipped bit of a file is refused, or changes nothing") {
     test::put(path, bytes);
     Meaning found;
     const std::string error = error_of([&] { found = meaning(path); });
-    if (error.empty())
-      REQUIRE(found == expected);
-    else
-      REQUIRE(says(error, path));
+    if (error.empty()) REQUIRE(found == expected);
+    else REQUIRE(says(error, path));
     accepted += error.empty();
   }
   REQUIRE(accepted == 0);
@@ -183,10 +181,8 @@ TEST_CASE("a thousand random damages are refused, or change nothing") {
     test::put(path, bytes);
     Meaning found;
     const std::string error = error_of([&] { found = meaning(path); });
-    if (error.empty())
-      REQUIRE(found == expected);
-    else
-      REQUIRE(says(error, path));
+    if (error.empty()) REQUIRE(found == expected);
+    else REQUIRE(says(error, path));
   }
 }
 

@@ -18,9 +18,7 @@ constexpr comm::Deadline patience = std::chrono::milliseconds(1500);
 std::string failure_of(std::size_t ranks, const auto& body) {
   try {
     launch(ranks, body, patience);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+  } catch (const std::exception& error) { return error.what(); }
   return "";
 }
 bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -59,13 +57,14 @@ TEST_CASE("an exception on one rank, in any phase, ends all, and the run goes on
         } const source{phase == in_data && ranks.rank() == culprit};
         Train trainer(ranks);
         trainer.load(folder / "state");
-        trainer.fit(source, data(), {.steps = 40, .validate_every = 5, .progress = false},
-                    [&](Train&, const StepResult& result) {
-                      if (phase == after_step && ranks.rank() == culprit && result.step == 4) throw std::runtime_error("this step is bad");
-                    },
-                    [&](Train&, const Evaluation&) {
-                      if (phase == in_evaluation && ranks.rank() == culprit) throw std::runtime_error("this evaluation is bad");
-                    });
+        trainer.fit(
+            source, data(), {.steps = 40, .validate_every = 5, .progress = false},
+            [&](Train&, const StepResult& result) {
+              if (phase == after_step && ranks.rank() == culprit && result.step == 4) throw std::runtime_error("this step is bad");
+            },
+            [&](Train&, const Evaluation&) {
+              if (phase == in_evaluation && ranks.rank() == culprit) throw std::runtime_error("this evaluation is bad");
+            });
       });
       CHECK(ended == 3);
       CHECK(mentions(said, "rank " + std::to_string(culprit)));
@@ -92,7 +91,8 @@ TEST_CASE("a rank that sleeps past the deadline is named") {
 
 TEST_CASE("ranks that differ are found before they train") {
   CHECK(mentions(failure_of(3, [](comm::Threads& ranks) { Train trainer(ranks, {.seed = ranks.rank() == 2 ? 5u : 4u}); }), "rank 2"));
-  CHECK(mentions(failure_of(2, [](comm::Threads& ranks) { Train trainer(ranks, {.optimizer = {.learning_rate = 0.1 * double(ranks.rank())}}); }), "rank 1"));
+  CHECK(mentions(failure_of(2, [](comm::Threads& ranks) { Train trainer(ranks, {.optimizer = {.learning_rate = 0.1 * double(ranks.rank())}}); }),
+                 "rank 1"));
   CHECK(mentions(failure_of(2,
                             [](comm::Threads& ranks) {
                               Train trainer(ranks);

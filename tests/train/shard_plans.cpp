@@ -18,7 +18,8 @@ namespace {
 template <std::size_t Width>
 using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<4>, Causal>>, Residual<LayerNorm, Linear<4 * Width>, GeluTanh, Linear<Width>>>;
 template <std::size_t Depth, std::size_t Width, std::size_t Words>
-struct Gpt : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, PositionEmbedding, Repeat<Depth, Block<Width>>, LayerNorm, Linear<Words>> {};
+struct Gpt
+    : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, PositionEmbedding, Repeat<Depth, Block<Width>>, LayerNorm, Linear<Words>> {};
 template <std::size_t Depth, std::size_t Width, std::size_t Words>
 struct Tied : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, PositionEmbedding, Repeat<Depth, Block<Width>>, LayerNorm,
                     TiedLinear<Embedding<Vocabulary<Words>, Width>>> {};
@@ -33,7 +34,8 @@ void descends(const char* name) {
   for (const std::size_t ranks : {2u, 4u, 8u, 64u}) {
     for (const std::size_t batch : {1u, 4u, 16u, 64u}) {
       INFO(name << ", " << ranks << " ranks, batch " << batch);
-      const MemoryPlan one = Sharded<Network, ZeRO1, Policies...>::make_plan(batch, ranks), two = Sharded<Network, ZeRO2, Policies...>::make_plan(batch, ranks),
+      const MemoryPlan one = Sharded<Network, ZeRO1, Policies...>::make_plan(batch, ranks),
+                       two = Sharded<Network, ZeRO2, Policies...>::make_plan(batch, ranks),
                        three = Sharded<Network, ZeRO3, Policies...>::make_plan(batch, ranks);
       CHECK(two.peak <= one.peak);
       CHECK(three.peak <= two.peak);
@@ -80,7 +82,8 @@ TEST_CASE("iterations that a plan skips are those that it would have walked") {
 
 TEST_CASE("where ZeRO-3 takes more, the plan names the unit that is gathered") {
   struct TwoLarge : Model<Input<Vector<2048>>, Linear<2048>, Relu, Linear<2048>, Relu, Linear<16>> {};
-  const MemoryPlan two = Sharded<TwoLarge, ZeRO2, Optimizer<AdamW>>::make_plan(1, 2), three = Sharded<TwoLarge, ZeRO3, Optimizer<AdamW>>::make_plan(1, 2);
+  const MemoryPlan two = Sharded<TwoLarge, ZeRO2, Optimizer<AdamW>>::make_plan(1, 2),
+                   three = Sharded<TwoLarge, ZeRO3, Optimizer<AdamW>>::make_plan(1, 2);
   CHECK(three.kept < two.kept);
   CHECK(three.peak > two.peak);
   std::string gathered;

@@ -41,7 +41,8 @@ using Sharded = Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Shard<Stage>, P
 template <class Train>
 std::size_t padded(std::size_t ranks) {
   std::size_t sum = 0;
-  Train::Recipe::Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) { sum += count * ranks * Unit::slice(ranks); });
+  Train::Recipe::Bound::for_each_unit(ranks,
+                                      [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) { sum += count * ranks * Unit::slice(ranks); });
   return sum;
 }
 
@@ -52,7 +53,8 @@ TEST_CASE("Replicated, ZeRO-1 and ZeRO-2 send 2 psi (N - 1) / N elements, ZeRO-3
     INFO(ranks << " ranks");
     const std::size_t once = padded<Sharded<Replicated>>(ranks) / ranks * (ranks - 1) * sizeof(float);
     CHECK(padded<Sharded<Replicated>>(ranks) >= Sharded<Replicated>::plan().parameters);
-    for (const Sent& sent : {sent_in_a_step<Sharded<Replicated>>(ranks), sent_in_a_step<Sharded<ZeRO1>>(ranks), sent_in_a_step<Sharded<ZeRO2>>(ranks)}) {
+    for (const Sent& sent :
+         {sent_in_a_step<Sharded<Replicated>>(ranks), sent_in_a_step<Sharded<ZeRO1>>(ranks), sent_in_a_step<Sharded<ZeRO2>>(ranks)}) {
       CHECK(sent.reduced == once);
       CHECK(sent.gathered == once);
     }

@@ -70,8 +70,8 @@ TEST_CASE("one byte less than planned ends the program") {
   };
   constexpr std::size_t planned = Recipe::plan.peak;
   CHECK_FALSE(dies([&] { step_in(planned, planned); }));
-  CHECK(dies([&] { step_in(planned, planned - 1); }));        // the arena refuses
-  CHECK(dies([&] { step_in(planned - 256, planned); }));      // the memory behind it does
+  CHECK(dies([&] { step_in(planned, planned - 1); }));    // the arena refuses
+  CHECK(dies([&] { step_in(planned - 256, planned); }));  // the memory behind it does
   CHECK(dies([&] {
     cpu::Region region(1000);
     region.base()[1000] = std::byte{1};

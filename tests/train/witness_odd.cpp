@@ -11,7 +11,8 @@ TEST_CASE("norms behind the sums") {
 }
 TEST_CASE("a Repeat in a Repeat") { CHECK(witness<Nested, Checkpoint<Every<2>>>("every 2") == witness<Nested>("none")); }
 TEST_CASE("a Repeat in a Residual") {
-  CHECK(witness<Surrounded, Checkpoint<Every<2>>>("every 2") == witness<Surrounded, Checkpoint<Selective<LayerNorm, Gelu, Drop, Linear<16>>>>("selective"));
+  CHECK(witness<Surrounded, Checkpoint<Every<2>>>("every 2") ==
+        witness<Surrounded, Checkpoint<Selective<LayerNorm, Gelu, Drop, Linear<16>>>>("selective"));
 }
 TEST_CASE("Repeats that read little") {
   CHECK(witness<ReadsLittle, Checkpoint<Every<2>>>("every 2") == witness<ReadsLittle, Checkpoint<Selective<Gelu, LayerNorm>>>("selective"));

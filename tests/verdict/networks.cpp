@@ -84,15 +84,18 @@ static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::selective_n
 static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::freeze_names_a_layer<SelfAttention<Heads<2>>>, Freeze<SelfAttention<Heads<2>>>>);
 
 // numbers that wrap around are no plan
-static_assert(breaks<Numbers<Linear<(std::size_t{1} << 62)>, Linear<4>>, rule::bytes_can_be_counted<Numbers<Linear<(std::size_t{1} << 62)>, Linear<4>>, Batch<32>, false>>);
+static_assert(breaks<Numbers<Linear<(std::size_t{1} << 62)>, Linear<4>>,
+                     rule::bytes_can_be_counted<Numbers<Linear<(std::size_t{1} << 62)>, Linear<4>>, Batch<32>, false>>);
 static_assert(breaks<Numbers<Linear<4>>, rule::bytes_can_be_counted<Numbers<Linear<4>>, Batch<(1ull << 60)>, false>, Batch<(1ull << 60)>>);
 static_assert(!Composable<Numbers<Linear<4>>, Batch<~0ull>> && !Composable<Numbers<Linear<4>>, Accumulate<~std::size_t{0}>>);
-static_assert(!Composable<Numbers<Repeat<(std::size_t{1} << 50), Residual<Linear<8>>>, Linear<4>>> && Composable<Numbers<Repeat<1000, Residual<Linear<8>>>, Linear<4>>>);
+static_assert(!Composable<Numbers<Repeat<(std::size_t{1} << 50), Residual<Linear<8>>>, Linear<4>>> &&
+              Composable<Numbers<Repeat<1000, Residual<Linear<8>>>, Linear<4>>>);
 
 // what is frozen had weights, and what is left trains
 static_assert(Composable<Numbers<Linear<8>, Relu, Linear<4>>, Freeze<Linear<8>>>);
 static_assert(breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::frozen_layer_has_weights<Relu, false>, Freeze<Linear<8>, Relu>>);
-static_assert(breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::something_trains<Numbers<Linear<8>, Relu, Linear<4>>, 0>, Freeze<Linear<8>, Linear<4>>>);
+static_assert(
+    breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::something_trains<Numbers<Linear<8>, Relu, Linear<4>>, 0>, Freeze<Linear<8>, Linear<4>>>);
 static_assert(breaks<Numbers<Relu>, rule::something_trains<Numbers<Relu>, 0>>);
 static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>, Freeze<Table>>);
 

@@ -35,12 +35,12 @@ using All = mp::mp_list<Precision<fp64>, Precision<fp32>, Precision<bf16, fp32>,
 
 // These need a partner, and compose with no other policy alone.
 using Alone = mp::mp_list<Fp16, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>, Batch<Largest>, Shard<ZeRO2>,
-                           Shard<ZeRO3>, World<4>>;
+                          Shard<ZeRO3>, World<4>>;
 using Partners =
     mp::mp_list<Pair<Fp16, LossScale<Static<1024>>>, Pair<Fp16, LossScale<Dynamic>>, Pair<Fp16, LossScale<DynamicScale<256, 10>>>,
                 Pair<Batch<Largest>, Target<targets::a100_40g>>, Pair<Batch<Largest>, Target<targets::host<8_GiB>>>, Pair<Batch<Largest>, Tpu>,
-                 Pair<Shard<ZeRO2>, Communicator<Threads>>, Pair<Shard<ZeRO2>, Communicator<Tcp>>, Pair<Shard<ZeRO3>, Communicator<Threads>>,
-                 Pair<Shard<ZeRO3>, Communicator<Tcp>>, Pair<World<4>, Communicator<Threads>>, Pair<World<4>, Communicator<Tcp>>>;
+                Pair<Shard<ZeRO2>, Communicator<Threads>>, Pair<Shard<ZeRO2>, Communicator<Tcp>>, Pair<Shard<ZeRO3>, Communicator<Threads>>,
+                Pair<Shard<ZeRO3>, Communicator<Tcp>>, Pair<World<4>, Communicator<Threads>>, Pair<World<4>, Communicator<Tcp>>>;
 // These compose with others, and not with each other.
 using Refused = mp::mp_list<Pair<Precision<fp64>, Tpu>>;
 

@@ -94,11 +94,13 @@ static_assert(Compatible<Communicator<Threads>> && Compatible<Communicator<Mpi>>
 static_assert(!Compatible<Shard<ZeRO1>> && !Compatible<Shard<ZeRO2>> && !Compatible<Shard<ZeRO3>> && !Compatible<World<2>> && Compatible<World<1>>);
 static_assert(Compatible<Shard<NoShard>> && Compatible<Shard<ShardGradOp>, Communicator<Tcp>> && Compatible<Shard<FullShard>, Communicator<Mpi>>);
 static_assert(std::is_same_v<NoShard, Replicated> && std::is_same_v<ShardGradOp, ZeRO2> && std::is_same_v<FullShard, ZeRO3>);
-static_assert(!Compatible<GlobalBatch<0>> && !Compatible<GlobalBatch<8>> && Compatible<GlobalBatch<8>, World<1>> && !Compatible<GlobalBatch<8>, Batch<8>>);
+static_assert(!Compatible<GlobalBatch<0>> && !Compatible<GlobalBatch<8>> && Compatible<GlobalBatch<8>, World<1>> &&
+              !Compatible<GlobalBatch<8>, Batch<8>>);
 static_assert(!Accumulate<2>::reduces_each(1) && Accumulate<2>::reduces_each(2) && Accumulate<2, ReduceEach>::reduces_each(0) &&
               !Accumulate<2, ReduceOnce>::reduces_each(3));
 static_assert(!Compatible<Precision<fp16, fp32, fp16>, LossScale<Dynamic>, Communicator<Threads>> &&
-              Compatible<Precision<fp16, fp32, fp16>, LossScale<Dynamic>> && Compatible<Precision<fp16, fp32>, LossScale<Dynamic>, Communicator<Threads>>);
+              Compatible<Precision<fp16, fp32, fp16>, LossScale<Dynamic>> &&
+              Compatible<Precision<fp16, fp32>, LossScale<Dynamic>, Communicator<Threads>>);
 
 // ---- switches -----------------------------------------------------------------------------------------------------------------
 static_assert(Compatible<Debug<Anomaly>> && Compatible<Debug<None>> && Compatible<Debug<>>);
@@ -120,10 +122,11 @@ struct Elsewhere final {
 };
 template <class... Arguments>
 constexpr bool none_is_a_policy = (!Compatible<Arguments> && ...);
-static_assert(none_is_a_policy<int, void, int&, const Batch<8>, Net, Elsewhere, bf16, fp16, fp32, fp64, None, Every<2>, Every<0>,
-                               Selective<Linear<4>>, Offload, Budget<1>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>, Norm<Ratio<1>>,
-                               Ratio<1>, AdamW, Sgd, CrossEntropy, MeanSquaredError, Cpu, Cuda, targets::h200, targets::host<1>, Solo, Nccl,
-                               Replicated, ZeRO3, Hybrid<2>, Threads, Tcp, Mpi, Gloo, ReduceEach, ReduceOnce, Anomaly, Default, On, Off, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
+static_assert(
+    none_is_a_policy<int, void, int&, const Batch<8>, Net, Elsewhere, bf16, fp16, fp32, fp64, None, Every<2>, Every<0>, Selective<Linear<4>>, Offload,
+                     Budget<1>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>, Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy,
+                     MeanSquaredError, Cpu, Cuda, targets::h200, targets::host<1>, Solo, Nccl, Replicated, ZeRO3, Hybrid<2>, Threads, Tcp, Mpi, Gloo,
+                     ReduceEach, ReduceOnce, Anomaly, Default, On, Off, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
 
 // ---- options under another policy ---------------------------------------------------------------------------------------------
 static_assert(none_is_a_policy<Checkpoint<bf16>, Checkpoint<Dynamic>, LossScale<Every<2>>, LossScale<int>, Clip<Ratio<1>>, Clip<Norm<int>>,

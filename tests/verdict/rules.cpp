@@ -87,10 +87,12 @@ static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<
 static_assert(model_begins_with_input<Thing, true>::holds && !model_begins_with_input<Thing>::holds);
 static_assert(input_takes_kind<Tokens<4>>::holds && input_takes_kind<Vector<4>>::holds && input_takes_kind<Image<4, 4, 1>>::holds);
 static_assert(!input_takes_kind<float>::holds && !input_takes_kind<Thing>::holds && !input_takes_kind<Linear<4>>::holds);
-static_assert(list_holds_layers<Linear<4>>::holds && list_holds_layers<SelfAttention<Heads<2>>>::holds && list_holds_layers<Dropout<Ratio<1, 2>>>::holds);
+static_assert(list_holds_layers<Linear<4>>::holds && list_holds_layers<SelfAttention<Heads<2>>>::holds &&
+              list_holds_layers<Dropout<Ratio<1, 2>>>::holds);
 static_assert(!list_holds_layers<Thing>::holds && !list_holds_layers<void>::holds && !list_holds_layers<Linear<4>()>::holds);
 static_assert(!list_holds_layers<Checkpoint<None>>::holds && !list_holds_layers<Input<Vector<4>>>::holds);
 static_assert(attention_takes_option<Causal, true>::holds && !attention_takes_option<Thing>::holds);
 static_assert(as_takes_element_type<bf16>::holds && !as_takes_element_type<Thing*>::holds);
 static_assert(data_type_matches<float, float>::holds && !data_type_matches<float, std::int32_t>::holds);
-static_assert(!tied_layer_exists<Thing, true, false>::holds && !selective_names_a_layer<Sequential<>, true>::holds && !freeze_names_a_layer<Sequential<>, true>::holds);
+static_assert(!tied_layer_exists<Thing, true, false>::holds && !selective_names_a_layer<Sequential<>, true>::holds &&
+              !freeze_names_a_layer<Sequential<>, true>::holds);

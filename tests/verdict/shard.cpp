@@ -8,8 +8,7 @@ using namespace regimen;
 namespace {
 
 template <class Network, class Stage, class World, class... Policies>
-inline constexpr const MemoryPlan& plan =
-    train::Recipe<Network, Configured<Batch<1>, Communicator<Threads>, Shard<Stage>, World, Policies...>>::plan;
+inline constexpr const MemoryPlan& plan = train::Recipe<Network, Configured<Batch<1>, Communicator<Threads>, Shard<Stage>, World, Policies...>>::plan;
 
 // Rajbhandari, Rasley, Ruwase, He 2020, figure 1: 7.5 billion parameters on 64 ranks, 2-byte gradients, 12 bytes of optimizer
 // state: 120 -> 31.4 -> 16.6 -> 1.9 GB.

@@ -30,12 +30,12 @@ struct Shape {
 };
 
 // Training steps: an MLP 784-64-64-10 at batch 64; a GPT of 128 channels at 768 tokens; products of 256 to 4096.
-constexpr Shape shapes[] = {{64, 64, 784},    {64, 784, 64},     {64, 64, 64},        {64, 10, 64},     {10, 64, 64},
-                            {768, 128, 128},  {768, 384, 128},   {768, 512, 128},     {128, 128, 768},  {256, 512, 512},
-                            {2048, 256, 256}, {2048, 1024, 256}, {1024, 256, 2048},   {64, 4096, 784},  {512, 3072, 768},
-                            {1024, 1024, 1024}};
+constexpr Shape shapes[] = {{64, 64, 784},     {64, 784, 64},   {64, 64, 64},     {64, 10, 64},      {10, 64, 64},     {768, 128, 128},
+                            {768, 384, 128},   {768, 512, 128}, {128, 128, 768},  {256, 512, 512},   {2048, 256, 256}, {2048, 1024, 256},
+                            {1024, 256, 2048}, {64, 4096, 784}, {512, 3072, 768}, {1024, 1024, 1024}};
 
-template <class T> struct Operands {
+template <class T>
+struct Operands {
   std::vector<T> a, b, c;
 
   explicit Operands(const Shape& s) : a(s.m * s.k), b(s.k * s.n), c(s.m * s.n) {
@@ -48,7 +48,8 @@ template <class T> struct Operands {
 };
 
 /// The largest error over a sample of elements, relative to √k.
-template <class T> double error_of(const Operands<T>& o, const Shape& s, bool transpose_a, bool transpose_b) {
+template <class T>
+double error_of(const Operands<T>& o, const Shape& s, bool transpose_a, bool transpose_b) {
   double worst = 0;
   for (std::size_t e = 0; e < s.m * s.n; e += 1 + s.m * s.n / 200) {
     const std::size_t i = e / s.n, j = e % s.n;
@@ -66,14 +67,16 @@ struct Path {
   double best = 1e9;
 };
 
-template <class Call> double seconds(const Call& call, int repeats) {
+template <class Call>
+double seconds(const Call& call, int repeats) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < repeats; ++i) call();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / repeats;
 }
 
 /// calls(i) runs path i and returns false where it does not exist.
-template <class Calls> void time(std::vector<Path>& paths, const Calls& calls, double budget, double flops) {
+template <class Calls>
+void time(std::vector<Path>& paths, const Calls& calls, double budget, double flops) {
   std::vector<int> repeats;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     calls(i);
@@ -110,14 +113,23 @@ bool measure(const Shape& s, int layout, double budget) {
   const auto call = [&](std::size_t i) {
     switch (kinds[i]) {
 #if REGIMEN_HAS_CBLAS
-      case 0: cpu::detail::blas_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false); break;
+      case 0:
+        cpu::detail::blas_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        break;
 #endif
-      case 1: cpu::packed_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false); break;
-      case 2: cpu::packed_product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false); break;
+      case 1:
+        cpu::packed_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        break;
+      case 2:
+        cpu::packed_product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        break;
 #if REGIMEN_HAS_ONEDNN
-      case 3: cpu::onednn::product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false); break;
+      case 3:
+        cpu::onednn::product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        break;
 #endif
-      default: cpu::compute(product, memory);
+      default:
+        cpu::compute(product, memory);
     }
   };
   bool right = true;

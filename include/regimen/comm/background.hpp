@@ -119,9 +119,7 @@ class Background final : public detail::Waiter {
       std::exception_ptr failure;
       try {
         job.run(inner_, job);
-      } catch (...) {
-        failure = std::current_exception();
-      }
+      } catch (...) { failure = std::current_exception(); }
       lock.lock();
       if (failure) {
         failure_ = failure;

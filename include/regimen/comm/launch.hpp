@@ -29,18 +29,14 @@ namespace comm::detail {
 inline std::string words(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
+  } catch (const std::exception& error) { return error.what(); } catch (...) {
     return "an exception that is no std::exception";
   }
 }
 inline bool is_peer_error(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
-  } catch (const PeerError&) {
-    return true;
-  } catch (...) {
+  } catch (const PeerError&) { return true; } catch (...) {
     return false;
   }
 }
@@ -80,9 +76,7 @@ class Endings final {
     if (!cause_) return;
     try {
       std::rethrow_exception(cause_);
-    } catch (...) {
-      std::throw_with_nested(Error("launch", "all " + std::to_string(returned_.size()) + " ranks to return", text()));
-    }
+    } catch (...) { std::throw_with_nested(Error("launch", "all " + std::to_string(returned_.size()) + " ranks to return", text())); }
   }
 
  private:
@@ -123,9 +117,7 @@ void launch(std::size_t ranks, const F& f, comm::Deadline deadline = comm::defau
         communicator.leave(comm::detail::words(std::current_exception()));
         throw;
       }
-    } catch (...) {
-      failure = std::current_exception();
-    }
+    } catch (...) { failure = std::current_exception(); }
     endings.add(rank, failure);
   };
   std::vector<std::thread> threads;

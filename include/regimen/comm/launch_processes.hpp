@@ -36,8 +36,7 @@ class Children final {
       if (child.process > 0) ::kill(child.process, SIGKILL);
     }
     for (Child& child : children_) {
-      while (child.process > 0 && ::waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {
-      }
+      while (child.process > 0 && ::waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {}
     }
   }
 
@@ -151,9 +150,7 @@ void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = c
           communicator.leave(error.what());
           throw;
         }
-      } catch (const std::exception& error) {
-        return error.what()[0] == '\0' ? "an exception without words" : error.what();
-      } catch (...) {
+      } catch (const std::exception& error) { return error.what()[0] == '\0' ? "an exception without words" : error.what(); } catch (...) {
         return "an exception that is no std::exception";
       }
       return {};

@@ -94,10 +94,8 @@ class Mpi final {
     begin(Kind::Broadcast, n, root);
     for (std::size_t at = 0; at < n; at += piece) {
       const std::size_t now = piece < n - at ? piece : n - at;
-      if (rank_ == root)
-        for_each_other([&](std::size_t r) { send(r, bytes + at, now); });
-      else
-        receive(root, bytes + at, now);
+      if (rank_ == root) for_each_other([&](std::size_t r) { send(r, bytes + at, now); });
+      else receive(root, bytes + at, now);
       finish();
     }
   }
@@ -152,10 +150,8 @@ class Mpi final {
         }
         end("no sign of " + detail::ranks_where(size(), [&](std::size_t r) { return missing[r]; }) + " within " + detail::words(deadline_));
       }
-      if (waited < std::chrono::milliseconds(1))
-        std::this_thread::yield();
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (waited < std::chrono::milliseconds(1)) std::this_thread::yield();
+      else std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
 

@@ -22,7 +22,7 @@ constexpr const char* name_of_launcher(Launcher launcher) {
 }
 
 /// A process among `size`. Without a launcher it is alone.
-struct World final {
+struct Membership final {
   Launcher launcher = Launcher::None;
   std::size_t rank = 0, size = 1;
   std::optional<std::size_t> local_rank;  // on its machine; empty when the launcher did not say
@@ -64,7 +64,7 @@ class Variables final {
   std::string said(const char* first, const char* second) const { return said(first) + ", " + said(second); }
 
   /// Rank, size and local rank as one launcher says them; nothing if it says neither of the first two.
-  std::optional<World> world(Launcher launcher, const char* rank, const char* size, const char* local) const {
+  std::optional<Membership> world(Launcher launcher, const char* rank, const char* size, const char* local) const {
     const std::optional<std::size_t> r = number(rank), n = number(size), l = number(local);
     if (!r && (!n || *n == 1)) return std::nullopt;  // salloc -n 1 says no more than that
     const std::string both = said(rank, size);
@@ -74,7 +74,7 @@ class Variables final {
     }
     if (*r >= *n) throw Error(both, std::string(rank) + " below " + size, std::to_string(*r) + " of " + std::to_string(*n), "ranks count from 0");
     if (l && *l >= *n) throw Error(said(size, local), std::string(local) + " below " + size, std::to_string(*l), "ranks count from 0");
-    World world;
+    Membership world;
     world.launcher = launcher;
     world.rank = *r;
     world.size = *n;
@@ -121,20 +121,21 @@ inline std::string first_host(std::string_view list) {
 /// failure  Error that names the variables with their values: one is missing, not a number, or contradicts another
 /// source   torch.distributed.run, "Environment Variables"; srun(1), "OUTPUT ENVIRONMENT VARIABLES"; mpirun(1)
 template <class Look>
-World world_from(const Look& look) {
+Membership world_from(const Look& look) {
   const detail::Variables<Look> variables(look);
-  const std::optional<World> torchrun = variables.world(Launcher::Torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK");
-  const std::optional<World> mpi = variables.world(Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK");
+  const std::optional<Membership> torchrun = variables.world(Launcher::Torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK");
+  const std::optional<Membership> mpi =
+      variables.world(Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK");
   if (torchrun && mpi && (torchrun->rank != mpi->rank || torchrun->size != mpi->size)) {
     throw Error("the environment", "one launcher, or two that agree", torchrun->said + " and " + mpi->said,
                 "unset the variables of the launcher that did not start this program");
   }
-  const std::optional<World> said = torchrun ? torchrun
-                                    : mpi    ? mpi
-                                             : variables.world(Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID");
+  const std::optional<Membership> said = torchrun ? torchrun
+                                         : mpi    ? mpi
+                                                  : variables.world(Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID");
   if (!said) return {};
 
-  World world = *said;
+  Membership world = *said;
   world.address = variables.text("MASTER_ADDR").value_or("");
   constexpr std::size_t ports = 65535;
   const std::size_t port = variables.number("MASTER_PORT", ports).value_or(0);
@@ -167,7 +168,7 @@ World world_from(const Look& look) {
 }
 
 /// world_from this process's environment.
-inline World world_of_environment() {
+inline Membership world_of_environment() {
   return world_from([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
 }
 
@@ -175,7 +176,7 @@ inline World world_of_environment() {
 ///
 /// failure  Error when a launcher made this process one of several. Each of them would train alone, on the same data, and
 ///          overwrite what the others save
-inline void refuse_other_ranks(const World& world) {
+inline void refuse_other_ranks(const Membership& world) {
   if (world.size == 1) return;
   throw Error(
       "the environment", "a program that knows of one rank to be started once",

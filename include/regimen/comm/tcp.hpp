@@ -140,7 +140,7 @@ static_assert(Collectives<Tcp>);
 /// What Tcp needs of a rendezvous.
 ///
 /// failure  Error when nobody said where rank 0 is to be found
-inline TcpOptions tcp_options(const World& world, std::uint64_t fingerprint, Deadline deadline = default_deadline) {
+inline TcpOptions tcp_options(const Membership& world, std::uint64_t fingerprint, Deadline deadline = default_deadline) {
   if (world.size > 1 && (world.address.empty() || world.port == 0)) {
     throw Error(world.said, "MASTER_ADDR and MASTER_PORT, where rank 0 is to be found", world.address.empty() ? "no MASTER_ADDR" : "no MASTER_PORT",
                 "set both, the same for all ranks");

@@ -12,20 +12,36 @@ namespace regimen::activation {
 
 /// y = x
 struct Identity final {
-  template <class S> REGIMEN_HD static S value(S x) { return x; }
-  template <class S> REGIMEN_HD static S derivative(S) { return S(1); }
+  template <class S>
+  REGIMEN_HD static S value(S x) {
+    return x;
+  }
+  template <class S>
+  REGIMEN_HD static S derivative(S) {
+    return S(1);
+  }
 };
 
 /// y = max(x, 0); the derivative at 0 is 0
 struct Relu final {
-  template <class S> REGIMEN_HD static S value(S x) { return x > S(0) ? x : S(0); }
-  template <class S> REGIMEN_HD static S derivative(S x) { return x > S(0) ? S(1) : S(0); }
+  template <class S>
+  REGIMEN_HD static S value(S x) {
+    return x > S(0) ? x : S(0);
+  }
+  template <class S>
+  REGIMEN_HD static S derivative(S x) {
+    return x > S(0) ? S(1) : S(0);
+  }
 };
 
 /// y = x · sigmoid(x)
 struct Silu final {
-  template <class S> REGIMEN_HD static S value(S x) { return x / (S(1) + std::exp(-x)); }
-  template <class S> REGIMEN_HD static S derivative(S x) {
+  template <class S>
+  REGIMEN_HD static S value(S x) {
+    return x / (S(1) + std::exp(-x));
+  }
+  template <class S>
+  REGIMEN_HD static S derivative(S x) {
     const S sigmoid = S(1) / (S(1) + std::exp(-x));
     return sigmoid * (S(1) + x * (S(1) - sigmoid));
   }
@@ -33,8 +49,12 @@ struct Silu final {
 
 /// y = x · Φ(x), Φ the normal distribution function       Hendrycks, Gimpel 2016
 struct GeluErf final {
-  template <class S> REGIMEN_HD static S value(S x) { return S(0.5) * x * (S(1) + std::erf(x * S(0.70710678118654752440))); }
-  template <class S> REGIMEN_HD static S derivative(S x) {
+  template <class S>
+  REGIMEN_HD static S value(S x) {
+    return S(0.5) * x * (S(1) + std::erf(x * S(0.70710678118654752440)));
+  }
+  template <class S>
+  REGIMEN_HD static S derivative(S x) {
     const S density = S(0.39894228040143267794) * std::exp(S(-0.5) * x * x);
     return S(0.5) * (S(1) + std::erf(x * S(0.70710678118654752440))) + x * density;
   }
@@ -42,10 +62,12 @@ struct GeluErf final {
 
 /// y = x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))          ibid., the approximation that GPT-2 uses
 struct GeluTanh final {
-  template <class S> REGIMEN_HD static S value(S x) {
+  template <class S>
+  REGIMEN_HD static S value(S x) {
     return S(0.5) * x * (S(1) + std::tanh(S(0.79788456080286535588) * (x + S(0.044715) * x * x * x)));
   }
-  template <class S> REGIMEN_HD static S derivative(S x) {
+  template <class S>
+  REGIMEN_HD static S derivative(S x) {
     const S slope = S(0.79788456080286535588);
     const S t = std::tanh(slope * (x + S(0.044715) * x * x * x));
     return S(0.5) * (S(1) + t) + S(0.5) * x * (S(1) - t * t) * slope * (S(1) + S(3 * 0.044715) * x * x);

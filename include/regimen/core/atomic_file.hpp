@@ -36,7 +36,7 @@ class AtomicFile final {
       file_ = Descriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
       if (*file_ < 0) throw failure("to create " + temporary_);
       if (::flock(*file_, LOCK_EX | LOCK_NB) != 0) throw failure("to be the only writer of " + temporary_);
-      struct ::stat about {};
+      struct ::stat about{};
       if (::fstat(*file_, &about) != 0) throw failure("to look at " + temporary_);
       if (about.st_nlink != 0) break;  // else another writer took it for stale between the two calls
     }

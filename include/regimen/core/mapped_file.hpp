@@ -54,7 +54,7 @@ class MappedFile final {
   explicit MappedFile(const std::string& path) {
     const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe must not wait for its writer
     if (*file < 0) throw Error(path, "a file that can be read", detail::system_words(errno), "check the path and its permissions");
-    struct ::stat about {};
+    struct ::stat about{};
     if (::fstat(*file, &about) != 0) throw Error(path, "a file that can be read", detail::system_words(errno));
     if (!S_ISREG(about.st_mode)) {
       throw Error(path, "a regular file", S_ISDIR(about.st_mode) ? "a directory" : "a pipe or a device", "give the path of a file");

@@ -16,11 +16,15 @@ using fp32 = float;
 namespace detail {
 
 /// std::bit_cast, which nvcc warns of where it is called from the device too.
-template <class To, class From> REGIMEN_HD constexpr To bits_as(From value) { return __builtin_bit_cast(To, value); }
+template <class To, class From>
+REGIMEN_HD constexpr To bits_as(From value) {
+  return __builtin_bit_cast(To, value);
+}
 
 /// The 16 bits of an IEEE-like format with `Exponent` exponent bits, from an fp32 value.
 /// Rounds to nearest, ties to even; overflow becomes infinity, a NaN stays a (quiet) NaN, subnormals are exact.
-template <int Exponent> REGIMEN_HD constexpr std::uint16_t narrow(float value) {
+template <int Exponent>
+REGIMEN_HD constexpr std::uint16_t narrow(float value) {
   constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
   const std::uint32_t bits = bits_as<std::uint32_t>(value), magnitude = bits & 0x7FFF'FFFFu;
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
@@ -42,7 +46,8 @@ template <int Exponent> REGIMEN_HD constexpr std::uint16_t narrow(float value) {
   }
 }
 
-template <int Exponent> REGIMEN_HD constexpr float widen(std::uint16_t bits) {
+template <int Exponent>
+REGIMEN_HD constexpr float widen(std::uint16_t bits) {
   constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
   if constexpr (Exponent == 8) {
     return bits_as<float>(static_cast<std::uint32_t>(bits) << shift);
@@ -58,7 +63,8 @@ template <int Exponent> REGIMEN_HD constexpr float widen(std::uint16_t bits) {
 
 /// What bf16 and fp16 share: storage only. They convert to fp32 without loss and from fp32 by rounding to nearest
 /// even; arithmetic is written in fp32 by whoever stores them. From fp64 they refuse: two roundings in a row are not one.
-template <int Exponent> struct half {
+template <int Exponent>
+struct half {
   std::uint16_t bits;
 
   half() = default;
@@ -80,7 +86,8 @@ struct fp16 final : detail::half<5> {
 };
 
 /// The number whose encoding is `bits`.
-template <class Number> REGIMEN_HD constexpr Number from_bits(std::uint16_t bits) {
+template <class Number>
+REGIMEN_HD constexpr Number from_bits(std::uint16_t bits) {
   Number number{};
   number.bits = bits;
   return number;
@@ -90,7 +97,8 @@ template <class T>
 concept Number = std::is_same_v<T, fp64> || std::is_same_v<T, fp32> || std::is_same_v<T, bf16> || std::is_same_v<T, fp16>;
 
 /// What statistics, softmax, cross-entropy, reductions and final outputs of T are computed in: at least fp32.
-template <class T> using statistic_t = std::conditional_t<std::is_same_v<T, fp64>, fp64, fp32>;
+template <class T>
+using statistic_t = std::conditional_t<std::is_same_v<T, fp64>, fp64, fp32>;
 
 /// An element type as a value, where a table holds several.
 enum class ElementType : unsigned char { float64, float32, bfloat16, float16 };
@@ -100,8 +108,9 @@ inline constexpr ElementType element_type_of = std::is_same_v<T, fp64>   ? Eleme
                                                : std::is_same_v<T, bf16> ? ElementType::bfloat16
                                                                          : ElementType::float16;
 template <ElementType type>
-using element_t = std::conditional_t<type == ElementType::float64, fp64,
-                                     std::conditional_t<type == ElementType::float32, fp32, std::conditional_t<type == ElementType::bfloat16, bf16, fp16>>>;
+using element_t =
+    std::conditional_t<type == ElementType::float64, fp64,
+                       std::conditional_t<type == ElementType::float32, fp32, std::conditional_t<type == ElementType::bfloat16, bf16, fp16>>>;
 constexpr std::size_t bytes_of(ElementType type) { return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 2; }
 
 /// Distance from 1 to the next larger number.

@@ -60,7 +60,8 @@ namespace op {
 
 /// c = op(a) · op(b), or c += if `add`                       accumulation in at least fp32, one rounding to C
 ///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); dense, row-major
-template <class A, class B, class C> struct Product final {
+template <class A, class B, class C>
+struct Product final {
   static constexpr const char* name = "product";
   View<A> a;
   View<B> b;
@@ -89,7 +90,8 @@ struct Bias final {
 
 /// d_x = d_y · act'(x + bias);  d_bias = Σ_rows d_x          d_x may be d_y
 ///   bias, d_bias (columns) may be absent together; x is absent for Identity, whose d_x is d_y and is not written
-template <class Activation, class T, class G> struct BiasBackward final {
+template <class Activation, class T, class G>
+struct BiasBackward final {
   static constexpr const char* name = "bias_activation_backward";
   View<T> x, bias, d_y, d_x;
   View<G> d_bias;
@@ -100,7 +102,8 @@ template <class Activation, class T, class G> struct BiasBackward final {
 };
 
 /// y = 0                                                     (count)
-template <class T> struct Zero final {
+template <class T>
+struct Zero final {
   static constexpr const char* name = "zero";
   View<T> y;
   std::size_t count = 0;
@@ -109,7 +112,8 @@ template <class T> struct Zero final {
 };
 
 /// y += x                                                    (count)
-template <class T> struct Add final {
+template <class T>
+struct Add final {
   static constexpr const char* name = "add";
   View<T> x, y;
   std::size_t count = 0;
@@ -118,7 +122,8 @@ template <class T> struct Add final {
 };
 
 /// y = x in another element type, rounded to nearest even    (count); with To = From a copy
-template <class From, class To> struct Cast final {
+template <class From, class To>
+struct Cast final {
   static constexpr const char* name = "cast";
   View<From> x;
   View<To> y;
@@ -130,7 +135,8 @@ template <class From, class To> struct Cast final {
 /// y = (x − mean) · rstd · gain + bias over the columns of each row, rstd = 1/√(variance + epsilon)     y may be x
 ///   x, y (rows,columns) T; gain, bias (columns) T; mean, rstd (rows) S
 ///   Centered = false is RMS normalisation: mean and bias are absent, y = x · rstd · gain, rstd = 1/√(mean of x² + epsilon)
-template <bool Centered, class T> struct Normalize final {
+template <bool Centered, class T>
+struct Normalize final {
   static constexpr const char* name = Centered ? "layer_norm" : "rms_norm";
   using S = statistic_t<T>;
   View<T> x, gain, bias, y;
@@ -144,7 +150,8 @@ template <bool Centered, class T> struct Normalize final {
 /// With n = (x − mean) · rstd and e = d_y · gain:  d_x = rstd · (e − mean(e) − n · mean(e · n)), means over columns
 /// (Centered = false: without mean(e));  d_gain = Σ_rows d_y · n;  d_bias = Σ_rows d_y            d_x may be d_y
 ///   partial: S, room for norm_chunks · 2 · columns: sums over fixed chunks of rows, added up in order
-template <bool Centered, class T, class G> struct NormalizeBackward final {
+template <bool Centered, class T, class G>
+struct NormalizeBackward final {
   static constexpr const char* name = Centered ? "layer_norm_backward" : "rms_norm_backward";
   using S = statistic_t<T>;
   View<T> x, gain, d_y, d_x;
@@ -176,7 +183,8 @@ struct Random {
 };
 
 /// y[s,e] = x[s,e] · keep_factor, or 0 where dropped         y may be x; backward is the same operation on gradients
-template <class T> struct Dropout final {
+template <class T>
+struct Dropout final {
   static constexpr const char* name = "dropout";
   View<T> x, y;
   std::size_t samples = 0, elements = 0;  // elements of one sample
@@ -198,7 +206,8 @@ struct AttentionShape {
 ///   qkv (B,T,3,H,D): q, k, v side by side per position; y (B,T,H,D); log_sum (B,H,T) S: log Σ exp of the scaled scores
 ///   drop.threshold > 0 drops probabilities after normalisation: element (h·T + t)·T + u of the sample for query t, key u
 ///   Never stores (T,T): works on tiles with a running maximum                       Dao et al. 2022, algorithm 1
-template <class T> struct Attention final {
+template <class T>
+struct Attention final {
   static constexpr const char* name = "attention";
   using S = statistic_t<T>;
   View<T> qkv, y;
@@ -213,7 +222,8 @@ template <class T> struct Attention final {
 };
 
 /// d_qkv from d_y; probabilities are computed again from qkv and log_sum.   row_dot (B,H,T) S: scratch for Σ_D y · d_y
-template <class T> struct AttentionBackward final {
+template <class T>
+struct AttentionBackward final {
   static constexpr const char* name = "attention_backward";
   using S = statistic_t<T>;
   View<T> qkv, y, d_y, d_qkv;
@@ -228,7 +238,8 @@ template <class T> struct AttentionBackward final {
 };
 
 /// y[i,:] = table[token[i],:]                                token (count) int32 in [0,V); table (V,C); y (count,C)
-template <class T> struct Embed final {
+template <class T>
+struct Embed final {
   static constexpr const char* name = "embedding";
   View<std::int32_t> token;
   View<T> table, y;
@@ -238,7 +249,8 @@ template <class T> struct Embed final {
 };
 
 /// d_table[v,:] = Σ over i with token[i] = v of d_y[i,:]     in order of i; rows that no token names become 0 (unless add)
-template <class T, class G> struct EmbedBackward final {
+template <class T, class G>
+struct EmbedBackward final {
   static constexpr const char* name = "embedding_backward";
   View<std::int32_t> token;
   View<T> d_y;
@@ -250,7 +262,8 @@ template <class T, class G> struct EmbedBackward final {
 };
 
 /// y[b,e] = x[b,e] + table[e]                                x, y (samples,elements); table (elements); y may be x
-template <class T> struct AddTable final {
+template <class T>
+struct AddTable final {
   static constexpr const char* name = "add_table";
   View<T> x, table, y;
   std::size_t samples = 0, elements = 0;
@@ -259,7 +272,8 @@ template <class T> struct AddTable final {
 };
 
 /// d_table[e] = Σ_samples d_y[b,e]
-template <class T, class G> struct AddTableBackward final {
+template <class T, class G>
+struct AddTableBackward final {
   static constexpr const char* name = "add_table_backward";
   View<T> d_y;
   View<G> d_table;
@@ -275,7 +289,8 @@ template <class T, class G> struct AddTableBackward final {
 ///   scalars.loss_sum += Σ row losses; scalars.count += valid rows; a row whose target is ignore_index adds nothing,
 ///   and its gradient is exactly 0, whatever its logits (NaN included)
 ///   gradient = (p − q) · scale · scalars.loss_scale           the division by count comes once, later
-template <bool WithGradient, class S> struct CrossEntropy final {
+template <bool WithGradient, class S>
+struct CrossEntropy final {
   static constexpr const char* name = "cross_entropy";
   View<S> logits;
   View<std::int32_t> target;
@@ -301,7 +316,8 @@ struct CountCorrect final {
 
 /// loss_sum += Σ (output − target)², count += elements       gradient 2 (output − target) · scale · loss_scale, over output
 ///   output, target (count) S
-template <bool WithGradient, class S> struct SquaredError final {
+template <bool WithGradient, class S>
+struct SquaredError final {
   static constexpr const char* name = "squared_error";
   View<S> output, target;
   View<Scalars> scalars;
@@ -312,7 +328,8 @@ template <bool WithGradient, class S> struct SquaredError final {
 };
 
 /// sum += Σ gradient²: fp64 sums over fixed chunks of 4096 elements, added as a balanced binary tree
-template <class G> struct SumOfSquares final {
+template <class G>
+struct SumOfSquares final {
   static constexpr const char* name = "sum_of_squares";
   View<G> gradient;
   View<double> sum;
@@ -362,7 +379,8 @@ struct Segment {
 /// Rule::update on every element of a unit, if scalars.apply. gradient · scalars.factor is what the rule sees.
 ///   master (count) M; copy (count) T, rounded from master after the update, absent when the kernels read master itself;
 ///   state: Rule::states arrays of (count) M, one behind the other, `state_stride` elements apart
-template <class Rule, class M, class T, class G> struct Update final {
+template <class Rule, class M, class T, class G>
+struct Update final {
   static constexpr const char* name = "update";
   View<M> master, state;
   View<T> copy;

@@ -7,7 +7,8 @@
 namespace regimen {
 
 /// The extents of one sample, row-major, innermost last: `Shape<T, C>` is what the docs write as (B,T,C) per sample.
-template <std::size_t... Extents> struct Shape final {
+template <std::size_t... Extents>
+struct Shape final {
   static constexpr std::size_t rank = sizeof...(Extents);
   static constexpr std::size_t size = (Extents * ... * std::size_t{1});
   static constexpr std::size_t columns = [] {
@@ -19,7 +20,8 @@ template <std::size_t... Extents> struct Shape final {
 };
 
 /// An element type and a shape: what flows between two layers.
-template <class Element_, class Shape_> struct Value final {
+template <class Element_, class Shape_>
+struct Value final {
   using Element = Element_;
   using Shape = Shape_;
   static constexpr std::size_t size = Shape::size, rows = Shape::rows, columns = Shape::columns;

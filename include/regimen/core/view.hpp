@@ -7,7 +7,8 @@ namespace regimen {
 
 /// Owns nothing and may be copied freely: an offset from the arena's beginning, in bytes. A default view is absent;
 /// an engine refuses to read it, so a layer cannot touch what it did not declare.
-template <class T> struct View final {
+template <class T>
+struct View final {
   static constexpr std::size_t absent = ~std::size_t{0};
   std::size_t offset = absent;
 

@@ -45,14 +45,16 @@ class Fake final {
     return options_.samples;
   }
 
-  template <std::floating_point In> void read(std::size_t index, Sample<In, std::int32_t> sample) const {
+  template <std::floating_point In>
+  void read(std::size_t index, Sample<In, std::int32_t> sample) const {
     normals(index, sample.input);
     const std::size_t label = index % options_.classes;
     for (std::size_t i = label; i < sample.input.size(); i += options_.classes) sample.input[i] += 1;
     for (std::int32_t& target : sample.target) target = static_cast<std::int32_t>(label);
   }
 
-  template <std::floating_point In, std::floating_point Target> void read(std::size_t index, Sample<In, Target> sample) const {
+  template <std::floating_point In, std::floating_point Target>
+  void read(std::size_t index, Sample<In, Target> sample) const {
     normals(index, sample.input);
     const std::size_t targets = sample.target.size();
     for (std::size_t k = 0; k < targets; ++k) {
@@ -77,7 +79,8 @@ class Fake final {
   static constexpr std::uint64_t stream = 0xFA4E;  // apart from what else draws with this seed
 
   /// Sums of four uniform 16-bit integers, shifted and scaled to mean 0 and variance 1 (Irwin 1927, Hall 1927).
-  template <class T> void normals(std::size_t index, std::span<T> to) const {
+  template <class T>
+  void normals(std::size_t index, std::span<T> to) const {
     constexpr double mean = 2 * 65535, deviation = 37837.22723720648;  // 2 sqrt((65536^2 - 1) / 12)
     const std::uint64_t key = mix(options_.seed, stream);
     const auto number = [](std::uint32_t a, std::uint32_t b) {

@@ -165,7 +165,8 @@ class Idx final {
     return length();
   }
 
-  template <std::floating_point In> void read(std::size_t index, Sample<In, std::int32_t> sample) const {
+  template <std::floating_point In>
+  void read(std::size_t index, Sample<In, std::int32_t> sample) const {
     const std::size_t pixels = content_->pixels;
     detail::expect_extents(name(), {sample.input.size(), sample.target.size()}, pixels, 1);
     detail::expect_index(name(), index, length());

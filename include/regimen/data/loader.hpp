@@ -36,10 +36,10 @@ struct LoaderOptions {
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;
   std::uint64_t seed = 0;
-  std::uint64_t first_step = 0;  // where to begin: step n of a fresh loader is step 0 of one with first_step = n
-  std::uint64_t epochs = 0;      // 0: without end
-  std::size_t workers = 1;       // threads that read ahead; 0: next() reads, when asked
-  std::size_t ahead = 2;         // batches held ready beside the one in use
+  std::uint64_t first_step = 0;     // where to begin: step n of a fresh loader is step 0 of one with first_step = n
+  std::uint64_t epochs = 0;         // 0: without end
+  std::size_t workers = 1;          // threads that read ahead; 0: next() reads, when asked
+  std::size_t ahead = 2;            // batches held ready beside the one in use
   std::size_t rank = 0, ranks = 1;  // batch n is part `rank` of the n-th run of batch · ranks samples; only it is read
 };
 
@@ -58,7 +58,8 @@ struct LoaderOptions {
 ///          throws what the source threw, and Error for an integer input outside [0, bound), or an integer target that
 ///          is neither there nor ignore_index; thrown at the batch it belongs to, and again when asked again
 /// cost     (ahead + 1) batches of memory, 1 with workers = 0
-template <class In, class Target, class S> class Loader final {
+template <class In, class Target, class S>
+class Loader final {
   static_assert(sizeof(typename rule::source_writes_samples<S, In, Target>::must_hold));
 
  public:
@@ -84,14 +85,16 @@ template <class In, class Target, class S> class Loader final {
     if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
     if (options.rank >= options.ranks) throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
     if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &together_))
-      throw Error("Loader", "a batch of all ranks that can be counted", std::to_string(options.batch) + " samples on each of " + std::to_string(options.ranks));
+      throw Error("Loader", "a batch of all ranks that can be counted",
+                  std::to_string(options.batch) + " samples on each of " + std::to_string(options.ranks));
     if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < together_) {
       throw Error(name, "at least one batch of " + std::to_string(together_) + " samples", std::to_string(size_) + " samples",
                   "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
     }
     constexpr std::size_t most_ahead = 65536, most_workers = 1024;
     if (options.ahead > most_ahead) throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
-    if (options.workers > most_workers) throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads", std::to_string(options.workers));
+    if (options.workers > most_workers)
+      throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads", std::to_string(options.workers));
     const std::uint64_t full = size_ / together_, rest = size_ % together_ != 0;
     per_epoch_ = std::max<std::uint64_t>(1, options.remainder == Remainder::Drop ? full : full + rest);
     steps_ = count_steps();
@@ -123,7 +126,11 @@ template <class In, class Target, class S> class Loader final {
       if (slot.error) std::rethrow_exception(slot.error);
       holding_ = true;
     }
-    return {{slot.input.data(), slot.samples * shape_.input}, {slot.target.data(), slot.samples * shape_.target}, slot.samples, next_++, slot.epoch,
+    return {{slot.input.data(), slot.samples * shape_.input},
+            {slot.target.data(), slot.samples * shape_.target},
+            slot.samples,
+            next_++,
+            slot.epoch,
             true};
   }
 
@@ -209,7 +216,8 @@ template <class In, class Target, class S> class Loader final {
     }
   }
 
-  template <class T> void check(std::span<const T> ids, std::size_t bound, bool may_be_ignored, std::size_t sample) const {
+  template <class T>
+  void check(std::span<const T> ids, std::size_t bound, bool may_be_ignored, std::size_t sample) const {
     if constexpr (std::is_integral_v<T>) {
       if (bound == 0) return;
       for (const T id : ids) {
@@ -234,9 +242,7 @@ template <class In, class Target, class S> class Loader final {
       std::exception_ptr error;
       try {
         fill(slot, step);
-      } catch (...) {
-        error = std::current_exception();
-      }
+      } catch (...) { error = std::current_exception(); }
       lock.lock();
       slot.error = std::move(error);
       slot.ready = true;

@@ -20,7 +20,8 @@ namespace regimen {
 ///   Rows<float, std::int32_t> set(pixels, labels, 784);
 ///
 /// failure  Error for an input extent of 0, inputs that are no whole number of rows, or targets that do not divide among them
-template <class In, class Target> class Rows final {
+template <class In, class Target>
+class Rows final {
  public:
   Rows(std::vector<In> inputs, std::vector<Target> targets, std::size_t input) : input_(input) {
     if (input == 0 || inputs.empty() || inputs.size() % input != 0) {

@@ -16,7 +16,8 @@ namespace regimen {
 ///   tokens            Sample<std::int32_t, std::int32_t>    input (T), target (T)
 ///   vectors, images   Sample<float, std::int32_t>           input (N) or (H,W,C), target (1), a class
 ///   regression        Sample<float, float>                  input (N), target (M)
-template <class In, class Target> struct Sample {
+template <class In, class Target>
+struct Sample {
   std::span<In> input;
   std::span<Target> target;
 };
@@ -61,7 +62,8 @@ concept Source = requires(const S& source, const SampleShape& shape, std::size_t
 namespace detail {
 
 /// What errors call a source.
-template <class S> std::string name_of_source(const S& source) {
+template <class S>
+std::string name_of_source(const S& source) {
   if constexpr (requires { std::string(source.name()); }) {
     return source.name();
   } else {

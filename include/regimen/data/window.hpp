@@ -41,7 +41,8 @@ struct Windows {
   }
 
   /// `token(i)` gives token i of the whole stream.
-  template <class Token> void read(const std::string& name, std::size_t index, Sample<std::int32_t, std::int32_t> sample, const Token& token) const {
+  template <class Token>
+  void read(const std::string& name, std::size_t index, Sample<std::int32_t, std::int32_t> sample, const Token& token) const {
     const std::size_t extent = sample.input.size();
     if (sample.target.size() != extent) expect_extents(name, {extent, sample.target.size()}, extent, extent);
     expect_index(name, index, count(extent));

@@ -75,8 +75,8 @@ struct OperationTime {
   std::size_t calls = 0;
   double seconds = 0, fastest = 0, flops = 0, bytes = 0;
 
-  double gigaflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }          // Gflop/s
-  double gigabytes() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0; }          // GB/s
+  double gigaflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }  // Gflop/s
+  double gigabytes() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0; }  // GB/s
   const char* phase_name() const { return std::array{"forward", "backward", "update"}[static_cast<std::size_t>(phase)]; }
 };
 
@@ -117,12 +117,13 @@ class OperationTimes {
 
   std::string table() const {
     char line[200];
-    std::snprintf(line, sizeof line, "%zu operations, %.3f ms\n%10s %6s %7s %9s %9s %9s  operation\n", operations_, seconds_ * 1e3, "ms", "share", "calls",
-                  "fastest us", "Gflop/s", "GB/s");
+    std::snprintf(line, sizeof line, "%zu operations, %.3f ms\n%10s %6s %7s %9s %9s %9s  operation\n", operations_, seconds_ * 1e3, "ms", "share",
+                  "calls", "fastest us", "Gflop/s", "GB/s");
     std::string text = line;
     for (const OperationTime& row : rows()) {
-      std::snprintf(line, sizeof line, "%10.3f %5.1f%% %7zu %10.2f %9.1f %9.1f  %-8s %s %s\n", row.seconds * 1e3, seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0,
-                    row.calls, row.fastest * 1e6, row.gigaflops(), row.gigabytes(), row.phase_name(), row.name, row.shape.text().c_str());
+      std::snprintf(line, sizeof line, "%10.3f %5.1f%% %7zu %10.2f %9.1f %9.1f  %-8s %s %s\n", row.seconds * 1e3,
+                    seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0, row.calls, row.fastest * 1e6, row.gigaflops(), row.gigabytes(),
+                    row.phase_name(), row.name, row.shape.text().c_str());
       text += line;
     }
     return text;

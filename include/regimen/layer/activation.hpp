@@ -29,8 +29,8 @@ struct ActivationBound : LayerDefaults {
   static constexpr void backward(auto& engine, const auto& call) {
     View<G> d_bias{};
     if constexpr (has_bias) d_bias = {call.gradients};
-    engine.run(op::BiasBackward<Function, T, G>{
-        {call.x}, bias_at(call), {call.d_y}, {call.d_x}, d_bias, engine.batch * X::rows, X::columns, call.add});
+    engine.run(
+        op::BiasBackward<Function, T, G>{{call.x}, bias_at(call), {call.d_y}, {call.d_x}, d_bias, engine.batch * X::rows, X::columns, call.add});
   }
 
  private:

@@ -19,9 +19,7 @@ struct Cast final {
     using From = typename X::Element;
     using Output = Value<To, typename X::Shape>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Cast<From, To>{{call.x}, {call.y}, engine.batch * X::size});
-    }
+    static constexpr void forward(auto& engine, const auto& call) { engine.run(op::Cast<From, To>{{call.x}, {call.y}, engine.batch * X::size}); }
     static constexpr void backward(auto& engine, const auto& call) {
       if (call.wants_d_x()) engine.run(op::Cast<To, From>{{call.d_y}, {call.d_x}, engine.batch * X::size});
     }

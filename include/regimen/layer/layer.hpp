@@ -70,7 +70,7 @@ struct Tensors final {
 /// `Output`, and has `forward(engine, call)` and `backward(engine, call)`, both static and constexpr.
 struct LayerDefaults {
   static constexpr std::array<Parameter, 0> parameters{};
-  using Element = void;  // of the parameters, as kernels read them
+  using Element = void;     // of the parameters, as kernels read them
   using Saved = Tensors<>;  // kept from forward to backward, besides input and output
   using ForwardScratch = Tensors<>;
   using BackwardScratch = Tensors<>;

@@ -40,8 +40,8 @@ struct Attend final {
       engine.run(op::Attention<T>{{call.x}, {call.y}, {call.saved[0]}, shape(engine), drop_of<Rate>(engine.training, call.path)});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::AttentionBackward<T>{{call.x}, {call.y}, {call.d_y}, {call.d_x}, {call.saved[0]}, {call.scratch[0]}, shape(engine),
-                                          drop_of<Rate>(engine.training, call.path)});
+      engine.run(op::AttentionBackward<T>{
+          {call.x}, {call.y}, {call.d_y}, {call.d_x}, {call.saved[0]}, {call.scratch[0]}, shape(engine), drop_of<Rate>(engine.training, call.path)});
     }
 
    private:

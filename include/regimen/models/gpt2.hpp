@@ -38,7 +38,8 @@ struct gpt2_layers {
 template <std::size_t Words, std::size_t Channels, std::size_t HeadCount, std::size_t Depth>
 struct gpt2_layers<Words, Channels, HeadCount, Depth, Ratio<0>> {
   using Table = Embedding<Vocabulary<Words>, Channels>;
-  using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal>>, Residual<LayerNorm, Linear<4 * Channels>, GeluTanh, Linear<Channels>>>;
+  using Block =
+      Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal>>, Residual<LayerNorm, Linear<4 * Channels>, GeluTanh, Linear<Channels>>>;
   template <std::size_t Length>
   using model = Model<Input<Tokens<Length>>, Table, PositionEmbedding, Repeat<Depth, Block>, LayerNorm, TiedLinear<Table>>;
 };
@@ -65,8 +66,8 @@ struct Gpt2Small : Gpt2Model<50257, 1024, 768, 12, 12> {};
 struct Gpt2Medium : Gpt2Model<50257, 1024, 1024, 16, 24> {};
 struct Gpt2Large : Gpt2Model<50257, 1024, 1280, 20, 36> {};
 struct Gpt2Xl : Gpt2Model<50257, 1024, 1600, 25, 48> {};
-static_assert(Gpt2Small::parameter_count == 124'439'808 && Gpt2Medium::parameter_count == 354'823'168 &&
-              Gpt2Large::parameter_count == 774'030'080 && Gpt2Xl::parameter_count == 1'557'611'200);
+static_assert(Gpt2Small::parameter_count == 124'439'808 && Gpt2Medium::parameter_count == 354'823'168 && Gpt2Large::parameter_count == 774'030'080 &&
+              Gpt2Xl::parameter_count == 1'557'611'200);
 
 namespace hugging_face {
 

@@ -20,7 +20,8 @@ struct Adam final : detail::Moments {
     double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
   };
 
-  template <class S> struct Coefficients : detail::Moments::Coefficients<S> {
+  template <class S>
+  struct Coefficients : detail::Moments::Coefficients<S> {
     REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s) : detail::Moments::Coefficients<S>(o, s, o.weight_decay) {}
   };
 
@@ -28,7 +29,8 @@ struct Adam final : detail::Moments {
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable  // with a CPU register as V, and only then, it calls host functions
 #endif
-  template <class V, class S> REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {
+  template <class V, class S>
+  REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {
     if (decays) gradient = gradient + weight * c.decay;
     descend(weight, gradient, state, c);
   }

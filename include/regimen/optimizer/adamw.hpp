@@ -20,15 +20,18 @@ struct AdamW final : detail::Moments {
     double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
   };
 
-  template <class S> struct Coefficients : detail::Moments::Coefficients<S> {
-    REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s) : detail::Moments::Coefficients<S>(o, s, 1 - s.learning_rate * o.weight_decay) {}
+  template <class S>
+  struct Coefficients : detail::Moments::Coefficients<S> {
+    REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s)
+        : detail::Moments::Coefficients<S>(o, s, 1 - s.learning_rate * o.weight_decay) {}
   };
 
   /// One element (V = S) or a register of them. The gradient is divided, unscaled and clipped.
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable  // with a CPU register as V, and only then, it calls host functions
 #endif
-  template <class V, class S> REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {
+  template <class V, class S>
+  REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {
     if (decays) weight = weight * c.decay;
     descend(weight, gradient, state, c);
   }

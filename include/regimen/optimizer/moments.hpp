@@ -22,7 +22,8 @@ struct Moments {
   static double correction_second(const auto& options, std::uint64_t t) { return 1 / (1 - std::pow(options.beta2, static_cast<double>(t))); }
 
   /// Everything that is the same for all elements, rounded to S once. `decay` is what the weight's own term is multiplied by.
-  template <class S> struct Coefficients {
+  template <class S>
+  struct Coefficients {
     S decay, beta1, one_minus_beta1, beta2, one_minus_beta2, step, correction_second, epsilon;
 
     REGIMEN_HD Coefficients(const auto& o, const Scalars& s, double decay_factor)
@@ -40,7 +41,8 @@ struct Moments {
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable  // with a CPU register as V, and only then, it calls host functions
 #endif
-  template <class V, class S> REGIMEN_HD static void descend(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c) {
+  template <class V, class S>
+  REGIMEN_HD static void descend(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c) {
     using std::sqrt;
     state[0] = state[0] * c.beta1 + gradient * c.one_minus_beta1;
     state[1] = state[1] * c.beta2 + gradient * gradient * c.one_minus_beta2;

@@ -33,7 +33,8 @@ struct RmsProp final {
   static double correction_second(const Options&, std::uint64_t) { return 1; }
 
   /// Everything that is the same for all elements, rounded to S once.
-  template <class S> struct Coefficients {
+  template <class S>
+  struct Coefficients {
     S decay, alpha, one_minus_alpha, epsilon, momentum, rate;
 
     REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s)
@@ -49,7 +50,8 @@ struct RmsProp final {
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable  // with a CPU register as V, and only then, it calls host functions
 #endif
-  template <class V, class S> REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {
+  template <class V, class S>
+  REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {
     using std::sqrt;
     if (decays) gradient = gradient + weight * c.decay;
     state[0] = state[0] * c.alpha + gradient * gradient * c.one_minus_alpha;

@@ -31,7 +31,8 @@ struct Sgd final {
   static double correction_second(const Options&, std::uint64_t) { return 1; }
 
   /// Everything that is the same for all elements, rounded to S once.
-  template <class S> struct Coefficients {
+  template <class S>
+  struct Coefficients {
     S decay, momentum, rate;
     bool nesterov;
 
@@ -43,13 +44,12 @@ struct Sgd final {
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable  // with a CPU register as V, and only then, it calls host functions
 #endif
-  template <class V, class S> REGIMEN_HD static void update(V& weight, V gradient, V (&state)[1], const Coefficients<S>& c, bool decays) {
+  template <class V, class S>
+  REGIMEN_HD static void update(V& weight, V gradient, V (&state)[1], const Coefficients<S>& c, bool decays) {
     if (decays) gradient = gradient + weight * c.decay;
     state[0] = state[0] * c.momentum + gradient;
-    if (c.nesterov)
-      weight = weight - (gradient + state[0] * c.momentum) * c.rate;
-    else
-      weight = weight - state[0] * c.rate;
+    if (c.nesterov) weight = weight - (gradient + state[0] * c.momentum) * c.rate;
+    else weight = weight - state[0] * c.rate;
   }
 };
 

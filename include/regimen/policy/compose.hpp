@@ -41,8 +41,8 @@
 #include <regimen/rule/one_policy_per_axis.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
 #include <regimen/rule/reduce_in_compute_or_master.hpp>
-#include <regimen/rule/selective_names_layers.hpp>
 #include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
+#include <regimen/rule/selective_names_layers.hpp>
 #include <regimen/rule/shard_is_built.hpp>
 #include <regimen/rule/shard_needs_communicator.hpp>
 #include <regimen/rule/target_computes_in.hpp>
@@ -273,11 +273,11 @@ using single_rules = typename single<P>::rules;
 
 /// What policies must be for one another.
 template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate>
-using rules_between = mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
-                                  rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
-                                  rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
-                                  rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>,
-                                  rule::global_batch_divides<Batch, World, Accumulate>>;
+using rules_between =
+    mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
+                rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
+                rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
+                rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>, rule::global_batch_divides<Batch, World, Accumulate>>;
 template <class Decisions>
 using cross_rules = rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
                                   policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,

@@ -20,7 +20,8 @@ struct Profile final {
 ///   choices   Debug<None>, Debug<Anomaly>, Debug<Profile>, Debug<Anomaly, Profile>
 ///   default   Debug<None>
 ///   refuses   None beside a check; benchmarks refuse every check
-///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation. A program built with Debug says so when it starts and in its log
+///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation. A program built with Debug says so
+///   when it starts and in its log
 ///
 ///   checks            whether any check runs
 ///   uses<Check>       whether this one does

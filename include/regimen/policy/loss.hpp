@@ -12,9 +12,7 @@ struct CrossEntropy;  // regimen/loss/cross_entropy.hpp, the default
 namespace detail {
 /// A loss says what it compares an output with.
 template <class T>
-inline constexpr bool belongs_to<T, axis::loss> = requires {
-  typename T::template Target<Value<fp32, Shape<2>>>;
-};
+inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::template Target<Value<fp32, Shape<2>>>; };
 }  // namespace detail
 
 /// Decides the loss: a sum over the valid targets and their count.

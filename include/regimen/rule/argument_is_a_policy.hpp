@@ -15,9 +15,7 @@ namespace regimen::detail {
 
 /// Whether T is a layer, only to choose the sentence when one stands among the policies: layers and their containers have a name.
 template <class T>
-inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requires {
-  T::name;
-};
+inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requires { T::name; };
 
 }  // namespace regimen::detail
 

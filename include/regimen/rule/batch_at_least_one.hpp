@@ -16,12 +16,9 @@ struct batch_at_least_one;
 template <auto N>
 struct batch_at_least_one<Batch<N>> {
   static constexpr bool holds = [] {
-    if constexpr (std::is_same_v<decltype(N), BatchSize>)
-      return true;
-    else if constexpr (std::is_integral_v<decltype(N)> && !std::is_same_v<decltype(N), bool>)
-      return N >= 1;
-    else
-      return false;
+    if constexpr (std::is_same_v<decltype(N), BatchSize>) return true;
+    else if constexpr (std::is_integral_v<decltype(N)> && !std::is_same_v<decltype(N), bool>) return N >= 1;
+    else return false;
   }();
   struct must_hold {
     static_assert(holds, "regimen: Batch<N> needs N >= 1; write Batch<32>, or Batch<Largest> with a Target");

@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// Levels: lists of layers that stand one in the other; the model is the first, a Residual and a Repeat hold one more each.   docs/errors/levels_at_most_7.md
+/// Levels: lists of layers that stand one in the other; the model is the first, a Residual and a Repeat hold one more each.
+/// docs/errors/levels_at_most_7.md
 template <class Network, std::size_t Levels>
 struct levels_at_most_7 {
   static constexpr bool holds = Levels <= 7;

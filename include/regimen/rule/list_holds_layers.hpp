@@ -17,9 +17,10 @@ struct binds;
 
 /// Whether T is a layer: it has a name and a member template Bound<X, Roles>, or is made of layers. Nothing is bound.
 template <class T>
-inline constexpr bool can_be_bound = is_composite<T> || (requires { static_cast<const char*>(T::name); } &&
-                                                     (requires { typename binds<T::template Bound>; } ||
-                                                      requires { typename T::template Bound<Value<float, Shape<1>>, Roles<float, float, float>>; }));
+inline constexpr bool can_be_bound =
+    is_composite<T> ||
+    (requires { static_cast<const char*>(T::name); } &&
+     (requires { typename binds<T::template Bound>; } || requires { typename T::template Bound<Value<float, Shape<1>>, Roles<float, float, float>>; }));
 
 }  // namespace detail
 

@@ -17,7 +17,7 @@ std::false_type derives_from_model(const void*);
 
 /// Whether T is a Model<...> or a struct that derives from one.
 template <class T>
-inline constexpr bool is_model = std::is_class_v<T>&& decltype(derives_from_model(static_cast<std::remove_reference_t<T>*>(nullptr)))::value;
+inline constexpr bool is_model = std::is_class_v<T> && decltype(derives_from_model(static_cast<std::remove_reference_t<T>*>(nullptr)))::value;
 }  // namespace detail
 
 }  // namespace regimen

@@ -21,8 +21,8 @@ namespace regimen::detail {
 
 /// What an axis accepts: its own options, and None where it can be switched off.
 template <class Axis, class Option>
-inline constexpr bool is_option = belongs_to<Option, Axis> ||
-                                  (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
+inline constexpr bool is_option =
+    belongs_to<Option, Axis> || (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
 
 template <class Option>
 inline constexpr bool is_option<axis::precision, Option> = Number<Option>;

@@ -3,13 +3,15 @@
 
 namespace regimen::rule {
 
-/// A child of the model, or the block of a Repeat, whose weights are of several element types, or partly frozen, has no slices that fit all its buffers.
-/// docs/errors/shard_cuts_even_units.md
+/// A child of the model, or the block of a Repeat, whose weights are of several element types, or partly frozen, has no slices that fit all its
+/// buffers. docs/errors/shard_cuts_even_units.md
 template <class Shard, class Unit, bool Even>
 struct shard_cuts_even_units {
   static constexpr bool holds = Even;
   struct must_hold {
-    static_assert(holds, "regimen: Shard<...> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a child of the model, or keep it Replicated");
+    static_assert(holds,
+                  "regimen: Shard<...> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a child of "
+                  "the model, or keep it Replicated");
   };
 };
 

@@ -32,9 +32,9 @@ class Collector final {
       for (std::size_t i = 0; i < count; ++i) {
         const walk::UnitOffsets at = first + Unit::size(engine.ranks) * i;
         const bool among_values = Unit::shares_master && !Sharding::slices_parameters;
-        const View<Master> own = state == master_weights
-                                     ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} + (among_values ? engine.rank * slice : 0)
-                                     : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
+        const View<Master> own = state == master_weights ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} +
+                                                               (among_values ? engine.rank * slice : 0)
+                                                         : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
         engine.gather_to_host(own, unit_of_all_ranks.data(), slice, path);
         all.insert(all.end(), unit_of_all_ranks.begin(), unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
       }

@@ -39,12 +39,17 @@ To rounded(From x) {
 template <class F>
 void with_dtype(const safetensors::File& file, const safetensors::Tensor& tensor, F&& f) {
   switch (tensor.dtype) {
-    case safetensors::Dtype::F64: return f(fp64{});
-    case safetensors::Dtype::F32: return f(fp32{});
-    case safetensors::Dtype::F16: return f(fp16{});
-    case safetensors::Dtype::BF16: return f(bf16{});
+    case safetensors::Dtype::F64:
+      return f(fp64{});
+    case safetensors::Dtype::F32:
+      return f(fp32{});
+    case safetensors::Dtype::F16:
+      return f(fp16{});
+    case safetensors::Dtype::BF16:
+      return f(bf16{});
     default:
-      throw Error(file.path() + ", tensor \"" + tensor.name + "\"", "elements of type F64, F32, F16 or BF16", safetensors::name_of_dtype(tensor.dtype));
+      throw Error(file.path() + ", tensor \"" + tensor.name + "\"", "elements of type F64, F32, F16 or BF16",
+                  safetensors::name_of_dtype(tensor.dtype));
   }
 }
 

@@ -37,7 +37,8 @@ inline constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)
 
 /// Whether Trainer::fit ever calls it.
 template <class Trainer, class Callback>
-inline constexpr bool is_called = std::is_invocable_v<Callback&, Trainer&, const StepResult&> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
+inline constexpr bool is_called =
+    std::is_invocable_v<Callback&, Trainer&, const StepResult&> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
 template <class Trainer, class Callback>
 using heard_callback = typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
 

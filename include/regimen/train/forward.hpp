@@ -20,7 +20,7 @@ struct Resident {
   std::size_t input = View<char>::absent, target = View<char>::absent;
   View<Scalars> scalars{};
   View<double> square_sums{};  // of each rank's slice of the gradients; one rank has it among its scalars
-  std::size_t end = 0;  // where the saved stack begins
+  std::size_t end = 0;         // where the saved stack begins
 };
 
 /// The part of a step that needs no loss and no update rule; inference is all of it.

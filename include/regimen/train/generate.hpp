@@ -55,7 +55,8 @@ template <class Number>
 std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling, std::uint64_t position) {
   if (sampling.vocabulary > 0 && sampling.vocabulary < logits.size()) logits = logits.first(sampling.vocabulary);
   for (std::size_t i = 0; i < logits.size(); ++i)
-    if (!std::isfinite(logits[i])) throw Error("generate, token " + std::to_string(position), "finite logits", "one that is not, for token " + std::to_string(i));
+    if (!std::isfinite(logits[i]))
+      throw Error("generate, token " + std::to_string(position), "finite logits", "one that is not, for token " + std::to_string(i));
   const auto larger = [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; };
   std::vector<std::size_t> ids(logits.size());
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
@@ -116,7 +117,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
   static_assert(sizeof(typename rule::generate_needs_logits<Model, PredictsTokens<Model>>::must_hold));
-  static_assert(sizeof(typename rule::generate_needs_causal<Model, !PredictsTokens<Model> || detail::is_causal<Model>>::must_hold));
+  static_assert(sizeof(typename rule::generate_needs_causal < Model, !PredictsTokens<Model> || detail::is_causal < Model >> ::must_hold));
   if constexpr (PredictsTokens<Model>) return detail::generate(model, prompt, count, sampling);
   else return {};
 }

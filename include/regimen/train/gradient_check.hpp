@@ -67,7 +67,10 @@ class GradientProbe final {
 
  public:
   explicit GradientProbe(std::uint64_t seed)
-      : engine_(Recipe::batch, Recipe::plan.peak), resident_(Step::setup(engine_)), tensors_(train::list_tensors<typename Recipe::Bound>()), seed_(seed) {
+      : engine_(Recipe::batch, Recipe::plan.peak),
+        resident_(Step::setup(engine_)),
+        tensors_(train::list_tensors<typename Recipe::Bound>()),
+        seed_(seed) {
     engine_.memory.random.seed = seed;
     scalars() = Scalars{};
     fill_weights();
@@ -94,7 +97,8 @@ class GradientProbe final {
       for (std::size_t look = 0; look < looks; ++look) {
         const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
         const double found = slope(weight(tensors_[t])[element], options.distance);
-        const double error = std::abs(found - analytic[t][element] / Step::scale_of(engine_.capacity, 1)) * Step::scale_of(engine_.capacity, 1) / largest;
+        const double error =
+            std::abs(found - analytic[t][element] / Step::scale_of(engine_.capacity, 1)) * Step::scale_of(engine_.capacity, 1) / largest;
         ++result.checked;
         if (!(error <= result.worst)) {
           result.worst = std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
@@ -126,7 +130,8 @@ class GradientProbe final {
   /// Micro-batches that differ, with some targets ignored where the loss can ignore them.
   void bring(std::size_t micro_batch) {
     engine_.memory.random.first_sample = micro_batch * engine_.batch;
-    fill(engine_.data(View<In>{resident_.input}), engine_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(), mix(mix(seed_, 2), micro_batch));
+    fill(engine_.data(View<In>{resident_.input}), engine_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(),
+         mix(mix(seed_, 2), micro_batch));
     Target* const targets = engine_.data(View<Target>{resident_.target});
     const std::size_t count = engine_.batch * Step::Target::size;
     fill(targets, count, Step::Output::columns, mix(mix(seed_, 3), micro_batch));

@@ -41,7 +41,8 @@ template <class P>
 using inference_single_rules = typename inference_single<P>::rules;
 
 template <class Batch, class Target, class Precision>
-using inference_rules_between = mp::mp_list<rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>>;
+using inference_rules_between =
+    mp::mp_list<rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>>;
 template <class Decisions>
 using inference_cross_rules =
     inference_rules_between<policy_for<Decisions, axis::batch>, policy_for<Decisions, axis::target>, policy_for<Decisions, axis::precision>>;
@@ -95,7 +96,8 @@ struct HeldParameter {
   /// The values, whose type must be T; Error when it is not.
   template <class T>
   std::span<T> values() const {
-    if (element != element_type_of<T>) throw Error("Inference, parameter " + name, std::string("values of another type than ") + name_of<T>, name_of<T>);
+    if (element != element_type_of<T>)
+      throw Error("Inference, parameter " + name, std::string("values of another type than ") + name_of<T>, name_of<T>);
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 };
@@ -171,7 +173,9 @@ class Inference {
   std::vector<HeldParameter> parameters() {
     std::vector<HeldParameter> result;
     for (const train::TensorRecord& tensor : tensors_)
-      result.push_back({tensor.name, train::shape_of(tensor.parameter), tensor.place.element,
+      result.push_back({tensor.name,
+                        train::shape_of(tensor.parameter),
+                        tensor.place.element,
                         {engine_.data(View<std::byte>{resident_.parameters + tensor.unit.parameters + tensor.place.values}),
                          tensor.place.count * bytes_of(tensor.place.element)},
                         tensor.parameter.role});
@@ -194,7 +198,8 @@ class Inference {
   bool is_known(const std::string& name) const {
     for (const train::TensorRecord& tensor : tensors_) {
       if (name == tensor.name) return true;
-      if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) && name.find('.', 10) == name.size() - tensor.name.size() - 1) return true;
+      if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) && name.find('.', 10) == name.size() - tensor.name.size() - 1)
+        return true;
     }
     return false;
   }

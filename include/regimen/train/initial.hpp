@@ -13,8 +13,8 @@ namespace regimen {
 
 /// Where a parameter stands in its model, for schemes that ask.
 struct ParameterContext {
-  bool ends_branch = false;       // does its layer close a Residual?
-  std::size_t residuals = 0;      // Residuals of the whole model, every iteration of a Repeat counted
+  bool ends_branch = false;   // does its layer close a Residual?
+  std::size_t residuals = 0;  // Residuals of the whole model, every iteration of a Repeat counted
 };
 
 /// Weights and tables normal(0, 0.02), biases zero, gains one; the matrix that closes a Residual has its deviation divided
@@ -33,9 +33,13 @@ struct Gpt2 final {
 namespace detail {
 
 template <class Scheme>
-InitialValue initial_value(const Parameter& parameter, const ParameterContext& context) { return Scheme::initial(parameter, context); }
+InitialValue initial_value(const Parameter& parameter, const ParameterContext& context) {
+  return Scheme::initial(parameter, context);
+}
 template <>
-inline InitialValue initial_value<Default>(const Parameter& parameter, const ParameterContext&) { return parameter.fill; }
+inline InitialValue initial_value<Default>(const Parameter& parameter, const ParameterContext&) {
+  return parameter.fill;
+}
 
 /// Element i of a tensor is a pure function of (key, i): neither threads nor other tensors change it.
 template <class T>

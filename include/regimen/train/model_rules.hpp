@@ -64,7 +64,8 @@ struct schedule_rules<Every<N>, All> {
 };
 template <class... Layers, class All>
 struct schedule_rules<Selective<Layers...>, All> {
-  using type = mp::mp_list<typename names_of<All>::template selected<Layers>..., rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...>;
+  using type =
+      mp::mp_list<typename names_of<All>::template selected<Layers>..., rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...>;
 };
 
 template <class Freeze, class All>
@@ -95,8 +96,8 @@ constexpr auto memory_rules() {
   if constexpr (Recipe::Target::memory == targets::unlimited::memory) return mp::mp_list<>{};
   else if constexpr (Recipe::plan.peak <= Recipe::Target::memory) return mp::mp_list<>{};
   else
-    return mp::mp_list<rule::fits_target<Recipe::plan.peak, Recipe::Target::memory, owner_of_line<Recipe, 0>, owner_of_line<Recipe, 1>,
-                                         owner_of_line<Recipe, 2>>>{};
+    return mp::mp_list<
+        rule::fits_target<Recipe::plan.peak, Recipe::Target::memory, owner_of_line<Recipe, 0>, owner_of_line<Recipe, 1>, owner_of_line<Recipe, 2>>>{};
 }
 
 // ---- what trains
@@ -109,8 +110,8 @@ template <class Network, class Configuration, class Frozen>
 struct training_rules;
 template <class Network, class Configuration, class... Layers>
 struct training_rules<Network, Configuration, Freeze<Layers...>> {
-  using type = mp::mp_list<rule::frozen_layer_has_weights<
-                               Layers, (trained_with<Network, Configuration, Freeze<Layers>> < trained_with<Network, Configuration, Freeze<>>)>...,
+  using type = mp::mp_list<rule::frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
+                                                                   trained_with<Network, Configuration, Freeze<>>)>...,
                            rule::something_trains<Network, Recipe<Network, Configuration>::Bound::layout.trained>>;
 };
 
@@ -162,12 +163,12 @@ constexpr auto rules_of_layers() {
   using All = typename layers_in<typename P::Layers>::type;
   using Tables = typename walk::tied_tables<mp::mp_list<>, mp::mp_rename<typename P::Layers, Sequential>>::type;
   using AsTypes = mp::mp_unique<typename as_types<typename P::Layers>::type>;
-  using Names = mp::mp_append<mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
-                              mp::mp_transform<as_rules<Configuration>::template scaled, AsTypes>,
-                              typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
-                              typename freeze_rules<typename Configuration::freeze, All>::type,
-                              mp::mp_transform<names_of<All>::template tied, Tables>,
-                              mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>::value>>>;
+  using Names =
+      mp::mp_append<mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
+                    mp::mp_transform<as_rules<Configuration>::template scaled, AsTypes>,
+                    typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
+                    typename freeze_rules<typename Configuration::freeze, All>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
+                    mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>::value>>>;
   using Shapes = mp::mp_apply<check_chain, mp::mp_push_front<typename P::Layers, X, Roles>>;
   using Extents = mp::mp_list<rule::extents_at_least_one<Input<typename P::InputKind>, X::size>,
                               rule::layers_one_to_255<Network, mp::mp_apply<counted, typename P::Layers>::value>,
@@ -182,8 +183,9 @@ constexpr auto rules_of_layers() {
                              rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
     constexpr double of_a_sample = elements_in<typename X::Shape>, of_a_batch = (Shapes::elements + of_a_sample) * samples;
-    using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch,
-                                                 (of_a_batch < 0x1p+52 && of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60)>;
+    using Countable =
+        rule::bytes_can_be_counted<Network, typename Configuration::batch,
+                                   (of_a_batch < 0x1p+52 && of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60)>;
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
     else if constexpr (!Countable::holds) return mp::mp_list<Countable>{};
     else return rules_of_bound_model<Network, Configuration, trains>();

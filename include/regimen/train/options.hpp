@@ -25,8 +25,12 @@ struct Schedule final {
   double floor = 0;
 
   static constexpr Schedule constant() { return {}; }
-  static constexpr Schedule warmup_cosine(std::uint64_t warmup, std::uint64_t steps, double floor = 0) { return {Shape::cosine, warmup, warmup, steps, floor}; }
-  static constexpr Schedule warmup_linear(std::uint64_t warmup, std::uint64_t steps, double floor = 0) { return {Shape::linear, warmup, warmup, steps, floor}; }
+  static constexpr Schedule warmup_cosine(std::uint64_t warmup, std::uint64_t steps, double floor = 0) {
+    return {Shape::cosine, warmup, warmup, steps, floor};
+  }
+  static constexpr Schedule warmup_linear(std::uint64_t warmup, std::uint64_t steps, double floor = 0) {
+    return {Shape::linear, warmup, warmup, steps, floor};
+  }
   static constexpr Schedule warmup_stable_decay(std::uint64_t warmup, std::uint64_t decay_from, std::uint64_t steps, double floor = 0) {
     return {Shape::stable, warmup, decay_from, steps, floor};
   }

@@ -25,7 +25,9 @@ struct NamedParameter {
 
   /// Calls f with the values. (Inference has parameters of several types; what reads both is written with this.)
   template <class F>
-  void visit(F&& f) const { f(values); }
+  void visit(F&& f) const {
+    f(values);
+  }
 };
 
 namespace train {
@@ -35,13 +37,13 @@ struct TensorRecord {
   std::string name;
   Parameter parameter;
   bool ends_branch = false;
-  walk::TensorPlace place;    // inside its unit
-  walk::UnitOffsets unit;     // where the unit begins in the three regions
+  walk::TensorPlace place;  // inside its unit
+  walk::UnitOffsets unit;   // where the unit begins in the three regions
   std::size_t master_offset = 0, state_stride = 0, states = 0;
   bool shares_master = true;
-  std::size_t first = 0, count = 0;  // which of its elements this rank keeps the master weights and the state of
+  std::size_t first = 0, count = 0;      // which of its elements this rank keeps the master weights and the state of
   std::size_t master = 0, gradient = 0;  // where these begin in the unit's master weights, and state, in elements
-  std::size_t value_slice = 0;  // where what this rank keeps of the unit's parameters begins, in elements of the unit
+  std::size_t value_slice = 0;           // where what this rank keeps of the unit's parameters begins, in elements of the unit
 };
 
 /// Which elements of a tensor of `count`, whose first is element `begin` of its unit, lie in the slice [from, from + slice).
@@ -61,8 +63,20 @@ std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks =
     const std::size_t slice = Unit::slice(ranks), from = rank * slice;
     for (std::size_t i = 0; i < count; ++i)
       for (const walk::TensorPlace& place : Unit::tensors) {
-        TensorRecord record{{}, {}, false, place, first + Unit::size(ranks) * i, Unit::master_offset(ranks), Unit::kept_state(ranks), Unit::states,
-                            Unit::shares_master, 0, place.count, place.master, place.gradient, 0};
+        TensorRecord record{{},
+                            {},
+                            false,
+                            place,
+                            first + Unit::size(ranks) * i,
+                            Unit::master_offset(ranks),
+                            Unit::kept_state(ranks),
+                            Unit::states,
+                            Unit::shares_master,
+                            0,
+                            place.count,
+                            place.master,
+                            place.gradient,
+                            0};
         if (sliced) {
           const auto [begin, kept] = part_in_slice(place.master, place.count, from, slice);
           record.first = begin;
@@ -91,10 +105,14 @@ std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks =
 template <class F>
 void with_element(ElementType element, F&& f) {
   switch (element) {
-    case ElementType::float64: return f(fp64{});
-    case ElementType::float32: return f(fp32{});
-    case ElementType::bfloat16: return f(bf16{});
-    case ElementType::float16: return f(fp16{});
+    case ElementType::float64:
+      return f(fp64{});
+    case ElementType::float32:
+      return f(fp32{});
+    case ElementType::bfloat16:
+      return f(bf16{});
+    case ElementType::float16:
+      return f(fp16{});
   }
 }
 

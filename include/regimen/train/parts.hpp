@@ -109,7 +109,8 @@ class SavedState final {
     if (!std::filesystem::exists(path, absent)) return parts;
     try {
       const safetensors::File index(path);
-      for (std::size_t rank = 0; index.metadata().contains(PartNames::part(rank)); ++rank) parts.push_back(beside(path, index.value(PartNames::part(rank))));
+      for (std::size_t rank = 0; index.metadata().contains(PartNames::part(rank)); ++rank)
+        parts.push_back(beside(path, index.value(PartNames::part(rank))));
     } catch (const Error&) {  // what lies there will be replaced
     }
     return parts;

@@ -35,7 +35,9 @@ struct MemoryPlan final {
 
   /// Does it fit a machine? `plan().fits(targets::h200{})`
   template <class Target>
-  constexpr bool fits(const Target&) const { return peak <= Target::memory; }
+  constexpr bool fits(const Target&) const {
+    return peak <= Target::memory;
+  }
 
   /// Seconds of a step by the roofline of a target whose peak and bandwidth are known; 0 where they are not. An
   /// estimate from below: launches, caches and imperfect kernels are not in it.

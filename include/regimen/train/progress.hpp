@@ -56,21 +56,22 @@ class Progress {
     if (!last && done_ != 1 && time - drawn_ < (terminal_ ? 0.1 : 2.0)) return;
     drawn_ = time;
     const double rate = seconds_ > 0 ? targets_ / seconds_ : 0;
-    const double left = steps_ != (std::numeric_limits<std::uint64_t>::max)() && step < steps_ ? (time - began_) / double(done_) * double(steps_ - step) : 0;
+    const double left =
+        steps_ != (std::numeric_limits<std::uint64_t>::max)() && step < steps_ ? (time - began_) / double(done_) * double(steps_ - step) : 0;
     char text[200];
     if (terminal_) {
       constexpr int width = 24;
       const int filled = steps_ > 0 ? static_cast<int>(double(width) * double(step) / double(steps_)) : 0;
       std::string bar;
       for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
-      std::snprintf(text, sizeof text, "step %llu/%s loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(), loss,
-                    rate, left);
+      std::snprintf(text, sizeof text, "step %llu/%s loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(),
+                    loss, rate, left);
       std::fprintf(stderr, "\r\033[K%s %s", bar.c_str(), text);
       open_ = true;
       if (last) clear();
     } else {
-      std::snprintf(text, sizeof text, "step %llu/%s  loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(), loss,
-                    rate, left);
+      std::snprintf(text, sizeof text, "step %llu/%s  loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(),
+                    loss, rate, left);
       std::fprintf(stderr, "%s\n", text);
     }
     std::fflush(stderr);

@@ -28,9 +28,8 @@ struct Recipe {
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
   using Rule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
-  using Bound =
-      walk::BoundModel<Network, Roles, typename Configuration::checkpoint, typename Configuration::freeze, Rule::states, Configuration::fusion::on,
-                       sharding_of<Configuration>>;
+  using Bound = walk::BoundModel<Network, Roles, typename Configuration::checkpoint, typename Configuration::freeze, Rule::states,
+                                 Configuration::fusion::on, sharding_of<Configuration>>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
   using Step = train::Step<Bound, Loss, Rule, micro_batches>;
   static constexpr std::size_t planned_ranks = Configuration::world::ranks > 0 ? Configuration::world::ranks : 1;  // of the constant plan
@@ -114,7 +113,8 @@ struct Recipe {
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {
-    return make_plan(batch_size, world, summary(walk_step(batch_size, false, nullptr, world)), summary(walk_evaluation(batch_size, false, nullptr, world)));
+    return make_plan(batch_size, world, summary(walk_step(batch_size, false, nullptr, world)),
+                     summary(walk_evaluation(batch_size, false, nullptr, world)));
   }
 
   // Constants of their own: compilers count the steps of each constant expression apart.
@@ -145,7 +145,8 @@ struct InferenceRecipe {
 
   static constexpr std::size_t batch = [] {
     if constexpr (Configuration::batch::largest) {
-      constexpr std::size_t found = largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess, false, nullptr).arena.peak; });
+      constexpr std::size_t found =
+          largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess, false, nullptr).arena.peak; });
       return found > 0 ? found : 1;
     } else {
       return Configuration::batch::size;

@@ -18,6 +18,7 @@ class Trainer;
 ///   learning_rate   that this step used
 ///   applied         false: a gradient was not finite, and nothing moved but data, schedule and loss scale; or no target was
 ///                   valid (ignore_index), and nothing moved but data and schedule: loss and norm are 0 then
+///   samples         of all ranks; counted as this rank's times their number, which the last, short batch of an epoch may miss
 struct StepResult {
   std::uint64_t step = 0;
   double loss = 0, gradient_norm = 0, learning_rate = 0, loss_scale = 1;

@@ -65,20 +65,23 @@ class File final {
   }
 
   /// The tensor of that name, whose element type and shape must be these; Error when they are not.
-  template <class T> const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const {
+  template <class T>
+  const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const {
     const Tensor& found = tensor(name);
     if (found.dtype != dtype_of<T>) {
-      throw Error(path_ + ", tensor \"" + found.name + "\"", std::string("elements of type ") + name_of_dtype(dtype_of<T>), name_of_dtype(found.dtype),
-                  "load it with the precision it was saved with, or convert the file");
+      throw Error(path_ + ", tensor \"" + found.name + "\"", std::string("elements of type ") + name_of_dtype(dtype_of<T>),
+                  name_of_dtype(found.dtype), "load it with the precision it was saved with, or convert the file");
     }
     if (!std::equal(found.shape.begin(), found.shape.end(), shape.begin(), shape.end())) {
-      throw Error(path_ + ", tensor \"" + found.name + "\"", "shape " + shape_text(shape), shape_text(found.shape), "was the file written by another model?");
+      throw Error(path_ + ", tensor \"" + found.name + "\"", "shape " + shape_text(shape), shape_text(found.shape),
+                  "was the file written by another model?");
     }
     return found;
   }
 
   /// Copies a tensor whose element type and shape must be these; nothing is converted.
-  template <class T> void copy(std::string_view name, std::span<const std::size_t> shape, std::span<T> to) const {
+  template <class T>
+  void copy(std::string_view name, std::span<const std::size_t> shape, std::span<T> to) const {
     const Tensor& from = expect<T>(name, shape);
     if (from.bytes.size() != to.size_bytes()) {
       throw Error(path_ + ", tensor \"" + from.name + "\"", std::to_string(to.size_bytes()) + " bytes", std::to_string(from.bytes.size()));

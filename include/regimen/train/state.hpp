@@ -27,7 +27,9 @@ namespace regimen::train {
 /// that exact resumption needs stands in the metadata under "regimen.".
 inline std::string state_name(const char* state, const std::string& name) { return std::string("optimizer.") + state + "." + name; }
 
-inline std::vector<std::size_t> shape_of(const Parameter& parameter) { return {parameter.extents.begin(), parameter.extents.begin() + parameter.rank}; }
+inline std::vector<std::size_t> shape_of(const Parameter& parameter) {
+  return {parameter.extents.begin(), parameter.extents.begin() + parameter.rank};
+}
 
 /// Doubles travel as their 64 bits, so that they come back exactly.
 inline std::string bits_of(double value) { return std::to_string(std::bit_cast<std::uint64_t>(value)); }
@@ -210,7 +212,8 @@ struct StateAccess {
       skipped = whole_number(path, metadata, "regimen.skipped");
       const std::uint64_t saved_streak = whole_number(path, metadata, "regimen.finite_streak");
       const double saved_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
-      if (!(saved_scale >= 1 && saved_scale <= 3.5e38)) throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of at least 1", std::to_string(saved_scale));
+      if (!(saved_scale >= 1 && saved_scale <= 3.5e38))
+        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of at least 1", std::to_string(saved_scale));
       if (moves_loss_scale && whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // else it is for the policy to say
         loss_scale = saved_scale;
         streak = saved_streak;
@@ -265,7 +268,8 @@ struct StateAccess {
       if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
     }
     for (const auto& tensor : trainer.tensors_)
-      if (tensor.count > 0) file.template copy_converted<Master>(tensor.name, tensor.first, std::span<Master>{trainer.master_of(tensor), tensor.count});
+      if (tensor.count > 0)
+        file.template copy_converted<Master>(tensor.name, tensor.first, std::span<Master>{trainer.master_of(tensor), tensor.count});
     begin_anew(trainer);
     trainer.whole_.clear();
     trainer.parameters_changed();
@@ -289,13 +293,21 @@ struct StateAccess {
 };
 
 template <class Trainer>
-void save_state(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::save(trainer, path); }
+void save_state(Trainer& trainer, const std::string& path) {
+  StateAccess<Trainer>::save(trainer, path);
+}
 template <class Trainer>
-void save_whole_state(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::save_whole(trainer, path); }
+void save_whole_state(Trainer& trainer, const std::string& path) {
+  StateAccess<Trainer>::save_whole(trainer, path);
+}
 template <class Trainer>
-void load_state(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::load(trainer, path); }
+void load_state(Trainer& trainer, const std::string& path) {
+  StateAccess<Trainer>::load(trainer, path);
+}
 template <class Trainer>
-void load_weights(Trainer& trainer, const std::string& path) { StateAccess<Trainer>::load_weights(trainer, path); }
+void load_weights(Trainer& trainer, const std::string& path) {
+  StateAccess<Trainer>::load_weights(trainer, path);
+}
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

@@ -74,7 +74,8 @@ struct Step : Forward<Bound_> {
     if (engine.arena.top != r.end || engine.arena.transients.count != 0) defect("a step left tensors behind");
   }
   /// The gradient's norm, whether the step counts, and the update of every unit.
-  static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options) {
+  static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
+                               const typename Rule::Options& options) {
     engine.phase = plan::Phase::update;
     if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {  // every rank has its slice of the sums, and keeps all
       for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
@@ -226,8 +227,8 @@ struct Step : Forward<Bound_> {
     const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
     const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
     const auto run = [&]<class T>(View<T> copy) {
-      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first.data(), made.second.first, made.second.second,
-                                                     Unit::layout.trained, options});
+      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first.data(), made.second.first,
+                                                     made.second.second, Unit::layout.trained, options});
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
     else run(View<element_t<first.element>>{parameters + first.values});

@@ -32,8 +32,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <span>
@@ -62,15 +62,15 @@ class Trainer {
   using Step = typename Recipe::Step;
   using Rule = typename Recipe::Rule;
   using Options = regimen::Options<Rule>;
-  using Input = typename Step::X::Element;       // of a sample: int32 for tokens, fp32 (fp64) for vectors and images
+  using Input = typename Step::X::Element;        // of a sample: int32 for tokens, fp32 (fp64) for vectors and images
   using Target = typename Step::Target::Element;  // int32 for classes and tokens
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
-  using Reduce = typename Step::Reduce;            // of gradients
+  using Reduce = typename Step::Reduce;  // of gradients
   using Engine = std::conditional_t<Configuration::debug::template uses<Profile>, Timed<cpu::Engine>, cpu::Engine>;
 
-  static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
-  static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
+  static constexpr std::size_t batch = Recipe::batch;                                         // samples of a micro-batch
+  static constexpr std::size_t micro_batches = Recipe::micro_batches;                         // of a step
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Target::size;  // per sample
   static constexpr std::size_t output_size = Step::Output::size, output_rows = Step::Output::rows;
   static constexpr bool scales_loss = Configuration::loss_scale::scales;
@@ -93,7 +93,8 @@ class Trainer {
   /// else while the Trainer lives. Every rank calls the same members in the same order.
   template <comm::Collectives C>
     requires std::is_same_v<comm::transport_t<C>, typename Configuration::communicator::ranks::type>
-  explicit Trainer(C& communicator, const Options& options = {}) : Trainer(std::unique_ptr<cpu::Peers>(std::make_unique<cpu::PeersOf<C>>(communicator)), options) {}
+  explicit Trainer(C& communicator, const Options& options = {})
+      : Trainer(std::unique_ptr<cpu::Peers>(std::make_unique<cpu::PeersOf<C>>(communicator)), options) {}
 
  private:
   Trainer(std::unique_ptr<cpu::Peers> peers, const Options& options)
@@ -177,8 +178,7 @@ class Trainer {
     if constexpr (!serves<Source> || !serves<Validation>) return {};
     else {
       static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
-      if constexpr ((train::is_called<Trainer, Callbacks> && ...))
-        return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
+      if constexpr ((train::is_called<Trainer, Callbacks> && ...)) return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
       else return {};
     }
   }
@@ -230,7 +230,9 @@ class Trainer {
   /// goes on after load where it was. The source is borrowed: it must outlive the loader.
   template <class Source>
   Loader<Input, Target, train::Borrowed<Source>> batches(const Source& source, const Run& run = {}) const {
-    return {{&source}, sample_shape(), {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead, rank(), ranks()}};
+    return {{&source},
+            sample_shape(),
+            {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead, rank(), ranks()}};
   }
 
   /// Forward and loss of one micro-batch.
@@ -314,7 +316,11 @@ class Trainer {
     for (const train::TensorRecord& tensor : tensors_) {
       Master* const values = is_sliced() ? whole_.data() + at : master_of(tensor);
       at += tensor.place.count;
-      result.push_back({tensor.name, train::shape_of(tensor.parameter), {values, tensor.place.count}, tensor.parameter.role, tensor.place.trains,
+      result.push_back({tensor.name,
+                        train::shape_of(tensor.parameter),
+                        {values, tensor.place.count},
+                        tensor.parameter.role,
+                        tensor.place.trains,
                         tensor.parameter.decays()});
     }
     return result;
@@ -326,7 +332,11 @@ class Trainer {
     if (ranks() > 1) throw Error("Trainer::gradients", "one rank", std::to_string(ranks()), "ask it of a Trainer of one rank on the global batch");
     for (const train::TensorRecord& tensor : tensors_)
       if (tensor.place.trains)
-        result.push_back({tensor.name, train::shape_of(tensor.parameter), {gradient_of(tensor), tensor.place.count}, tensor.parameter.role, true,
+        result.push_back({tensor.name,
+                          train::shape_of(tensor.parameter),
+                          {gradient_of(tensor), tensor.place.count},
+                          tensor.parameter.role,
+                          true,
                           tensor.parameter.decays()});
     return result;
   }
@@ -347,7 +357,8 @@ class Trainer {
       if (!tensor.shares_master && tensor.count > 0)
         train::with_element(tensor.place.element, [&]<class T>(T) {
           const std::size_t values = resident_.parameters + tensor.unit.parameters +
-                                     (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) + tensor.first * sizeof(T);
+                                     (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) +
+                                     tensor.first * sizeof(T);
           if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
           else engine_.run(op::Cast<Master, T>{master_view(tensor), {values}, tensor.count});
         });
@@ -485,9 +496,10 @@ class Trainer {
   static std::size_t check_batch(std::size_t inputs, std::size_t targets, std::size_t limit) {
     const std::size_t samples = inputs / input_size;
     if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit) return samples;
-    throw Error("Trainer::step",
-                "1 to " + std::to_string(limit) + " samples of " + std::to_string(input_size) + " inputs and " + std::to_string(target_size) + " targets",
-                std::to_string(inputs) + " inputs and " + std::to_string(targets) + " targets");
+    throw Error(
+        "Trainer::step",
+        "1 to " + std::to_string(limit) + " samples of " + std::to_string(input_size) + " inputs and " + std::to_string(target_size) + " targets",
+        std::to_string(inputs) + " inputs and " + std::to_string(targets) + " targets");
   }
 
   /// Random numbers are keyed by the sample's place in the global batch: micro-batch by micro-batch, in each of them rank by rank.

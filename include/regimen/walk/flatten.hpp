@@ -130,8 +130,8 @@ template <class Done, class First, class... Rest>
 struct Fuser<Done, First, Rest...> : Fuser<mp::mp_push_back<Done, First>, Rest...> {};
 
 template <class Activation>
-concept FusedWithBias = std::is_same_v<Activation, Relu> || std::is_same_v<Activation, Silu> || std::is_same_v<Activation, Gelu> ||
-                        std::is_same_v<Activation, GeluTanh>;
+concept FusedWithBias =
+    std::is_same_v<Activation, Relu> || std::is_same_v<Activation, Silu> || std::is_same_v<Activation, Gelu> || std::is_same_v<Activation, GeluTanh>;
 
 template <class Done, std::size_t Width, class Compute, class Labels, FusedWithBias Activation, class ActivationLabels, class... Rest>
 struct Fuser<Done, Placed<Linear<Width>, Compute, Labels>, Placed<Activation, Compute, ActivationLabels>, Rest...>

@@ -22,7 +22,7 @@
 
 namespace regimen::walk {
 
-enum class Mode { keep, drop };                 // will backward follow, or is only the output wanted?
+enum class Mode { keep, drop };                  // will backward follow, or is only the output wanted?
 enum class Place { saved, transient, nowhere };  // nowhere: recomputing, and the output itself is not wanted
 
 inline constexpr std::size_t absent = View<char>::absent;
@@ -50,8 +50,8 @@ struct ContextOf final {
   static constexpr bool fuses = fuses_, units = units_;
   using inner = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, false, Sharding>;
   template <class Compute>
-  using with_compute = ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units,
-                                 Sharding>;
+  using with_compute =
+      ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units, Sharding>;
 };
 
 /// In place of the master weights' type where nothing is trained: each parameter is held once, as kernels read it.
@@ -59,10 +59,10 @@ struct NoMaster final {};
 
 /// One parameter tensor of a unit: where it lies, in every buffer that has it.
 struct TensorPlace {
-  std::size_t values = 0;    // bytes into the unit's parameters as kernels read them
-  std::size_t master = 0;    // elements into its master weights
-  std::size_t gradient = 0;  // elements into its gradients and optimizer state, if trained
-  std::size_t count = 0;     // elements
+  std::size_t values = 0;                      // bytes into the unit's parameters as kernels read them
+  std::size_t master = 0;                      // elements into its master weights
+  std::size_t gradient = 0;                    // elements into its gradients and optimizer state, if trained
+  std::size_t count = 0;                       // elements
   ElementType element = ElementType::float32;  // of the values
   bool trains = true, decays = false;
 };
@@ -85,7 +85,9 @@ struct ParameterLayout {
 };
 
 template <class V>
-constexpr std::size_t bytes_of(const auto& engine) { return Arena::align(engine.capacity * V::bytes); }
+constexpr std::size_t bytes_of(const auto& engine) {
+  return Arena::align(engine.capacity * V::bytes);
+}
 
 template <class Declared>
 constexpr std::size_t bytes_of_all(const auto& engine) {
@@ -126,9 +128,13 @@ constexpr std::size_t allocate(auto& engine, Path path) {
   else return engine.arena.take(bytes_of<V>(engine), Kind::transient, path);
 }
 template <class V>
-constexpr void pop(auto& engine) { engine.arena.pop_to(engine.arena.top - bytes_of<V>(engine)); }
+constexpr void pop(auto& engine) {
+  engine.arena.pop_to(engine.arena.top - bytes_of<V>(engine));
+}
 template <class V>
-constexpr std::size_t just_below(const auto& engine, std::size_t offset) { return offset - bytes_of<V>(engine); }
+constexpr std::size_t just_below(const auto& engine, std::size_t offset) {
+  return offset - bytes_of<V>(engine);
+}
 
 /// One layer. `flows`: does anything before it want a gradient?
 template <class Layer, class X, class Context, bool flows>
@@ -158,12 +164,13 @@ struct Node {
     if constexpr (declared_count > 0) return sizeof(typename Bound::Element);
     else return std::size_t{1};
   }();
-  static constexpr ParameterLayout own_layout{declared_count * element_bytes,
-                                              element_bytes,
-                                              declared_count,
-                                              trains ? declared_count : 0,
-                                              Bound::parameters.size(),
-                                              declared_count == 0 || std::is_same_v<Master, NoMaster> || std::is_same_v<typename Bound::Element, Master>};
+  static constexpr ParameterLayout own_layout{
+      declared_count * element_bytes,
+      element_bytes,
+      declared_count,
+      trains ? declared_count : 0,
+      Bound::parameters.size(),
+      declared_count == 0 || std::is_same_v<Master, NoMaster> || std::is_same_v<typename Bound::Element, Master>};
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
   static constexpr bool reads(Reads wanted) {
@@ -182,7 +189,9 @@ struct Node {
 
   /// Recomputing for backward alone, is there nothing to do?
   template <Place place>
-  static constexpr bool is_idle() { return place == Place::nowhere && Saved::count == 0; }
+  static constexpr bool is_idle() {
+    return place == Place::nowhere && Saved::count == 0;
+  }
 
   template <Mode mode, Place place>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {

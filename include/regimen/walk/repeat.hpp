@@ -23,7 +23,8 @@ constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std:
       const std::size_t periods = (count - i - period) / period;  // leaves a whole period to run at the far end
       engine.skip(periods, period * stride, growing, period == 1 ? one_before : two_before);
       i += periods * period;
-      if (engine.ahead.unit != absent) engine.ahead.unit = growing ? engine.ahead.unit + periods * period * unit : engine.ahead.unit - periods * period * unit;
+      if (engine.ahead.unit != absent)
+        engine.ahead.unit = growing ? engine.ahead.unit + periods * period * unit : engine.ahead.unit - periods * period * unit;
       skipped = true;
     }
     if (!skipped) {
@@ -51,8 +52,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     if (!holds_units) one.value_bytes = ParameterLayout::align(one.value_bytes, one.value_alignment);
     return one;
   }();
-  static constexpr ParameterLayout layout{body_layout.value_bytes * Count,      body_layout.value_alignment, body_layout.count * Count,
-                                          body_layout.trained * Count, body_layout.tensors * Count, body_layout.all_master};
+  static constexpr ParameterLayout layout{body_layout.value_bytes * Count, body_layout.value_alignment, body_layout.count* Count,
+                                          body_layout.trained* Count,      body_layout.tensors* Count,  body_layout.all_master};
 
   // Between two iterations; between two segments the value is always saved.
   static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;
@@ -66,7 +67,9 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr std::size_t first_of_backward = checkpoints ? Count - last_segment : Count - 1;
 
   template <Place place>
-  static constexpr bool is_idle() { return false; }
+  static constexpr bool is_idle() {
+    return false;
+  }
   template <Place place>
   static constexpr std::size_t footprint(const auto& engine) {
     const std::size_t x = bytes_of<X>(engine);
@@ -85,7 +88,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       });
       if constexpr (place == Place::nowhere) return absent;
       else
-        return run<Mode::drop, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path, after);
+        return run<Mode::drop, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
+                                      after);
     }
   }
 
@@ -170,7 +174,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     const std::size_t stride = mode == Mode::keep ? Body::template footprint<inner>(engine) : 0;
     const auto input = [&](std::size_t i) { return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x; };
     iterate(engine, count - 1, stride, unit_bytes(engine), true, [&](std::size_t i) {
-      x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path, unit(engine, weights, first + i + 1, path)), inner == Place::transient};
+      x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path, unit(engine, weights, first + i + 1, path)),
+           inner == Place::transient};
     });
     return step_forward<mode, place>(engine, first + count - 1, input(count - 1), weights, path, after);
   }

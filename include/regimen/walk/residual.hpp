@@ -15,9 +15,13 @@ struct Node<Residual<Layers...>, X, Context, flows> {
                         reads_weights = Branch::reads_weights;
 
   template <Place place>
-  static constexpr std::size_t footprint(const auto& engine) { return Branch::template footprint<place>(engine); }
+  static constexpr std::size_t footprint(const auto& engine) {
+    return Branch::template footprint<place>(engine);
+  }
   template <Place place>
-  static constexpr bool is_idle() { return Branch::template is_idle<place>(); }
+  static constexpr bool is_idle() {
+    return Branch::template is_idle<place>();
+  }
 
   template <Mode mode, Place place>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
@@ -27,7 +31,9 @@ struct Node<Residual<Layers...>, X, Context, flows> {
     return y;
   }
   template <Place place>
-  static constexpr void retire_output(auto& engine) { Branch::template retire_output<place>(engine); }
+  static constexpr void retire_output(auto& engine) {
+    Branch::template retire_output<place>(engine);
+  }
   template <Place place>
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
     const std::size_t d_x = Branch::template backward<place>(engine, Tensor{d_y.offset, false}, x, floor, weights, path);

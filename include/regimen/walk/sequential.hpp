@@ -24,9 +24,10 @@ struct Child {
   using Entry = mp::mp_at_c<Entries, index>;
 
  public:
-  using type = Node<typename Entry::Layer, typename Before::type::Output,
-                    typename std::conditional_t<is_repeat<typename Entry::Layer>, Context, typename Context::inner>::template with_compute<typename Entry::Compute>,
-                    Before::type::active>;
+  using type = Node<
+      typename Entry::Layer, typename Before::type::Output,
+      typename std::conditional_t<is_repeat<typename Entry::Layer>, Context, typename Context::inner>::template with_compute<typename Entry::Compute>,
+      Before::type::active>;
 };
 template <class Entries, class X, class Context, bool flows>
 struct Child<0, Entries, X, Context, flows> {
@@ -34,9 +35,10 @@ struct Child<0, Entries, X, Context, flows> {
   using Entry = mp::mp_at_c<Entries, 0>;
 
  public:
-  using type = Node<typename Entry::Layer, X,
-                    typename std::conditional_t<is_repeat<typename Entry::Layer>, Context, typename Context::inner>::template with_compute<typename Entry::Compute>,
-                    flows>;
+  using type = Node<
+      typename Entry::Layer, X,
+      typename std::conditional_t<is_repeat<typename Entry::Layer>, Context, typename Context::inner>::template with_compute<typename Entry::Compute>,
+      flows>;
 };
 
 template <class... Entries, class X, class Context, bool flows>
@@ -66,7 +68,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     else return At<i - 1>::recomputes_output && is_read<i>();
   }
   template <std::size_t i>
-  static constexpr Place place_of() { return is_read<i>() && !is_recomputed<i>() ? Place::saved : Place::transient; }
+  static constexpr Place place_of() {
+    return is_read<i>() && !is_recomputed<i>() ? Place::saved : Place::transient;
+  }
   template <std::size_t i, Place place>
   static constexpr Place output_place() {  // of child i
     if constexpr (i + 1 == count) return place;
@@ -74,7 +78,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     else return place_of<i + 1>();
   }
   template <Place place>
-  static constexpr bool is_idle() { return is_idle_from<place, 0>(); }
+  static constexpr bool is_idle() {
+    return is_idle_from<place, 0>();
+  }
   template <Place place, std::size_t i>
   static constexpr bool is_idle_from() {
     if constexpr (!At<i>::template is_idle<output_place<i, place>()>()) return false;
@@ -102,7 +108,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     }(std::make_index_sequence<count>{});
   }
   template <Place place>
-  static constexpr std::size_t footprint(const auto& engine) { return floors<place>(engine, 0)[count]; }
+  static constexpr std::size_t footprint(const auto& engine) {
+    return floors<place>(engine, 0)[count];
+  }
 
   template <Mode mode, Place place, std::size_t i = 0>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
@@ -116,7 +124,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   }
 
   template <Place place>
-  static constexpr void retire_output(auto& engine) { At<count - 1>::template retire_output<place>(engine); }
+  static constexpr void retire_output(auto& engine) {
+    At<count - 1>::template retire_output<place>(engine);
+  }
 
   template <Place place>
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {

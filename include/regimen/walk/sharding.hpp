@@ -9,7 +9,8 @@ namespace regimen::walk {
 /// the parameters (3).      Rajbhandari, Rasley, Ruwase, He 2020, section 5
 ///
 ///   Transport     staging_bytes(ranks, slice bytes): what it needs beside a buffer to sum its slices over the ranks
-///   reduces_each  every micro-batch's gradients are written into a buffer of their own, reduced, and added to what this rank owns of them; otherwise the last one's
+///   reduces_each  every micro-batch's gradients are written into a buffer of their own, reduced, and added to what this rank owns of them; otherwise
+///   the last one's
 template <int stage_, class Transport_, bool reduces_each_>
 struct ShardingOf final {
   using Transport = Transport_;

@@ -87,7 +87,7 @@ struct Unit final {
     return Arena::align(Sharding::slices_parameters ? values_slice_bytes(ranks) : gathered_bytes(ranks));
   }
   static constexpr UnitOffsets alone{Arena::align(layout.value_bytes) + (shares_master ? 0 : Arena::align(layout.count * sizeof(Master))),
-                                     Arena::align(layout.trained * sizeof(Reduce)), Arena::align(layout.trained * states * sizeof(Master))};
+                                     Arena::align(layout.trained * sizeof(Reduce)), Arena::align(layout.trained* states * sizeof(Master))};
 };
 
 /// A parameter that several layers use is a unit of its own: the owner's node, without the walk.
@@ -180,14 +180,16 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
   if constexpr (Unit::layout.trained > 0 && !Sharding::alone) {
     if (engine.ranks == 1 || !engine.reduces) return;
     settle<Reduce>(engine);
-    const std::size_t slice = Unit::gradient_slice(engine.ranks), staging_bytes = Sharding::Transport::staging_bytes(engine.ranks, slice * sizeof(Reduce));
+    const std::size_t slice = Unit::gradient_slice(engine.ranks),
+                      staging_bytes = Sharding::Transport::staging_bytes(engine.ranks, slice * sizeof(Reduce));
     ReducingUnit& under_way = engine.reducing;
     under_way.whole = written.gradients;
     under_way.slice = slice;
     under_way.add = resident.add;
     under_way.on_stack = on_stack;
     if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), Kind::communication, path);
-    if constexpr (Sharding::reduces_each) under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : engine.rank * slice * sizeof(Reduce));
+    if constexpr (Sharding::reduces_each)
+      under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : engine.rank * slice * sizeof(Reduce));
     under_way.ticket = engine.start_reduce(View<Reduce>{under_way.whole}, slice, under_way.staging, path);
     if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // behind it, in order: every rank keeps all sums
       under_way.ticket = engine.start_gather(under_way.whole + engine.rank * slice * sizeof(Reduce), under_way.whole, slice * sizeof(Reduce), path);

@@ -28,8 +28,6 @@ int main(int, char** argv) {
     if (me && what == "other") world.barrier();
     world.all_gather(all.data() + 8 * world.rank(), all.data(), 8);
     world.barrier();
-  } catch (const std::exception&) {
-    return 1;
-  }
+  } catch (const std::exception&) { return 1; }
   return 0;
 }

@@ -16,19 +16,32 @@ namespace {
 // 2.5 ulp, the arithmetic around them adds less than six roundings): 12 u |x|. Derivatives are below 1.2, as are the terms
 // they are made of: 16 u. Then one rounding to T. Shifting by the bias may move x by u/2 · |x|, and derivatives change by
 // less than 1.2 for each unit of x: u |x| more.
-template <class S> double value_error(double x) { return 12 * epsilon_of<S> * std::fabs(x) + (sizeof(S) == 4 ? 1e-37 : 1e-300); }
-template <class S> double derivative_error(double x) { return epsilon_of<S> * (16 + 2 * std::fabs(x)); }
+template <class S>
+double value_error(double x) {
+  return 12 * epsilon_of<S> * std::fabs(x) + (sizeof(S) == 4 ? 1e-37 : 1e-300);
+}
+template <class S>
+double derivative_error(double x) {
+  return epsilon_of<S> * (16 + 2 * std::fabs(x));
+}
 
 // The formulas in long double, whose own cancellations are out of sight.
-template <class Activation> double value_of(double x) { return static_cast<double>(Activation::value(static_cast<long double>(x))); }
-template <class Activation> double derivative_of(double x) { return static_cast<double>(Activation::derivative(static_cast<long double>(x))); }
+template <class Activation>
+double value_of(double x) {
+  return static_cast<double>(Activation::value(static_cast<long double>(x)));
+}
+template <class Activation>
+double derivative_of(double x) {
+  return static_cast<double>(Activation::derivative(static_cast<long double>(x)));
+}
 
 struct Case {
   std::size_t rows, columns;
   bool bias;
 };
 
-template <class Activation, class T> void forward_is_the_formula(Case c, bool in_place) {
+template <class Activation, class T>
+void forward_is_the_formula(Case c, bool in_place) {
   using S = statistic_t<T>;
   Arena arena;
   const Values x = values<T>(c.rows * c.columns, 6, 1), b = c.bias ? values<T>(c.columns, 1, 2) : Values(c.columns, 0.0);
@@ -45,7 +58,8 @@ template <class Activation, class T> void forward_is_the_formula(Case c, bool in
   CHECK(arena.guards_hold());
 }
 
-template <class Activation, class T, class G> void backward_is_the_derivative(Case c, bool in_place, bool add) {
+template <class Activation, class T, class G>
+void backward_is_the_derivative(Case c, bool in_place, bool add) {
   using S = statistic_t<T>;
   constexpr bool identity = std::is_same_v<Activation, activation::Identity>;
   Arena arena;
@@ -81,7 +95,8 @@ template <class Activation, class T, class G> void backward_is_the_derivative(Ca
 
 using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>, std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
 
-template <class F> void for_each_activation(const F& f) {
+template <class F>
+void for_each_activation(const F& f) {
   f(activation::Identity{}), f(activation::Relu{}), f(activation::Silu{}), f(activation::GeluErf{}), f(activation::GeluTanh{});
 }
 

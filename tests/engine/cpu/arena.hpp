@@ -24,21 +24,20 @@ namespace test {
 using Values = std::vector<double>;
 using Sizes = std::initializer_list<std::size_t>;
 
-template <class T> T rounded(double value) {
-  if constexpr (sizeof(T) == 2)
-    return T(static_cast<float>(value));
-  else
-    return static_cast<T>(value);
+template <class T>
+T rounded(double value) {
+  if constexpr (sizeof(T) == 2) return T(static_cast<float>(value));
+  else return static_cast<T>(value);
 }
-template <class T> double number(T value) {
-  if constexpr (sizeof(T) == 2)
-    return double(static_cast<float>(value));
-  else
-    return static_cast<double>(value);
+template <class T>
+double number(T value) {
+  if constexpr (sizeof(T) == 2) return double(static_cast<float>(value));
+  else return static_cast<double>(value);
 }
 
 /// Reproducible values in [-size, size), already rounded to T.
-template <class T> Values values(std::size_t count, double size = 1, std::uint64_t seed = 1) {
+template <class T>
+Values values(std::size_t count, double size = 1, std::uint64_t seed = 1) {
   Values result(count);
   for (std::size_t i = 0; i < count; ++i) {
     const double unit = double(regimen::Philox::draw(seed, i, 0).word[0]) / 4294967296.0;
@@ -53,7 +52,8 @@ class Arena {
  public:
   explicit Arena(std::size_t bytes = std::size_t{1} << 20) : bytes_(bytes, std::byte{0xFF}) {}
 
-  template <class T> regimen::View<T> room(std::size_t count) {
+  template <class T>
+  regimen::View<T> room(std::size_t count) {
     const regimen::View<T> view{used_};
     used_ += count * sizeof(T);
     guards_.push_back(used_);
@@ -61,13 +61,15 @@ class Arena {
     REQUIRE(used_ <= bytes_.size());
     return view;
   }
-  template <class T> regimen::View<T> put(const Values& values) {
+  template <class T>
+  regimen::View<T> put(const Values& values) {
     const regimen::View<T> view = room<T>(values.size());
     T* const to = memory()(view);
     for (std::size_t i = 0; i < values.size(); ++i) to[i] = rounded<T>(values[i]);
     return view;
   }
-  template <class T> Values get(regimen::View<T> view, std::size_t count) const {
+  template <class T>
+  Values get(regimen::View<T> view, std::size_t count) const {
     Values result(count);
     for (std::size_t i = 0; i < count; ++i) {
       T value;
@@ -102,12 +104,14 @@ class Arena {
 };
 
 /// Rounding a number of this size to T: half a unit in the last place, and half the smallest subnormal of fp16.
-template <class T> double rounding_of(double value) {
+template <class T>
+double rounding_of(double value) {
   return regimen::epsilon_of<T> / 2 * std::fabs(value) + (std::is_same_v<T, regimen::fp16> ? 0x1p-25 : 0);
 }
 
 /// How often |actual − expected| exceeds tolerance(i), NaN included. 0 is a pass.
-template <class Tolerance> std::size_t misses(const Values& actual, const Values& expected, const Tolerance& tolerance) {
+template <class Tolerance>
+std::size_t misses(const Values& actual, const Values& expected, const Tolerance& tolerance) {
   REQUIRE(actual.size() == expected.size());
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < actual.size(); ++i) {
@@ -118,7 +122,8 @@ template <class Tolerance> std::size_t misses(const Values& actual, const Values
 }
 
 /// The arena after `run(arena)`, computed by this many threads.
-template <class Run> std::vector<std::byte> bytes_after(int threads, const Run& run, std::size_t bytes = std::size_t{1} << 24) {
+template <class Run>
+std::vector<std::byte> bytes_after(int threads, const Run& run, std::size_t bytes = std::size_t{1} << 24) {
 #if defined(_OPENMP)
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
@@ -133,7 +138,8 @@ template <class Run> std::vector<std::byte> bytes_after(int threads, const Run& 
   CHECK(arena.guards_hold());
   return arena.bytes();
 }
-template <class Run> bool same_for_any_threads(const Run& run, std::size_t bytes = std::size_t{1} << 24) {
+template <class Run>
+bool same_for_any_threads(const Run& run, std::size_t bytes = std::size_t{1} << 24) {
   const auto one = bytes_after(1, run, bytes);
   return one == bytes_after(2, run, bytes) && one == bytes_after(3, run, bytes);
 }

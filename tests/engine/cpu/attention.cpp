@@ -23,7 +23,8 @@ using namespace regimen;
 constexpr op::Random random_of_test{7, 3, 100};
 
 /// Values in (-1, 1), a function of `seed` and the place.
-template <class T> std::vector<T> values(std::size_t count, std::uint64_t seed) {
+template <class T>
+std::vector<T> values(std::size_t count, std::uint64_t seed) {
   std::vector<T> result(count);
   for (std::size_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(static_cast<std::int64_t>(mix(i, seed) >> 11)) * 0x1p-52 - 1.0;
@@ -33,18 +34,21 @@ template <class T> std::vector<T> values(std::size_t count, std::uint64_t seed) 
   return result;
 }
 
-template <class T> double exactly(T x) {
+template <class T>
+double exactly(T x) {
   if constexpr (std::is_same_v<T, double>) return x;
   else return static_cast<double>(static_cast<float>(x));
 }
 
-template <class T> std::vector<double> exactly(const std::vector<T>& from) {
+template <class T>
+std::vector<double> exactly(const std::vector<T>& from) {
   std::vector<double> result;
   for (const T x : from) result.push_back(exactly(x));
   return result;
 }
 
-template <class T> struct Result {
+template <class T>
+struct Result {
   using S = statistic_t<T>;
   std::vector<T> y, d_qkv;
   std::vector<S> log_sum;
@@ -161,7 +165,8 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 ///   y: numerator and denominator carry r and γ_T, times |y| <= f, the largest dropout factor; then one rounding to T.
 ///   d_v: Σ_t p f (r + γ_T). d_p: (D + 1) u D f; row_dot: the same, and D times the error of the stored y.
 ///   d_s = p (d_p − row_dot) scale, summed over keys (Σ p = 1) or queries (Σ p <= c). Then one rounding to T.
-template <class T> void check(const op::AttentionShape& s, double rate) {
+template <class T>
+void check(const op::AttentionShape& s, double rate) {
   CAPTURE(s.batch, s.length, s.heads, s.width, s.causal, rate, name_of<T>);
   const op::Drop drop{static_cast<std::uint32_t>(rate * 65536), 42};
   const std::size_t count = s.batch * s.length * s.heads * s.width;

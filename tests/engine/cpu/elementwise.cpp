@@ -37,7 +37,8 @@ TEMPLATE_TEST_CASE("x + x is 2 x: add may be given one tensor twice", "", float,
 
 namespace {
 
-template <class From, class To> void cast_rounds_once() {
+template <class From, class To>
+void cast_rounds_once() {
   for (const std::size_t count : Sizes{1, 7, 16, 33, 1000, 70001}) {
     Arena arena(std::size_t{1} << 21);
     const Values x = values<From>(count, 1000);

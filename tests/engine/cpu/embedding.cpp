@@ -43,10 +43,8 @@ TEMPLATE_TEST_CASE("a lookup copies rows; a token outside the vocabulary gives N
     bool right = true;
     for (std::size_t i = 0; i < y.size(); ++i) {
       const std::int32_t token = tokens[i / columns];
-      if (token < 0 || token > 6)
-        right &= std::isnan(y[i]);
-      else
-        right &= y[i] == table[static_cast<std::size_t>(token) * columns + i % columns];
+      if (token < 0 || token > 6) right &= std::isnan(y[i]);
+      else right &= y[i] == table[static_cast<std::size_t>(token) * columns + i % columns];
     }
     CHECK(right);
     CHECK(arena.guards_hold());

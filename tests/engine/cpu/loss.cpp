@@ -45,9 +45,13 @@ Reference cross_entropy(const Values& z, const std::vector<std::int32_t>& target
   return r;
 }
 
-template <class S> double depth_of(std::size_t columns) { return double(columns / (4 * cpu::lanes<S>)) + 12; }
+template <class S>
+double depth_of(std::size_t columns) {
+  return double(columns / (4 * cpu::lanes<S>)) + 12;
+}
 
-template <class S> void cross_entropy_is_its_definition(std::size_t rows, std::size_t columns, double smoothing, double size) {
+template <class S>
+void cross_entropy_is_its_definition(std::size_t rows, std::size_t columns, double smoothing, double size) {
   const Values z = values<S>(rows * columns, size);
   const auto targets = some_targets(rows, columns);
   const Reference r = cross_entropy(z, targets, columns, smoothing, 0.5 * 1024);

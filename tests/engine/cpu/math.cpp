@@ -21,7 +21,8 @@ struct Worst {
   int wrong = 0;  // infinities and NaNs that do not agree
 };
 
-template <class Function, class Exact> Worst worst_of(const Function& function, const Exact& exact, float low, float high) {
+template <class Function, class Exact>
+Worst worst_of(const Function& function, const Exact& exact, float low, float high) {
   Worst worst;
   constexpr std::uint32_t stride = 1009;  // a prime: all exponents, and mantissas of all kinds
   for (std::uint64_t first = 0; first < (std::uint64_t{1} << 32); first += stride * lanes<float>) {

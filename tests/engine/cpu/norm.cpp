@@ -16,7 +16,8 @@ struct Case {
   double offset, size;  // x is uniform in offset ± size
 };
 
-template <class T> Values inputs(const Case& c) {
+template <class T>
+Values inputs(const Case& c) {
   Values x = values<T>(c.rows * c.columns, c.size, 1);
   for (double& value : x) value = number(rounded<T>(value + c.offset));
   return x;
@@ -38,16 +39,21 @@ Reference normalised(const Values& x, std::size_t rows, std::size_t columns, boo
 }
 
 /// How many additions a term of a row's sum passes through: four interleaved registers, then their lanes.
-template <class S> double depth_of(std::size_t columns) { return double(columns / (4 * cpu::lanes<S>)) + 12; }
+template <class S>
+double depth_of(std::size_t columns) {
+  return double(columns / (4 * cpu::lanes<S>)) + 12;
+}
 
 // With u = epsilon of S and d additions: the mean is off by d u |offset|, so normals by d u |offset| rstd; the variance is off
 // by relative (d + 4) u, and by the square of the mean's error, so rstd by half of that; four roundings more.
-template <class S> double normal_error(const Case& c, const Reference& r, std::size_t i) {
+template <class S>
+double normal_error(const Case& c, const Reference& r, std::size_t i) {
   const double u = epsilon_of<S>, d = depth_of<S>(c.columns), rstd = r.rstd[i / c.columns], shift = d * u * (std::fabs(c.offset) + c.size) * rstd;
   return shift + std::fabs(r.normal[i]) * (u * (d + 8) + shift * shift);
 }
 
-template <bool Centered, class T> void forward_is_the_definition(Case c, bool in_place) {
+template <bool Centered, class T>
+void forward_is_the_definition(Case c, bool in_place) {
   using S = statistic_t<T>;
   Arena arena;
   const Values x = inputs<T>(c), gain = values<T>(c.columns, 2, 2), bias = values<T>(c.columns, 2, 3);
@@ -71,7 +77,8 @@ template <bool Centered, class T> void forward_is_the_definition(Case c, bool in
   CHECK(arena.guards_hold());
 }
 
-template <bool Centered, class T, class G> void backward_is_the_definition(Case c, bool in_place, bool add, bool frozen) {
+template <bool Centered, class T, class G>
+void backward_is_the_definition(Case c, bool in_place, bool add, bool frozen) {
   using S = statistic_t<T>;
   Arena arena;
   const Values x = inputs<T>(c), gain = values<T>(c.columns, 2, 2), d_y = values<T>(x.size(), 1, 5), old = values<G>(c.columns, 1, 6);

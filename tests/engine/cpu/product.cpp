@@ -21,11 +21,10 @@ namespace {
 using namespace regimen;
 
 /// Values in (-1, 1), a function of `seed` and the place.
-double value_at(std::size_t i, std::uint64_t seed) {
-  return static_cast<double>(static_cast<std::int64_t>(mix(i, seed) >> 11)) * 0x1p-52 - 1.0;
-}
+double value_at(std::size_t i, std::uint64_t seed) { return static_cast<double>(static_cast<std::int64_t>(mix(i, seed) >> 11)) * 0x1p-52 - 1.0; }
 
-template <class T> std::vector<T> values(std::size_t count, std::uint64_t seed) {
+template <class T>
+std::vector<T> values(std::size_t count, std::uint64_t seed) {
   std::vector<T> result(count);
   for (std::size_t i = 0; i < count; ++i) {
     if constexpr (std::is_same_v<T, double>) result[i] = value_at(i, seed);
@@ -34,7 +33,8 @@ template <class T> std::vector<T> values(std::size_t count, std::uint64_t seed) 
   return result;
 }
 
-template <class T> double exactly(T x) {
+template <class T>
+double exactly(T x) {
   if constexpr (std::is_same_v<T, double>) return x;
   else return static_cast<double>(static_cast<float>(x));
 }
@@ -44,7 +44,8 @@ struct Case {
   bool transpose_a, transpose_b, add;
 };
 
-template <class A, class B, class C> std::vector<C> product(const Case& s, std::vector<A> a, std::vector<B> b, std::vector<C> c) {
+template <class A, class B, class C>
+std::vector<C> product(const Case& s, std::vector<A> a, std::vector<B> b, std::vector<C> c) {
   std::vector<std::byte> arena((a.size() * sizeof(A) + b.size() * sizeof(B) + c.size() * sizeof(C)) + 3 * 64);
   op::Product<A, B, C> o;
   o.a.offset = 0;
@@ -67,7 +68,8 @@ template <class A, class B, class C> std::vector<C> product(const Case& s, std::
 /// The largest error over its bound. With u = eps_S / 2, every summation order of k products and the added c gives at most
 /// γ_{k+1} Σ|a||b| + u|c| with γ_n = n u / (1 − n u) (Higham 2002, section 3.1; products of 16-bit numbers are exact, which
 /// only helps); rounding to C adds eps_C / 2 of the result, or half a smallest subnormal of fp16.
-template <class A, class B, class C> double worst(const Case& s) {
+template <class A, class B, class C>
+double worst(const Case& s) {
   const std::vector<A> a = values<A>(s.m * s.k, 1);
   const std::vector<B> b = values<B>(s.k * s.n, 2);
   const std::vector<C> before = values<C>(s.m * s.n, 3);
@@ -95,11 +97,12 @@ template <class A, class B, class C> double worst(const Case& s) {
   return result;
 }
 
-template <class A, class B, class C> void check_shapes() {
+template <class A, class B, class C>
+void check_shapes() {
   // Odd sizes around every block and tile boundary: 6, 12 rows; 4 to 32 columns; slices of 192; tiles of 96 x 256.
-  static constexpr std::size_t shapes[][3] = {{1, 1, 1},    {1, 16, 16},  {5, 3, 7},     {12, 32, 192}, {13, 33, 193}, {6, 31, 5},
-                                              {11, 17, 19}, {64, 64, 64}, {64, 10, 65},  {97, 257, 31}, {100, 40, 385}, {3, 300, 129},
-                                              {301, 2, 64}, {25, 47, 1},  {130, 129, 127}};
+  static constexpr std::size_t shapes[][3] = {{1, 1, 1},      {1, 16, 16},   {5, 3, 7},    {12, 32, 192}, {13, 33, 193},
+                                              {6, 31, 5},     {11, 17, 19},  {64, 64, 64}, {64, 10, 65},  {97, 257, 31},
+                                              {100, 40, 385}, {3, 300, 129}, {301, 2, 64}, {25, 47, 1},   {130, 129, 127}};
   for (const auto& shape : shapes)
     for (int flags = 0; flags < 8; ++flags) {
       const Case s{shape[0], shape[1], shape[2], (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0};

@@ -17,7 +17,8 @@ double tree_of(const std::vector<double>& values, std::size_t begin, std::size_t
   return tree_of(values, begin, begin + half) + tree_of(values, begin + half, end);
 }
 
-template <class G> double square_sum(const Values& gradient, std::size_t bytes = std::size_t{1} << 22) {
+template <class G>
+double square_sum(const Values& gradient, std::size_t bytes = std::size_t{1} << 22) {
   Arena arena(bytes);
   op::SumOfSquares<G> o{arena.put<G>(gradient), square_sum_of(arena.scalars()), gradient.size()};
   cpu::compute(o, arena.memory());

@@ -52,7 +52,8 @@ TEMPLATE_TEST_CASE("a store rounds to the very bits that the scalar rounds to", 
 
 namespace {
 
-template <class S, class T> bool short_registers_touch_only_what_they_should() {
+template <class S, class T>
+bool short_registers_touch_only_what_they_should() {
   bool right = true;
   for (std::size_t count = 1; count < lanes<S>; ++count) {
     std::vector<T> from(count), to(lanes<S> + 1);  // exactly `count`: an address sanitizer sees a longer read

@@ -40,7 +40,8 @@ void reference(const RmsProp::Options& o, State& s, double g, double rate, std::
   s.w -= rate * s.second;
 }
 
-template <class Rule, class M, class T, class G> void steps_are_the_formula(typename Rule::Options options) {
+template <class Rule, class M, class T, class G>
+void steps_are_the_formula(typename Rule::Options options) {
   constexpr std::size_t count = 40013, stride = 40064, steps = 4;
   static constexpr op::Segment segments[] = {{0, 1, true}, {1, 20, false}, {21, 33000, true}, {33021, 992, false}, {34013, 6000, true}};
   Arena arena(std::size_t{1} << 22);
@@ -86,7 +87,8 @@ template <class Rule, class M, class T, class G> void steps_are_the_formula(type
   CHECK(arena.guards_hold());
 }
 
-template <class Rule> void in_every_type(typename Rule::Options options) {
+template <class Rule>
+void in_every_type(typename Rule::Options options) {
   steps_are_the_formula<Rule, float, float, float>(options);
   steps_are_the_formula<Rule, double, double, double>(options);
   steps_are_the_formula<Rule, float, bf16, float>(options);
@@ -95,7 +97,8 @@ template <class Rule> void in_every_type(typename Rule::Options options) {
 }
 
 /// One step of one weight.
-template <class Rule> double after_one_step(typename Rule::Options options, double w, double g, bool decays) {
+template <class Rule>
+double after_one_step(typename Rule::Options options, double w, double g, bool decays) {
   static constexpr op::Segment yes[] = {{0, 1, true}}, no[] = {{0, 1, false}};
   Arena arena;
   op::Update<Rule, double, double, double> o{};

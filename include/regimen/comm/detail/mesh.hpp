@@ -122,10 +122,8 @@ class Meeting final {
       std::string wrong;
       if (hello.size != options_.size)
         wrong = name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
-      else if (hello.rank >= options_.size)
-        wrong = "a process that says it is " + name;
-      else if (came[hello.rank])
-        wrong = "two processes that say they are " + name;
+      else if (hello.rank >= options_.size) wrong = "a process that says it is " + name;
+      else if (came[hello.rank]) wrong = "two processes that say they are " + name;
       if (!wrong.empty()) {
         if (problem.empty()) until = (std::min)(until, Clock::now() + std::chrono::seconds(2));  // for the others to come and hear it
         problem += (problem.empty() ? "" : "; ") + wrong;

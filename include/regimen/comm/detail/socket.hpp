@@ -127,10 +127,8 @@ inline Socket connect_to(Address to, Clock::time_point until) {
       code = errno;
       if (code == EINPROGRESS) {
         ::socklen_t length = sizeof code;
-        if (!wait_for(*socket, POLLOUT, until))
-          code = ETIMEDOUT;
-        else if (::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &code, &length) != 0)
-          code = errno;
+        if (!wait_for(*socket, POLLOUT, until)) code = ETIMEDOUT;
+        else if (::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
       }
     }
     if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port) code = ECONNREFUSED;  // met itself

@@ -58,10 +58,8 @@ class Wire final {
         any = push(r) || any;
         any = pull(r) || any;
       }
-      if (any)
-        moved = Clock::now();
-      else if (outstanding(until_sent))
-        rest(moved + deadline_);
+      if (any) moved = Clock::now();
+      else if (outstanding(until_sent)) rest(moved + deadline_);
     }
   }
 

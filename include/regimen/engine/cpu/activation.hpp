@@ -19,7 +19,8 @@ namespace detail {
 // (1 + tanh u) / 2 = sigmoid(2u), which keeps its relative accuracy where 1 + tanh u cancels.
 
 /// sigmoid(z), and its derivative s · (1 − s) without the cancellation of 1 − s.
-template <class S> struct Sigmoid {
+template <class S>
+struct Sigmoid {
   Vector<S> value, derivative;
 
   explicit Sigmoid(Vector<S> z) {
@@ -29,42 +30,71 @@ template <class S> struct Sigmoid {
   }
 };
 
-template <class Activation> struct Formula;
+template <class Activation>
+struct Formula;
 
-template <> struct Formula<activation::Identity> {
-  template <class S> static Vector<S> value(Vector<S> x) { return x; }
-  template <class S> static Vector<S> derivative(Vector<S>) { return S(1); }
+template <>
+struct Formula<activation::Identity> {
+  template <class S>
+  static Vector<S> value(Vector<S> x) {
+    return x;
+  }
+  template <class S>
+  static Vector<S> derivative(Vector<S>) {
+    return S(1);
+  }
 };
 
-template <> struct Formula<activation::Relu> {
-  template <class S> static Vector<S> value(Vector<S> x) { return select(x > S(0), x, Vector<S>(S(0))); }
-  template <class S> static Vector<S> derivative(Vector<S> x) { return select(x > S(0), Vector<S>(S(1)), Vector<S>(S(0))); }
+template <>
+struct Formula<activation::Relu> {
+  template <class S>
+  static Vector<S> value(Vector<S> x) {
+    return select(x > S(0), x, Vector<S>(S(0)));
+  }
+  template <class S>
+  static Vector<S> derivative(Vector<S> x) {
+    return select(x > S(0), Vector<S>(S(1)), Vector<S>(S(0)));
+  }
 };
 
-template <> struct Formula<activation::Silu> {
-  template <class S> static Vector<S> value(Vector<S> x) { return x * sigmoid(x); }
-  template <class S> static Vector<S> derivative(Vector<S> x) {
+template <>
+struct Formula<activation::Silu> {
+  template <class S>
+  static Vector<S> value(Vector<S> x) {
+    return x * sigmoid(x);
+  }
+  template <class S>
+  static Vector<S> derivative(Vector<S> x) {
     const Sigmoid<S> s(x);
     return multiply_add(x, s.derivative, s.value);
   }
 };
 
-template <> struct Formula<activation::GeluErf> {
-  template <class S> static Vector<S> distribution(Vector<S> x) {
+template <>
+struct Formula<activation::GeluErf> {
+  template <class S>
+  static Vector<S> distribution(Vector<S> x) {
     return multiply_add(erf(x * S(0.70710678118654752440)), Vector<S>(S(0.5)), Vector<S>(S(0.5)));
   }
-  template <class S> static Vector<S> value(Vector<S> x) { return x * distribution(x); }
-  template <class S> static Vector<S> derivative(Vector<S> x) {
+  template <class S>
+  static Vector<S> value(Vector<S> x) {
+    return x * distribution(x);
+  }
+  template <class S>
+  static Vector<S> derivative(Vector<S> x) {
     return multiply_add(x * S(0.39894228040143267794), exp(x * x * S(-0.5)), distribution(x));
   }
 };
 
-template <> struct Formula<activation::GeluTanh> {
+template <>
+struct Formula<activation::GeluTanh> {
   static constexpr double slope = 2 * 0.79788456080286535588, cubic = 0.044715;
-  template <class S> static Vector<S> value(Vector<S> x) {
+  template <class S>
+  static Vector<S> value(Vector<S> x) {
     return x * sigmoid(x * multiply_add(x * x, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
   }
-  template <class S> static Vector<S> derivative(Vector<S> x) {
+  template <class S>
+  static Vector<S> derivative(Vector<S> x) {
     x = min(max(x, Vector<S>(S(-32))), Vector<S>(S(32)));  // where it is 0 and 1; beyond, x² would overflow and 0 · ∞ is NaN
     const Vector<S> square = x * x;
     const Sigmoid<S> s(x * multiply_add(square, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
@@ -75,7 +105,8 @@ template <> struct Formula<activation::GeluTanh> {
 
 }  // namespace detail
 
-template <class Activation, class T, class B> void compute(const op::Bias<Activation, T, B>& o, const Memory& at) {
+template <class Activation, class T, class B>
+void compute(const op::Bias<Activation, T, B>& o, const Memory& at) {
   using S = statistic_t<T>;
   using F = detail::Formula<Activation>;
   const T* const x = at(o.x);
@@ -93,7 +124,8 @@ template <class Activation, class T, class B> void compute(const op::Bias<Activa
 }
 
 /// d_bias is summed before d_x is rounded to T.
-template <class Activation, class T, class G> void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
+template <class Activation, class T, class G>
+void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
   using F = detail::Formula<Activation>;
   const T* const d_y = at(o.d_y);

@@ -16,7 +16,8 @@ namespace regimen::cpu {
 namespace detail {
 
 /// Forward attention of one head for up to AttentionTile::queries queries.
-template <class T> struct AttentionForward final {
+template <class T>
+struct AttentionForward final {
   using S = statistic_t<T>;
   using Tile = AttentionTile<S>;
 
@@ -28,10 +29,10 @@ template <class T> struct AttentionForward final {
   bool drops;
   DropRow<S> drop;
 
-  alignas(64) S keys[Tile::largest_width * Tile::score_stride];                   // (D,keys)
-  alignas(64) S values[Tile::keys * Tile::row_stride];                            // (keys,D)
-  alignas(64) S query[block_rows * Tile::row_stride];                             // (group,D)
-  alignas(64) S scores[block_rows * Tile::score_stride];                          // (group,keys), then probabilities
+  alignas(64) S keys[Tile::largest_width * Tile::score_stride];                    // (D,keys)
+  alignas(64) S values[Tile::keys * Tile::row_stride];                             // (keys,D)
+  alignas(64) S query[block_rows * Tile::row_stride];                              // (group,D)
+  alignas(64) S scores[block_rows * Tile::score_stride];                           // (group,keys), then probabilities
   alignas(64) S output[(Tile::queries + Tile::spare_rows) * Tile::largest_width];  // (queries,D)
   S largest[Tile::queries], sums[Tile::queries];
 
@@ -58,15 +59,15 @@ template <class T> struct AttentionForward final {
   /// A few queries, as many as fit a block of registers, against the keys of a tile that the last of them sees.
   void group(std::size_t first, std::size_t i, std::size_t rows, std::size_t first_key, std::size_t seen) {
     copy_rows(query, qkv, HeadRows::of_qkv(shape, b, h, 0), first + i, rows, shape.width);
-    multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, query, keys, block_columns<S>, scores,
-                                                             Tile::score_stride, false);
+    multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, query, keys, block_columns<S>, scores, Tile::score_stride,
+                                                              false);
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t valid = visible(shape.causal, first + i + r, first_key, seen);
       softmax_row(scores + r * Tile::score_stride, valid, seen, i + r, first_key == 0);
       if (drops && valid > 0) drop_row(scores + r * Tile::score_stride, first + i + r, first_key, valid);
     }
     multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, shape.width, seen, scores, values, block_columns<S>,
-                                                             output + i * Tile::largest_width, Tile::largest_width, first_key > 0);
+                                                              output + i * Tile::largest_width, Tile::largest_width, first_key > 0);
   }
 
   /// Scores to probabilities relative to the largest score so far; what was summed before is brought to the same footing.
@@ -113,7 +114,8 @@ template <class T> struct AttentionForward final {
 /// error   as that of exp and of sums over keys in tiles of 64; probabilities below e^-80 of the row's largest count as 0
 /// cost    some 330 KiB of stack per thread; keys are packed once for every 128 queries; tiles that causality hides are
 ///         skipped, in steps of a register block
-template <class T> void compute(const op::Attention<T>& o, const Memory& at) {
+template <class T>
+void compute(const op::Attention<T>& o, const Memory& at) {
   using Forward = detail::AttentionForward<T>;
   detail::check_head(o.shape.width);
   const T* const qkv = at(o.qkv);

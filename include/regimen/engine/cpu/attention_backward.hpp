@@ -16,7 +16,8 @@ namespace detail {
 /// Backward attention of one head: with p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot,
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
 /// A pass goes over key tiles, and inside over query tiles; every sum is taken in that order.
-template <class T> struct AttentionGradient final {
+template <class T>
+struct AttentionGradient final {
   using S = statistic_t<T>;
   using Tile = AttentionTile<S>;
   static constexpr std::size_t query_room = (128 << 10) / sizeof(S);  // elements of d_q that a pass can keep
@@ -52,17 +53,15 @@ template <class T> struct AttentionGradient final {
     const HeadRows rows = HeadRows::of_y(shape, b, h);
     for (std::size_t t = 0; t < shape.length; ++t) {
       Vector<S> total = S(0);
-      for_each_vector<S>(0, shape.width, [&](std::size_t d, auto part) {
-        total += load<S>(y + rows(t) + d, part) * load<S>(d_y + rows(t) + d, part);
-      });
+      for_each_vector<S>(0, shape.width,
+                         [&](std::size_t d, auto part) { total += load<S>(y + rows(t) + d, part) * load<S>(d_y + rows(t) + d, part); });
       row_dot[t] = sum(total);
     }
   }
 
   /// Key tiles [key_begin, key_end) against query tiles [query_begin, query_end); writes d_k and d_v of the former if
   /// `for_keys`, d_q of the latter if `for_queries`.
-  void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys,
-            bool for_queries) {
+  void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys, bool for_queries) {
     const std::size_t d_q_stride = round_up(shape.width, lanes<S>);
     for (std::size_t key = key_begin; key < key_end; ++key) {
       const std::size_t keys = tile_rows(key), first_query = shape.causal && key > query_begin ? key : query_begin;
@@ -100,9 +99,9 @@ template <class T> struct AttentionGradient final {
       S* const scores = p + i * Tile::score_stride;
       S* const d_scores = d_s + i * Tile::score_stride;
       multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, query_rows + i * Tile::row_stride, key_columns,
-                                                               block_columns<S>, scores, Tile::score_stride, false);
+                                                                block_columns<S>, scores, Tile::score_stride, false);
       multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, gradient_rows + i * Tile::row_stride, value_columns,
-                                                               block_columns<S>, d_scores, Tile::score_stride, false);
+                                                                block_columns<S>, d_scores, Tile::score_stride, false);
       for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t t = first_query + i + r, valid = visible(shape.causal, t, first_key, keys);
         gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys, scale);
@@ -134,11 +133,11 @@ template <class T> struct AttentionGradient final {
   void add_keys(std::size_t queries, std::size_t keys, bool diagonal, bool add) {
     const auto to = [&](std::size_t j, std::size_t rows, std::size_t from) {
       multiply_tile<S, 1, Tile::score_stride, Tile::row_stride>(rows, shape.width, queries - from, p + from * Tile::score_stride + j,
-                                                               gradient_rows + from * Tile::row_stride, block_columns<S>,
-                                                               d_v + j * Tile::largest_width, Tile::largest_width, add);
+                                                                gradient_rows + from * Tile::row_stride, block_columns<S>,
+                                                                d_v + j * Tile::largest_width, Tile::largest_width, add);
       multiply_tile<S, 1, Tile::score_stride, Tile::row_stride>(rows, shape.width, queries - from, d_s + from * Tile::score_stride + j,
-                                                               query_rows + from * Tile::row_stride, block_columns<S>,
-                                                               d_k + j * Tile::largest_width, Tile::largest_width, add);
+                                                                query_rows + from * Tile::row_stride, block_columns<S>, d_k + j * Tile::largest_width,
+                                                                Tile::largest_width, add);
     };
     if (!diagonal) return to(0, keys, 0);
     for (std::size_t j = 0; j < keys; j += block_rows) to(j, keys - j < block_rows ? keys - j : block_rows, j);
@@ -148,8 +147,8 @@ template <class T> struct AttentionGradient final {
   void add_queries(std::size_t queries, std::size_t keys, bool diagonal, S* to, std::size_t stride, bool add) {
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
-      multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, shape.width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride,
-                                                               key_rows, block_columns<S>, to + i * stride, stride, add);
+      multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, shape.width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride, key_rows,
+                                                                block_columns<S>, to + i * stride, stride, add);
     }
   }
 };
@@ -161,7 +160,8 @@ template <class T> struct AttentionGradient final {
 /// error   as forward; row_dot is taken from the stored, rounded y
 /// cost    one pass per head where heads are many and d_q of a head fits the stack; else two, which recompute the scores
 ///         but cut heads into tiles: 7 products of a tile instead of 5. Some 700 KiB of stack per thread
-template <class T> void compute(const op::AttentionBackward<T>& o, const Memory& at) {
+template <class T>
+void compute(const op::AttentionBackward<T>& o, const Memory& at) {
   using Gradient = detail::AttentionGradient<T>;
   using S = typename Gradient::S;
   detail::check_head(o.shape.width);

@@ -15,13 +15,14 @@
 namespace regimen::cpu::detail {
 
 /// The sizes of tiles. Strides are constants, so that products need no registers for them, and no powers of two.
-template <class S> struct AttentionTile final {
-  static constexpr std::size_t largest_width = 256;                            // of a head
-  static constexpr std::size_t keys = 256 / sizeof(S);                         // and queries, in backward
-  static constexpr std::size_t queries = 512 / sizeof(S);                      // in forward: each packs the keys again
-  static constexpr std::size_t row_stride = largest_width + 64 / sizeof(S);    // of (·,D)
-  static constexpr std::size_t score_stride = keys + 64 / sizeof(S);           // of (·,keys)
-  static constexpr std::size_t spare_rows = block_rows;                        // products round rows up
+template <class S>
+struct AttentionTile final {
+  static constexpr std::size_t largest_width = 256;                          // of a head
+  static constexpr std::size_t keys = 256 / sizeof(S);                       // and queries, in backward
+  static constexpr std::size_t queries = 512 / sizeof(S);                    // in forward: each packs the keys again
+  static constexpr std::size_t row_stride = largest_width + 64 / sizeof(S);  // of (·,D)
+  static constexpr std::size_t score_stride = keys + 64 / sizeof(S);         // of (·,keys)
+  static constexpr std::size_t spare_rows = block_rows;                      // products round rows up
 };
 
 /// A wider head would not fit the tiles: a defect of the recipe that a layer should have refused, so it ends the program.
@@ -76,12 +77,14 @@ inline std::size_t visible(bool causal, std::size_t query, std::size_t first_key
 constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
 
 /// e^x where x > −80, else exactly 0: nothing subnormal arises, which some processors compute a hundred times slower.
-template <class S> Vector<S> exp_or_zero(Vector<S> x) {
+template <class S>
+Vector<S> exp_or_zero(Vector<S> x) {
   const Vector<S> least = S(-80);
   return select(x < least, Vector<S>(S(0)), exp(max(x, least)));
 }
 
-template <class S, std::size_t... Lane> Mask<S> below(S count, std::index_sequence<Lane...>) {
+template <class S, std::size_t... Lane>
+Mask<S> below(S count, std::index_sequence<Lane...>) {
   const typename Vector<S>::Native index = {static_cast<S>(Lane)...};
   return Vector<S>(index) < Vector<S>(count);
 }
@@ -101,7 +104,8 @@ void for_each_valid(std::size_t valid, std::size_t end, const Each& each, const 
 }
 
 /// The dropout of attention probabilities: factors 0 or keep for the elements of one row.
-template <class S> struct DropRow final {
+template <class S>
+struct DropRow final {
   std::uint64_t key = 0, sample = 0;
   std::uint32_t threshold = 0;
   S keep = 1;

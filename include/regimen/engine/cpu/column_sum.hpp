@@ -14,7 +14,8 @@ namespace regimen::cpu {
 /// Rows are cut into blocks whose sums fit the caller's stack, very long rows into strips; strips narrower than a few pages
 /// would read and write memory in jumps, three times slower. A block adds 128 rows at a time, so the error grows with
 /// 128 + rows / 128 roundings; blocks are added in order.
-template <class S, class G, class Term> void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const Term& term) {
+template <class S, class G, class Term>
+void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const Term& term) {
   constexpr std::size_t widest = 2048, together = 128, room = 65536 / sizeof(S), most_blocks = 32;
   const std::size_t strips = (columns + widest - 1) / widest;
   std::size_t blocks = chunks_of(rows * columns);
@@ -40,10 +41,8 @@ template <class S, class G, class Term> void column_sums(std::size_t rows, std::
     }
     for_each_vector<S>(begin, end, [&](std::size_t column, auto n) {
       const Vector<S> value = load<S>(own + (column - begin));
-      if (blocks > 1)
-        store(value, totals + block * columns + column, n);
-      else
-        store(add ? load<S>(sums + column, n) + value : value, sums + column, n);
+      if (blocks > 1) store(value, totals + block * columns + column, n);
+      else store(add ? load<S>(sums + column, n) + value : value, sums + column, n);
     });
   });
   if (blocks == 1) return;

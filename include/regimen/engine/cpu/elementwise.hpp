@@ -14,7 +14,8 @@
 
 namespace regimen::cpu {
 
-template <class T> void compute(const op::Add<T>& o, const Memory& at) {
+template <class T>
+void compute(const op::Add<T>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T* const x = at(o.x);
   T* const y = at(o.y);
@@ -22,7 +23,8 @@ template <class T> void compute(const op::Add<T>& o, const Memory& at) {
 }
 
 /// A cast from fp64 to 16 bits does not exist: its two roundings are not one.
-template <class From, class To> void compute(const op::Cast<From, To>& o, const Memory& at) {
+template <class From, class To>
+void compute(const op::Cast<From, To>& o, const Memory& at) {
   constexpr bool to_half = sizeof(To) == 2, from_half = sizeof(From) == 2;
   static_assert(!(to_half && std::is_same_v<From, double>), "regimen: fp64 has no cast to 16 bits; cast to fp32 first");
   const From* const x = at(o.x);
@@ -45,7 +47,8 @@ template <class From, class To> void compute(const op::Cast<From, To>& o, const 
   }
 }
 
-template <class T> void compute(const op::Dropout<T>& o, const Memory& at) {
+template <class T>
+void compute(const op::Dropout<T>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T* const x = at(o.x);
   T* const y = at(o.y);

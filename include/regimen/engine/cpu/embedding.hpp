@@ -15,7 +15,8 @@
 namespace regimen::cpu {
 
 /// A token outside the vocabulary gives a row of NaN: the loss shows it, and nothing outside the table is read.
-template <class T> void compute(const op::Embed<T>& o, const Memory& at) {
+template <class T>
+void compute(const op::Embed<T>& o, const Memory& at) {
   const std::int32_t* const token = at(o.token);
   const T* const table = at(o.table);
   T* const y = at(o.y);
@@ -32,7 +33,8 @@ template <class T> void compute(const op::Embed<T>& o, const Memory& at) {
 
 /// One chunk owns a block of the table, vocabulary rows by columns, sums it in S on its stack, and rounds once. It reads
 /// all tokens in order and skips sixteen at a time that fall into other blocks. Tokens outside the vocabulary add nothing.
-template <class T, class G> void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
+template <class T, class G>
+void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
   constexpr std::size_t room = 65536 / sizeof(S), narrow = 64, wide = 1024, most = room / narrow;
   const std::int32_t* const token = at(o.token);
@@ -79,7 +81,8 @@ template <class T, class G> void compute(const op::EmbedBackward<T, G>& o, const
   });
 }
 
-template <class T> void compute(const op::AddTable<T>& o, const Memory& at) {
+template <class T>
+void compute(const op::AddTable<T>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T* const x = at(o.x);
   const T* const table = at(o.table);
@@ -90,7 +93,8 @@ template <class T> void compute(const op::AddTable<T>& o, const Memory& at) {
   });
 }
 
-template <class T, class G> void compute(const op::AddTableBackward<T, G>& o, const Memory& at) {
+template <class T, class G>
+void compute(const op::AddTableBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T* const d_y = at(o.d_y);
   column_sums<S>(o.samples, o.elements, at(o.d_table), o.add, [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });

@@ -1,13 +1,13 @@
 // regimen/engine/cpu/engine.hpp — the engine that computes, now, on the host.
 #pragma once
 
+#include <regimen/comm/tree.hpp>
 #include <regimen/core/arena.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
-#include <regimen/comm/tree.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/norm.hpp>
@@ -49,7 +49,13 @@ class Engine {
   NextUnit after{};
 
   Engine(std::size_t batch_size, std::size_t bytes, Peers* peers = nullptr)
-      : capacity(batch_size), batch(batch_size), ranks(peers ? peers->size() : 1), rank(peers ? peers->rank() : 0), peers_(peers), parts_(4 * ranks), region_(bytes) {
+      : capacity(batch_size),
+        batch(batch_size),
+        ranks(peers ? peers->size() : 1),
+        rank(peers ? peers->rank() : 0),
+        peers_(peers),
+        parts_(4 * ranks),
+        region_(bytes) {
     arena.capacity = bytes;
     memory.base = region_.base();
     memory.bytes = region_.bytes();
@@ -64,7 +70,9 @@ class Engine {
   }
 
   template <class T>
-  T* data(View<T> view) const { return memory(view); }
+  T* data(View<T> view) const {
+    return memory(view);
+  }
 
   // ---- collectives
 
@@ -73,7 +81,8 @@ class Engine {
   }
   template <class T>
   std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path) {
-    return peers_->start_reduce(element_type_of<T>, memory.base + all.offset, slice, staging == View<char>::absent ? nullptr : memory.base + staging, path);
+    return peers_->start_reduce(element_type_of<T>, memory.base + all.offset, slice, staging == View<char>::absent ? nullptr : memory.base + staging,
+                                path);
   }
   void await(std::size_t ticket) { peers_->await(ticket); }
   /// A slice of every rank, one behind the other, outside the arena.

@@ -21,7 +21,8 @@ constexpr std::size_t partials_for(std::size_t things, std::size_t elements) {
   return chunks > most_partials ? most_partials : chunks;
 }
 
-template <class S> S largest_of(const S* from, std::size_t count) {
+template <class S>
+S largest_of(const S* from, std::size_t count) {
   Vector<S> most = -std::numeric_limits<S>::infinity();
   std::size_t i = 0;
   for (; i + lanes<S> <= count; i += lanes<S>) most = max(most, load<S>(from + i));
@@ -31,7 +32,8 @@ template <class S> S largest_of(const S* from, std::size_t count) {
 }
 
 /// Loss of one row, and its gradient over the logits.
-template <bool WithGradient, class S> double cross_entropy(S* logits, std::size_t columns, std::size_t target, double smoothing, S factor) {
+template <bool WithGradient, class S>
+double cross_entropy(S* logits, std::size_t columns, std::size_t target, double smoothing, S factor) {
   using V = Vector<S>;
   const S most = largest_of(logits, columns), at_target = logits[target] - most;
   S shifted = S(0);  // Σ (logit − most), for the smoothed part of the target
@@ -55,7 +57,8 @@ template <bool WithGradient, class S> double cross_entropy(S* logits, std::size_
 
 /// A target outside [0, columns) that is not ignore_index makes the row's loss, and its gradient, NaN: the step is seen to
 /// be wrong, and nothing outside the row is touched.
-template <bool WithGradient, class S> void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
+template <bool WithGradient, class S>
+void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
   S* const logits = at(o.logits);
   const std::int32_t* const targets = at(o.target);
   Scalars& scalars = *at(o.scalars);
@@ -90,7 +93,8 @@ template <bool WithGradient, class S> void compute(const op::CrossEntropy<WithGr
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.
-template <bool WithGradient, class S> void compute(const op::SquaredError<WithGradient, S>& o, const Memory& at) {
+template <bool WithGradient, class S>
+void compute(const op::SquaredError<WithGradient, S>& o, const Memory& at) {
   S* const output = at(o.output);
   const S* const target = at(o.target);
   Scalars& scalars = *at(o.scalars);

@@ -14,9 +14,13 @@ namespace regimen::cpu {
 
 namespace detail {
 
-template <class S> Vector<S> horner(Vector<S>, S last) { return last; }
+template <class S>
+Vector<S> horner(Vector<S>, S last) {
+  return last;
+}
 /// coefficients from the highest power down
-template <class S, class... More> Vector<S> horner(Vector<S> x, S first, S second, More... more) {
+template <class S, class... More>
+Vector<S> horner(Vector<S> x, S first, S second, More... more) {
   Vector<S> value = multiply_add(Vector<S>(first), x, Vector<S>(second));
   ((value = multiply_add(value, x, Vector<S>(more))), ...);
   return value;

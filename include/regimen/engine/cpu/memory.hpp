@@ -18,7 +18,8 @@ struct Memory {
 
   /// The tensor at `view`. An absent view means that a layer reads what it did not declare: a defect of the layer, not
   /// of the input, so it ends the program.
-  template <class T> T* operator()(View<T> view) const {
+  template <class T>
+  T* operator()(View<T> view) const {
     if (view.offset >= bytes) {
       std::fputs("regimen: an operation touches a tensor that its layer did not declare\n", stderr);
       std::abort();
@@ -27,7 +28,10 @@ struct Memory {
   }
 
   /// The tensor at `view`, or null where the operation allows it to be absent.
-  template <class T> T* optional(View<T> view) const { return view.is_absent() ? nullptr : (*this)(view); }
+  template <class T>
+  T* optional(View<T> view) const {
+    return view.is_absent() ? nullptr : (*this)(view);
+  }
 };
 
 }  // namespace regimen::cpu

@@ -12,7 +12,8 @@
 namespace regimen::cpu {
 
 /// Mean first, then the mean of (x − mean)²: no cancellation, whatever the mean.
-template <bool Centered, class T> void compute(const op::Normalize<Centered, T>& o, const Memory& at) {
+template <bool Centered, class T>
+void compute(const op::Normalize<Centered, T>& o, const Memory& at) {
   using S = statistic_t<T>;
   using V = Vector<S>;
   const T* const x = at(o.x);
@@ -47,16 +48,15 @@ template <bool Centered, class T> void compute(const op::Normalize<Centered, T>&
       rstds[row] = rstd;
       for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) {
         const V normal = (load<S>(from + i, n) - mean) * rstd;
-        if constexpr (Centered)
-          store(multiply_add(normal, load<S>(gain + i, n), load<S>(bias + i, n)), to + i, n);
-        else
-          store(normal * load<S>(gain + i, n), to + i, n);
+        if constexpr (Centered) store(multiply_add(normal, load<S>(gain + i, n), load<S>(bias + i, n)), to + i, n);
+        else store(normal * load<S>(gain + i, n), to + i, n);
       });
     }
   });
 }
 
-template <bool Centered, class T, class G> void compute(const op::NormalizeBackward<Centered, T, G>& o, const Memory& at) {
+template <bool Centered, class T, class G>
+void compute(const op::NormalizeBackward<Centered, T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
   using V = Vector<S>;
   const T* const x = at(o.x);

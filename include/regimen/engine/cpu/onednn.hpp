@@ -17,8 +17,7 @@ inline bool forced = false;
 
 /// Does the processor have AMX for bf16? oneDNN's bf16 is slower than packed fp32 without it.
 inline bool has_bf16_tiles() {
-  static const bool has =
-      (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx;
+  static const bool has = (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx;
   return has;
 }
 
@@ -112,7 +111,9 @@ class Library final {
   static bool describe(Description* to, const dnnl_dims_t dims, dnnl_data_type_t type, const dnnl_dims_t strides) {
     return dnnl_memory_desc_init_by_strides(&to->value, 2, dims, type, strides) == dnnl_success;
   }
-  bool create_memory(dnnl_memory_t* to, const Description& of) { return dnnl_memory_create(to, &of.value, engine_, DNNL_MEMORY_NONE) == dnnl_success; }
+  bool create_memory(dnnl_memory_t* to, const Description& of) {
+    return dnnl_memory_create(to, &of.value, engine_, DNNL_MEMORY_NONE) == dnnl_success;
+  }
   static bool append_sum(dnnl_post_ops_t to) { return dnnl_post_ops_append_sum(to, 1.0f) == dnnl_success; }
   bool create_matmul(dnnl_primitive_desc_t* to, const Description& a, const Description& b, const Description& c, dnnl_primitive_attr_t attributes) {
     dnnl_matmul_desc_t operation;
@@ -137,11 +138,9 @@ class Library final {
     dnnl_primitive_desc_t description = nullptr;
     bool done = described && dnnl_primitive_attr_create(&attributes) == dnnl_success;
     if (done && s.add)  // c is read, added in fp32, and rounded once
-      done = dnnl_post_ops_create(&after) == dnnl_success && append_sum(after) &&
-             dnnl_primitive_attr_set_post_ops(attributes, after) == dnnl_success;
-    done = done && create_matmul(&description, a, b, c, attributes) &&
-           dnnl_primitive_create(&entry.primitive, description) == dnnl_success && create_memory(&entry.a, a) &&
-           create_memory(&entry.b, b) && create_memory(&entry.c, c);
+      done = dnnl_post_ops_create(&after) == dnnl_success && append_sum(after) && dnnl_primitive_attr_set_post_ops(attributes, after) == dnnl_success;
+    done = done && create_matmul(&description, a, b, c, attributes) && dnnl_primitive_create(&entry.primitive, description) == dnnl_success &&
+           create_memory(&entry.a, a) && create_memory(&entry.b, b) && create_memory(&entry.c, c);
     if (description != nullptr) dnnl_primitive_desc_destroy(description);
     if (after != nullptr) dnnl_post_ops_destroy(after);
     if (attributes != nullptr) dnnl_primitive_attr_destroy(attributes);
@@ -162,8 +161,7 @@ class Library final {
 ///
 /// error   fp32 accumulation; subnormal operands count as 0 on processors whose bf16 instructions say so
 template <class C>
-bool product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b,
-             bool add) {
+bool product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
   static_assert(sizeof(C) == sizeof(bf16) || sizeof(C) == sizeof(fp32));
   return detail::Library::here().run({m, n, k, transpose_a, transpose_b, add, sizeof(C) == sizeof(fp32)}, a, b, c);
 }

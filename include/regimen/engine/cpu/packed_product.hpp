@@ -15,7 +15,8 @@ namespace regimen::cpu {
 namespace detail {
 
 /// One tile of c and the slices of a and b that it is made of at a time: 376 KiB, made for an L2 cache; on the stack.
-template <class S, class Word = S> struct ProductBuffers final {
+template <class S, class Word = S>
+struct ProductBuffers final {
   static constexpr std::size_t rows = 96, columns = 1024 / sizeof(S), depth = 192;
   static constexpr std::size_t row_stride = depth + 64 / sizeof(S);  // in words, off the powers of two: rows share few cache sets
   static_assert(rows % block_rows == 0 && columns % block_columns<S> == 0);
@@ -31,7 +32,8 @@ template <class S, class Word = S> struct ProductBuffers final {
 ///   turn     rows that follow k become columns                       to[word of p][j] = from[j][p]
 /// `turn` and `stack` round columns up to lanes, `keep` rounds rows up to a third of block_rows; nothing that lands there
 /// is stored in c.
-template <class Word> struct Packing final {
+template <class Word>
+struct Packing final {
   static constexpr std::size_t numbers = 1;  // of a word
 
   template <class T>
@@ -51,7 +53,8 @@ template <class Word> struct Packing final {
 };
 
 /// An odd last p is paired with 0.
-template <> struct Packing<Pair> final {
+template <>
+struct Packing<Pair> final {
   using Words = Register<float>::Unsigned;
   using Halves = Register<float>::Short;
   static constexpr std::size_t numbers = 2, width = lanes<float>;
@@ -90,7 +93,8 @@ template <> struct Packing<Pair> final {
 struct ProductTiles final {
   std::size_t down = 1, across = 1;
 
-  template <class S> static constexpr ProductTiles of(std::size_t m, std::size_t n, std::size_t k) {
+  template <class S>
+  static constexpr ProductTiles of(std::size_t m, std::size_t n, std::size_t k) {
     using Buffers = ProductBuffers<S>;
     ProductTiles tiles{(m + Buffers::rows - 1) / Buffers::rows, (n + Buffers::columns - 1) / Buffers::columns};
     // More tiles than the buffers ask for, so that several threads have work: while each keeps 2^19 multiplications
@@ -120,8 +124,7 @@ constexpr std::size_t block_begin(std::size_t count, std::size_t block, std::siz
 ///          to C. Where bf16 is multiplied in pairs, subnormal operands and sums count as 0
 /// cost     packs every tile's slices: about 1/rows + 1/columns of a tile more traffic; no allocation
 template <class A, class B, class C>
-void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a,
-                    bool transpose_b, bool add) {
+void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
   using namespace detail;
   using S = statistic_t<C>;
   constexpr bool pairs = multiplies_pairs && std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && std::is_same_v<S, float>;

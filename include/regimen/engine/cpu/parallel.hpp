@@ -12,7 +12,8 @@ namespace regimen::cpu {
 /// body(0) ... body(chunks - 1), in any order, on all cores. Callers cut work into chunks by shape alone, never by the
 /// number of threads, and no chunk reads what another writes: results do not depend on how many threads there are.
 /// Inside another parallel_for, and without OpenMP, it is a plain loop.
-template <class Body> void parallel_for(std::size_t chunks, const Body& body) {
+template <class Body>
+void parallel_for(std::size_t chunks, const Body& body) {
 #if defined(_OPENMP)
   if (chunks > 1 && !omp_in_parallel()) {
     const std::ptrdiff_t end = static_cast<std::ptrdiff_t>(chunks);

@@ -18,13 +18,19 @@ class PeersOf final : public Peers {
   std::size_t rank() const override { return behind_.rank(); }
   std::size_t size() const override { return behind_.size(); }
 
-  std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path) override { return ticket_of(behind_.all_gather(own, all, bytes)); }
+  std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path) override {
+    return ticket_of(behind_.all_gather(own, all, bytes));
+  }
   std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Path) override {
     switch (element) {
-      case ElementType::float64: return reduce<fp64>(all, count, staging);
-      case ElementType::float32: return reduce<fp32>(all, count, staging);
-      case ElementType::bfloat16: return reduce<bf16>(all, count, staging);
-      case ElementType::float16: return reduce<fp16>(all, count, staging);
+      case ElementType::float64:
+        return reduce<fp64>(all, count, staging);
+      case ElementType::float32:
+        return reduce<fp32>(all, count, staging);
+      case ElementType::bfloat16:
+        return reduce<bf16>(all, count, staging);
+      case ElementType::float16:
+        return reduce<fp16>(all, count, staging);
     }
     return 0;
   }

@@ -43,10 +43,8 @@ void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, st
   const int rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
   const int lda = transpose_a ? rows : depth, ldb = transpose_b ? depth : columns;
   const S beta = add ? S(1) : S(0);
-  if constexpr (std::is_same_v<S, fp32>)
-    cblas_sgemm(CblasRowMajor, op_a, op_b, rows, columns, depth, S(1), a, lda, b, ldb, beta, c, columns);
-  else
-    cblas_dgemm(CblasRowMajor, op_a, op_b, rows, columns, depth, S(1), a, lda, b, ldb, beta, c, columns);
+  if constexpr (std::is_same_v<S, fp32>) cblas_sgemm(CblasRowMajor, op_a, op_b, rows, columns, depth, S(1), a, lda, b, ldb, beta, c, columns);
+  else cblas_dgemm(CblasRowMajor, op_a, op_b, rows, columns, depth, S(1), a, lda, b, ldb, beta, c, columns);
 }
 #endif
 
@@ -54,7 +52,8 @@ void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, st
 
 /// What computes products of these types here, for people. The path of one product is a function of its shape, its types
 /// and the processor.
-template <class A, class B, class C> const char* product_path() {
+template <class A, class B, class C>
+const char* product_path() {
 #if REGIMEN_HAS_CBLAS
   if constexpr (detail::is_blas_product<A, B, C>) return detail::prefers_blas(200, 200, 200) ? "cblas" : "cblas (packed for middle sizes)";
 #endif
@@ -73,7 +72,8 @@ template <class A, class B, class C> const char* product_path() {
 ///
 /// error   fp32, fp64: that of the path, at most k roundings of partial sums; 16-bit operands are exact in fp32, and c is
 ///         rounded once. Packed products do not depend on the number of threads; those of CBLAS and oneDNN may.
-template <class A, class B, class C> void compute(const op::Product<A, B, C>& o, const Memory& at) {
+template <class A, class B, class C>
+void compute(const op::Product<A, B, C>& o, const Memory& at) {
   const A* const a = at(o.a);
   const B* const b = at(o.b);
   C* const c = at(o.c);
@@ -87,9 +87,7 @@ template <class A, class B, class C> void compute(const op::Product<A, B, C>& o,
 #endif
 #if REGIMEN_HAS_ONEDNN
   if constexpr (detail::is_bf16_product<A, B, C>)
-    if ((onednn::has_bf16_tiles() || onednn::forced) &&
-        onednn::product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add))
-      return;
+    if ((onednn::has_bf16_tiles() || onednn::forced) && onednn::product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add)) return;
 #endif
   packed_product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);
 }

@@ -51,7 +51,8 @@ inline void draw_block(std::uint64_t key, std::uint64_t first, std::uint64_t sam
 }
 
 /// Which of the next lanes<S> elements have bits below the threshold. Reads no more than `count` says.
-template <class S, class Count = Whole> Mask<S> below(const std::uint16_t* bits, std::uint32_t threshold, Count count = {}) {
+template <class S, class Count = Whole>
+Mask<S> below(const std::uint16_t* bits, std::uint32_t threshold, Count count = {}) {
   if constexpr (std::is_same_v<S, float>) {
     const auto drawn = detail::extend(detail::read<detail::Register<float>::Short>(bits, count));
     return {drawn < threshold};

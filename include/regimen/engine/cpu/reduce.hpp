@@ -39,7 +39,8 @@ class TreeSum final {
 };
 
 /// Σ x² of one chunk: sixteen interleaved sums on every machine, whatever its registers, then these as a tree.
-template <class G> double square_sum(const G* from, std::size_t count) {
+template <class G>
+double square_sum(const G* from, std::size_t count) {
   constexpr std::size_t width = 16, registers = width / lanes<double>;
   using V = Vector<double>;
   V sums[registers];
@@ -63,10 +64,8 @@ template <class G> double square_sum(const G* from, std::size_t count) {
   };
   std::size_t i = 0;
   for (; i + width <= count; i += width) {
-    if constexpr (sizeof(G) == 2)
-      add_some(from + i, width);
-    else
-      add(from + i);
+    if constexpr (sizeof(G) == 2) add_some(from + i, width);
+    else add(from + i);
   }
   if (i < count) add_some(from + i, count - i);
   for (std::size_t half = registers / 2; half > 0; half /= 2) {
@@ -77,13 +76,15 @@ template <class G> double square_sum(const G* from, std::size_t count) {
 
 }  // namespace detail
 
-template <class T> void compute(const op::Zero<T>& o, const Memory& at) {
+template <class T>
+void compute(const op::Zero<T>& o, const Memory& at) {
   T* const y = at(o.y);
   for (std::size_t i = 0; i < o.count; ++i) y[i] = T(0);
 }
 
 /// Groups of 2^k chunks are subtrees of the tree over chunks, so cores work on groups and nothing changes.
-template <class G> void compute(const op::SumOfSquares<G>& o, const Memory& at) {
+template <class G>
+void compute(const op::SumOfSquares<G>& o, const Memory& at) {
   constexpr std::size_t chunk_size = 4096;
   const G* const gradient = at(o.gradient);
   const std::size_t chunks = (o.count + chunk_size - 1) / chunk_size;

@@ -12,23 +12,27 @@ namespace regimen::cpu::detail {
 
 // Rows of accumulators that fill the registers: 12 x 2 vectors of 32 registers, or 6 x 2 of 16.
 inline constexpr std::size_t block_rows = vector_bytes == 64 ? 12 : 6;
-template <class S> inline constexpr std::size_t block_columns = 2 * lanes<S>;
+template <class S>
+inline constexpr std::size_t block_columns = 2 * lanes<S>;
 
 /// from[0, count) to `to`, widened, and 0 after it up to a whole vector.
-template <class S, class T> inline void copy_row(S* to, const T* from, std::size_t count) {
+template <class S, class T>
+inline void copy_row(S* to, const T* from, std::size_t count) {
   for_each_vector<S>(0, count, [&](std::size_t i, auto part) { store<S>(load<S>(from + i, part), to + i); });
 }
 
 // The lanes of a and b in turn, from the low or the high half of both. V is a template parameter so that the branches
 // for other widths are never compiled.
-template <class V> inline V interleave_low(V a, V b) {
+template <class V>
+inline V interleave_low(V a, V b) {
   constexpr std::size_t count = sizeof(V) / sizeof(a[0]);
   if constexpr (count == 16) return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   else if constexpr (count == 8) return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
   else if constexpr (count == 4) return __builtin_shufflevector(a, b, 0, 4, 1, 5);
   else return __builtin_shufflevector(a, b, 0, 2);
 }
-template <class V> inline V interleave_high(V a, V b) {
+template <class V>
+inline V interleave_high(V a, V b) {
   constexpr std::size_t count = sizeof(V) / sizeof(a[0]);
   if constexpr (count == 16) return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
   else if constexpr (count == 8) return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
@@ -42,8 +46,8 @@ inline void transpose_square(const Row& row_at, const Out& out, std::index_seque
   constexpr std::size_t width = sizeof...(I);
   Native row[width] = {row_at(I)...};
   const auto round = [&] {
-    const Native next[width] = {(I % 2 == 0 ? interleave_low(row[I / 2], row[I / 2 + width / 2])
-                                            : interleave_high(row[I / 2], row[I / 2 + width / 2]))...};
+    const Native next[width] = {
+        (I % 2 == 0 ? interleave_low(row[I / 2], row[I / 2 + width / 2]) : interleave_high(row[I / 2], row[I / 2 + width / 2]))...};
     ((row[I] = next[I]), ...);
   };
   round();
@@ -56,8 +60,7 @@ inline void transpose_square(const Row& row_at, const Out& out, std::index_seque
 /// to[p][j] = from[j][p] for j < rows, p < columns, widened. Writes whole squares: `to` needs room for rows and columns
 /// rounded up to lanes; what lands there are copies of the last row, and 0 from the last column on.
 template <class S, class T>
-inline void transpose(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows,
-                      std::size_t columns) {
+inline void transpose(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, std::size_t columns) {
   using Native = typename Vector<S>::Native;
   for (std::size_t j = 0; j < rows; j += lanes<S>) {
     const std::size_t last = rows - 1;  // repeated where rows end, which costs no branch
@@ -81,20 +84,21 @@ inline constexpr bool multiplies_pairs = vector_bytes == 64;
 inline constexpr bool multiplies_pairs = false;
 #endif
 
-template <class Word> struct WordRegister final {
+template <class Word>
+struct WordRegister final {
   using type = Vector<Word>;
   static type broadcast(Word word) { return type(word); }
   static type read(const Word* from) { return load<Word>(from); }
   static type add_product(type a, type b, type c) { return multiply_add(a, b, c); }
 };
-template <> struct WordRegister<Pair> final {
+template <>
+struct WordRegister<Pair> final {
   using type = Register<float>::Unsigned;
   static type broadcast(Pair word) { return type{} + word.bits; }
   static type read(const Pair* from) { return detail::read<type>(from, Whole{}); }
   static Vector<float> add_product([[maybe_unused]] type a, [[maybe_unused]] type b, Vector<float> c) {
 #if defined(__AVX512BF16__)
-    if constexpr (multiplies_pairs)
-      return Vector<float>(_mm512_dpbf16_ps(c.native, std::bit_cast<__m512bh>(a), std::bit_cast<__m512bh>(b)));
+    if constexpr (multiplies_pairs) return Vector<float>(_mm512_dpbf16_ps(c.native, std::bit_cast<__m512bh>(a), std::bit_cast<__m512bh>(b)));
 #endif
     return c;
   }
@@ -125,12 +129,12 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
 /// block_columns columns, `b_panel` elements apart, whose rows are BStride apart. Works on rows rounded up to a third of
 /// block_rows and on columns rounded up to lanes: a, b and c must have room for that.
 template <class S, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride, class Word>
-inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, const Word* b, std::size_t b_panel,
-                          S* c, std::size_t c_stride, bool add) {
+inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, const Word* b, std::size_t b_panel, S* c,
+                          std::size_t c_stride, bool add) {
   constexpr std::size_t third = block_rows / 3;
   const auto block = [&]<std::size_t Rows, std::size_t Vectors>(std::size_t i, std::size_t j) {
     multiply_block<S, Word, Rows, Vectors, RowStride, DepthStride, BStride>(depth, a + i * RowStride, b + j / block_columns<S> * b_panel,
-                                                                     c + i * c_stride + j, c_stride, add);
+                                                                            c + i * c_stride + j, c_stride, add);
   };
   const auto panel = [&]<std::size_t Vectors>(std::size_t j) {
     std::size_t i = 0;

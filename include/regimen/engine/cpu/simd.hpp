@@ -26,20 +26,24 @@ inline constexpr std::size_t vector_bytes = 32;
 inline constexpr std::size_t vector_bytes = 16;
 #endif
 
-template <class S> inline constexpr std::size_t lanes = vector_bytes / sizeof(S);
+template <class S>
+inline constexpr std::size_t lanes = vector_bytes / sizeof(S);
 
 namespace detail {
 
 // One specialisation per element type: GCC silently drops a vector_size that depends on a template parameter.
-template <class S> struct Register;
-template <> struct Register<float> {
+template <class S>
+struct Register;
+template <>
+struct Register<float> {
   typedef float Native __attribute__((vector_size(vector_bytes)));
   typedef float Half __attribute__((vector_size(vector_bytes / 2)));
   typedef std::int32_t Signed __attribute__((vector_size(vector_bytes)));
   typedef std::uint32_t Unsigned __attribute__((vector_size(vector_bytes)));
   typedef std::uint16_t Short __attribute__((vector_size(vector_bytes / 2)));  // as many 16-bit numbers
 };
-template <> struct Register<double> {
+template <>
+struct Register<double> {
   typedef double Native __attribute__((vector_size(vector_bytes)));
   typedef double Half __attribute__((vector_size(vector_bytes / 2)));
   typedef std::int64_t Signed __attribute__((vector_size(vector_bytes)));
@@ -50,7 +54,8 @@ template <> struct Register<double> {
 }  // namespace detail
 
 /// The lanes for which a comparison holds.
-template <class S> struct Mask final {
+template <class S>
+struct Mask final {
   using Signed = typename detail::Register<S>::Signed;
   Signed bits;  // all ones or all zeros per lane
 
@@ -63,7 +68,8 @@ template <class S> struct Mask final {
 ///
 /// A scalar converts to a vector of copies, so formulas read as for one number. The 16-bit formats exist in memory only:
 /// load and store convert, rounding exactly as regimen::bf16 and regimen::fp16 do.
-template <class S> struct Vector final {
+template <class S>
+struct Vector final {
   using Native = typename detail::Register<S>::Native;
   using Signed = typename detail::Register<S>::Signed;
   using Unsigned = typename detail::Register<S>::Unsigned;
@@ -93,70 +99,70 @@ template <class S> struct Vector final {
 };
 
 /// mask ? yes : no, lane by lane
-template <class S> Vector<S> select(Mask<S> mask, Vector<S> yes, Vector<S> no) { return Vector<S>(mask.bits ? yes.native : no.native); }
+template <class S>
+Vector<S> select(Mask<S> mask, Vector<S> yes, Vector<S> no) {
+  return Vector<S>(mask.bits ? yes.native : no.native);
+}
 
 /// The smaller and the larger per lane; `a` where either is NaN.
-template <class S> Vector<S> min(Vector<S> a, Vector<S> b) { return Vector<S>(b.native < a.native ? b.native : a.native); }
-template <class S> Vector<S> max(Vector<S> a, Vector<S> b) { return Vector<S>(b.native > a.native ? b.native : a.native); }
+template <class S>
+Vector<S> min(Vector<S> a, Vector<S> b) {
+  return Vector<S>(b.native < a.native ? b.native : a.native);
+}
+template <class S>
+Vector<S> max(Vector<S> a, Vector<S> b) {
+  return Vector<S>(b.native > a.native ? b.native : a.native);
+}
 
-template <class S> Vector<S> abs(Vector<S> a) {
+template <class S>
+Vector<S> abs(Vector<S> a) {
   using V = Vector<S>;
   const auto magnitude = std::bit_cast<typename V::Unsigned>(a.native) << 1 >> 1;
   return V(std::bit_cast<typename V::Native>(magnitude));
 }
 
 /// a · b + c: rounded once where the target has the instruction, else twice
-template <class S> Vector<S> multiply_add(Vector<S> a, Vector<S> b, Vector<S> c) {
+template <class S>
+Vector<S> multiply_add(Vector<S> a, Vector<S> b, Vector<S> c) {
 #if defined(__FMA__)
   constexpr bool single = std::is_same_v<S, float>;
 #if defined(__AVX512F__)
   if constexpr (vector_bytes == 64) {
-    if constexpr (single)
-      return Vector<S>(_mm512_fmadd_ps(a.native, b.native, c.native));
-    else
-      return Vector<S>(_mm512_fmadd_pd(a.native, b.native, c.native));
+    if constexpr (single) return Vector<S>(_mm512_fmadd_ps(a.native, b.native, c.native));
+    else return Vector<S>(_mm512_fmadd_pd(a.native, b.native, c.native));
   }
 #endif
   if constexpr (vector_bytes == 32) {
-    if constexpr (single)
-      return Vector<S>(_mm256_fmadd_ps(a.native, b.native, c.native));
-    else
-      return Vector<S>(_mm256_fmadd_pd(a.native, b.native, c.native));
+    if constexpr (single) return Vector<S>(_mm256_fmadd_ps(a.native, b.native, c.native));
+    else return Vector<S>(_mm256_fmadd_pd(a.native, b.native, c.native));
   } else if constexpr (vector_bytes == 16) {
-    if constexpr (single)
-      return Vector<S>(_mm_fmadd_ps(a.native, b.native, c.native));
-    else
-      return Vector<S>(_mm_fmadd_pd(a.native, b.native, c.native));
+    if constexpr (single) return Vector<S>(_mm_fmadd_ps(a.native, b.native, c.native));
+    else return Vector<S>(_mm_fmadd_pd(a.native, b.native, c.native));
   }
 #endif
   return a * b + c;
 }
 
 /// √a, correctly rounded. Written out because std::sqrt may set errno, which keeps compilers from using the instruction.
-template <class S> Vector<S> sqrt(Vector<S> a) {
+template <class S>
+Vector<S> sqrt(Vector<S> a) {
 #if defined(__SSE2__)
   constexpr bool single = std::is_same_v<S, float>;
 #if defined(__AVX512F__)
   if constexpr (vector_bytes == 64) {
-    if constexpr (single)
-      return Vector<S>(_mm512_maskz_sqrt_ps(0xFFFF, a.native));
-    else
-      return Vector<S>(_mm512_maskz_sqrt_pd(0xFF, a.native));
+    if constexpr (single) return Vector<S>(_mm512_maskz_sqrt_ps(0xFFFF, a.native));
+    else return Vector<S>(_mm512_maskz_sqrt_pd(0xFF, a.native));
   }
 #endif
 #if defined(__AVX__)
   if constexpr (vector_bytes == 32) {
-    if constexpr (single)
-      return Vector<S>(_mm256_sqrt_ps(a.native));
-    else
-      return Vector<S>(_mm256_sqrt_pd(a.native));
+    if constexpr (single) return Vector<S>(_mm256_sqrt_ps(a.native));
+    else return Vector<S>(_mm256_sqrt_pd(a.native));
   }
 #endif
   if constexpr (vector_bytes == 16) {
-    if constexpr (single)
-      return Vector<S>(_mm_sqrt_ps(a.native));
-    else
-      return Vector<S>(_mm_sqrt_pd(a.native));
+    if constexpr (single) return Vector<S>(_mm_sqrt_ps(a.native));
+    else return Vector<S>(_mm_sqrt_pd(a.native));
   }
 #else
   for (std::size_t lane = 0; lane < lanes<S>; ++lane) a.native[lane] = std::sqrt(a.native[lane]);
@@ -166,7 +172,8 @@ template <class S> Vector<S> sqrt(Vector<S> a) {
 
 namespace detail {
 
-template <std::size_t Distance, class S, std::size_t... Lane> Vector<S> rotate(Vector<S> a, std::index_sequence<Lane...>) {
+template <std::size_t Distance, class S, std::size_t... Lane>
+Vector<S> rotate(Vector<S> a, std::index_sequence<Lane...>) {
 #if defined(__CUDACC__)  // its front end loses the pack in the builtin
   const Vector<S> from = a;
   ((a.native[Lane] = from.native[(Lane + Distance) % sizeof...(Lane)]), ...);
@@ -176,21 +183,22 @@ template <std::size_t Distance, class S, std::size_t... Lane> Vector<S> rotate(V
 #endif
 }
 
-template <std::size_t Distance, class S, class Combine> Vector<S> fold(Vector<S> a, const Combine& combine) {
+template <std::size_t Distance, class S, class Combine>
+Vector<S> fold(Vector<S> a, const Combine& combine) {
   const Vector<S> halved = combine(a, rotate<Distance>(a, std::make_index_sequence<lanes<S>>{}));
-  if constexpr (Distance == 1)
-    return halved;
-  else
-    return fold<Distance / 2>(halved, combine);
+  if constexpr (Distance == 1) return halved;
+  else return fold<Distance / 2>(halved, combine);
 }
 
 }  // namespace detail
 
 /// The sum and the largest of the lanes, always in the same order: the upper half onto the lower half, and again.
-template <class S> S sum(Vector<S> a) {
+template <class S>
+S sum(Vector<S> a) {
   return detail::fold<lanes<S> / 2>(a, [](Vector<S> x, Vector<S> y) { return x + y; })[0];
 }
-template <class S> S maximum(Vector<S> a) {
+template <class S>
+S maximum(Vector<S> a) {
   return detail::fold<lanes<S> / 2>(a, [](Vector<S> x, Vector<S> y) { return max(x, y); })[0];
 }
 
@@ -199,20 +207,31 @@ template <class S> S maximum(Vector<S> a) {
 struct Whole final {};
 
 /// The same as a number.
-template <class S> constexpr std::size_t lanes_used(Whole) { return lanes<S>; }
-template <class S> constexpr std::size_t lanes_used(std::size_t count) { return count; }
+template <class S>
+constexpr std::size_t lanes_used(Whole) {
+  return lanes<S>;
+}
+template <class S>
+constexpr std::size_t lanes_used(std::size_t count) {
+  return count;
+}
 
 namespace detail {
 
 /// A register's worth of `Element` as it lies in memory, and back.
-template <class Raw, class Element> Raw read(const Element* from, Whole) {
+template <class Raw, class Element>
+Raw read(const Element* from, Whole) {
   Raw raw;
   std::memcpy(&raw, from, sizeof raw);
   return raw;
 }
-template <class Raw, class Element> void write(Raw raw, Element* to, Whole) { std::memcpy(to, &raw, sizeof raw); }
+template <class Raw, class Element>
+void write(Raw raw, Element* to, Whole) {
+  std::memcpy(to, &raw, sizeof raw);
+}
 
-template <class Raw, class Element> Raw read(const Element* from, std::size_t count) {
+template <class Raw, class Element>
+Raw read(const Element* from, std::size_t count) {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
   const unsigned mask = (1u << count) - 1u;
   if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 4) return reinterpret_cast<Raw>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), from));
@@ -225,7 +244,8 @@ template <class Raw, class Element> Raw read(const Element* from, std::size_t co
   for (std::size_t i = 0; i < room && i < count; ++i) std::memcpy(buffer + i * sizeof(Element), from + i, sizeof(Element));
   return read<Raw>(buffer, Whole{});
 }
-template <class Raw, class Element> void write(Raw raw, Element* to, std::size_t count) {
+template <class Raw, class Element>
+void write(Raw raw, Element* to, std::size_t count) {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
   const unsigned mask = (1u << count) - 1u;
   if constexpr (sizeof(Raw) == 64) {
@@ -269,7 +289,8 @@ inline Register<float>::Short truncate(Register<float>::Unsigned raw) {
 }
 
 /// regimen::detail::narrow and widen, a register at a time.
-template <int Exponent> Register<float>::Short narrow(Vector<float> value) {
+template <int Exponent>
+Register<float>::Short narrow(Vector<float> value) {
   using V = Vector<float>;
   using U = V::Unsigned;
   constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
@@ -293,7 +314,8 @@ template <int Exponent> Register<float>::Short narrow(Vector<float> value) {
   return truncate(sign | rounded);
 }
 
-template <int Exponent> Vector<float> widen(Register<float>::Short raw) {
+template <int Exponent>
+Vector<float> widen(Register<float>::Short raw) {
   using V = Vector<float>;
   using U = V::Unsigned;
   constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
@@ -312,7 +334,8 @@ template <int Exponent> Vector<float> widen(Register<float>::Short raw) {
 
 // fp16 has instructions that round alike; they differ in NaNs only, so those are first made what narrow() makes of them.
 #if defined(__F16C__) && defined(__AVX2__)
-template <> inline Register<float>::Short narrow<5>(Vector<float> value) {
+template <>
+inline Register<float>::Short narrow<5>(Vector<float> value) {
   using V = Vector<float>;
   using Short = Register<float>::Short;
   const V::Unsigned canonical = (std::bit_cast<V::Unsigned>(value.native) & 0x8000'0000u) | 0x7FC0'0000u;
@@ -323,7 +346,8 @@ template <> inline Register<float>::Short narrow<5>(Vector<float> value) {
   return reinterpret_cast<Short>(_mm256_cvtps_ph(clean, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #endif
 }
-template <> inline Vector<float> widen<5>(Register<float>::Short raw) {
+template <>
+inline Vector<float> widen<5>(Register<float>::Short raw) {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
   return Vector<float>(_mm512_maskz_cvtph_ps(0xFFFF, reinterpret_cast<__m256i>(raw)));
 #else
@@ -335,40 +359,42 @@ template <> inline Vector<float> widen<5>(Register<float>::Short raw) {
 }  // namespace detail
 
 namespace detail {
-template <class S, class T> inline constexpr bool reads_as = std::is_same_v<S, T> || (std::is_same_v<S, double> ? std::is_same_v<T, float> : sizeof(T) == 2);
+template <class S, class T>
+inline constexpr bool reads_as = std::is_same_v<S, T> || (std::is_same_v<S, double> ? std::is_same_v<T, float> : sizeof(T) == 2);
 }  // namespace detail
 
 /// The numbers at `from`, as S: fp32 from fp32, bf16, fp16 (exactly); fp64 from fp64, fp32.
-template <class S, class T, class Count = Whole> Vector<S> load(const T* from, Count count = {}) {
+template <class S, class T, class Count = Whole>
+Vector<S> load(const T* from, Count count = {}) {
   using R = detail::Register<S>;
-  static_assert(detail::reads_as<S, T>, "regimen: fp32 kernels read no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
-  if constexpr (std::is_same_v<S, T>)
-    return Vector<S>(detail::read<typename R::Native>(from, count));
+  static_assert(detail::reads_as<S, T>,
+                "regimen: fp32 kernels read no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
+  if constexpr (std::is_same_v<S, T>) return Vector<S>(detail::read<typename R::Native>(from, count));
   else if constexpr (std::is_same_v<S, double>)
     return Vector<S>(__builtin_convertvector(detail::read<typename R::Single>(from, count), typename R::Native));
-  else if constexpr (std::is_same_v<T, bf16>)
-    return detail::widen<8>(detail::read<typename R::Short>(from, count));
-  else
-    return detail::widen<5>(detail::read<typename R::Short>(from, count));
+  else if constexpr (std::is_same_v<T, bf16>) return detail::widen<8>(detail::read<typename R::Short>(from, count));
+  else return detail::widen<5>(detail::read<typename R::Short>(from, count));
 }
 
 /// `value` to `to`, rounded to nearest even: to fp32, bf16, fp16 from fp32; to fp64, fp32 from fp64.
-template <class S, class T, class Count = Whole> void store(Vector<S> value, T* to, Count count = {}) {
+template <class S, class T, class Count = Whole>
+void store(Vector<S> value, T* to, Count count = {}) {
   using R = detail::Register<S>;
-  static_assert(detail::reads_as<S, T>, "regimen: fp32 kernels write no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
-  if constexpr (std::is_same_v<S, T>)
-    detail::write(value.native, to, count);
-  else if constexpr (std::is_same_v<S, double>)
-    detail::write(__builtin_convertvector(value.native, typename R::Single), to, count);
-  else if constexpr (std::is_same_v<T, bf16>)
-    detail::write(detail::narrow<8>(value), to, count);
-  else
-    detail::write(detail::narrow<5>(value), to, count);
+  static_assert(detail::reads_as<S, T>,
+                "regimen: fp32 kernels write no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
+  if constexpr (std::is_same_v<S, T>) detail::write(value.native, to, count);
+  else if constexpr (std::is_same_v<S, double>) detail::write(__builtin_convertvector(value.native, typename R::Single), to, count);
+  else if constexpr (std::is_same_v<T, bf16>) detail::write(detail::narrow<8>(value), to, count);
+  else detail::write(detail::narrow<5>(value), to, count);
 }
 
 /// The first `count` lanes of a, and 0 in the others: what a sum over a short register adds.
-template <class S> Vector<S> keep(Vector<S> a, Whole) { return a; }
-template <class S> Vector<S> keep(Vector<S> a, std::size_t count) {
+template <class S>
+Vector<S> keep(Vector<S> a, Whole) {
+  return a;
+}
+template <class S>
+Vector<S> keep(Vector<S> a, std::size_t count) {
   typename Vector<S>::Signed lane{};
   for (std::size_t i = 0; i < lanes<S>; ++i) lane[i] = static_cast<std::int32_t>(i);
   const auto used = lane < static_cast<std::int32_t>(count);
@@ -377,7 +403,8 @@ template <class S> Vector<S> keep(Vector<S> a, std::size_t count) {
 
 /// body(i, count) for i = begin, begin + lanes, ... below end: count is Whole{}, and for the last, short register the
 /// number of elements left. Loads and stores take both, so a loop is written once.
-template <class S, class Body> [[gnu::always_inline]] inline void for_each_vector(std::size_t begin, std::size_t end, const Body& body) {
+template <class S, class Body>
+[[gnu::always_inline]] inline void for_each_vector(std::size_t begin, std::size_t end, const Body& body) {
   std::size_t i = begin;
   for (; i + lanes<S> <= end; i += lanes<S>) body(i, Whole{});
   if (i < end) body(i, end - i);

@@ -17,20 +17,23 @@ inline constexpr std::size_t most_partials = 64;
 constexpr std::size_t chunks_of(std::size_t elements) { return (elements + grain - 1) / grain; }
 
 /// body(0) ... body(chunks - 1), on several cores if there are `elements` enough to pay for them.
-template <class Body> void for_chunks(std::size_t elements, std::size_t chunks, const Body& body) {
+template <class Body>
+void for_chunks(std::size_t elements, std::size_t chunks, const Body& body) {
   if (elements > grain) return parallel_for(chunks, body);
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
 }
 
 /// body(i, count) over all elements, a register at a time; see for_each_vector.
-template <class S, class Body> void sweep(std::size_t elements, const Body& body) {
+template <class S, class Body>
+void sweep(std::size_t elements, const Body& body) {
   const std::size_t chunks = chunks_of(elements);
   parallel_for(chunks,
                [&](std::size_t chunk) { for_each_vector<S>(part_begin(elements, chunks, chunk), part_begin(elements, chunks, chunk + 1), body); });
 }
 
 /// body(row, begin, end): runs of columns that together cover rows x columns; whole rows unless a row is very long.
-template <class Body> void for_rows(std::size_t rows, std::size_t columns, const Body& body) {
+template <class Body>
+void for_rows(std::size_t rows, std::size_t columns, const Body& body) {
   if (columns > grain) {
     const std::size_t parts = chunks_of(columns);
     return parallel_for(rows * parts, [&](std::size_t chunk) {
@@ -47,7 +50,8 @@ template <class Body> void for_rows(std::size_t rows, std::size_t columns, const
 
 /// Σ of term(i, count) over the elements below `count`, all in one order: four interleaved sums, then their lanes.
 /// A term of a short register must be 0 in the lanes beyond its count; see keep.
-template <class S, class Term> [[gnu::always_inline]] inline S sum_of(std::size_t count, const Term& term) {
+template <class S, class Term>
+[[gnu::always_inline]] inline S sum_of(std::size_t count, const Term& term) {
   Vector<S> sums[4] = {S(0), S(0), S(0), S(0)};
   std::size_t i = 0;
   for (; i + 4 * lanes<S> <= count; i += 4 * lanes<S>) {

@@ -11,7 +11,8 @@
 namespace regimen::cpu {
 
 /// Touches nothing when the step is skipped (scalars.apply = 0). M is fp32 or fp64; the rule computes in M.
-template <class Rule, class M, class T, class G> void compute(const op::Update<Rule, M, T, G>& o, const Memory& at) {
+template <class Rule, class M, class T, class G>
+void compute(const op::Update<Rule, M, T, G>& o, const Memory& at) {
   using V = Vector<M>;
   const Scalars& scalars = *at(o.scalars);
   if (scalars.apply == 0 || o.count == 0) return;

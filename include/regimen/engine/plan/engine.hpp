@@ -32,14 +32,18 @@ struct Engine {
   constexpr explicit Engine(std::size_t batch_size, std::size_t world = 1) : capacity(batch_size), batch(batch_size), ranks(world) {}
 
   template <class Operation>
-  constexpr void run(const Operation& operation) { cost[static_cast<std::size_t>(phase)] += operation.cost(); }
+  constexpr void run(const Operation& operation) {
+    cost[static_cast<std::size_t>(phase)] += operation.cost();
+  }
   template <class T>
   constexpr void produced(std::size_t, std::size_t, Path) {}
 
   // Collectives: what this rank sends.
   constexpr std::size_t start_gather(std::size_t, std::size_t, std::size_t slice_bytes, Path) { return send(slice_bytes); }
   template <class T>
-  constexpr std::size_t start_reduce(View<T>, std::size_t slice, std::size_t, Path) { return send(slice * sizeof(T)); }
+  constexpr std::size_t start_reduce(View<T>, std::size_t slice, std::size_t, Path) {
+    return send(slice * sizeof(T));
+  }
   constexpr void await(std::size_t) {}
   constexpr void exchange(View<Scalars>, View<double>, bool) {}
 

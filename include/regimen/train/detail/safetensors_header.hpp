@@ -47,34 +47,27 @@ inline constexpr std::array<DtypeInfo, 13> dtypes{{{"F64", 8},
                                                    {"U64", 8},
                                                    {"BOOL", 1}}};
 
-template <class T> consteval Dtype find_dtype() {
-  if constexpr (std::is_same_v<T, fp64>)
-    return Dtype::F64;
-  else if constexpr (std::is_same_v<T, fp32>)
-    return Dtype::F32;
-  else if constexpr (std::is_same_v<T, fp16>)
-    return Dtype::F16;
-  else if constexpr (std::is_same_v<T, bf16>)
-    return Dtype::BF16;
-  else if constexpr (std::is_same_v<T, bool>)
-    return Dtype::BOOL;
+template <class T>
+consteval Dtype find_dtype() {
+  if constexpr (std::is_same_v<T, fp64>) return Dtype::F64;
+  else if constexpr (std::is_same_v<T, fp32>) return Dtype::F32;
+  else if constexpr (std::is_same_v<T, fp16>) return Dtype::F16;
+  else if constexpr (std::is_same_v<T, bf16>) return Dtype::BF16;
+  else if constexpr (std::is_same_v<T, bool>) return Dtype::BOOL;
   else {
     static_assert(std::is_integral_v<T>, "regimen: safetensors holds numbers; use fp64, fp32, fp16, bf16, bool or an integer type");
     constexpr bool is_signed = std::is_signed_v<T>;
-    if constexpr (sizeof(T) == 8)
-      return is_signed ? Dtype::I64 : Dtype::U64;
-    else if constexpr (sizeof(T) == 4)
-      return is_signed ? Dtype::I32 : Dtype::U32;
-    else if constexpr (sizeof(T) == 2)
-      return is_signed ? Dtype::I16 : Dtype::U16;
-    else
-      return is_signed ? Dtype::I8 : Dtype::U8;
+    if constexpr (sizeof(T) == 8) return is_signed ? Dtype::I64 : Dtype::U64;
+    else if constexpr (sizeof(T) == 4) return is_signed ? Dtype::I32 : Dtype::U32;
+    else if constexpr (sizeof(T) == 2) return is_signed ? Dtype::I16 : Dtype::U16;
+    else return is_signed ? Dtype::I8 : Dtype::U8;
   }
 }
 
 }  // namespace detail
 
-template <class T> inline constexpr Dtype dtype_of = detail::find_dtype<T>();
+template <class T>
+inline constexpr Dtype dtype_of = detail::find_dtype<T>();
 
 constexpr const char* name_of_dtype(Dtype dtype) { return detail::dtypes[static_cast<std::size_t>(dtype)].name; }
 constexpr std::size_t bytes_of_dtype(Dtype dtype) { return detail::dtypes[static_cast<std::size_t>(dtype)].bytes; }
@@ -356,9 +349,7 @@ inline std::string write_header(const std::string& path, std::span<const Tensor>
       text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) + "\",\"shape\":" + nlohmann::json(tensor.shape).dump() +
               ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(offset) + "]}";
     }
-  } catch (const nlohmann::json::exception& exception) {
-    throw Error(path + ", header to write", "names and metadata in UTF-8", exception.what());
-  }
+  } catch (const nlohmann::json::exception& exception) { throw Error(path + ", header to write", "names and metadata in UTF-8", exception.what()); }
   text += "}";
   while ((text.size() + 8) % 64 != 0) text += ' ';
   if (text.size() > most_header_bytes)
