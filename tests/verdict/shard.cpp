@@ -1,5 +1,6 @@
 // What a rank keeps and sends, as constants: the formulas and the example of the ZeRO paper, and what recomputation adds.
 #include "../support/model_recipe.hpp"
+#include "../support/whole_tensor_rules.hpp"
 
 #include <regimen/loss/mean_squared_error.hpp>
 
@@ -55,6 +56,10 @@ static_assert(breaks<rule::groups_divide_world<Shard<Hybrid<1>>, World<>>, Shard
 static_assert(breaks<rule::groups_divide_world<Shard<Hybrid<0>>, World<>>, Shard<Hybrid<0>>, Communicator<Threads>>);
 static_assert(Composable<Gpt, Shard<Hybrid<4>>, Communicator<Threads>> && Composable<Gpt, Shard<Hybrid<2>>, World<6>, Communicator<Mpi>>);
 static_assert(breaks<rule::shard_needs_communicator<Shard<Hybrid<2>>, Communicator<Solo>>, Shard<Hybrid<2>>>);
+static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Lamb>, Shard<ZeRO1>>, Optimizer<rules::Lamb>, Shard<ZeRO1>, Communicator<Tcp>>);
+static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>>, Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>,
+                     Communicator<Threads>>);
+static_assert(Composable<Gpt, Optimizer<rules::Lamb>> && Composable<Gpt, Optimizer<rules::Orthogonal>, Communicator<Mpi>>);
 using Norms = Sequential<Residual<As<fp32, LayerNorm>, Linear<16>>>;
 struct Uneven : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<6, Norms>, Linear<32>> {};
 static_assert(Composable<Uneven, Precision<bf16, fp32>, Communicator<Threads>>);

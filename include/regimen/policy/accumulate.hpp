@@ -35,5 +35,12 @@ struct Accumulate final {
   }
 };
 
+/// One rank in place of N: its micro-batches are the batches of N ranks of Shard<Replicated>, with the same samples and random numbers,
+/// and the update is theirs but for the order of the sums. To try a large run's batch before there are ranks for it.
+///
+/// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate to the same end
+template <std::size_t N>
+using SimulateWorld = Accumulate<N, ReduceOnce>;
+
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -46,6 +46,7 @@
 #include <regimen/rule/selective_names_layers.hpp>
 #include <regimen/rule/shard_needs_communicator.hpp>
 #include <regimen/rule/target_computes_in.hpp>
+#include <regimen/rule/whole_tensors_stay_whole.hpp>
 #include <regimen/rule/world_needs_communicator.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -268,16 +269,19 @@ template <class P>
 using single_rules = typename single<P>::rules;
 
 /// What policies must be for one another.
-template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate>
-using rules_between = mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
-                                  rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
-                                  rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
-                                  rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>,
-                                  rule::global_batch_divides<Batch, World, Accumulate>, rule::groups_divide_world<Shard, World>>;
+template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate,
+          class Optimizer>
+using rules_between =
+    mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
+                rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
+                rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
+                rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>, rule::global_batch_divides<Batch, World, Accumulate>,
+                rule::groups_divide_world<Shard, World>, rule::whole_tensors_stay_whole<Optimizer, Shard>>;
 template <class Decisions>
-using cross_rules = rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
-                                  policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,
-                                  policy_for<Decisions, axis::world>, policy_for<Decisions, axis::accumulate>>;
+using cross_rules =
+    rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
+                  policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,
+                  policy_for<Decisions, axis::world>, policy_for<Decisions, axis::accumulate>, policy_for<Decisions, axis::optimizer>>;
 
 template <class... Policies>
 constexpr auto broken_policy_rules() {

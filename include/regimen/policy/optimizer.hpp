@@ -14,14 +14,21 @@ inline constexpr bool belongs_to<T, axis::optimizer> = requires {
   typename T::Options;
   T::states;
 };
+template <class Rule>
+inline constexpr bool sees_whole_tensors = requires { Rule::sees_whole_tensors; };
 }  // namespace detail
 
 /// Decides how gradients become updates. The rule is a stateless type, its hyper-parameters are options of the run.
 ///
 ///   choices   any update rule; ours stand in regimen/optimizer
 ///   default   Optimizer<AdamW>
-///   refuses   what is no update rule: one has Options and a number of states
+///   refuses   what is no update rule: one has Options and a number of states. A rule that sees whole tensors, under a Shard that
+///             keeps slices
 ///   cost      the state of the rule, in Master: two values per parameter for Adam and AdamW
+///
+/// A rule of elements has update(weight, gradient, state, coefficients, decays), for one element or a register of them. A rule that
+/// looks at norms or matrices has `static constexpr bool sees_whole_tensors = true`, update_tensor(WholeTensor, coefficients), and
+/// may have scratch(rows, columns), in elements of Master, and flops(rows, columns); it runs on one tensor after the other.
 template <class Rule>
 struct Optimizer final {
   using axis = regimen::axis::optimizer;

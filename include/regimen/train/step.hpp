@@ -89,7 +89,7 @@ struct Step : Forward<Bound_> {
     if constexpr (!Sharding::alone)
       if (engine.ranks > 1) engine.template exchange<Sharding>(r.scalars, r.square_sums);
     engine.run(op::Finish<Rule>{r.scalars, scale_of(engine.capacity, engine.ranks), clip, loss_scaling, options});
-    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { update_unit<Unit>(engine, r, at, options); });
+    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) { update_unit<Unit>(engine, r, at, options, path); });
     gather_values<true>(engine, r);
   }
   /// The parameters that kernels read, whole on every rank, from each rank's slice of them.
@@ -211,13 +211,20 @@ struct Step : Forward<Bound_> {
   }
 
   template <class Unit>
-  static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
-    if constexpr (Sharding::slices_state) {
-      if (engine.ranks > 1) return update_slice<Unit>(engine, r, at, options);
+  static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options,
+                                    [[maybe_unused]] Path path) {
+    if constexpr (regimen::detail::sees_whole_tensors<Rule>) {
+      [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
+        (update_tensor<Unit, tensor>(engine, r, at, options, path), ...);
+      }(std::make_index_sequence<Unit::tensors.size()>{});
+    } else {
+      if constexpr (Sharding::slices_state) {
+        if (engine.ranks > 1) return update_slice<Unit>(engine, r, at, options);
+      }
+      [&]<std::size_t... piece>(std::index_sequence<piece...>) {
+        (update_piece<Unit, piece>(engine, r, at, options), ...);
+      }(std::make_index_sequence<piece_count<Unit>>{});
     }
-    [&]<std::size_t... piece>(std::index_sequence<piece...>) {
-      (update_piece<Unit, piece>(engine, r, at, options), ...);
-    }(std::make_index_sequence<piece_count<Unit>>{});
   }
   template <class Unit, std::size_t piece>
   static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
@@ -233,6 +240,35 @@ struct Step : Forward<Bound_> {
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
     else run(View<element_t<first.element>>{parameters + first.values});
+  }
+
+  template <class Unit, std::size_t index>
+  static constexpr void update_tensor(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options, Path path) {
+    static_assert(!Sharding::slices_state, "regimen: a rule of whole tensors was handed slices");
+    constexpr walk::TensorPlace tensor = Unit::tensors[index];
+    if constexpr (tensor.trains) {
+      const std::size_t parameters = r.parameters + at.parameters;
+      const auto run = [&]<class T>(View<T> copy) {
+        using Update = op::UpdateTensor<Rule, Master, T, Reduce>;
+        constexpr std::size_t columns = tensor.count / tensor.rows;
+        const std::size_t scratch =
+            engine.arena.take(Arena::align((tensor.count + Update::scratch_of(tensor.rows, columns)) * sizeof(Master)), Kind::scratch, path);
+        engine.run(Update{{parameters + Unit::master_offset(engine.ranks) + tensor.master * sizeof(Master)},
+                          Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + tensor.gradient * sizeof(Master)},
+                          copy,
+                          {r.gradients + at.gradients + tensor.gradient * sizeof(Reduce)},
+                          r.scalars,
+                          {scratch},
+                          tensor.rows,
+                          columns,
+                          Unit::layout.trained,
+                          tensor.decays,
+                          options});
+        engine.arena.give(scratch);
+      };
+      if constexpr (Unit::shares_master) run(View<Master>{});
+      else run(View<element_t<tensor.element>>{parameters + tensor.values});
+    }
   }
 
   /// What this rank keeps of a unit: its slice of the master weights and the state, and of the copy that kernels read.

@@ -65,6 +65,7 @@ struct TensorPlace {
   std::size_t count = 0;                       // elements
   ElementType element = ElementType::float32;  // of the values
   bool trains = true, decays = false;
+  std::size_t rows = 1;  // of a matrix; a vector is one row
 };
 
 /// How much memory the parameters of a node take inside their unit.
@@ -257,7 +258,7 @@ struct Node {
   static constexpr void place_own_tensors(TensorPlace*& out, TensorPlace at) {
     for (const Parameter& parameter : Bound::parameters) {
       const std::size_t count = parameter.size();
-      *out++ = {at.values, at.master, at.gradient, count, element_type, trains, parameter.decays()};
+      *out++ = {at.values, at.master, at.gradient, count, element_type, trains, parameter.decays(), parameter.rank > 1 ? parameter.extents[0] : 1};
       at.values += count * element_bytes;
       at.master += count;
       if (trains) at.gradient += count;

@@ -17,6 +17,7 @@
 #include <regimen/engine/cpu/region.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #include <regimen/engine/cpu/update.hpp>
+#include <regimen/engine/cpu/update_tensor.hpp>
 #include <regimen/engine/plan/engine.hpp>
 
 #include <array>
