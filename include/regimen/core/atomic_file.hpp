@@ -70,6 +70,12 @@ class AtomicFile final {
       throw failure("to sync the directory", "the new file is in place, but may not survive a loss of power");
   }
 
+  /// Removes the temporary of a writer that was killed; that of a living one stays.
+  static void remove_if_stale(const std::string& temporary) {
+    const Descriptor file(::open(temporary.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (*file >= 0 && ::flock(*file, LOCK_EX | LOCK_NB) == 0) ::unlink(temporary.c_str());
+  }
+
  private:
   static std::string directory_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
@@ -98,9 +104,7 @@ class AtomicFile final {
       if (name.size() <= prefix.size() || name.substr(0, prefix.size()) != prefix) continue;
       const std::string_view process = name.substr(prefix.size());
       if (!std::all_of(process.begin(), process.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
-      const std::string stale = directory + (directory.back() == '/' ? "" : "/") + entry->d_name;
-      const Descriptor file(::open(stale.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-      if (*file >= 0 && ::flock(*file, LOCK_EX | LOCK_NB) == 0) ::unlink(stale.c_str());
+      remove_if_stale(directory + (directory.back() == '/' ? "" : "/") + entry->d_name);
     }
     ::closedir(entries);
   }

@@ -1,6 +1,7 @@
 // regimen/train/parts.hpp — saved state in one file, or in one part a rank with an index: read alike.
 #pragma once
 
+#include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/train/convert.hpp>
 #include <regimen/train/safetensors.hpp>
@@ -9,11 +10,13 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -38,6 +41,36 @@ struct PartNames final {
   static constexpr const char* count = "regimen.parts";
   static std::string part(std::size_t rank) { return "regimen.part." + std::to_string(rank); }
   static std::string first(const std::string& name) { return "regimen.first." + name; }
+
+  /// <path>.<save>.part-<rank>-of-<ranks>, where the name of a save is <step>-<time>
+  static std::string file(const std::string& path, const std::string& save, std::size_t rank, std::size_t ranks) {
+    return path + "." + save + ".part-" + std::to_string(rank) + "-of-" + std::to_string(ranks);
+  }
+  /// Is this file a part of a state that was saved as `index`, both without their directory, or the temporary of one? Of which save?
+  struct Found {
+    std::string_view save;  // empty: it is no part
+    bool is_temporary = false;
+  };
+  static Found find(std::string_view file, std::string_view index) {
+    const auto skip = [&](std::string_view text) {
+      const bool is = file.starts_with(text);
+      file.remove_prefix(is ? text.size() : 0);
+      return is;
+    };
+    const auto skip_number = [&] {
+      const std::size_t digits = (std::min)(file.find_first_not_of("0123456789"), file.size());
+      file.remove_prefix(digits);
+      return digits > 0;
+    };
+    if (!skip(index) || !skip(".")) return {};
+    const char* const begin = file.data();
+    if (!skip_number() || !skip("-") || !skip_number()) return {};
+    const std::string_view save(begin, static_cast<std::size_t>(file.data() - begin));
+    if (!skip(".part-") || !skip_number() || !skip("-of-") || !skip_number()) return {};
+    if (file.empty()) return {save, false};
+    if (!skip(".tmp-") || !skip_number() || !file.empty()) return {};
+    return {save, true};
+  }
 };
 
 /// What save wrote: whole tensors by name, wherever their elements lie.
@@ -102,18 +135,21 @@ class SavedState final {
     });
   }
 
-  /// The files that an index names; none for a file without parts, or one that is no state.
-  static std::vector<std::string> parts_of(const std::string& path) {
-    std::vector<std::string> parts;
-    std::error_code absent;
-    if (!std::filesystem::exists(path, absent)) return parts;
-    try {
-      const safetensors::File index(path);
-      for (std::size_t rank = 0; index.metadata().contains(PartNames::part(rank)); ++rank)
-        parts.push_back(beside(path, index.value(PartNames::part(rank))));
-    } catch (const Error&) {  // what lies there will be replaced
+  /// What lies beside `path` of other saves than this one goes: the parts of the state that it replaced, and what ranks left behind that were
+  /// killed while they saved. Names that save does not give stay.   save   empty: one file without parts
+  static void remove_parts_but(const std::string& path, const std::string& save) {
+    const std::filesystem::path whole(path), directory = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
+    const std::string index = whole.filename().string();
+    std::vector<std::string> others;
+    std::error_code failed;  // what cannot be removed stays: the state is saved
+    for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end; entry.increment(failed)) {
+      const std::string name = entry->path().filename().string();
+      const PartNames::Found part = PartNames::find(name, index);
+      if (part.save.empty() || part.save == save) continue;
+      if (part.is_temporary) detail::AtomicFile::remove_if_stale(entry->path().string());
+      else others.push_back(entry->path().string());
     }
-    return parts;
+    for (const std::string& other : others) std::remove(other.c_str());
   }
 
  private:

@@ -39,10 +39,12 @@ struct Recipe {
   static constexpr double clip = Configuration::clip::clips ? double(Configuration::clip::bound) : 0.0;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr plan::Engine walk_step(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks) {
+  static constexpr plan::Engine walk_step(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks,
+                                          plan::WireLog* wire = nullptr) {
     plan::Engine engine(samples, ranks);
     engine.full = full;
     engine.arena.log = log;
+    engine.wire = wire;
     const Resident resident = Step::setup(engine);
     Step::step(engine, resident, loss_scaling, clip, {}, [](std::size_t) {});
     return engine;
@@ -118,7 +120,7 @@ struct Recipe {
   }
 
   // Constants of their own: compilers count the steps of each constant expression apart.
-  static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr, planned_ranks)),
+  static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr, planned_ranks, nullptr)),
                           evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked);
 };

@@ -62,22 +62,19 @@ struct StateAccess {
   /// One rank: one file. Several: a part each, then the index that names them; until it is in place the old one holds.
   static void save(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save");
-    const std::vector<std::string> before = trainer.rank() == 0 ? SavedState::parts_of(path) : std::vector<std::string>{};
     if (trainer.ranks() == 1) {
       write_kept(trainer, path);
+      SavedState::remove_parts_but(path, "");
     } else if constexpr (!Trainer::Step::Sharding::alone) {
       save_part(trainer, path);
     }
-    for (const std::string& part : before) std::remove(part.c_str());
   }
 
   static void save_part(Trainer& trainer, const std::string& path) {
     // One name for this save, which no older one has: an index never names a part that was written again.
     const std::uint64_t now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
     const std::string save = std::to_string(trainer.step_) + "-" + std::to_string(gather_small(*trainer.peers_, now)[0]);
-    const auto part = [&](std::size_t rank) {
-      return path + "." + save + ".part-" + std::to_string(rank) + "-of-" + std::to_string(trainer.ranks());
-    };
+    const auto part = [&](std::size_t rank) { return PartNames::file(path, save, rank, trainer.ranks()); };
     std::vector<safetensors::Tensor> tensors;
     std::map<std::string, std::string> metadata{{"regimen.save", save}};
     for_each_array(trainer, [&](const std::string& name, const auto&, const Master* values, std::size_t first, std::size_t count) {
@@ -100,6 +97,7 @@ struct StateAccess {
       safetensors::write(path, {}, index);
     }
     gather_small(*trainer.peers_, std::uint64_t{2});  // the index is there
+    if (trainer.rank() == 0) SavedState::remove_parts_but(path, save);
   }
 
   /// All of it in one file, written by rank 0: what one rank would have saved.
@@ -125,6 +123,7 @@ struct StateAccess {
         safetensors::write(path, tensors, metadata_of(trainer));
       }
     }
+    if (trainer.rank() == 0) SavedState::remove_parts_but(path, "");
     if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{3});
   }
 

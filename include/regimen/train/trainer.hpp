@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <span>
@@ -243,14 +244,16 @@ class Trainer {
     const std::size_t samples = check_batch(inputs.size(), targets.size(), batch);
     if (waiting_ != Waiting::forward && waiting_ != Waiting::apply) out_of_order("forward");
     const cpu::ThreadScope scope(threads_);
-    Guard guard(*this);
-    if (waiting_ == Waiting::forward) begin();
-    const double before = scalars().loss_sum, before_count = scalars().count;
-    bring(inputs, targets, samples, hand_batches_);
-    output_ = Step::forward(engine_, resident_, hand_batches_ > 0);
-    hand_samples_ += samples;
-    waiting_ = Waiting::backward;
-    guard.done();
+    double before = 0, before_count = 0;
+    guarded([&] {
+      if (waiting_ == Waiting::forward) begin();
+      before = scalars().loss_sum;
+      before_count = scalars().count;
+      bring(inputs, targets, samples, hand_batches_);
+      output_ = Step::forward(engine_, resident_, hand_batches_ > 0);
+      hand_samples_ += samples;
+      waiting_ = Waiting::backward;
+    });
     return {(scalars().loss_sum - before) / (scalars().count - before_count), ++ticket_};
   }
   template <class Inputs, class Targets>
@@ -289,10 +292,10 @@ class Trainer {
     if (waiting_ != Waiting::apply) out_of_order("apply");
     if (ranks() > 1 && hand_batches_ != micro_batches) wrong_count("apply", hand_batches_);
     const cpu::ThreadScope scope(threads_);
-    Guard guard(*this);
-    Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
-    batches_done_ += hand_batches_;
-    guard.done();
+    guarded([&] {
+      Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+      batches_done_ += hand_batches_;
+    });
     return finish(hand_samples_);
   }
   template <class Scaled>
@@ -445,18 +448,23 @@ class Trainer {
   }
   enum class Waiting { forward, backward, apply };
 
-  // After an exception inside a step nothing but the resident regions is alive.
-  struct Guard {
-    explicit Guard(Trainer& owner) : trainer(owner) {}
-    ~Guard() {
-      if (finished) return;
-      if (trainer.peers_) trainer.peers_->leave("an exception ended its step");
-      trainer.abandon();
+  /// After an exception inside a step nothing but the resident regions is alive, and the other ranks hear why.
+  template <class Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (const std::exception& error) {
+      give_up(error.what());
+      throw;
+    } catch (...) {
+      give_up("an exception that is no std::exception");
+      throw;
     }
-    void done() { finished = true; }
-    Trainer& trainer;
-    bool finished = false;
-  };
+  }
+  void give_up(const char* reason) {
+    if (peers_) peers_->leave(reason);
+    abandon();
+  }
   struct Mode {
     Mode(Trainer& owner, bool training) : trainer(owner) {
       if (trainer.waiting_ != Waiting::forward) trainer.out_of_order("evaluate or predict");
@@ -535,17 +543,17 @@ class Trainer {
   StepResult run_step(Load&& load) {
     if (waiting_ != Waiting::forward) out_of_order("step");
     const cpu::ThreadScope scope(threads_);
-    Guard guard(*this);
-    begin();
     std::size_t samples = 0;
-    for (std::size_t m = 0; m < micro_batches; ++m) {
-      const std::size_t now = load(m);
-      if (now == 0 && ranks() == 1) break;
-      samples += now;
-      Step::backward(engine_, resident_, Step::forward(engine_, resident_, m > 0), m);
-    }
-    Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
-    guard.done();
+    guarded([&] {
+      begin();
+      for (std::size_t m = 0; m < micro_batches; ++m) {
+        const std::size_t now = load(m);
+        if (now == 0 && ranks() == 1) break;
+        samples += now;
+        Step::backward(engine_, resident_, Step::forward(engine_, resident_, m > 0), m);
+      }
+      Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+    });
     return finish(samples);
   }
 
@@ -563,11 +571,11 @@ class Trainer {
     if (waiting_ != Waiting::backward) out_of_order("backward");
     if (ranks() > 1 && hand_batches_ >= micro_batches) wrong_count("backward", hand_batches_ + 1);
     const cpu::ThreadScope scope(threads_);
-    Guard guard(*this);
-    Step::backward(engine_, resident_, output_, hand_batches_);
-    ++hand_batches_;
-    waiting_ = Waiting::apply;
-    guard.done();
+    guarded([&] {
+      Step::backward(engine_, resident_, output_, hand_batches_);
+      ++hand_batches_;
+      waiting_ = Waiting::apply;
+    });
   }
   void check_ticket(std::uint64_t ticket, const char* what) const {
     if (ticket != ticket_) throw Error(std::string("Trainer::") + what, "what the last forward returned", "what an earlier one returned");

@@ -5,6 +5,7 @@
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/weights.hpp>
+#include <regimen/engine/plan/wire.hpp>
 
 #include <array>
 
@@ -29,6 +30,7 @@ struct Engine {
   GatheredUnit ahead{};
   ReducingUnit reducing{};
   NextUnit after{};
+  WireLog* wire = nullptr;  // null: nobody asked
 
   constexpr explicit Engine(std::size_t batch_size, std::size_t world = 1) : capacity(batch_size), batch(batch_size), ranks(world) {}
 
@@ -40,12 +42,12 @@ struct Engine {
   constexpr void produced(std::size_t, std::size_t, Path) {}
 
   // Collectives: what this rank sends.
-  constexpr std::size_t start_gather(std::size_t, std::size_t, std::size_t slice_bytes, Path, comm::Teams teams = {}) {
-    return send(slice_bytes, teams);
+  constexpr std::size_t start_gather(std::size_t, std::size_t, std::size_t slice_bytes, Path path, comm::Teams teams = {}) {
+    return send(slice_bytes, path, true, teams);
   }
   template <class T>
-  constexpr std::size_t start_reduce(View<T>, std::size_t slice, std::size_t, Path, comm::Teams teams) {
-    return send(slice * sizeof(T), teams);
+  constexpr std::size_t start_reduce(View<T>, std::size_t slice, std::size_t, Path path, comm::Teams teams) {
+    return send(slice * sizeof(T), path, false, teams);
   }
   constexpr void await(std::size_t) {}
   template <class Sharding>
@@ -61,7 +63,9 @@ struct Engine {
     if (count > 0) body(std::size_t{0});
     if (count < 2) return;
     const std::array<Cost, 3> before = cost;
+    const std::size_t called = calls();
     body(std::size_t{1});
+    if (wire) wire->multiply(called, count - 1);
     for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, before[phase_index], double(count - 2), count - 2);
   }
 
@@ -69,10 +73,10 @@ struct Engine {
   struct Mark {
     Transients transients;
     std::array<Cost, 3> cost;
-    std::size_t logged;
+    std::size_t logged, called;
   };
   constexpr bool may_skip() const { return !full; }
-  constexpr Mark mark() const { return {arena.transients, cost, arena.log ? arena.log->count : 0}; }
+  constexpr Mark mark() const { return {arena.transients, cost, arena.log ? arena.log->count : 0, calls()}; }
   constexpr bool repeats(const Mark& then) const { return arena.transients.same_layout(then.transients); }
   constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const Mark& then) {
     const std::size_t distance = periods * stride;
@@ -81,16 +85,20 @@ struct Engine {
         log->entries[i].stride = stride;
         log->entries[i].copies += periods;
       }
+    if (wire) wire->multiply(then.called, periods + 1);
     if (growing) arena.top += distance;
     else arena.pop_to(arena.top - distance);
     for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, then.cost[phase_index], double(periods), periods);
   }
 
  private:
-  constexpr std::size_t send(std::size_t slice_bytes, comm::Teams teams) {
-    cost[static_cast<std::size_t>(phase)].wire += slice_bytes * (teams.members(ranks) - 1);
+  constexpr std::size_t send(std::size_t slice_bytes, const Path& path, bool gathers, comm::Teams teams) {
+    const std::size_t bytes = slice_bytes * (teams.members(ranks) - 1);
+    cost[static_cast<std::size_t>(phase)].wire += bytes;
+    if (wire) wire->push({path, bytes, gathers, 1});
     return 0;
   }
+  constexpr std::size_t calls() const { return wire ? wire->count : 0; }
   constexpr void add_more(std::size_t phase_index, const Cost& before, double times, std::size_t count) {
     Cost& now = cost[phase_index];
     now.flops += times * (now.flops - before.flops);
