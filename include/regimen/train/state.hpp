@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/layer/layer.hpp>
+#include <regimen/train/background_save.hpp>
 #include <regimen/train/fit.hpp>  // never
 #include <regimen/train/parts.hpp>
 #include <regimen/train/safetensors.hpp>
@@ -17,6 +18,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,22 +63,34 @@ struct StateAccess {
 
   /// One rank: one file. Several: a part each, then the index that names them; until it is in place the old one holds.
   static void save(Trainer& trainer, const std::string& path) {
-    expect_finished_step(trainer, "Trainer::save");
-    if (trainer.ranks() == 1) {
-      write_kept(trainer, path);
-      SavedState::remove_parts_but(path, "");
-    } else if constexpr (!Trainer::Step::Sharding::alone) {
-      save_part(trainer, path);
-    }
+    const StateFiles files = files_of(trainer, path, "Trainer::save");
+    files.write_own();
+    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{1});  // all parts are there
+    files.finish();
+    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{2});  // the index is there
   }
 
-  static void save_part(Trainer& trainer, const std::string& path) {
+  /// What this rank has to write; views of what it keeps.
+  static StateFiles files_of(Trainer& trainer, const std::string& path, const char* who) {
+    expect_finished_step(trainer, who);
+    StateFiles files;
+    files.path = files.own = path;
+    if (trainer.ranks() == 1) {
+      files.tensors = kept(trainer);
+      files.metadata = metadata_of(trainer);
+    } else if constexpr (!Trainer::Step::Sharding::alone) {
+      describe_parts(trainer, files);
+    }
+    return files;
+  }
+
+  static void describe_parts(Trainer& trainer, StateFiles& files) {
     // One name for this save, which no older one has: an index never names a part that was written again.
     const std::uint64_t now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-    const std::string save = std::to_string(trainer.step_) + "-" + std::to_string(gather_small(*trainer.peers_, now)[0]);
-    const auto part = [&](std::size_t rank) { return PartNames::file(path, save, rank, trainer.ranks()); };
-    std::vector<safetensors::Tensor> tensors;
-    std::map<std::string, std::string> metadata{{"regimen.save", save}};
+    files.save = std::to_string(trainer.step_) + "-" + std::to_string(gather_small(*trainer.peers_, now)[0]);
+    files.metadata["regimen.save"] = files.save;
+    const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, trainer.ranks()); };
+    files.own = part(trainer.rank());
     for_each_array(trainer, [&](const std::string& name, const auto&, const Master* values, std::size_t first, std::size_t count) {
       // What several ranks keep is written once, an equal share by each of them.
       using Sharding = typename Trainer::Step::Sharding;
@@ -84,27 +98,25 @@ struct StateAccess {
                         copy = trainer.is_sliced() ? Sharding::copy_of(trainer.rank()) : trainer.rank();
       const std::size_t begin = first + count * copy / copies, written = first + count * (copy + 1) / copies - begin;
       if (written == 0) return;
-      tensors.push_back({name, safetensors::dtype_of<Master>, {written}, std::as_bytes(std::span(values + (begin - first), written))});
-      metadata[PartNames::first(name)] = std::to_string(begin);
+      files.tensors.push_back({name, safetensors::dtype_of<Master>, {written}, std::as_bytes(std::span(values + (begin - first), written))});
+      files.metadata[PartNames::first(name)] = std::to_string(begin);
     });
-    safetensors::write(part(trainer.rank()), tensors, metadata);
-    gather_small(*trainer.peers_, std::uint64_t{1});  // all parts are there
-    if (trainer.rank() == 0) {
-      std::map<std::string, std::string> index = metadata_of(trainer);
-      index["regimen.save"] = save;
-      index[PartNames::count] = std::to_string(trainer.ranks());
-      for (std::size_t rank = 0; rank < trainer.ranks(); ++rank) index[PartNames::part(rank)] = std::filesystem::path(part(rank)).filename().string();
-      safetensors::write(path, {}, index);
+    files.first = trainer.rank() == 0;
+    if (!files.first) return;
+    files.index = metadata_of(trainer);
+    files.index["regimen.save"] = files.save;
+    files.index[PartNames::count] = std::to_string(trainer.ranks());
+    for (std::size_t rank = 0; rank < trainer.ranks(); ++rank) {
+      files.parts.push_back(part(rank));
+      files.index[PartNames::part(rank)] = std::filesystem::path(part(rank)).filename().string();
     }
-    gather_small(*trainer.peers_, std::uint64_t{2});  // the index is there
-    if (trainer.rank() == 0) SavedState::remove_parts_but(path, save);
   }
 
   /// All of it in one file, written by rank 0: what one rank would have saved.
   static void save_whole(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save_whole");
     if (trainer.ranks() == 1 || !trainer.is_sliced()) {
-      if (trainer.rank() == 0) write_kept(trainer, path);
+      if (trainer.rank() == 0) safetensors::write(path, kept(trainer), metadata_of(trainer));
     } else {
       using Collector = typename Trainer::Collector;
       std::vector<std::vector<Master>> arrays{Collector::collect(trainer.engine_, trainer.resident_, Collector::master_weights)};
@@ -138,13 +150,13 @@ struct StateAccess {
     }
   }
 
-  /// All of it, by a rank that keeps everything whole.
-  static void write_kept(Trainer& trainer, const std::string& path) {
+  /// All of it, of a rank that keeps everything whole.
+  static std::vector<safetensors::Tensor> kept(Trainer& trainer) {
     std::vector<safetensors::Tensor> tensors;
     for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t, std::size_t) {
       tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))});
     });
-    safetensors::write(path, tensors, metadata_of(trainer));
+    return tensors;
   }
 
   static std::map<std::string, std::string> metadata_of(Trainer& trainer) {
@@ -295,6 +307,10 @@ struct StateAccess {
 template <class Trainer>
 void save_state(Trainer& trainer, const std::string& path) {
   StateAccess<Trainer>::save(trainer, path);
+}
+template <class Trainer>
+std::unique_ptr<BackgroundSave> save_state_in_background(Trainer& trainer, const std::string& path, std::chrono::seconds limit) {
+  return std::make_unique<BackgroundSave>(StateAccess<Trainer>::files_of(trainer, path, "Trainer::save_in_background"), limit);
 }
 template <class Trainer>
 void save_whole_state(Trainer& trainer, const std::string& path) {

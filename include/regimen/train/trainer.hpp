@@ -29,6 +29,7 @@
 #include <regimen/train/state.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -128,8 +129,11 @@ class Trainer {
   }
 
  public:
-  /// What is under way between ranks ends before its memory goes.
-  ~Trainer() { peers_.reset(); }
+  /// What is under way between ranks ends before its memory goes; what is being saved is saved, unless an exception ends this.
+  ~Trainer() {
+    if (saving_ && std::uncaught_exceptions() > exceptions_) saving_->give_up();
+    peers_.reset();
+  }
 
   /// The rank of this Trainer among how many.
   std::size_t rank() const { return engine_.rank; }
@@ -375,11 +379,27 @@ class Trainer {
   /// any moment leaves the previous file whole. Among several ranks each writes what it keeps to a part beside `path`, which
   /// becomes the index of them; any number of ranks, under any Shard, may load it.
   void save(const std::string& path) {
+    finish_saving();
     const cpu::ThreadScope scope(threads_);
     train::save_state(*this, path);
   }
+  /// The same, written by a thread of its own: returns when all that is saved has been copied, in host memory beside the plan. A kill meanwhile
+  /// leaves the older state. Ranks go on apart; rank 0 puts the state in place when the parts of all have come, `limit` from now at most.
+  /// An earlier one is finished first; what went wrong with it is thrown here.
+  void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
+    finish_saving();
+    const cpu::ThreadScope scope(threads_);
+    saving_ = train::save_state_in_background(*this, path, limit);
+  }
+  /// Waits for what save_in_background began, and throws what went wrong. On rank 0 the state is in place then, on others its part.
+  void finish_saving() {
+    if (!saving_) return;
+    const std::unique_ptr<train::BackgroundSave> saving = std::move(saving_);
+    saving->wait();
+  }
   /// The same in one file, whatever the ranks keep: for other programs. Rank 0 holds all of it in host memory meanwhile.
   void save_whole(const std::string& path) {
+    finish_saving();
     const cpu::ThreadScope scope(threads_);
     train::save_whole_state(*this, path);
   }
@@ -387,6 +407,7 @@ class Trainer {
   /// exactly as it would have, but for what a policy says otherwise now: a loss scale that does not move stays what it is. A step that
   /// has begun by hand is forgotten.
   void load(const std::string& path) {
+    finish_saving();
     const cpu::ThreadScope scope(threads_);
     train::load_state(*this, path);
   }
@@ -399,6 +420,7 @@ class Trainer {
   /// Reads the weights alone, of any such file, and begins anew with them: step 0, no optimizer state; seed and loss scale stay.
   /// The file may have been saved under other policies; each value is rounded once to the master type.
   void load_weights(const std::string& path) {
+    finish_saving();
     const cpu::ThreadScope scope(threads_);
     train::load_weights(*this, path);
   }
@@ -462,6 +484,7 @@ class Trainer {
     }
   }
   void give_up(const char* reason) {
+    if (saving_) saving_->give_up();
     if (peers_) peers_->leave(reason);
     abandon();
   }
@@ -607,6 +630,8 @@ class Trainer {
   Waiting waiting_ = Waiting::forward;
   std::size_t output_ = 0, hand_batches_ = 0, hand_samples_ = 0, library_ = 0;
   double started_ = 0;
+  std::unique_ptr<train::BackgroundSave> saving_;
+  int exceptions_ = std::uncaught_exceptions();  // in flight when this was made
 };
 
 namespace detail {

@@ -1,0 +1,112 @@
+// regimen/train/background_save.hpp — a state on its way to its files, while training goes on.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/train/parts.hpp>
+#include <regimen/train/safetensors.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace regimen::train {
+
+/// What one rank writes of a state: its own file, and on rank 0, of several ranks, the index that names all parts.
+struct StateFiles final {
+  std::string path, save;  // where the state is to be found; the name of this save, empty if it is one file
+  std::string own;         // path itself, or this rank's part
+  std::vector<safetensors::Tensor> tensors;
+  std::map<std::string, std::string> metadata;
+  std::vector<std::string> parts;            // of all ranks; on rank 0 of several alone
+  std::map<std::string, std::string> index;  // likewise
+  bool first = true;                         // is this rank 0?
+
+  void write_own() const { safetensors::write(own, tensors, metadata); }
+  /// Once all parts are there. Until the index is in place the older state holds; then its parts go.
+  void finish() const {
+    if (!first) return;
+    if (!save.empty()) safetensors::write(path, {}, index);
+    SavedState::remove_parts_but(path, save);
+  }
+};
+
+/// Copies what is to be saved, and writes the copy on a thread of its own.
+///
+/// order     one at a time for each path: whoever starts the next one waits for this one first
+/// failure   of writing: thrown by wait(). On rank 0 also when the part of another rank is not there within `limit`
+/// memory    a copy of what this rank saves, until it is written
+class BackgroundSave final {
+ public:
+  BackgroundSave(StateFiles files, std::chrono::seconds limit) : files_(std::move(files)), limit_(limit) {
+    std::size_t bytes = 0;
+    for (const safetensors::Tensor& tensor : files_.tensors) bytes += tensor.bytes.size();
+    copy_.resize(bytes);
+    std::byte* to = copy_.data();
+    for (safetensors::Tensor& tensor : files_.tensors) {
+      if (!tensor.bytes.empty()) std::memcpy(to, tensor.bytes.data(), tensor.bytes.size());
+      tensor.bytes = {to, tensor.bytes.size()};
+      to += tensor.bytes.size();
+    }
+    writer_ = std::thread([this] {
+      try {
+        files_.write_own();
+        if (wait_for_parts()) files_.finish();
+      } catch (...) { failure_ = std::current_exception(); }
+    });
+  }
+  BackgroundSave(const BackgroundSave&) = delete;
+  BackgroundSave& operator=(const BackgroundSave&) = delete;
+  /// Nobody will ask any more, so what went wrong is said on standard error.
+  ~BackgroundSave() {
+    if (!writer_.joinable()) return;
+    try {
+      wait();
+    } catch (const std::exception& error) { std::fprintf(stderr, "regimen: the state was not saved: %s\n", error.what()); }
+  }
+
+  /// Returns when this rank's file is written; on rank 0 when the state is in place. Once.
+  void wait() {
+    if (!writer_.joinable()) return;
+    writer_.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  /// Other ranks will not come: the older state stays.
+  void give_up() { given_up_ = true; }
+
+ private:
+  /// Files appear whole, under their names: each is a rename of what was written beside.
+  bool wait_for_parts() const {
+    const auto until = std::chrono::steady_clock::now() + limit_;
+    for (const std::string& part : files_.parts) {
+      std::error_code unknown;
+      while (!std::filesystem::exists(part, unknown)) {
+        if (given_up_) return false;
+        if (std::chrono::steady_clock::now() >= until)
+          throw Error(files_.path, "the part " + part + " within " + std::to_string(limit_.count()) + " s", "none",
+                      "all ranks must call save_in_background, and write to one file system; the older state is in place");
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    }
+    return !given_up_;
+  }
+
+  StateFiles files_;
+  const std::chrono::seconds limit_;
+  std::vector<std::byte> copy_;
+  std::exception_ptr failure_;  // the writer's, until it is joined
+  std::atomic<bool> given_up_{false};
+  std::thread writer_;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
