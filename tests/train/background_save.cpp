@@ -163,19 +163,18 @@ TEST_CASE("a kill while a state is being written leaves one that loads") {
       } catch (...) {}
       ::_exit(1);
     }
-    ::usleep(static_cast<useconds_t>(20'000 + mix(7, round) % 20'000));
+    for (int waited = 0; shared.saved <= before && waited < 300'000; ++waited) ::usleep(100);
+    ::usleep(static_cast<useconds_t>(mix(7, round) % 4'000));  // a step and a file take less
     ::kill(child, SIGKILL);
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
     REQUIRE(WIFSIGNALED(status));
-    if (!std::filesystem::exists(path)) continue;
     Alone trainer(Alone::Options{.threads = 1});
     trainer.load(path);
-    CHECK(trainer.steps_done() >= before);
-    if (shared.saved > 0) CHECK(trainer.steps_done() >= shared.saved);
+    CHECK(trainer.steps_done() > before);
+    CHECK(trainer.steps_done() >= shared.saved);
     before = trainer.steps_done();
   }
-  CHECK(before > 40);
   ::munmap(memory, sizeof(Shared));
 }
 // SPDX-License-Identifier: Apache-2.0
