@@ -60,6 +60,16 @@ static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Lamb>, Shar
 static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>>, Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>,
                      Communicator<Threads>>);
 static_assert(Composable<Gpt, Optimizer<rules::Lamb>> && Composable<Gpt, Optimizer<rules::Orthogonal>, Communicator<Mpi>>);
+static_assert(breaks<rule::prefetch_has_slices<Shard<ZeRO2, Prefetch<0>>>, Shard<ZeRO2, Prefetch<0>>, Communicator<Threads>>);
+static_assert(breaks<rule::prefetch_has_slices<Shard<ZeRO3, Prefetch<2>>>, Shard<ZeRO3, Prefetch<2>>, Communicator<Threads>>);
+static_assert(breaks<rule::prefetch_has_slices<Shard<Prefetch<0>>>, Shard<Prefetch<0>>, Communicator<Threads>>);
+static_assert(Composable<Gpt, Shard<Hybrid<2>, Prefetch<1>>, Communicator<Threads>>);
+
+// Gathering ahead costs one gathered unit, and nothing on the wire.
+template <class... Options>
+inline constexpr const MemoryPlan& ahead = train::Recipe<Gpt, Configured<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>>>::plan;
+static_assert(ahead<Prefetch<0>>.peak < ahead<Prefetch<1>>.peak && ahead<Prefetch<1>>.peak == ahead<>.peak);
+static_assert(ahead<Prefetch<0>>.wire() == ahead<>.wire());
 using Norms = Sequential<Residual<As<fp32, LayerNorm>, Linear<16>>>;
 struct Uneven : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<6, Norms>, Linear<32>> {};
 static_assert(Composable<Uneven, Precision<bf16, fp32>, Communicator<Threads>>);

@@ -41,6 +41,7 @@
 #include <regimen/rule/model_comes_first.hpp>
 #include <regimen/rule/one_policy_per_axis.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
+#include <regimen/rule/prefetch_has_slices.hpp>
 #include <regimen/rule/reduce_in_compute_or_master.hpp>
 #include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
 #include <regimen/rule/selective_names_layers.hpp>
@@ -260,6 +261,10 @@ struct single<P, axis::device> {
 template <class P>
 struct single<P, axis::communicator> {
   using rules = mp::mp_list<rule::communicator_is_built<P>>;
+};
+template <class P>
+struct single<P, axis::shard> {
+  using rules = mp::mp_list<rule::prefetch_has_slices<P>>;
 };
 template <class P>
 struct single<P, axis::debug> {

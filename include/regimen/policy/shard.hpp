@@ -48,6 +48,12 @@ struct Hybrid final {
   static constexpr std::size_t group = N;
 };
 
+/// How many units are gathered ahead of the one that computes: 1 hides the gather behind it, 0 keeps one gathered unit less.
+template <std::size_t N>
+struct Prefetch final {
+  using option_of = regimen::axis::shard;
+};
+
 /// The names that FSDP gives to them.
 using NoShard = Replicated;
 using ShardGradOp = ZeRO2;
@@ -55,14 +61,23 @@ using FullShard = ZeRO3;
 
 /// Decides what a rank stores between its uses.
 ///
-///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>
-///   default   Shard<Replicated>
-///   refuses   any but Replicated without a Communicator
+///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>; the last two also Shard<ZeRO3, Prefetch<0>>
+///   default   Shard<Replicated>; Prefetch<1>
+///   refuses   any but Replicated without a Communicator; Prefetch where nothing is gathered, or of more than one unit
+///
+/// What travels has the element types of Precision: weights that of Compute, gradients that of Reduce.
+///
 ///   source    Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward training trillion parameter models"
-template <class Stage>
+template <class Stage, class... Options>
 struct Shard final {
   using axis = regimen::axis::shard;
   using stage = Stage;
+  static constexpr bool prefetches = !detail::is_any_of<Prefetch<0>, Options...>;
+  static constexpr bool options_fit = [] {
+    if constexpr (!requires { Stage::level; }) return false;
+    else if constexpr (sizeof...(Options) == 0) return true;
+    else return sizeof...(Options) == 1 && Stage::level == 3 && (detail::is_any_of<Options, Prefetch<0>, Prefetch<1>> && ...);
+  }();
 };
 
 }  // namespace regimen

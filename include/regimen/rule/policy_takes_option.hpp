@@ -127,7 +127,7 @@ template <class Option>
 struct policy_takes_option<axis::shard, Option> {
   static constexpr bool holds = detail::is_option<axis::shard, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Shard<...> takes a stage; name Replicated");
+    static_assert(holds, "regimen: Shard<...> takes a stage; name Replicated, ZeRO1, ZeRO2, ZeRO3 or Hybrid<N>");
   };
 };
 

@@ -130,7 +130,8 @@ constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUn
       here = start_gather<typename Unit::Sharding>(engine, unit_at<Unit>(engine, resident.values, path));
     }
     if (here.ticket != no_ticket) engine.await(here.ticket);
-    if (!next.is_absent() && next.values != resident.values) engine.ahead = start_gather<typename Unit::Sharding>(engine, next);
+    if (Unit::Sharding::prefetches && !next.is_absent() && next.values != resident.values)
+      engine.ahead = start_gather<typename Unit::Sharding>(engine, next);
     return {here.values, resident.gradients, resident.add};
   }
 }
