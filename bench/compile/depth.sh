@@ -12,7 +12,10 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for depth in 12 96 1000; do
+# nvcc takes as long as all others together: it compiles the shallowest and the deepest.
+depths="12 96 1000"
+case $compiler in *nvcc*) depths="12 1000" ;; esac
+for depth in $depths; do
   case $compiler in
     *nvcc*)
       "$compiler" -std=c++20 -arch=sm_90 -x cu "$@" -DDEPTH=$depth -c "$source" -o "$work/it.o"
@@ -28,5 +31,5 @@ awk '
   { printf "depth %4d: %d instantiations, object of %d bytes\n", $1, $2, $3
     if (NR == 1 || $2 < few) few = $2;  if ($2 > many) many = $2
     if (NR == 1 || $3 < little) little = $3;  if ($3 > much) much = $3 }
-  END { if (many > few * 1.05 || much > little * 1.05 || NR != 3 || little == 0) { print "depth costs 5 % or more"; exit 1 } }
+  END { if (many > few * 1.05 || much > little * 1.05 || NR < 2 || little == 0) { print "depth costs 5 % or more"; exit 1 } }
 ' "$work/table"
