@@ -66,7 +66,7 @@ struct StateAccess {
       write_kept(trainer, path);
       SavedState::remove_parts_but(path, "");
     } else if constexpr (!Trainer::Step::Sharding::alone) {
-      save_part(trainer, path);
+      trainer.guarded([&] { save_part(trainer, path); });  // the others wait for this rank's part
     }
   }
 
@@ -102,6 +102,13 @@ struct StateAccess {
   /// All of it in one file, written by rank 0: what one rank would have saved.
   static void save_whole(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save_whole");
+    trainer.guarded([&] { write_whole(trainer, path); });
+    if (trainer.rank() == 0) SavedState::remove_parts_but(path, "");
+    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{3});
+  }
+
+ private:
+  static void write_whole(Trainer& trainer, const std::string& path) {
     if (trainer.ranks() == 1 || !trainer.is_sliced()) {
       if (trainer.rank() == 0) write_kept(trainer, path);
     } else {
@@ -122,11 +129,8 @@ struct StateAccess {
         safetensors::write(path, tensors, metadata_of(trainer));
       }
     }
-    if (trainer.rank() == 0) SavedState::remove_parts_but(path, "");
-    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{3});
   }
 
- private:
   /// Calls f(name, tensor, values, first, count) for the weights and the optimizer state that this rank keeps.
   static void for_each_array(Trainer& trainer, auto&& f) {
     for (const auto& tensor : trainer.tensors_) {
