@@ -91,7 +91,8 @@ void one_training(const std::string& path, bool sleeps, Phase phase, std::size_t
             [&](comm::Tcp& world) {
               const std::size_t me = world.rank();
               try {
-                train_until_failure<Train>(world, path, phase, me == culprit ? failure(sleeps, phase, deadline, told) : std::function<void()>{});
+                train_until_failure<Train>(world, path, phase, me == culprit ? failure(sleeps, phase, deadline, told) : std::function<void()>{},
+                                           path);
               } catch (const std::exception& error) {
                 told.ended_at[me] = now();
                 put(told.said[me], sizeof told.said[me], error.what());

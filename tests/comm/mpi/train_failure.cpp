@@ -54,7 +54,7 @@ int main(int, char** argv) {
       std::signal(SIGXFSZ, SIG_IGN);
       ::setrlimit(RLIMIT_FSIZE, &limit);
     };
-    test::train_until_failure<Train>(world, path, static_cast<test::Phase>(phase), world.rank() == who ? fail : std::function<void()>{});
+    test::train_until_failure<Train>(world, path, static_cast<test::Phase>(phase), world.rank() == who ? fail : std::function<void()>{}, path);
   } catch (const std::exception&) { return 1; }
   return 0;
 }
