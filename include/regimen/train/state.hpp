@@ -63,11 +63,16 @@ struct StateAccess {
 
   /// One rank: one file. Several: a part each, then the index that names them; until it is in place the old one holds.
   static void save(Trainer& trainer, const std::string& path) {
-    const StateFiles files = files_of(trainer, path, "Trainer::save");
-    files.write_own();
-    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{1});  // all parts are there
-    files.finish();
-    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{2});  // the index is there
+    const auto write = [&] {
+      const StateFiles files = files_of(trainer, path, "Trainer::save");
+      files.write_own();
+      if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{1});  // all parts are there
+      files.finish();
+      if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{2});  // the index is there
+    };
+    expect_finished_step(trainer, "Trainer::save");
+    if (trainer.ranks() > 1) trainer.guarded(write);  // the others wait for this rank's part
+    else write();
   }
 
   /// What this rank has to write; views of what it keeps.
@@ -115,6 +120,13 @@ struct StateAccess {
   /// All of it in one file, written by rank 0: what one rank would have saved.
   static void save_whole(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save_whole");
+    trainer.guarded([&] { write_whole(trainer, path); });
+    if (trainer.rank() == 0) SavedState::remove_parts_but(path, "");
+    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{3});
+  }
+
+ private:
+  static void write_whole(Trainer& trainer, const std::string& path) {
     if (trainer.ranks() == 1 || !trainer.is_sliced()) {
       if (trainer.rank() == 0) safetensors::write(path, kept(trainer), metadata_of(trainer));
     } else {
@@ -135,11 +147,8 @@ struct StateAccess {
         safetensors::write(path, tensors, metadata_of(trainer));
       }
     }
-    if (trainer.rank() == 0) SavedState::remove_parts_but(path, "");
-    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{3});
   }
 
- private:
   /// Calls f(name, tensor, values, first, count) for the weights and the optimizer state that this rank keeps.
   static void for_each_array(Trainer& trainer, auto&& f) {
     for (const auto& tensor : trainer.tensors_) {

@@ -200,12 +200,14 @@ class Trainer {
     Mode mode(*this, false);
     Scalars kept = scalars();
     engine_.run(op::Begin{resident_.scalars});
-    for (auto next = loader.next(); next; next = loader.next()) {
-      bring(next.input, next.target, next.samples, 0);
-      Step::evaluate(engine_, resident_);
-    }
-    if constexpr (!Step::Sharding::alone)
-      if (ranks() > 1) engine_.template exchange<typename Step::Sharding>(resident_.scalars, {});
+    guarded([&] {
+      for (auto next = loader.next(); next; next = loader.next()) {
+        bring(next.input, next.target, next.samples, 0);
+        Step::evaluate(engine_, resident_);
+      }
+      if constexpr (!Step::Sharding::alone)
+        if (ranks() > 1) engine_.template exchange<typename Step::Sharding>(resident_.scalars, {});
+    });
     const Scalars found = scalars();
     scalars() = kept;
     Evaluation evaluation{found.loss_sum / found.count, std::numeric_limits<double>::quiet_NaN(), static_cast<std::size_t>(found.count)};
@@ -470,7 +472,7 @@ class Trainer {
   }
   enum class Waiting { forward, backward, apply };
 
-  /// After an exception inside a step nothing but the resident regions is alive, and the other ranks hear why.
+  /// After an exception inside a step, or another work of all ranks, nothing but the resident regions is alive, and the other ranks hear why.
   template <class Body>
   void guarded(const Body& body) {
     try {
