@@ -43,14 +43,16 @@ T value(std::size_t rank, std::size_t i, std::size_t salt) {
   }
 }
 
-/// The definition: ranks [first, last) are cut where the left part is the largest power of two that leaves a right part.
+/// The definition: places [first, last) are cut where the left part is the largest power of two that leaves a right part. Place p is
+/// rank start + p · stride.
 template <class T>
-regimen::statistic_t<T> defined_sum(std::size_t first, std::size_t last, std::size_t i, std::size_t salt) {
+regimen::statistic_t<T> defined_sum(std::size_t first, std::size_t last, std::size_t i, std::size_t salt, std::size_t start = 0,
+                                    std::size_t stride = 1) {
   using Sum = regimen::statistic_t<T>;
-  if (last == first + 1) return static_cast<Sum>(value<T>(first, i, salt));
+  if (last == first + 1) return static_cast<Sum>(value<T>(start + first * stride, i, salt));
   std::size_t left = 1;
   while (2 * left < last - first) left *= 2;
-  const Sum a = defined_sum<T>(first, first + left, i, salt), b = defined_sum<T>(first + left, last, i, salt);
+  const Sum a = defined_sum<T>(first, first + left, i, salt, start, stride), b = defined_sum<T>(first + left, last, i, salt, start, stride);
   return a + b;
 }
 template <class T>
@@ -122,6 +124,37 @@ void reduces(C& ranks, std::size_t count, bool in_place) {
   staging.check_guard();
 }
 
+/// Teams of neighbours and of those at the same place among neighbours: what each team would do alone, the tree over places.
+template <class T, class C>
+void in_teams(C& ranks, std::size_t count) {
+  const std::size_t n = ranks.size(), me = ranks.rank();
+  for (std::size_t size = 1; size <= n; ++size) {
+    if (n % size != 0) continue;
+    for (const bool neighbours : {true, false}) {
+      const std::size_t stride = neighbours ? 1 : n / size, first = neighbours ? me / size * size : me % stride;
+      const regimen::comm::Teams teams{size, stride};
+      const std::size_t place = (me - first) / stride, salt = 7 * count + size + stride;
+      check(teams.members(n) == size && teams.place(me) == place && teams.member(me, place) == me, "a rank has its place in its team");
+      std::vector<T> all(size * count + 1), sums(count), own(count);
+      for (std::size_t i = 0; i < size * count; ++i) all[i] = value<T>(me, i, salt);
+      Staging staging(C::staging_bytes(size, count * sizeof(T)));
+      ranks.reduce_scatter(static_cast<const T*>(all.data()), sums.data(), count, staging.data(), teams);
+      staging.check_guard();
+      for (std::size_t i = 0; i < count; ++i) {
+        const T expected = T(defined_sum<T>(0, size, place * count + i, salt, first, stride));
+        check(same_bits(sums[i], expected), "reduce_scatter in teams");
+      }
+      for (std::size_t i = 0; i < count; ++i) own[i] = value<T>(me, i, salt + 1);
+      all.back() = T(7.0f);
+      ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(all.data()), count * sizeof(T), teams);
+      for (std::size_t p = 0; p < size; ++p)
+        for (std::size_t i = 0; i < count; ++i)
+          check(same_bits(all[p * count + i], value<T>(first + p * stride, i, salt + 1)), "all_gather in teams");
+      check(same_bits(all.back(), T(7.0f)), "all_gather in teams writes beyond its end");
+    }
+  }
+}
+
 template <class T, class C>
 void all_reduces(C& ranks, std::size_t count) {
   const std::size_t n = ranks.size(), me = ranks.rank(), salt = 31 * count + sizeof(T);
@@ -177,7 +210,7 @@ void smalls(C& ranks) {
 template <class C>
 void row(C& ranks, std::size_t turns) {
   for (std::size_t turn = 0; turn < turns; ++turn) {
-    switch (turn % 5) {
+    switch (turn % 6) {
       case 0:
         gathers(ranks, turn % 37, turn % 2 == 0, false);
         break;
@@ -189,6 +222,9 @@ void row(C& ranks, std::size_t turns) {
         break;
       case 3:
         smalls(ranks);
+        break;
+      case 4:
+        in_teams<float>(ranks, turn % 19);
         break;
       default:
         ranks.barrier();
@@ -212,6 +248,10 @@ void conform(C& ranks, std::size_t turns = 200, std::size_t large = (std::size_t
   sums<double>(ranks);
   sums<regimen::bf16>(ranks);
   sums<regimen::fp16>(ranks);
+  for (const std::size_t count : {0u, 1u, 513u}) {
+    in_teams<float>(ranks, count);
+    in_teams<regimen::bf16>(ranks, count);
+  }
   for (const std::size_t bytes : {0u, 1u, 1000u}) broadcasts(ranks, bytes);
   smalls(ranks);
   row(ranks, turns);

@@ -91,6 +91,15 @@ void counts(C& ranks) {
     check(spans[i].number == i && spans[i].begin <= spans[i].end && (i == 0 || spans[i - 1].end <= spans[i].begin), "spans follow one another");
   }
   check(spans[3].kind == Kind::ReduceScatter && spans[3].bytes == 20 * others, "a span knows what it was");
+  const regimen::comm::Teams alone{1, 1};
+  traced.all_gather(bytes, bytes, 4, alone);
+  traced.reduce_scatter(static_cast<const float*>(values.data()), values.data(), 10, staging.data(), alone);
+  if (n % 2 == 0) {
+    traced.all_gather(bytes, bytes, 0, {2, n / 2});
+    traced.reduce_scatter(static_cast<const float*>(values.data()), values.data() + 10 * (me / (n / 2)), 10, staging.data(), {2, n / 2});
+  }
+  check(counted.count(Kind::ReduceScatter).bytes == 20 * others + (n % 2 == 0 ? 40 : 0), "a team's reduce_scatter sends to the team");
+  check(counted.count(Kind::AllGather).bytes == 16 * others, "a team of one sends nothing");
   counted.reset();
   check(counted.total() == Count{}, "reset");
 }

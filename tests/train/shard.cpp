@@ -18,6 +18,9 @@ void agrees(const char* what) {
     CHECK(train_on<Sharded<ZeRO1, Policies...>>(ranks) == replicated);
     CHECK(train_on<Sharded<ZeRO2, Policies...>>(ranks) == replicated);
     CHECK(train_on<Sharded<ZeRO3, Policies...>>(ranks) == replicated);
+    if (ranks % 2 == 0) CHECK(train_on<Sharded<Hybrid<2>, Policies...>>(ranks) == replicated);
+    if (ranks % 4 == 0) CHECK(train_on<Sharded<Hybrid<4>, Policies...>>(ranks) == replicated);
+    if (ranks == 3) CHECK(train_on<Sharded<Hybrid<3>, Policies...>>(ranks) == replicated);
   }
 }
 

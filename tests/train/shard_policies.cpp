@@ -18,6 +18,8 @@ void agrees(const char* what) {
     CHECK(train_on<Sharded<Network, ZeRO2, Policies...>>(ranks) == replicated);
     CHECK(train_on<Sharded<Network, ZeRO3, Policies...>>(ranks, true) == replicated);
   }
+  const Outcome replicated = train_on<Sharded<Network, Replicated, Policies...>>(4);
+  CHECK(train_on<Sharded<Network, Hybrid<2>, Policies...>>(4, true) == replicated);
 }
 
 }  // namespace

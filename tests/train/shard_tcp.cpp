@@ -26,16 +26,15 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace
-
-TEST_CASE("processes and threads train the same bits") {
+template <class Stage>
+void agrees(const char* what) {
   for (const std::size_t ranks : {2u, 4u}) {
-    INFO(ranks << " ranks");
+    INFO(what << ", " << ranks << " ranks");
     const ::test::Directory folder;
     launch_processes(ranks, [&](comm::Tcp& communicator) {
       // The ranks of threads have their share of the cores; so have these.
       cpu::set_threads(std::max(1, cpu::threads() / static_cast<int>(ranks)));
-      write(folder / std::to_string(communicator.rank()), train_as_rank<Sharded<Tcp, ZeRO3>>(false, 20, communicator));
+      write(folder / std::to_string(communicator.rank()), train_as_rank<Sharded<Tcp, Stage>>(false, 20, communicator));
     });
     write(folder / "threads", train_on<Sharded<Threads, Replicated>>(ranks));
     const std::string expected = read(folder / "threads");
@@ -43,5 +42,11 @@ TEST_CASE("processes and threads train the same bits") {
     CHECK(expected.back() == '1');
     for (std::size_t rank = 0; rank < ranks; ++rank) CHECK(read(folder / std::to_string(rank)) == expected);
   }
+}
+}  // namespace
+
+TEST_CASE("processes and threads train the same bits") {
+  agrees<ZeRO3>("ZeRO-3");
+  agrees<Hybrid<2>>("groups of two");
 }
 // SPDX-License-Identifier: Apache-2.0

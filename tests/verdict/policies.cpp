@@ -87,7 +87,7 @@ static_assert(Clip<Norm<Ratio<1, 4>>>::bound == 0.25f && Clip<Norm<Ratio<1, 4>>>
 
 // ---- declared, not built: refused, never ignored ------------------------------------------------------------------------------
 static_assert(!Compatible<Device<Cuda>>);
-static_assert(!Compatible<Communicator<Gloo>> && !Compatible<Communicator<Nccl>> && !Compatible<Communicator<Threads>, Shard<Hybrid<8>>>);
+static_assert(!Compatible<Communicator<Gloo>> && !Compatible<Communicator<Nccl>>);
 
 // ---- ranks --------------------------------------------------------------------------------------------------------------------
 static_assert(Compatible<Communicator<Threads>> && Compatible<Communicator<Mpi>> && Compatible<Communicator<Tcp>>);

@@ -50,6 +50,11 @@ static_assert(breaks<rule::scaled_gradients_reduce_in_fp32<Precision<fp16, fp32,
                      Precision<fp16, fp32, fp16>, LossScale<Dynamic>, Communicator<Threads>>);
 static_assert(breaks<rule::global_batch_divides<GlobalBatch<48>, World<>, Accumulate<1>>, GlobalBatch<48>>);
 static_assert(breaks<rule::global_batch_divides<GlobalBatch<48>, World<5>, Accumulate<1>>, GlobalBatch<48>, World<5>, Communicator<Threads>>);
+static_assert(breaks<rule::groups_divide_world<Shard<Hybrid<4>>, World<6>>, Shard<Hybrid<4>>, World<6>, Communicator<Tcp>>);
+static_assert(breaks<rule::groups_divide_world<Shard<Hybrid<1>>, World<>>, Shard<Hybrid<1>>, Communicator<Threads>>);
+static_assert(breaks<rule::groups_divide_world<Shard<Hybrid<0>>, World<>>, Shard<Hybrid<0>>, Communicator<Threads>>);
+static_assert(Composable<Gpt, Shard<Hybrid<4>>, Communicator<Threads>> && Composable<Gpt, Shard<Hybrid<2>>, World<6>, Communicator<Mpi>>);
+static_assert(breaks<rule::shard_needs_communicator<Shard<Hybrid<2>>, Communicator<Solo>>, Shard<Hybrid<2>>>);
 using Norms = Sequential<Residual<As<fp32, LayerNorm>, Linear<16>>>;
 struct Uneven : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<6, Norms>, Linear<32>> {};
 static_assert(Composable<Uneven, Precision<bf16, fp32>, Communicator<Threads>>);

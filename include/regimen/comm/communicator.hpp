@@ -1,6 +1,7 @@
 // regimen/comm/communicator.hpp — what a step asks of the other ranks.
 #pragma once
 
+#include <regimen/comm/teams.hpp>
 #include <regimen/core/number.hpp>
 
 #include <concepts>
@@ -43,6 +44,10 @@ namespace comm {
 ///   all_reduce(values, count, staging)          values[i] = Σ_r values_r[i], by slices: see slice_begin
 ///   broadcast(bytes, n, root)                   the bytes of rank root
 ///   barrier()                                   nobody leaves before all have come
+///
+/// all_gather and reduce_scatter take Teams behind their arguments: then "all ranks" are those of a team, in the order of their
+/// places, and the tree of a sum is over places.
+///
 ///   leave(reason)                               this rank goes on no more; the others hear why. From any thread, at most
 ///                                               once, before its memory goes; later collectives of this rank throw
 ///
@@ -60,8 +65,10 @@ concept Collectives = requires(C& c, const C& k, const std::byte* in, std::byte*
   { k.size() } -> std::same_as<std::size_t>;
   { C::staging_bytes(n, n) } -> std::same_as<std::size_t>;
   c.all_gather(in, out, n);
+  c.all_gather(in, out, n, Teams{});
   c.all_gather_small(in, out, n);
   c.reduce_scatter(summands, sums, n, out);
+  c.reduce_scatter(summands, sums, n, out, Teams{});
   c.all_reduce(sums, n, out);
   c.broadcast(out, n, n);
   c.barrier();

@@ -72,21 +72,23 @@ class Mpi final {
   std::size_t size() const { return requests_.size() / 2; }
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return chunked_staging_bytes(ranks, slice_bytes); }
 
-  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) { gather(Kind::AllGather, own, all, slice_bytes); }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes); }
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
+    gather(Kind::AllGather, own, all, slice_bytes, teams);
+  }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes, {}); }
 
   template <Number T>
-  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging) {
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     begin(Kind::ReduceScatter, count * sizeof(T), sizeof(T));
-    reduce(all, own, staging, [count](std::size_t r) { return r * count; });
+    reduce(all, own, staging, [count](std::size_t place) { return place * count; }, teams);
   }
 
   template <Number T>
   void all_reduce(T* values, std::size_t count, std::byte* staging) {
     const auto first = [count, n = size()](std::size_t r) { return slice_begin(count, n, r); };
     begin(Kind::AllReduce, count * sizeof(T), sizeof(T));
-    reduce(static_cast<const T*>(values), values + first(rank()), staging, first);
-    exchange(reinterpret_cast<std::byte*>(values), [&](std::size_t r) { return first(r) * sizeof(T); });
+    reduce(static_cast<const T*>(values), values + first(rank()), staging, first, {});
+    exchange(reinterpret_cast<std::byte*>(values), [&](std::size_t r) { return first(r) * sizeof(T); }, {});
   }
 
   void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
@@ -94,7 +96,7 @@ class Mpi final {
     begin(Kind::Broadcast, n, root);
     for (std::size_t at = 0; at < n; at += piece) {
       const std::size_t now = piece < n - at ? piece : n - at;
-      if (rank_ == root) for_each_other([&](std::size_t r) { send(r, bytes + at, now); });
+      if (rank_ == root) for_each_other({}, [&](std::size_t r) { send(r, bytes + at, now); });
       else receive(root, bytes + at, now);
       finish();
     }
@@ -103,7 +105,7 @@ class Mpi final {
   /// Messages of no bytes, as an MPI_Ibarrier names nobody.
   void barrier() {
     begin(Kind::Barrier, 0, 0);
-    for_each_other([&](std::size_t r) {
+    for_each_other({}, [&](std::size_t r) {
       receive(r, nullptr, 0);
       send(r, nullptr, 0);
     });
@@ -120,9 +122,11 @@ class Mpi final {
     tag_ = static_cast<int>(call_.number % 4096 * kinds) + static_cast<int>(kind);  // every MPI has tags up to 32767
   }
 
+  /// Calls body(place) for the others of a team.
   template <class Body>
-  void for_each_other(const Body& body) const {
-    for (std::size_t step = 1; step < size(); ++step) body((rank_ + step) % size());
+  void for_each_other(Teams teams, const Body& body) const {
+    const std::size_t members = teams.members(size());
+    for (std::size_t step = 1; step < members; ++step) body((teams.place(rank_) + step) % members);
   }
   void receive(std::size_t r, std::byte* bytes, std::size_t count) {
     MPI_Irecv(bytes, static_cast<int>(count), MPI_BYTE, static_cast<int>(r), tag_, world_, &requests_[2 * r]);
@@ -162,51 +166,54 @@ class Mpi final {
     std::abort();
   }
 
-  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes) {
+  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
     begin(kind, bytes, 0);
-    if (own != all + rank_ * bytes && bytes != 0) std::memcpy(all + rank_ * bytes, own, bytes);
-    exchange(all, [bytes](std::size_t r) { return r * bytes; });
+    std::byte* const here = all + teams.place(rank_) * bytes;
+    if (own != here && bytes != 0) std::memcpy(here, own, bytes);
+    exchange(all, [bytes](std::size_t place) { return place * bytes; }, teams);
   }
 
-  /// Bytes [begin(r), begin(r + 1)) of every rank r go to all others.
+  /// Bytes [begin(p), begin(p + 1)) of every place p go to all others.
   template <class Begin>
-  void exchange(std::byte* all, const Begin& begin) {
+  void exchange(std::byte* all, const Begin& begin, Teams teams) {
+    const std::size_t members = teams.members(size()), here = teams.place(rank_);
     std::size_t longest = 0;
-    for (std::size_t r = 0; r < size(); ++r) longest = longest < begin(r + 1) - begin(r) ? begin(r + 1) - begin(r) : longest;
+    for (std::size_t r = 0; r < members; ++r) longest = longest < begin(r + 1) - begin(r) ? begin(r + 1) - begin(r) : longest;
     const auto rest = [&](std::size_t r, std::size_t at) {
       const std::size_t count = begin(r + 1) - begin(r);
       return at >= count ? 0 : count - at < piece ? count - at : piece;
     };
     for (std::size_t at = 0; at < longest; at += piece) {
-      for_each_other([&](std::size_t r) {
-        if (rest(r, at) != 0) receive(r, all + begin(r) + at, rest(r, at));
+      for_each_other(teams, [&](std::size_t p) {
+        if (rest(p, at) != 0) receive(teams.member(rank_, p), all + begin(p) + at, rest(p, at));
       });
-      for_each_other([&](std::size_t r) {
-        if (rest(rank_, at) != 0) send(r, all + begin(rank_) + at, rest(rank_, at));
+      for_each_other(teams, [&](std::size_t p) {
+        if (rest(here, at) != 0) send(teams.member(rank_, p), all + begin(here) + at, rest(here, at));
       });
       finish();
     }
   }
 
-  /// Slice r of all goes to rank r; of those that come here, a chunk at a time, the sum goes to own.
+  /// Slice p of all goes to place p; of those that come here, a chunk at a time, the sum goes to own.
   template <Number T, class Begin>
-  void reduce(const T* all, T* own, std::byte* staging, const Begin& begin) {
+  void reduce(const T* all, T* own, std::byte* staging, const Begin& begin, Teams teams) {
+    const std::size_t members = teams.members(size()), here = teams.place(rank_);
     const auto count_of = [&](std::size_t r) { return begin(r + 1) - begin(r); };
-    const std::size_t first = begin(rank_), count = count_of(rank_), longest = count_of(0);  // slices never grow
-    const std::size_t most = chunk_bytes(size()) / sizeof(T), lane = ((count < most ? count : most) * sizeof(T) + 63) / 64 * 64;
+    const std::size_t first = begin(here), count = count_of(here), longest = count_of(0);  // slices never grow
+    const std::size_t most = chunk_bytes(members) / sizeof(T), lane = ((count < most ? count : most) * sizeof(T) + 63) / 64 * 64;
     const auto rest = [&](std::size_t r, std::size_t at) { return at >= count_of(r) ? 0 : count_of(r) - at < most ? count_of(r) - at : most; };
-    const auto lane_of = [&](std::size_t r) { return staging + (r < rank_ ? r : r - 1) * lane; };
+    const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
     for (std::size_t at = 0; at < longest; at += most) {
-      const std::size_t now = rest(rank_, at);
-      for_each_other([&](std::size_t r) {
-        if (now != 0) receive(r, lane_of(r), now * sizeof(T));
+      const std::size_t now = rest(here, at);
+      for_each_other(teams, [&](std::size_t p) {
+        if (now != 0) receive(teams.member(rank_, p), lane_of(p), now * sizeof(T));
       });
-      for_each_other([&](std::size_t r) {
-        if (rest(r, at) != 0) send(r, reinterpret_cast<const std::byte*>(all + begin(r) + at), rest(r, at) * sizeof(T));
+      for_each_other(teams, [&](std::size_t p) {
+        if (rest(p, at) != 0) send(teams.member(rank_, p), reinterpret_cast<const std::byte*>(all + begin(p) + at), rest(p, at) * sizeof(T));
       });
       finish();
       if (now == 0) continue;
-      tree_sum([&](std::size_t r) { return r == rank_ ? all + first + at : reinterpret_cast<const T*>(lane_of(r)); }, size(), own + at, now);
+      tree_sum([&](std::size_t p) { return p == here ? all + first + at : reinterpret_cast<const T*>(lane_of(p)); }, members, own + at, now);
     }
   }
 

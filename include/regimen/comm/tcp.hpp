@@ -47,22 +47,24 @@ class Tcp final {
   std::size_t size() const { return wire_.size(); }
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return chunked_staging_bytes(ranks, slice_bytes); }
 
-  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) { gather(Kind::AllGather, own, all, slice_bytes); }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes); }
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
+    gather(Kind::AllGather, own, all, slice_bytes, teams);
+  }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes, {}); }
 
   template <Number T>
-  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging) {
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     wire_.begin(Kind::ReduceScatter, count * sizeof(T), sizeof(T));
-    reduce(all, own, staging, [count](std::size_t r) { return r * count; });
+    reduce(all, own, staging, [count](std::size_t place) { return place * count; }, teams);
   }
 
   template <Number T>
   void all_reduce(T* values, std::size_t count, std::byte* staging) {
     const auto begin = [count, n = size()](std::size_t r) { return slice_begin(count, n, r); };
     wire_.begin(Kind::AllReduce, count * sizeof(T), sizeof(T));
-    reduce(static_cast<const T*>(values), values + begin(rank()), staging, begin);
+    reduce(static_cast<const T*>(values), values + begin(rank()), staging, begin, {});
     std::byte* const bytes = reinterpret_cast<std::byte*>(values);
-    for_each_other([&](std::size_t r) {
+    for_each_other({}, [&](std::size_t r) {
       wire_.send(r, bytes + begin(rank()) * sizeof(T), (begin(rank() + 1) - begin(rank())) * sizeof(T));
       wire_.expect(r);
       wire_.window(r, bytes + begin(r) * sizeof(T), (begin(r + 1) - begin(r)) * sizeof(T));
@@ -74,7 +76,7 @@ class Tcp final {
     if (root >= size()) throw Error("broadcast", "a root below " + std::to_string(size()), std::to_string(root));
     wire_.begin(Kind::Broadcast, n, root);
     if (rank() == root) {
-      for_each_other([&](std::size_t r) { wire_.send(r, bytes, n); });
+      for_each_other({}, [&](std::size_t r) { wire_.send(r, bytes, n); });
     } else {
       wire_.expect(root);
       wire_.window(root, bytes, n);
@@ -84,7 +86,7 @@ class Tcp final {
 
   void barrier() {
     wire_.begin(Kind::Barrier, 0, 0);
-    for_each_other([&](std::size_t r) {
+    for_each_other({}, [&](std::size_t r) {
       wire_.send(r, nullptr, 0);
       wire_.expect(r);
     });
@@ -94,39 +96,42 @@ class Tcp final {
   void leave(std::string_view reason) { wire_.leave(reason); }
 
  private:
+  /// Calls body(place) for the others of a team.
   template <class Body>
-  void for_each_other(const Body& body) const {
-    for (std::size_t step = 1; step < size(); ++step) body((rank() + step) % size());
+  void for_each_other(Teams teams, const Body& body) const {
+    const std::size_t members = teams.members(size());
+    for (std::size_t step = 1; step < members; ++step) body((teams.place(rank()) + step) % members);
   }
 
-  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes) {
+  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
     wire_.begin(kind, bytes, 0);
-    std::byte* const place = all + rank() * bytes;
-    if (own != place && bytes != 0) std::memcpy(place, own, bytes);
-    for_each_other([&](std::size_t r) {
-      wire_.send(r, place, bytes);
+    std::byte* const here = all + teams.place(rank()) * bytes;
+    if (own != here && bytes != 0) std::memcpy(here, own, bytes);
+    for_each_other(teams, [&](std::size_t place) {
+      const std::size_t r = teams.member(rank(), place);
+      wire_.send(r, here, bytes);
       wire_.expect(r);
-      wire_.window(r, all + r * bytes, bytes);
+      wire_.window(r, all + place * bytes, bytes);
     });
     wire_.run(true);
   }
 
-  /// Slice r of all goes to rank r; of those that come here, a chunk at a time, the sum goes to own.
+  /// Slice p of all goes to place p; of those that come here, a chunk at a time, the sum goes to own.
   template <Number T, class Begin>
-  void reduce(const T* all, T* own, std::byte* staging, const Begin& begin) {
-    const std::size_t first = begin(rank()), count = begin(rank() + 1) - first;
-    const std::size_t most = chunk_bytes(size()) / sizeof(T), chunk = count < most ? count : most, lane = (chunk * sizeof(T) + 63) / 64 * 64;
-    for_each_other([&](std::size_t r) {
-      wire_.send(r, reinterpret_cast<const std::byte*>(all + begin(r)), (begin(r + 1) - begin(r)) * sizeof(T));
-      wire_.expect(r);
+  void reduce(const T* all, T* own, std::byte* staging, const Begin& begin, Teams teams) {
+    const std::size_t members = teams.members(size()), here = teams.place(rank()), first = begin(here), count = begin(here + 1) - first;
+    const std::size_t most = chunk_bytes(members) / sizeof(T), chunk = count < most ? count : most, lane = (chunk * sizeof(T) + 63) / 64 * 64;
+    for_each_other(teams, [&](std::size_t p) {
+      wire_.send(teams.member(rank(), p), reinterpret_cast<const std::byte*>(all + begin(p)), (begin(p + 1) - begin(p)) * sizeof(T));
+      wire_.expect(teams.member(rank(), p));
     });
     // The lanes of the others lie side by side; this rank's own summands stay where they are.
-    const auto lane_of = [&](std::size_t r) { return staging + (r < rank() ? r : r - 1) * lane; };
+    const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
     for (std::size_t at = 0; at < count; at += chunk) {
       const std::size_t now = chunk < count - at ? chunk : count - at;
-      for_each_other([&](std::size_t r) { wire_.window(r, lane_of(r), now * sizeof(T)); });
+      for_each_other(teams, [&](std::size_t p) { wire_.window(teams.member(rank(), p), lane_of(p), now * sizeof(T)); });
       wire_.run(false);
-      tree_sum([&](std::size_t r) { return r == rank() ? all + first + at : reinterpret_cast<const T*>(lane_of(r)); }, size(), own + at, now);
+      tree_sum([&](std::size_t p) { return p == here ? all + first + at : reinterpret_cast<const T*>(lane_of(p)); }, members, own + at, now);
     }
     wire_.run(true);
   }

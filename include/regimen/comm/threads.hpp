@@ -44,13 +44,15 @@ class Threads final {
   std::size_t size() const { return world_->size(); }
   static constexpr std::size_t staging_bytes(std::size_t /*ranks*/, std::size_t /*slice_bytes*/) { return 0; }
 
-  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) { gather(Kind::AllGather, own, all, slice_bytes); }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes); }
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
+    gather(Kind::AllGather, own, all, slice_bytes, teams);
+  }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes, {}); }
 
   template <Number T>
-  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/) {
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/, Teams teams = {}) {
     world_->arrive(rank_, Kind::ReduceScatter, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(all));
-    tree_sum(summands<T>(rank_ * count), size(), own, count);
+    tree_sum(summands<T>(teams.place(rank_) * count, teams), teams.members(size()), own, count);
     world_->meet();
   }
 
@@ -58,9 +60,9 @@ class Threads final {
   void all_reduce(T* values, std::size_t count, std::byte* /*staging*/) {
     world_->arrive(rank_, Kind::AllReduce, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(values));
     const std::size_t begin = slice_begin(count, size(), rank_);
-    tree_sum(summands<T>(begin), size(), values + begin, slice_begin(count, size(), rank_ + 1) - begin);
+    tree_sum(summands<T>(begin, {}), size(), values + begin, slice_begin(count, size(), rank_ + 1) - begin);
     world_->meet();
-    for_each_other([&](std::size_t r) {
+    for_each_other({}, [&](std::size_t r) {
       const std::size_t first = slice_begin(count, size(), r), last = slice_begin(count, size(), r + 1);
       copy(world_->shown(r) + first * sizeof(T), reinterpret_cast<std::byte*>(values + first), (last - first) * sizeof(T));
     });
@@ -82,21 +84,26 @@ class Threads final {
   void leave(std::string_view reason) { world_->leave(rank_, reason); }
 
  private:
-  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes) {
+  /// All ranks meet, whatever their teams: they are in the same collective.
+  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
     world_->arrive(rank_, kind, bytes, 0, own);
-    if (own != all + rank_ * bytes) copy(own, all + rank_ * bytes, bytes);
-    for_each_other([&](std::size_t r) { copy(world_->shown(r), all + r * bytes, bytes); });
+    std::byte* const place = all + teams.place(rank_) * bytes;
+    if (own != place) copy(own, place, bytes);
+    for_each_other(teams, [&](std::size_t p) { copy(world_->shown(teams.member(rank_, p)), all + p * bytes, bytes); });
     world_->meet();
   }
 
   /// Each rank begins with its neighbour: not all read the same memory at once.
   template <class Body>
-  void for_each_other(const Body& body) const {
-    for (std::size_t step = 1; step < size(); ++step) body((rank_ + step) % size());
+  void for_each_other(Teams teams, const Body& body) const {
+    const std::size_t members = teams.members(size());
+    for (std::size_t step = 1; step < members; ++step) body((teams.place(rank_) + step) % members);
   }
   template <Number T>
-  auto summands(std::size_t at) const {
-    return [world = world_.get(), at](std::size_t r) { return reinterpret_cast<const T*>(world->shown(r)) + at; };
+  auto summands(std::size_t at, Teams teams) const {
+    return [world = world_.get(), rank = rank_, at, teams](std::size_t p) {
+      return reinterpret_cast<const T*>(world->shown(teams.member(rank, p))) + at;
+    };
   }
   static void copy(const std::byte* from, std::byte* to, std::size_t bytes) {
     if (bytes != 0) std::memcpy(to, from, bytes);

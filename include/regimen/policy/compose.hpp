@@ -32,6 +32,7 @@
 #include <regimen/rule/fp16_needs_loss_scale.hpp>
 #include <regimen/rule/fp64_masters_need_fp64.hpp>
 #include <regimen/rule/global_batch_divides.hpp>
+#include <regimen/rule/groups_divide_world.hpp>
 #include <regimen/rule/largest_batch_needs_target.hpp>
 #include <regimen/rule/loss_scale_at_least_one.hpp>
 #include <regimen/rule/loss_scale_needs_fp16.hpp>
@@ -43,7 +44,6 @@
 #include <regimen/rule/reduce_in_compute_or_master.hpp>
 #include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
 #include <regimen/rule/selective_names_layers.hpp>
-#include <regimen/rule/shard_is_built.hpp>
 #include <regimen/rule/shard_needs_communicator.hpp>
 #include <regimen/rule/target_computes_in.hpp>
 #include <regimen/rule/world_needs_communicator.hpp>
@@ -261,10 +261,6 @@ struct single<P, axis::communicator> {
   using rules = mp::mp_list<rule::communicator_is_built<P>>;
 };
 template <class P>
-struct single<P, axis::shard> {
-  using rules = mp::mp_list<rule::shard_is_built<P>>;
-};
-template <class P>
 struct single<P, axis::debug> {
   using rules = mp::mp_list<rule::debug_none_stands_alone<P>>;
 };
@@ -273,11 +269,11 @@ using single_rules = typename single<P>::rules;
 
 /// What policies must be for one another.
 template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate>
-using rules_between =
-    mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
-                rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
-                rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
-                rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>, rule::global_batch_divides<Batch, World, Accumulate>>;
+using rules_between = mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
+                                  rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
+                                  rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
+                                  rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>,
+                                  rule::global_batch_divides<Batch, World, Accumulate>, rule::groups_divide_world<Shard, World>>;
 template <class Decisions>
 using cross_rules = rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
                                   policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,

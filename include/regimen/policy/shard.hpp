@@ -11,6 +11,7 @@ namespace regimen {
 struct Replicated final {
   using option_of = regimen::axis::shard;
   static constexpr int level = 0;
+  static constexpr std::size_t group = 0;
 };
 
 /// The stages of ZeRO: the state of the optimizer and the master weights, also the gradients, also the weights that kernels read
@@ -18,21 +19,33 @@ struct Replicated final {
 struct ZeRO1 final {
   using option_of = regimen::axis::shard;
   static constexpr int level = 1;
+  static constexpr std::size_t group = 0;
 };
 struct ZeRO2 final {
   using option_of = regimen::axis::shard;
   static constexpr int level = 2;
+  static constexpr std::size_t group = 0;
 };
 struct ZeRO3 final {
   using option_of = regimen::axis::shard;
   static constexpr int level = 3;
+  static constexpr std::size_t group = 0;
 };
 
-/// ZeRO-3 within groups of N ranks, replicated over the groups. Declared; refused until it is built.
+/// ZeRO-3 within groups of N neighbouring ranks, replicated over the groups: weights are gathered within a group alone, which
+/// should be what a fast network joins.
+///
+/// wire    in elements, of each rank: gathers of ZeRO-3 within the group, Ψ (N − 1) / N each; of a reduction Ψ (N − 1) / N within it and
+///         2 (Ψ / N) (R / N − 1) / (R / N) over the groups of all R ranks
+/// sums    over a group, then over groups: the bits of the other stages where N is a power of two, or all ranks, and gradients are
+///         reduced in fp32 or fp64; otherwise the same numbers in another order
+/// refuses N below 2; a World<R> that N does not divide. failure: Error when there are not a multiple of N ranks
+/// source  Zhao et al. 2023, "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel", section 3.2.2
 template <std::size_t N>
 struct Hybrid final {
   using option_of = regimen::axis::shard;
-  static constexpr int level = -1;
+  static constexpr int level = 3;
+  static constexpr std::size_t group = N;
 };
 
 /// The names that FSDP gives to them.
@@ -42,9 +55,9 @@ using FullShard = ZeRO3;
 
 /// Decides what a rank stores between its uses.
 ///
-///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3
+///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>
 ///   default   Shard<Replicated>
-///   refuses   Hybrid<N> for now; any but Replicated without a Communicator
+///   refuses   any but Replicated without a Communicator
 ///   source    Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward training trillion parameter models"
 template <class Stage>
 struct Shard final {

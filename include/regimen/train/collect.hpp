@@ -28,14 +28,14 @@ class Collector final {
       const std::size_t elements = state == master_weights ? Unit::layout.count : Unit::layout.trained;
       if (elements == 0) return;
       const std::size_t slice = Unit::slice(engine.ranks);
-      unit_of_all_ranks.resize(slice * engine.ranks);
+      unit_of_all_ranks.resize(slice * Sharding::slices(engine.ranks));
       for (std::size_t i = 0; i < count; ++i) {
         const walk::UnitOffsets at = first + Unit::size(engine.ranks) * i;
         const bool among_values = Unit::shares_master && !Sharding::slices_parameters;
         const View<Master> own = state == master_weights ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} +
-                                                               (among_values ? engine.rank * slice : 0)
+                                                               (among_values ? Sharding::slice_of(engine.rank) * slice : 0)
                                                          : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
-        engine.gather_to_host(own, unit_of_all_ranks.data(), slice, path);
+        engine.gather_to_host(own, unit_of_all_ranks.data(), slice, path, Sharding::together);
         all.insert(all.end(), unit_of_all_ranks.begin(), unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
       }
     });

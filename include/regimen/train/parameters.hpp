@@ -60,7 +60,7 @@ std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks =
   Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
     using Sharding = typename Unit::Sharding;
     const bool sliced = Sharding::slices_state && ranks > 1;
-    const std::size_t slice = Unit::slice(ranks), from = rank * slice;
+    const std::size_t slice = Unit::slice(ranks), from = Sharding::slice_of(rank) * slice;
     for (std::size_t i = 0; i < count; ++i)
       for (const walk::TensorPlace& place : Unit::tensors) {
         TensorRecord record{{},

@@ -80,11 +80,12 @@ struct StateAccess {
     };
     std::vector<safetensors::Tensor> tensors;
     std::map<std::string, std::string> metadata{{"regimen.save", save}};
-    for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t first, std::size_t count) {
-      // What every rank keeps whole is written in parts, too.
-      const std::size_t whole = tensor.place.count, ranks = trainer.ranks(), rank = trainer.rank();
-      const std::size_t begin = trainer.is_sliced() ? first : whole * rank / ranks;
-      const std::size_t written = trainer.is_sliced() ? count : whole * (rank + 1) / ranks - begin;
+    for_each_array(trainer, [&](const std::string& name, const auto&, const Master* values, std::size_t first, std::size_t count) {
+      // What several ranks keep is written once, an equal share by each of them.
+      using Sharding = typename Trainer::Step::Sharding;
+      const std::size_t copies = trainer.is_sliced() ? Sharding::groups(trainer.ranks()) : trainer.ranks(),
+                        copy = trainer.is_sliced() ? Sharding::copy_of(trainer.rank()) : trainer.rank();
+      const std::size_t begin = first + count * copy / copies, written = first + count * (copy + 1) / copies - begin;
       if (written == 0) return;
       tensors.push_back({name, safetensors::dtype_of<Master>, {written}, std::as_bytes(std::span(values + (begin - first), written))});
       metadata[PartNames::first(name)] = std::to_string(begin);

@@ -69,7 +69,7 @@ struct Step : Forward<Bound_> {
     Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, r.end + Bound::tied_bytes(engine.ranks, true), weights,
                                                 Bound::path);
     Bound::reduce_tied(engine, weights);
-    if constexpr (!Sharding::alone) walk::settle<Reduce>(engine);
+    if constexpr (!Sharding::alone) walk::settle<Reduce, Sharding>(engine);
     engine.arena.pop_to(r.end);
     if (engine.arena.top != r.end || engine.arena.transients.count != 0) defect("a step left tensors behind");
   }
@@ -87,7 +87,7 @@ struct Step : Forward<Bound_> {
       if (engine.ranks > 1) engine.run(op::Zero<double>{r.square_sums, engine.ranks});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { sum_squares<Unit>(engine, r, at); });
     if constexpr (!Sharding::alone)
-      if (engine.ranks > 1) engine.exchange(r.scalars, r.square_sums, Sharding::slices_state);
+      if (engine.ranks > 1) engine.template exchange<Sharding>(r.scalars, r.square_sums);
     engine.run(op::Finish<Rule>{r.scalars, scale_of(engine.capacity, engine.ranks), clip, loss_scaling, options});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { update_unit<Unit>(engine, r, at, options); });
     gather_values<true>(engine, r);
@@ -185,13 +185,13 @@ struct Step : Forward<Bound_> {
     });
   }
 
-  /// Elements of slice `rank` of a buffer of `count`; the last ones may be short, or empty.
-  static constexpr std::size_t in_slice(std::size_t count, std::size_t slice, std::size_t rank) {
-    const std::size_t begin = rank * slice;
+  /// Elements of slice (or part) `index` of a buffer of `count`; the last ones may be short, or empty.
+  static constexpr std::size_t in_slice(std::size_t count, std::size_t slice, std::size_t index) {
+    const std::size_t begin = index * slice;
     return begin >= count ? 0 : count - begin < slice ? count - begin : slice;
   }
 
-  /// Σ g² of every slice that this rank keeps, each for itself, so that the sum over them does not depend on who keeps which.
+  /// Σ g² of every part that this rank answers for, each for itself, so that the sum over them does not depend on who keeps which.
   template <class Unit>
   static constexpr void sum_squares(auto& engine, const Resident& r, walk::UnitOffsets at) {
     const View<Reduce> kept{r.gradients + at.gradients};
@@ -199,14 +199,15 @@ struct Step : Forward<Bound_> {
       engine.run(op::SumOfSquares<Reduce>{kept, square_sum_of(r.scalars), Unit::layout.trained});
       return;
     }
-    const std::size_t slice = Unit::gradient_slice(engine.ranks);
-    const auto sum = [&](std::size_t rank, View<Reduce> gradient) {
-      engine.run(op::SumOfSquares<Reduce>{gradient, r.square_sums + rank, in_slice(Unit::layout.trained, slice, rank)});
+    const std::size_t size = Unit::gradient_part(engine.ranks);
+    const auto sum = [&](std::size_t part, View<Reduce> gradient) {
+      engine.run(op::SumOfSquares<Reduce>{gradient, r.square_sums + part, in_slice(Unit::layout.trained, size, part)});
     };
-    if constexpr (Sharding::slices_gradients) sum(engine.rank, kept);
-    else if constexpr (Sharding::slices_state) sum(engine.rank, kept + engine.rank * slice);
+    const std::size_t own = Sharding::part_of(engine.rank, engine.ranks);
+    if constexpr (Sharding::slices_gradients) sum(own, kept + Sharding::copy_of(engine.rank) * size);
+    else if constexpr (Sharding::slices_state) sum(own, kept + own * size);
     else
-      for (std::size_t rank = 0; rank < engine.ranks; ++rank) sum(rank, kept + rank * slice);
+      for (std::size_t part = 0; part < engine.ranks; ++part) sum(part, kept + part * size);
   }
 
   template <class Unit>
@@ -240,13 +241,13 @@ struct Step : Forward<Bound_> {
     static_assert(Unit::is_uniform && piece_count<Unit> == 1, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
     constexpr auto& made = segments<Unit, 0>;
-    const std::size_t slice = Unit::slice(engine.ranks), begin = engine.rank * slice, parameters = r.parameters + at.parameters;
+    const std::size_t slice = Unit::slice(engine.ranks), begin = Sharding::slice_of(engine.rank) * slice, parameters = r.parameters + at.parameters;
     const View<Value> values{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))};
     const View<Reduce> gradient{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))};
     const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states};
     const auto run = [&]<class T>(View<Master> master, View<T> copy) {
       engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first.data(), made.second.first,
-                                                     in_slice(Unit::layout.count, slice, engine.rank), slice, options, begin});
+                                                     in_slice(Unit::layout.count, slice, Sharding::slice_of(engine.rank)), slice, options, begin});
     };
     if constexpr (Unit::shares_master) run(View<Master>{values.offset}, View<Master>{});
     else run(View<Master>{parameters + Unit::master_offset(engine.ranks)}, values);

@@ -79,8 +79,11 @@ class Trainer {
 
   /// Bytes and work, known to the compiler.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed now: for any batch and any number of ranks.
-  static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) { return Recipe::make_plan(batch_size, ranks); }
+  /// The same, computed now: for any batch and any number of ranks. Error when Hybrid<N> cannot make groups of these.
+  static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) {
+    check_groups(ranks);
+    return Recipe::make_plan(batch_size, ranks);
+  }
 
   /// One rank. Error when the environment says that this program is one of many.
   explicit Trainer(const Options& options = {})
@@ -201,7 +204,7 @@ class Trainer {
       Step::evaluate(engine_, resident_);
     }
     if constexpr (!Step::Sharding::alone)
-      if (ranks() > 1) engine_.exchange(resident_.scalars, {}, false);
+      if (ranks() > 1) engine_.template exchange<typename Step::Sharding>(resident_.scalars, {});
     const Scalars found = scalars();
     scalars() = kept;
     Evaluation evaluation{found.loss_sum / found.count, std::numeric_limits<double>::quiet_NaN(), static_cast<std::size_t>(found.count)};
@@ -431,9 +434,18 @@ class Trainer {
 
   using Collector = train::Collector<Step>;
   static MemoryPlan plan_of([[maybe_unused]] const cpu::Peers* peers) {
-    if constexpr (!Step::Sharding::alone)
+    if constexpr (!Step::Sharding::alone) {
+      if (peers != nullptr) check_groups(peers->size());
       if (peers != nullptr && peers->size() != Recipe::planned_ranks) return Recipe::make_plan(batch, peers->size());
+    }
     return plan();
+  }
+  static void check_groups([[maybe_unused]] std::size_t ranks) {
+    constexpr std::size_t group = Step::Sharding::group;
+    if constexpr (group > 0)
+      if (ranks % group != 0)
+        throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says", std::to_string(ranks),
+                    "start as many, or write Hybrid<N> with an N that divides them");
   }
   enum class Waiting { forward, backward, apply };
 

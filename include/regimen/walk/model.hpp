@@ -105,7 +105,7 @@ struct BoundModel {
       if constexpr (Unit::Sharding::slices_parameters) {
         const std::size_t kept = tied.values;
         tied.values = engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), Kind::communication, table);
-        engine.await(engine.start_gather(kept, tied.values, Unit::values_slice_bytes(engine.ranks), table));
+        engine.await(engine.start_gather(kept, tied.values, Unit::values_slice_bytes(engine.ranks), table, Unit::Sharding::together));
       }
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
         if (!with_gradients) return;

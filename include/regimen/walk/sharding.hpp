@@ -1,6 +1,8 @@
 // regimen/walk/sharding.hpp — what a walk must know of the policies that decide who owns what.
 #pragma once
 
+#include <regimen/comm/teams.hpp>
+
 #include <cstddef>
 
 namespace regimen::walk {
@@ -11,16 +13,33 @@ namespace regimen::walk {
 ///   Transport     staging_bytes(ranks, slice bytes): what it needs beside a buffer to sum its slices over the ranks
 ///   reduces_each  every micro-batch's gradients are written into a buffer of their own, reduced, and added to what this rank owns of them; otherwise
 ///   the last one's
-template <int stage_, class Transport_, bool reduces_each_>
+///   group         ranks that keep the slices of one whole between them, each group another whole; 0: all ranks are one
+///
+/// A buffer is always cut into as many parts as there are ranks. A slice is what one rank of a group keeps: a part, or, of several
+/// groups, as many neighbouring parts as there are groups. So a gathered buffer looks the same under every Shard.
+template <int stage_, class Transport_, bool reduces_each_, std::size_t group_ = 0>
 struct ShardingOf final {
   using Transport = Transport_;
   static constexpr int stage = stage_;
   static constexpr bool reduces_each = reduces_each_;
+  static constexpr std::size_t group = group_;
 
   /// One rank for certain: nothing is gathered, reduced or exchanged, and the code for it is not made.
   static constexpr bool alone = Transport::is_alone;
 
   static constexpr bool slices_state = stage >= 1, slices_gradients = stage >= 1 && reduces_each, slices_parameters = stage >= 3;
+
+  /// Slices of a whole, groups that keep one each, and the slice that a rank keeps.
+  static constexpr std::size_t slices(std::size_t ranks) { return group == 0 || ranks == 1 ? ranks : group; }
+  static constexpr std::size_t groups(std::size_t ranks) { return ranks / slices(ranks); }
+  static constexpr std::size_t slice_of(std::size_t rank) { return group == 0 ? rank : rank % group; }
+  /// The part of its slice that a rank answers for, where each part must be counted once: its place among those that keep the same.
+  static constexpr std::size_t copy_of(std::size_t rank) { return group == 0 ? 0 : rank / group; }
+  static constexpr std::size_t part_of(std::size_t rank, std::size_t ranks) { return slice_of(rank) * groups(ranks) + copy_of(rank); }
+
+  /// Who keeps a whole together, and who keeps the same slice of it.
+  static constexpr comm::Teams together{group, 1};
+  static constexpr comm::Teams alike(std::size_t ranks) { return {groups(ranks), slices(ranks)}; }
 };
 
 }  // namespace regimen::walk

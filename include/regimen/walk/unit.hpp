@@ -19,7 +19,7 @@ struct UnitOffsets {
 /// optimizer state. Where every kernel reads the master weights, those are the parameters; otherwise a copy in the
 /// compute types lies before them.
 ///
-/// Among several ranks a buffer is padded to equal slices, one a rank, each of whole aligned lines. Which buffers are kept
+/// Among several ranks a buffer is padded to equal parts, as many as ranks, each of whole aligned lines. Which buffers are kept
 /// whole and which are kept as this rank's slice is for the sharding to say; a gathered buffer is what kernels read.
 template <class N, class Context>
 struct Unit final {
@@ -49,7 +49,7 @@ struct Unit final {
     else return std::size_t{1};
   }();
 
-  /// Elements of a slice when `count` of them are cut for so many ranks.
+  /// Elements of a part when `count` of them are cut for so many ranks.
   static constexpr std::size_t cut(std::size_t count, std::size_t ranks) {
     constexpr std::size_t smallest = [] {
       std::size_t size = sizeof(Reduce) < value_size ? sizeof(Reduce) : value_size;
@@ -59,11 +59,12 @@ struct Unit final {
     const std::size_t share = (count + ranks - 1) / ranks;
     return ranks == 1 ? count : (share + line - 1) / line * line;
   }
-  static constexpr std::size_t slice(std::size_t ranks) { return cut(layout.count, ranks); }             // elements
-  static constexpr std::size_t gradient_slice(std::size_t ranks) { return cut(layout.trained, ranks); }  // elements
+  static constexpr std::size_t gradient_part(std::size_t ranks) { return cut(layout.trained, ranks); }                       // elements
+  static constexpr std::size_t slice(std::size_t ranks) { return cut(layout.count, ranks) * Sharding::groups(ranks); }       // elements
+  static constexpr std::size_t gradient_slice(std::size_t ranks) { return gradient_part(ranks) * Sharding::groups(ranks); }  // elements
   static constexpr std::size_t values_slice_bytes(std::size_t ranks) { return slice(ranks) * value_size; }
-  static constexpr std::size_t gathered_bytes(std::size_t ranks) { return values_slice_bytes(ranks) * ranks; }
-  static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) { return Arena::align(gradient_slice(ranks) * ranks * sizeof(Reduce)); }
+  static constexpr std::size_t gathered_bytes(std::size_t ranks) { return values_slice_bytes(ranks) * Sharding::slices(ranks); }
+  static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) { return Arena::align(gradient_part(ranks) * ranks * sizeof(Reduce)); }
 
   /// Where, in the region of parameters, the master weights begin.
   static constexpr std::size_t master_offset(std::size_t ranks) {
@@ -108,9 +109,10 @@ constexpr NextUnit unit_at(const auto& engine, std::size_t values, Path path) {
   return {};
 }
 
+template <class Sharding>
 constexpr GatheredUnit start_gather(auto& engine, const NextUnit& unit) {
-  const std::size_t whole = engine.arena.take(unit.slice_bytes * engine.ranks, Kind::communication, unit.path);
-  return {unit.values, whole, engine.start_gather(unit.values, whole, unit.slice_bytes, unit.path)};
+  const std::size_t whole = engine.arena.take(unit.slice_bytes * Sharding::slices(engine.ranks), Kind::communication, unit.path);
+  return {unit.values, whole, engine.start_gather(unit.values, whole, unit.slice_bytes, unit.path, Sharding::together)};
 }
 
 /// Before a unit computes: its parameters, whole, where kernels read them. Behind it the next one is on its way.
@@ -125,10 +127,10 @@ constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUn
       here = engine.ahead;
       engine.ahead = {};
     } else {
-      here = start_gather(engine, unit_at<Unit>(engine, resident.values, path));
+      here = start_gather<typename Unit::Sharding>(engine, unit_at<Unit>(engine, resident.values, path));
     }
     if (here.ticket != no_ticket) engine.await(here.ticket);
-    if (!next.is_absent() && next.values != resident.values) engine.ahead = start_gather(engine, next);
+    if (!next.is_absent() && next.values != resident.values) engine.ahead = start_gather<typename Unit::Sharding>(engine, next);
     return {here.values, resident.gradients, resident.add};
   }
 }
@@ -156,14 +158,14 @@ constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
 }
 
 /// Ends the reduction that is under way.
-template <class Reduce>
+template <class Reduce, class Sharding>
 constexpr void settle(auto& engine) {
   ReducingUnit& under_way = engine.reducing;
   if (under_way.is_absent()) return;
   engine.await(under_way.ticket);
   if (under_way.staging != absent) engine.arena.give(under_way.staging);
   if (under_way.own != absent) {
-    const View<Reduce> sum = View<Reduce>{under_way.whole} + engine.rank * under_way.slice;
+    const View<Reduce> sum = View<Reduce>{under_way.whole} + Sharding::slice_of(engine.rank) * under_way.slice;
     if (under_way.add) engine.run(op::Add<Reduce>{sum, {under_way.own}, under_way.slice});
     else engine.run(op::Cast<Reduce, Reduce>{sum, {under_way.own}, under_way.slice});
     if (!under_way.on_stack) engine.arena.give(under_way.whole);
@@ -179,9 +181,10 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
   using Sharding = typename Unit::Sharding;
   if constexpr (Unit::layout.trained > 0 && !Sharding::alone) {
     if (engine.ranks == 1 || !engine.reduces) return;
-    settle<Reduce>(engine);
-    const std::size_t slice = Unit::gradient_slice(engine.ranks),
-                      staging_bytes = Sharding::Transport::staging_bytes(engine.ranks, slice * sizeof(Reduce));
+    settle<Reduce, Sharding>(engine);
+    const std::size_t slice = Unit::gradient_slice(engine.ranks), part = Unit::gradient_part(engine.ranks), groups = Sharding::groups(engine.ranks),
+                      together = Sharding::Transport::staging_bytes(Sharding::slices(engine.ranks), slice * sizeof(Reduce)),
+                      alike = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)), staging_bytes = together > alike ? together : alike;
     ReducingUnit& under_way = engine.reducing;
     under_way.whole = written.gradients;
     under_way.slice = slice;
@@ -189,8 +192,14 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
     under_way.on_stack = on_stack;
     if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), Kind::communication, path);
     if constexpr (Sharding::reduces_each)
-      under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : engine.rank * slice * sizeof(Reduce));
-    under_way.ticket = engine.start_reduce(View<Reduce>{under_way.whole}, slice, under_way.staging, path);
+      under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : Sharding::slice_of(engine.rank) * slice * sizeof(Reduce));
+    under_way.ticket = engine.start_reduce(View<Reduce>{under_way.whole}, slice, under_way.staging, path, Sharding::together);
+    if (groups > 1) {  // behind it, in order: the sums of the groups, part by part, and these to all who keep the slice
+      const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(engine.rank) * slice,
+                         summed = own + Sharding::copy_of(engine.rank) * part;
+      engine.start_reduce(own, part, under_way.staging, path, Sharding::alike(engine.ranks));
+      under_way.ticket = engine.start_gather(summed.offset, own.offset, part * sizeof(Reduce), path, Sharding::alike(engine.ranks));
+    }
     if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // behind it, in order: every rank keeps all sums
       under_way.ticket = engine.start_gather(under_way.whole + engine.rank * slice * sizeof(Reduce), under_way.whole, slice * sizeof(Reduce), path);
   }

@@ -11,8 +11,8 @@ namespace regimen::comm::detail {
 
 /// watch(kind, bytes this rank sends, body) stands around each collective of `inner`, and must run the body.
 ///
-///   all_gather, all_gather_small   bytes · (ranks − 1)
-///   reduce_scatter                 count · element · (ranks − 1)
+///   all_gather, all_gather_small   bytes · (ranks of a team − 1)
+///   reduce_scatter                 count · element · (ranks of a team − 1)
 ///   all_reduce                     what is not the own slice, to its owners; then the own slice · (ranks − 1)
 ///   broadcast                      bytes · (ranks − 1) at the root, 0 elsewhere
 ///   barrier                        0
@@ -31,15 +31,15 @@ class Around {
   std::size_t size() const { return inner_.size(); }
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return C::staging_bytes(ranks, slice_bytes); }
 
-  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes) {
-    watch_(Kind::AllGather, slice_bytes * others(), [&] { inner_.all_gather(own, all, slice_bytes); });
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
+    watch_(Kind::AllGather, slice_bytes * (teams.members(size()) - 1), [&] { inner_.all_gather(own, all, slice_bytes, teams); });
   }
   void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
     watch_(Kind::AllGatherSmall, bytes * others(), [&] { inner_.all_gather_small(own, all, bytes); });
   }
   template <Number T>
-  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging) {
-    watch_(Kind::ReduceScatter, count * sizeof(T) * others(), [&] { inner_.reduce_scatter(all, own, count, staging); });
+  void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
+    watch_(Kind::ReduceScatter, count * sizeof(T) * (teams.members(size()) - 1), [&] { inner_.reduce_scatter(all, own, count, staging, teams); });
   }
   template <Number T>
   void all_reduce(T* values, std::size_t count, std::byte* staging) {

@@ -76,36 +76,40 @@ class Engine {
 
   // ---- collectives
 
-  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path) {
-    return peers_->start_gather(memory.base + own, memory.base + all, slice_bytes, path);
+  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path, comm::Teams teams = {}) {
+    return peers_->start_gather(memory.base + own, memory.base + all, slice_bytes, path, teams);
   }
   template <class T>
-  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path) {
+  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
     return peers_->start_reduce(element_type_of<T>, memory.base + all.offset, slice, staging == View<char>::absent ? nullptr : memory.base + staging,
-                                path);
+                                path, teams);
   }
   void await(std::size_t ticket) { peers_->await(ticket); }
-  /// A slice of every rank, one behind the other, outside the arena.
+  /// A slice of every rank of a team, one behind the other, outside the arena.
   template <class T>
-  void gather_to_host(View<T> own, T* all, std::size_t slice, Path path) {
-    await(peers_->start_gather(reinterpret_cast<const std::byte*>(memory(own)), reinterpret_cast<std::byte*>(all), slice * sizeof(T), path));
+  void gather_to_host(View<T> own, T* all, std::size_t slice, Path path, comm::Teams teams) {
+    await(peers_->start_gather(reinterpret_cast<const std::byte*>(memory(own)), reinterpret_cast<std::byte*>(all), slice * sizeof(T), path, teams));
   }
 
-  /// The scalars of the step become those of all ranks. Σ g² of slice r is known to every rank, or to rank r alone; of an
-  /// evaluation there is none.
-  void exchange(View<Scalars> scalars, View<double> square_sums, bool own_alone) {
+  /// The scalars of the step become those of all ranks. Σ g² of a part is known to every rank, or to the one that answers for it;
+  /// of an evaluation there is none.
+  template <class Sharding>
+  void exchange(View<Scalars> scalars, View<double> square_sums) {
     struct Part {
       double loss_sum, count, correct, square_sum;
     };
     Scalars& s = *memory(scalars);
     double* const sums = memory.optional(square_sums);
-    const Part own{s.loss_sum, s.count, s.correct, sums == nullptr ? 0 : sums[rank]};
+    const Part own{s.loss_sum, s.count, s.correct, sums == nullptr ? 0 : sums[Sharding::part_of(rank, ranks)]};
     peers_->gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(parts_.data()), sizeof own);
     const auto total = [&](std::size_t field) { return comm::tree_of_values(parts_.data() + field, ranks, sizeof own / sizeof(double)); };
     s.loss_sum = total(0);
     s.count = total(1);
     s.correct = total(2);
-    if (sums != nullptr) s.square_sum = own_alone ? total(3) : comm::tree_of_values(sums, ranks);
+    if (sums == nullptr) return;
+    if constexpr (Sharding::slices_state)
+      for (std::size_t r = 0; r < ranks; ++r) sums[Sharding::part_of(r, ranks)] = parts_[4 * r + 3];
+    s.square_sum = comm::tree_of_values(sums, ranks);
   }
 
   template <class T>

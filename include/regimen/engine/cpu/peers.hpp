@@ -1,6 +1,7 @@
 // regimen/engine/cpu/peers.hpp — the other ranks, as an engine sees them: collectives that are started and awaited.
 #pragma once
 
+#include <regimen/comm/teams.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/path.hpp>
 
@@ -23,10 +24,10 @@ class Peers {
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
 
-  /// all[r · bytes ...] of every rank r. Returns a ticket.
-  virtual std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path path) = 0;
-  /// Slice `rank` of `all` becomes the sum of all ranks' slices `rank`; count elements each.
-  virtual std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Path path) = 0;
+  /// all[p · bytes ...] of every place p of the team. Returns a ticket.
+  virtual std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path path, comm::Teams teams) = 0;
+  /// Slice p of `all`, where p is this rank's place in its team, becomes the sum of the team's slices p; count elements each.
+  virtual std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Path path, comm::Teams teams) = 0;
   virtual void await(std::size_t ticket) = 0;
 
   /// A few bytes of every rank, at once.

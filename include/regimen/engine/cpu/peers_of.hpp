@@ -18,19 +18,19 @@ class PeersOf final : public Peers {
   std::size_t rank() const override { return behind_.rank(); }
   std::size_t size() const override { return behind_.size(); }
 
-  std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path) override {
-    return ticket_of(behind_.all_gather(own, all, bytes));
+  std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path, comm::Teams teams) override {
+    return ticket_of(behind_.all_gather(own, all, bytes, teams));
   }
-  std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Path) override {
+  std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Path, comm::Teams teams) override {
     switch (element) {
       case ElementType::float64:
-        return reduce<fp64>(all, count, staging);
+        return reduce<fp64>(all, count, staging, teams);
       case ElementType::float32:
-        return reduce<fp32>(all, count, staging);
+        return reduce<fp32>(all, count, staging, teams);
       case ElementType::bfloat16:
-        return reduce<bf16>(all, count, staging);
+        return reduce<bf16>(all, count, staging, teams);
       case ElementType::float16:
-        return reduce<fp16>(all, count, staging);
+        return reduce<fp16>(all, count, staging, teams);
     }
     return 0;
   }
@@ -50,9 +50,9 @@ class PeersOf final : public Peers {
     return static_cast<std::size_t>(pending.ticket);
   }
   template <class T>
-  std::size_t reduce(std::byte* all, std::size_t count, std::byte* staging) {
+  std::size_t reduce(std::byte* all, std::size_t count, std::byte* staging, comm::Teams teams) {
     T* const whole = reinterpret_cast<T*>(all);
-    return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole), whole + behind_.rank() * count, count, staging));
+    return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole), whole + teams.place(behind_.rank()) * count, count, staging, teams));
   }
 
   comm::Background<C> behind_;

@@ -1,6 +1,7 @@
 // regimen/engine/plan/engine.hpp — the engine that computes nothing and counts everything, at compile time.
 #pragma once
 
+#include <regimen/comm/teams.hpp>
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/weights.hpp>
@@ -39,13 +40,16 @@ struct Engine {
   constexpr void produced(std::size_t, std::size_t, Path) {}
 
   // Collectives: what this rank sends.
-  constexpr std::size_t start_gather(std::size_t, std::size_t, std::size_t slice_bytes, Path) { return send(slice_bytes); }
+  constexpr std::size_t start_gather(std::size_t, std::size_t, std::size_t slice_bytes, Path, comm::Teams teams = {}) {
+    return send(slice_bytes, teams);
+  }
   template <class T>
-  constexpr std::size_t start_reduce(View<T>, std::size_t slice, std::size_t, Path) {
-    return send(slice * sizeof(T));
+  constexpr std::size_t start_reduce(View<T>, std::size_t slice, std::size_t, Path, comm::Teams teams) {
+    return send(slice * sizeof(T), teams);
   }
   constexpr void await(std::size_t) {}
-  constexpr void exchange(View<Scalars>, View<double>, bool) {}
+  template <class Sharding>
+  constexpr void exchange(View<Scalars>, View<double>) {}
 
   /// body(0) ... body(count - 1), which take and give the same memory. The first may differ in what it computes (it assigns
   /// gradients where further micro-batches add to them); the second stands for all others.
@@ -83,8 +87,8 @@ struct Engine {
   }
 
  private:
-  constexpr std::size_t send(std::size_t slice_bytes) {
-    cost[static_cast<std::size_t>(phase)].wire += slice_bytes * (ranks - 1);
+  constexpr std::size_t send(std::size_t slice_bytes, comm::Teams teams) {
+    cost[static_cast<std::size_t>(phase)].wire += slice_bytes * (teams.members(ranks) - 1);
     return 0;
   }
   constexpr void add_more(std::size_t phase_index, const Cost& before, double times, std::size_t count) {
