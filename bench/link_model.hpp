@@ -11,6 +11,7 @@
 
 #include <regimen/regimen.hpp>
 
+#include <array>
 #include <cstddef>
 
 namespace bench {
@@ -38,37 +39,51 @@ constexpr std::size_t log2_up(std::size_t count) {
 
 enum class Way { ring, tree };
 
-/// So many collectives, which send so many bytes from each rank in all.
-constexpr double seconds_of(std::size_t collectives, double bytes, std::size_t ranks, Way way) {
-  if (ranks <= 1 || collectives == 0) return 0;
-  const std::size_t machines = (ranks + gpus_of_machine - 1) / gpus_of_machine;
-  const std::size_t between = way == Way::ring ? machines - 1 : log2_up(machines);
-  const std::size_t inside = way == Way::ring ? ranks - 1 - between : log2_up(ranks < gpus_of_machine ? ranks : gpus_of_machine);
-  const double hops = base_seconds + double(inside) * nvlink4.hop + double(between) * infiniband_ndr.hop;
-  return double(collectives) * hops + bytes / (machines > 1 ? infiniband_ndr.bandwidth : nvlink4.bandwidth);
+/// One collective of `members` ranks, each `stride` GPUs from the next, that sends so many bytes from each.
+constexpr double seconds_of(double bytes, std::size_t members, std::size_t stride, Way way) {
+  if (members <= 1) return 0;
+  const std::size_t inside = stride >= gpus_of_machine ? 1 : gpus_of_machine / stride < members ? gpus_of_machine / stride : members;
+  const std::size_t machines = (members + inside - 1) / inside;
+  const std::size_t hops_between = way == Way::ring ? machines - 1 : log2_up(machines);
+  const std::size_t hops_inside = way == Way::ring ? members - 1 - hops_between : log2_up(inside);
+  return base_seconds + double(hops_inside) * nvlink4.hop + double(hops_between) * infiniband_ndr.hop +
+         bytes / (machines > 1 ? infiniband_ndr.bandwidth : nvlink4.bandwidth);
 }
 
-static_assert(seconds_of(1, 1e9, 1, Way::ring) == 0);
-static_assert(seconds_of(1, 0, 8, Way::ring) == base_seconds + 7 * nvlink4.hop);
-static_assert(seconds_of(1, 0, 16, Way::ring) == base_seconds + 14 * nvlink4.hop + infiniband_ndr.hop);
-static_assert(seconds_of(1, 0, 1024, Way::tree) == base_seconds + 3 * nvlink4.hop + 7 * infiniband_ndr.hop);
-static_assert(seconds_of(2, 45e9, 2, Way::ring) > 0.1 && seconds_of(2, 45e9, 2, Way::ring) < 0.10003);
+static_assert(seconds_of(1e9, 1, 1, Way::ring) == 0);
+static_assert(seconds_of(0, 8, 1, Way::ring) == base_seconds + 7 * nvlink4.hop);
+static_assert(seconds_of(0, 16, 1, Way::ring) == base_seconds + 14 * nvlink4.hop + infiniband_ndr.hop);
+static_assert(seconds_of(0, 1024, 1, Way::tree) == base_seconds + 3 * nvlink4.hop + 7 * infiniband_ndr.hop);
+static_assert(seconds_of(0, 8, 8, Way::ring) == base_seconds + 7 * infiniband_ndr.hop);  // one GPU of each of eight machines
+static_assert(seconds_of(45e9, 8, 1, Way::ring) > 0.1 && seconds_of(45e9, 8, 1, Way::ring) < 0.1001);
 
-/// A plan that also counts collectives, phase by phase; of one rank each.
-struct CountingPlan : plan::Engine {
+/// A plan that also asks the links how long each collective takes, of one rank; every iteration of a Repeat by itself.
+struct LinkedPlan : plan::Engine {
+  Way way;
   std::array<std::size_t, 3> collectives{};
+  std::array<double, 3> seconds{};
 
-  constexpr CountingPlan(std::size_t samples, std::size_t world) : plan::Engine(samples, world) { full = true; }
-  constexpr std::size_t start_gather(std::size_t own, std::size_t all, std::size_t bytes, Path path) {
-    ++collectives[static_cast<std::size_t>(phase)];
-    return plan::Engine::start_gather(own, all, bytes, path);
+  constexpr LinkedPlan(std::size_t samples, std::size_t world, Way shape) : plan::Engine(samples, world), way(shape) { full = true; }
+  constexpr std::size_t start_gather(std::size_t own, std::size_t all, std::size_t bytes, Path path, comm::Teams teams = {}) {
+    add(bytes, teams);
+    return plan::Engine::start_gather(own, all, bytes, path, teams);
   }
   template <class T>
-  constexpr std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path) {
-    ++collectives[static_cast<std::size_t>(phase)];
-    return plan::Engine::start_reduce(all, slice, staging, path);
+  constexpr std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
+    add(slice * sizeof(T), teams);
+    return plan::Engine::start_reduce(all, slice, staging, path, teams);
   }
-  constexpr void exchange(View<Scalars>, View<double>, bool) { ++collectives[static_cast<std::size_t>(phase)]; }
+  template <class Sharding>
+  constexpr void exchange(View<Scalars>, View<double>) {
+    add(4 * sizeof(double), {});
+  }
+
+ private:
+  constexpr void add(std::size_t slice_bytes, comm::Teams teams) {
+    const std::size_t members = teams.members(ranks), at = static_cast<std::size_t>(phase);
+    ++collectives[at];
+    seconds[at] += seconds_of(double(slice_bytes * (members - 1)), members, teams.size == 0 ? 1 : teams.stride, way);
+  }
 };
 
 /// What is predicted of one step.   compute, sends: without each other      at_best, at_worst: everything, or nothing, beside each other
@@ -81,7 +96,7 @@ struct Predicted {
 template <class Train, class Machine>
 Predicted predict(std::size_t ranks, double share, Way way) {
   using Compute = typename Train::Recipe::Roles::compute;
-  CountingPlan counted(Train::batch, ranks);
+  LinkedPlan counted(Train::batch, ranks, way);
   const train::Resident resident = Train::Step::setup(counted);
   Train::Step::step(counted, resident, Train::Recipe::loss_scaling, Train::Recipe::clip, {}, [](std::size_t) {});
   Predicted found{ranks};
@@ -89,7 +104,7 @@ Predicted predict(std::size_t ranks, double share, Way way) {
     const Cost& cost = counted.cost[phase];
     const double arithmetic = cost.flops / (Machine::template flops<Compute> * share), memory = cost.bytes / Machine::bandwidth;
     const double compute = arithmetic > memory ? arithmetic : memory;
-    const double sends = seconds_of(counted.collectives[phase], double(cost.wire), ranks, way);
+    const double sends = counted.seconds[phase];
     const bool overlaps = phase != static_cast<std::size_t>(plan::Phase::update);  // what is gathered after the update waits for it
     found.collectives += counted.collectives[phase];
     found.bytes += double(cost.wire);

@@ -25,6 +25,12 @@ struct Settings {
 template <class Stage, class... More>
 using Train = Trainer<RanksGpt, Batch<8>, Communicator<Threads>, Shard<Stage>, More...>;
 
+/// Can so many ranks be cut into the groups of a Hybrid? One rank is the same under every policy, and told of once.
+template <class Stage>
+constexpr bool takes(std::size_t ranks) {
+  return ranks == 1 ? Stage::level == 0 : Stage::group == 0 || ranks % Stage::group == 0;
+}
+
 /// Where one rank's time goes, in milliseconds of a step. Forward, backward, update: its own operations. Gather, reduce: collectives under
 /// way, beside them or not. Waiting: what it stood still for.
 struct Phases {
@@ -74,12 +80,15 @@ std::vector<Phases> phases(std::size_t ranks, const Settings& settings) {
 template <class Stage>
 void measured(const char* name, const Settings& settings, program::Log& log, std::FILE* out) {
   std::vector<std::size_t> counts;
-  for (std::size_t ranks = 1; ranks <= settings.most; ranks *= 2) counts.push_back(ranks);
+  for (std::size_t ranks = 1; ranks <= settings.most; ranks *= 2)
+    if (ranks == 1 || takes<Stage>(ranks)) counts.push_back(ranks);
   std::vector<std::vector<double>> times(counts.size());
   for (std::uint64_t round = 0; round < settings.rounds; ++round)  // in turns: what else the machine does meets all
-    for (std::size_t i = 0; i < counts.size(); ++i) times[i].push_back(milliseconds<Stage>(counts[i], settings));
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      times[i].push_back(i == 0 ? milliseconds<Replicated>(1, settings) : milliseconds<Stage>(counts[i], settings));
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::size_t ranks = counts[i];
+    if (!takes<Stage>(ranks)) continue;
     const double took = median(times[i]), speed_up = double(ranks) * median(times[0]) / took;
     const std::vector<Phases> each = phases<Stage>(ranks, settings);
     double mean = 0, most = 0;
@@ -92,6 +101,7 @@ void measured(const char* name, const Settings& settings, program::Log& log, std
                  ranks * settings.threads > std::thread::hardware_concurrency() ? "   more threads than processors" : "");
     log.write(program::Event("scaling")
                   .add("zero", std::uint64_t{Stage::level})
+                  .add("group", std::uint64_t{Stage::group})
                   .add("ranks", std::uint64_t{ranks})
                   .add("threads", settings.threads)
                   .add("milliseconds", took)
@@ -106,6 +116,7 @@ void measured(const char* name, const Settings& settings, program::Log& log, std
                    one.bytes == planned ? ", as planned" : ", NOT as planned");
       log.write(program::Event("phases")
                     .add("zero", std::uint64_t{Stage::level})
+                    .add("group", std::uint64_t{Stage::group})
                     .add("ranks", std::uint64_t{ranks})
                     .add("rank", std::uint64_t{rank})
                     .add("forward", one.forward)
@@ -125,10 +136,11 @@ template <class Stage>
 void predicted(const char* name, const Settings& settings, program::Log& log, std::FILE* out) {
   using Machine = targets::h100;
   using Large = Trainer<Gpt2Xl, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>, Communicator<Threads>, Shard<Stage>>;
-  const double alone = predict<Large, Machine>(1, settings.share, Way::ring).at_worst;
+  using Alone = Trainer<Gpt2Xl, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>>;
+  const double alone = predict<Alone, Machine>(1, settings.share, Way::ring).at_worst;
   for (const std::size_t ranks : {1u, 2u, 4u, 8u, 64u, 1024u})
     for (const Way way : {Way::ring, Way::tree}) {
-      if (ranks <= gpus_of_machine && way == Way::tree) continue;  // few hops either way
+      if (!takes<Stage>(ranks) || (ranks <= gpus_of_machine && way == Way::tree)) continue;  // within a machine there are few hops either way
       const Predicted found = predict<Large, Machine>(ranks, settings.share, way);
       const MemoryPlan plan = Large::plan(Large::batch, ranks);
       const char* const by = way == Way::ring ? "ring" : "tree";
@@ -137,6 +149,7 @@ void predicted(const char* name, const Settings& settings, program::Log& log, st
                    100 * alone / found.at_worst);
       log.write(program::Event("predicted")
                     .add("zero", std::uint64_t{Stage::level})
+                    .add("group", std::uint64_t{Stage::group})
                     .add("ranks", std::uint64_t{ranks})
                     .add("tree", way == Way::tree)
                     .add("peak", std::uint64_t{plan.peak})
@@ -178,6 +191,7 @@ int main(int argc, char** argv) {
       measured<ZeRO1>("ZeRO-1", settings, log, out);
       measured<ZeRO2>("ZeRO-2", settings, log, out);
       measured<ZeRO3>("ZeRO-3", settings, log, out);
+      measured<Hybrid<2>>("Hybrid<2>", settings, log, out);
     }
     if (what != "measured") {
       std::fprintf(out,
@@ -194,6 +208,7 @@ int main(int argc, char** argv) {
       predicted<ZeRO1>("ZeRO-1", settings, log, out);
       predicted<ZeRO2>("ZeRO-2", settings, log, out);
       predicted<ZeRO3>("ZeRO-3", settings, log, out);
+      predicted<Hybrid<8>>("Hybrid<8>", settings, log, out);
     }
     return program::ok;
   });

@@ -10,10 +10,10 @@ wrong() { echo "$*"; failed=1; }
 short=(--steps 2 --warmup 1 --rounds 1)
 
 "$scaling" --only measured --ranks 2 "${short[@]}" --log log > out 2> err || wrong "scaling: $(cat err)"
-[ "$(grep -c ', as planned' out)" -eq 12 ] || wrong "scaling: of 4 policies on 1 and 2 ranks not all 12 sent what was planned: $(cat out)"
-[ "$(grep -c '^{"event":"scaling",.*}$' log)" -eq 8 ] && [ "$(grep -c '^{"event":"phases",.*}$' log)" -eq 12 ] || wrong "scaling: its log is $(cat log)"
+[ "$(grep -c ', as planned' out)" -eq 11 ] || wrong "scaling: of 1 rank and 5 times 2 not all 11 sent what was planned: $(cat out)"
+[ "$(grep -c '^{"event":"scaling",.*}$' log)" -eq 6 ] && [ "$(grep -c '^{"event":"phases",.*}$' log)" -eq 11 ] || wrong "scaling: its log is $(cat log)"
 "$scaling" --only predicted --log - > out 2> err || wrong "scaling: $(cat err)"
-[ "$(grep -c '^{"event":"predicted",.*}$' out)" -eq 32 ] && [ "$(wc -l < out)" -eq 32 ] || wrong "scaling: predicted $(cat out)"
+[ "$(grep -c '^{"event":"predicted",.*}$' out)" -eq 34 ] && [ "$(wc -l < out)" -eq 34 ] || wrong "scaling: predicted $(cat out)"
 grep -q 'predicted, not measured' err || wrong "scaling: a prediction without the word: $(cat err)"
 
 "$overlap" "${short[@]}" --log log > out 2> err || wrong "overlap: $(cat err)"

@@ -248,16 +248,16 @@ class Timed : public Engine {
     times.add(Operation::name, this->phase, OperationShape::of(operation), operation.cost(), began, ended - began);
   }
 
-  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path) {
+  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path, comm::Teams teams = {}) {
     const double began = now();
-    const std::size_t ticket = Engine::start_gather(own, all, slice_bytes, path);
+    const std::size_t ticket = Engine::start_gather(own, all, slice_bytes, path, teams);
     times.start({CollectiveTime::Kind::gather, this->phase, path, ticket, slice_bytes, 0, 0, began}, now() - began);
     return ticket;
   }
   template <class T>
-  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path) {
+  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
     const double began = now();
-    const std::size_t ticket = Engine::start_reduce(all, slice, staging, path);
+    const std::size_t ticket = Engine::start_reduce(all, slice, staging, path, teams);
     times.start({CollectiveTime::Kind::reduce, this->phase, path, ticket, slice * sizeof(T), 0, 0, began}, now() - began);
     return ticket;
   }
@@ -266,9 +266,10 @@ class Timed : public Engine {
     Engine::await(ticket);
     times.await(ticket, this->phase, began, now());
   }
-  void exchange(View<Scalars> scalars, View<double> square_sums, bool own_alone) {
+  template <class Sharding>
+  void exchange(View<Scalars> scalars, View<double> square_sums) {
     const double began = now();
-    Engine::exchange(scalars, square_sums, own_alone);
+    Engine::template exchange<Sharding>(scalars, square_sums);
     times.start({CollectiveTime::Kind::exchange, this->phase, Path::outside(0, "scalars"), 0, 0, 0, 0, began}, 0);
     times.await(0, this->phase, began, now());
   }
