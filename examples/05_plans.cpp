@@ -40,12 +40,26 @@ void table() {
   row<Machine, Freeze<Embedding<Vocabulary<50257>, 768>>, Precision<bf16, fp32>>("Freeze<Embedding<...>>, Precision<bf16, fp32>");
 }
 
+/// One of eight ranks that train together, each on its batch of 8.
+template <class Stage>
+void rank_row(const char* shard) {
+  constexpr const MemoryPlan& plan = Trainer<Gpt2Small, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>, Communicator<Threads>, World<8>, Shard<Stage>>::plan();
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  std::printf("%-12s %7.2f %7.2f %7.2f\n", shard, double(plan.kept) / gib, double(plan.peak) / gib, double(plan.wire()) / gib);
+}
+
 int main(int argc, char** argv) {
   program::CommandLine line("Memory and work of GPT-2 small under a table of policies, planned by the compiler.");
   if (const auto code = line.parse(argc, argv)) return *code;
   table<targets::a100_40g>();
   std::puts("");
   std::fputs(Trainer<Gpt2Small, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>>::plan().table().c_str(), stdout);
+  std::puts("\nOne of eight ranks, GiB: what it keeps from step to step, its peak, and what it sends in a step");
+  std::printf("%-12s %7s %7s %7s\n", "policy", "keeps", "peak", "sends");
+  rank_row<Replicated>("Replicated");
+  rank_row<ZeRO1>("ZeRO1");
+  rank_row<ZeRO2>("ZeRO2");
+  rank_row<ZeRO3>("ZeRO3");
   return program::finished(program::ok);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -45,12 +45,14 @@ int gpt(int argc, char** argv) {
       .add("--prompt", prompt, "What the sample goes on from (default: a line feed)")
       .add("--temperature", temperature, "Of the sample; 0: always the likeliest token", 0, 100)
       .add("--top-k", top_k, "Likeliest tokens that the sample draws from; 0: all");
+  const program::Ranks<Train> ranks(line, options);
   if (const auto code = line.parse(argc, argv)) return *code;
 
   return program::run([&] {
     const Text::Units units = alphabet == "bytes" ? Text::Bytes : Text::Characters;
     const Text text = options.data.empty() ? Text::from_string(gpt_lesson::made_up(vocabulary, 100'000), units, "made-up text") : Text(options.data, units);
-    const auto [learnt, held_out] = text.split(0.9);
+    const auto parts = text.split(0.9);
+    const Text &learnt = parts.train, &held_out = parts.validation;
     const bool writes = !options.data.empty() && sample > 0;
     const auto beginning = writes ? text.encode(prompt) : std::vector<std::int32_t>();   // asked now: after the training is too late
 
@@ -58,19 +60,21 @@ int gpt(int argc, char** argv) {
     if constexpr (requires { settings.optimizer.beta2; }) settings.optimizer.beta2 = 0.99;                  // small batches: a shorter memory
     if constexpr (requires { settings.optimizer.weight_decay; }) settings.optimizer.weight_decay = 0.1;
     settings.schedule = Schedule::warmup_cosine(std::min<std::uint64_t>(100, options.steps / 10), options.steps, 0.1);
-    Train trainer(settings);
 
-    program::Session<Train> session(trainer, options);
-    trainer.fit(learnt, held_out.blocks(), options.run(), session);
+    return ranks.train(settings, [&](Train& trainer) -> int {
+      program::Session<Train> session(trainer, options);
+      trainer.fit(learnt, held_out.blocks(), options.run(), session);
 
-    const int code = session.finish();   // saves; a sample that cannot be drawn takes nothing with it
-    if (code != program::ok || !writes) return code;
+      const int code = session.finish();   // saves; a sample that cannot be drawn takes nothing with it
+      if (code != program::ok || !writes) return code;
 
-    const auto written = trainer.generate(beginning, sample,
-                                          {.temperature = temperature, .top_k = top_k, .seed = trainer.seed(), .vocabulary = text.vocabulary()});
-    std::fprintf(session.out(), "---- %llu tokens that it writes after %s\n%s%s\n----\n", static_cast<unsigned long long>(sample),
-                 prompt == "\n" ? "a line feed" : "the prompt", prompt == "\n" ? "" : prompt.c_str(), text.decode(written).c_str());
-    return code;
+      const Sampling drawn{.temperature = temperature, .top_k = top_k, .seed = trainer.seed(), .vocabulary = text.vocabulary()};
+      const auto written = trainer.generate(beginning, sample, drawn);
+      if (session.tells())
+        std::fprintf(session.out(), "---- %llu tokens that it writes after %s\n%s%s\n----\n", static_cast<unsigned long long>(sample),
+                     prompt == "\n" ? "a line feed" : "the prompt", prompt == "\n" ? "" : prompt.c_str(), text.decode(written).c_str());
+      return code;
+    });
   });
 }
 // SPDX-License-Identifier: Apache-2.0

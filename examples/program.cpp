@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -226,17 +227,18 @@ std::size_t peak_resident_bytes() {
 }
 
 namespace {
-volatile std::sig_atomic_t interrupt_seen = 0;
+std::atomic<bool> interrupt_seen = false;  // ranks that are threads read it
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal sets it");
 }
 void catch_interrupt() {
-  interrupt_seen = 0;
+  interrupt_seen = false;
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupt_seen = 1; };
+  action.sa_handler = [](int) { interrupt_seen = true; };
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);  // a log that waits for a slow pipe goes on waiting
   sigaction(SIGINT, &action, nullptr);
 }
 void release_interrupt() { std::signal(SIGINT, SIG_DFL); }
-bool is_interrupted() { return interrupt_seen != 0; }
+bool is_interrupted() { return interrupt_seen; }
 
 }  // namespace program
 // SPDX-License-Identifier: Apache-2.0

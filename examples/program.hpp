@@ -20,7 +20,7 @@ enum Exit : int { ok = 0, failed = 1, bad_arguments = 2, interrupted = 130 };
 
 /// What the common options say. A lesson gives its own defaults.
 struct Options {
-  std::string data{}, log{}, save{}, resume{};
+  std::string data{}, log{}, log_of = "first", save{}, resume{};   // log_of: among ranks, whose
   std::uint64_t steps = 1000, seed = 0, save_every = 0, validate_every = 0;
   int threads = 0;
   double learning_rate = 1e-3;

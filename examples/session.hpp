@@ -9,31 +9,66 @@
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 namespace program {
 
-/// Everything around a training loop. As a callback of fit, or called by hand after every step.
+/// Who trains: each rank that this process is, or has. Several of them, by Threads, Tcp or Mpi: include ranks.hpp.
+template <class Train>
+struct RanksOf {
+  using type = regimen::Solo;
+};
+template <class Train>
+  requires requires { typename Train::Configuration; }
+struct RanksOf<Train> {
+  using type = typename Train::Configuration::communicator::ranks;
+};
+/// Is a rank a thread of one process with others?
+template <class Train>
+inline constexpr bool shares_process = std::is_same_v<typename RanksOf<Train>::type, regimen::Threads>;
+
+template <class Train, class Communicator = typename RanksOf<Train>::type>
+class Ranks {
+  static_assert(std::is_same_v<Communicator, regimen::Solo>, "program: several ranks are started by ranks.hpp; include it");
+
+ public:
+  Ranks(CommandLine&, Options&) {}
+
+  /// body(trainer) on every rank; the exit code of rank 0.
+  int train(const typename Train::Options& settings, const auto& body) const {
+    Train trainer(settings);
+    return body(trainer);
+  }
+};
+
+/// Everything around a training loop. As a callback of fit, or called by hand after every step. Among ranks each has one; rank 0 tells.
 template <class Train>
 class Session {
  public:
   Session(Train& trainer, const Options& options)
-      : trainer_(trainer), options_(with_folder(options)), log_(options.log, !options.resume.empty()), began_(regimen::train::now()) {
-    const regimen::MemoryPlan& plan = Train::plan();
+      : trainer_(trainer), options_(with_folder(trainer, options)), log_(log_of(trainer, options), !options.resume.empty()), began_(regimen::train::now()) {
+    const regimen::MemoryPlan plan = trainer.planned();
     Event kinds, event("plan");
     for (std::size_t kind = 0; kind < regimen::kind_count; ++kind) kinds.add(regimen::kind_names[kind], std::uint64_t{plan.kinds[kind]});
     event.add("peak", std::uint64_t{plan.peak}).add("kinds", kinds).add("parameters", std::uint64_t{plan.parameters});
     event.add("batch", std::uint64_t{plan.batch}).add("micro_batches", std::uint64_t{plan.micro_batches});
     event.add("flops", plan.flops()).add("bytes_moved", plan.bytes_moved());
+    if (trainer.ranks() > 1)
+      event.add("rank", std::uint64_t{trainer.rank()}).add("ranks", std::uint64_t{plan.ranks}).add("kept", std::uint64_t{plan.kept}).add("wire", std::uint64_t{plan.wire()});
     log_.write(debug(event));
-    std::fprintf(out(), "%s\n", plan.table().c_str());
-    flush_output();  // before the progress, wherever both go; and nobody trains for an output that is full
+    if (tells()) {
+      std::fprintf(out(), "%s\n", plan.table().c_str());
+      flush_output();  // before the progress, wherever both go; and nobody trains for an output that is full
+    }
     if (!options.resume.empty()) trainer.load(options.resume + "/" + file);
     if (trainer.steps_done() >= options.steps)
       throw regimen::Error("--steps", "more than the " + std::to_string(trainer.steps_done()) + " steps that " + options.resume + " has behind it",
                            std::to_string(options.steps));
-    catch_interrupt();
+    if (!shares_process<Train> || tells()) catch_interrupt();
   }
 
+  /// Is it this rank that speaks for all?
+  bool tells() const { return trainer_.rank() == 0; }
   /// Where a program writes for people: standard output, unless that is the log.
   std::FILE* out() const { return options_.log == "-" ? stderr : stdout; }
 
@@ -59,29 +94,38 @@ class Session {
 
   const regimen::Evaluation& validation() const { return validation_; }
 
-  /// Saves, ends the log, says what was planned and what was used. The exit code of the program, if nothing follows; what
-  /// follows can fail, and the state is safe.
+  /// Saves, ends the log, says what was planned and what was used. The exit code of the program, if nothing follows, and the same on
+  /// all ranks; what follows can fail, and the state is safe.
   int finish() {
     if (!options_.save.empty() && saved_at_ != trainer_.steps_done()) save();
+    const bool interrupted = !trainer_.on_all_ranks(!is_interrupted());
     const regimen::Used used = trainer_.used();
     Event event("end");
     event.add("used", std::uint64_t{used.peak}).add("library", std::uint64_t{used.library});
     event.add("peak_rss_bytes", std::uint64_t{peak_resident_bytes()}).add("steps", trainer_.steps_done()).add("loss", loss_);
-    event.add("validation_loss", validation_.loss).add("seconds", regimen::train::now() - began_).add("interrupted", is_interrupted());
+    event.add("validation_loss", validation_.loss).add("seconds", regimen::train::now() - began_).add("interrupted", interrupted);
     write(debug(event));
-    std::fprintf(out(), "%llu steps, loss %.4f, validation loss %.4f\n", static_cast<unsigned long long>(trainer_.steps_done()), loss_, validation_.loss);
-    std::fprintf(out(), "planned %zu bytes, used %zu bytes\n", Train::plan().peak, used.peak);
-    if (is_interrupted()) return Exit::interrupted;
+    if (tells()) {
+      std::fprintf(out(), "%llu steps, loss %.4f, validation loss %.4f\n", static_cast<unsigned long long>(trainer_.steps_done()), loss_, validation_.loss);
+      std::fprintf(out(), "planned %zu bytes, used %zu bytes\n", trainer_.planned().peak, used.peak);
+    }
+    const bool logged = trainer_.on_all_ranks(log_error_.empty());
+    if (interrupted) return Exit::interrupted;
     release_interrupt();  // nothing is left to save
-    return log_error_.empty() ? Exit::ok : Exit::failed;
+    return logged ? Exit::ok : Exit::failed;
   }
 
  private:
   static constexpr const char* file = "state.safetensors";
 
-  static const Options& with_folder(const Options& options) {  // before the log is begun, which replaces another
-    if (!options.save.empty()) make_folder(options.save, file);
+  static const Options& with_folder(const Train& trainer, const Options& options) {  // before the log is begun, which replaces another
+    if (!options.save.empty() && trainer.rank() == 0) make_folder(options.save, file);
     return options;
+  }
+  static std::string log_of(const Train& trainer, const Options& options) {
+    const bool all = options.log_of == "all";
+    if (all && (options.log.empty() || options.log == "-")) throw regimen::Error("--log-of all", "--log FILE, a name to put each rank's number behind", "none");
+    return trainer.rank() == 0 ? options.log : all ? options.log + "." + std::to_string(trainer.rank()) : "";
   }
   /// The state is worth more than the log: one that fails ends the training after this step, and finish saves.
   void write(const Event& event) {
@@ -98,7 +142,8 @@ class Session {
     saved_at_ = trainer_.steps_done();
   }
   static Event& debug(Event& event) {  // a run that is slowed by checks says so
-    return Train::Configuration::debug::checks ? event.add("debug", true) : event;
+    if constexpr (requires { requires Train::Configuration::debug::checks; }) event.add("debug", true);
+    return event;
   }
 
   Train& trainer_;

@@ -80,12 +80,32 @@ struct OperationTime {
   const char* phase_name() const { return std::array{"forward", "backward", "update"}[static_cast<std::size_t>(phase)]; }
 };
 
+/// A collective as the rank that computes sees it: started, and awaited later. Seconds of CLOCK_MONOTONIC.
+///
+///   path      of the unit that travels                 bytes    of one rank's slice
+///   ticket    counts this rank's collectives from 1; 0: it was awaited at once and has none
+///   before    operations that had run when it was started; before_wait: when it was awaited. Their difference ran beside it
+///   ended     when the wait was over; 0: nobody has waited yet. One that a later collective was awaited for ended with that
+struct CollectiveTime {
+  enum class Kind : unsigned char { gather, reduce, exchange };
+  Kind kind = Kind::gather;
+  plan::Phase phase = plan::Phase::forward;
+  Path path{};
+  std::size_t ticket = 0, bytes = 0, before = 0, before_wait = 0;
+  double started = 0, awaited = 0, ended = 0;
+
+  const char* name() const { return std::array{"gather", "reduce", "exchange"}[static_cast<std::size_t>(kind)]; }
+  std::size_t operations_beside() const { return before_wait - before; }
+};
+
 /// What a Timed engine has measured.
 ///
 ///   rows()         by operation, phase and shape; the longest in all first
 ///   operations()   calls in all; seconds(): their sum, without what passes between operations
 ///   table()        for people
 ///   write_trace()  the latest calls (`trace_limit`) as a Chrome trace: open it in chrome://tracing or ui.perfetto.dev
+///   collectives()  the latest of them, in the order in which they were started; waited(phase): seconds of waiting for them
+///   events()       the latest calls, in their order: a row of unsorted_rows(), when it began, what it took
 ///   clear()        forget everything: measure after the first steps, which bring memory and threads to life
 class OperationTimes {
  public:
@@ -106,6 +126,35 @@ class OperationTimes {
     ++operations_;
   }
   void clear() { *this = OperationTimes{}; }
+
+  /// `seconds`: what starting it took, which is waiting, too.
+  void start(CollectiveTime collective, double seconds) {
+    collective.before = operations_;
+    waited_[static_cast<std::size_t>(collective.phase)] += seconds;
+    if (collectives_.size() < trace_limit) collectives_.push_back(collective);
+    else collectives_[started_ % trace_limit] = collective;
+    ++started_;
+  }
+  /// Ends all up to this ticket: they run in the order in which they were started.
+  void await(std::size_t ticket, plan::Phase phase, double began, double ended) {
+    waited_[static_cast<std::size_t>(phase)] += ended - began;
+    for (; settled_ < started_; ++settled_) {
+      CollectiveTime& collective = collectives_[settled_ % trace_limit];
+      if (collective.ticket > ticket) break;
+      collective.before_wait = operations_;
+      collective.awaited = began;
+      collective.ended = ended;
+    }
+  }
+
+  struct Event {
+    std::size_t row;
+    double began, seconds;
+  };
+  std::vector<Event> events() const { return in_order(events_, operations_); }
+  const std::vector<OperationTime>& unsorted_rows() const { return rows_; }
+  std::vector<CollectiveTime> collectives() const { return in_order(collectives_, started_); }
+  double waited(plan::Phase phase) const { return waited_[static_cast<std::size_t>(phase)]; }
 
   std::size_t operations() const { return operations_; }
   double seconds() const { return seconds_; }
@@ -133,9 +182,9 @@ class OperationTimes {
   std::string trace() const {
     std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
     char line[400];
-    const std::size_t first = operations_ > events_.size() ? operations_ % trace_limit : 0;  // of a full ring, the oldest
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      const Event& event = events_[(first + i) % events_.size()];
+    const std::vector<Event> latest = events();
+    for (std::size_t i = 0; i < latest.size(); ++i) {
+      const Event& event = latest[i];
       const OperationTime& row = rows_[event.row];
       const double calls = double(row.calls);
       std::snprintf(line, sizeof line,
@@ -157,10 +206,13 @@ class OperationTimes {
   }
 
  private:
-  struct Event {
-    std::size_t row;
-    double began, seconds;
-  };
+  /// The oldest first, of a ring that may be full.
+  template <class T>
+  static std::vector<T> in_order(const std::vector<T>& ring, std::size_t added) {
+    std::vector<T> ordered = ring;
+    if (added > ring.size()) std::rotate(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(added % trace_limit), ordered.end());
+    return ordered;
+  }
 
   std::size_t row_of(const char* name, plan::Phase phase, const OperationShape& shape) {
     for (std::size_t i = 0; i < rows_.size(); ++i)
@@ -170,12 +222,14 @@ class OperationTimes {
   }
 
   std::vector<OperationTime> rows_;
-  std::vector<Event> events_;  // a ring once it is full
-  std::size_t operations_ = 0;
+  std::vector<Event> events_;                // a ring once it is full
+  std::vector<CollectiveTime> collectives_;  // likewise
+  std::size_t operations_ = 0, started_ = 0, settled_ = 0;
+  std::array<double, 3> waited_{};
   double seconds_ = 0, origin_ = 0;
 };
 
-/// Does what Engine does, with the same bits, and measures every operation.
+/// Does what Engine does, with the same bits, and measures every operation, and every wait for other ranks.
 ///
 ///   Timed<cpu::Engine> engine(batch, bytes);   …   std::puts(engine.times.table().c_str());
 ///
@@ -192,6 +246,32 @@ class Timed : public Engine {
     Engine::run(operation);
     const double ended = now();
     times.add(Operation::name, this->phase, OperationShape::of(operation), operation.cost(), began, ended - began);
+  }
+
+  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path, comm::Teams teams = {}) {
+    const double began = now();
+    const std::size_t ticket = Engine::start_gather(own, all, slice_bytes, path, teams);
+    times.start({CollectiveTime::Kind::gather, this->phase, path, ticket, slice_bytes, 0, 0, began}, now() - began);
+    return ticket;
+  }
+  template <class T>
+  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
+    const double began = now();
+    const std::size_t ticket = Engine::start_reduce(all, slice, staging, path, teams);
+    times.start({CollectiveTime::Kind::reduce, this->phase, path, ticket, slice * sizeof(T), 0, 0, began}, now() - began);
+    return ticket;
+  }
+  void await(std::size_t ticket) {
+    const double began = now();
+    Engine::await(ticket);
+    times.await(ticket, this->phase, began, now());
+  }
+  template <class Sharding>
+  void exchange(View<Scalars> scalars, View<double> square_sums) {
+    const double began = now();
+    Engine::template exchange<Sharding>(scalars, square_sums);
+    times.start({CollectiveTime::Kind::exchange, this->phase, Path::outside(0, "scalars"), 0, 0, 0, 0, began}, 0);
+    times.await(0, this->phase, began, now());
   }
 
  private:

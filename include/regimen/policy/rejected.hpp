@@ -196,6 +196,22 @@ struct rejected {
     return {};
   }
   template <class... A>
+  static constexpr typename Answers::Plan planned(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr std::size_t rank(A&&...) {
+    return 0;
+  }
+  template <class... A>
+  static constexpr std::size_t ranks(A&&...) {
+    return 1;
+  }
+  template <class... A>
+  static constexpr bool on_all_ranks(A&&...) {
+    return true;
+  }
+  template <class... A>
   static constexpr typename Answers::Used used(A&&...) {
     return {};
   }

@@ -5,6 +5,7 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/peers.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,13 @@ inline void agree(cpu::Peers* peers, const char* where, const char* what, std::u
   if (!others.empty())
     throw Error(where, std::string("the same ") + what + " on all " + std::to_string(all.size()) + " ranks", "others than rank 0's on rank " + others,
                 "start all ranks from one program with the same arguments, files and data");
+}
+
+/// Whether it is true on every rank.   peers   null: one rank, whose word it is
+inline bool on_all(cpu::Peers* peers, bool own) {
+  if (peers == nullptr || peers->size() == 1) return own;
+  const std::vector<std::uint8_t> all = gather_small(*peers, static_cast<std::uint8_t>(own));
+  return std::find(all.begin(), all.end(), 0) == all.end();
 }
 
 /// The model, the policies, and the options that decide what is computed.

@@ -88,7 +88,8 @@ struct FitLoop final {
       goes_on = false;
     }
     trainer.resumed_ = false;
-    while (goes_on && trainer.step_ < last && loader.step() < loader.steps()) {
+    const auto all_go_on = [&] { return sizeof...(Callbacks) == 0 ? goes_on : trainer.on_all_ranks(goes_on); };
+    while (all_go_on() && trainer.step_ < last && loader.step() < loader.steps()) {
       const StepResult result = step(trainer, loader);
       fitted.loss = result.loss;
       progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);

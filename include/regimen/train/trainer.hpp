@@ -140,6 +140,11 @@ class Trainer {
   std::size_t ranks() const { return engine_.ranks; }
   /// The plan of this many ranks.
   const MemoryPlan& planned() const { return plan_; }
+  /// Whether `own` is true on every rank; all ask together. What only some ranks see (Ctrl-C, a full disk) becomes a decision of all.
+  bool on_all_ranks(bool own) {
+    if constexpr (Step::Sharding::alone) return own;
+    else return train::on_all(peers_.get(), own);
+  }
 
   // ---- training
 
@@ -166,8 +171,7 @@ class Trainer {
 
   /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
   /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run. One that accepts
-  /// neither is refused.
-  /// Among several ranks callbacks decide alike on all: a rank that stops alone is missed by the others, and ends them.
+  /// neither is refused. Among several ranks all end when a callback of one says so.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Target>::must_hold));

@@ -9,7 +9,7 @@
 
 namespace regimen::cpu {
 
-/// Borrows the communicator, which serves nobody else meanwhile.
+/// Borrows the communicator, which serves nobody else meanwhile. One that says `waits_at_start` is waited for at once.
 template <comm::Collectives C>
 class PeersOf final : public Peers {
  public:
@@ -45,7 +45,10 @@ class PeersOf final : public Peers {
   }
 
  private:
-  static std::size_t ticket_of(const Pending& pending) { return static_cast<std::size_t>(pending.ticket); }
+  static std::size_t ticket_of(const Pending& pending) {
+    if constexpr (requires { requires C::waits_at_start; }) pending.wait();
+    return static_cast<std::size_t>(pending.ticket);
+  }
   template <class T>
   std::size_t reduce(std::byte* all, std::size_t count, std::byte* staging, comm::Teams teams) {
     T* const whole = reinterpret_cast<T*>(all);

@@ -1,0 +1,120 @@
+// bench/link_model.hpp — how long a step of many GPUs takes, from its plan and what is stated of links and machines.
+//
+// A collective of n bytes from each of R ranks on M machines, by a ring (R − 1 hops, of which M − 1 between machines) or a tree
+// (log2 of them each), as NCCL's own model has it:
+//
+//   t = base + hops inside · α(NVLink) + hops between · α(network) + n / β      β: the slower of the links on the way, one direction
+//
+// A phase takes between max(compute, communication), everything beside everything, and their sum, nothing. All of it is an estimate from
+// stated figures, and none of it was measured here.
+#pragma once
+
+#include <regimen/regimen.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace bench {
+using namespace regimen;
+
+/// bandwidth   bytes per second that a GPU sends, in one direction, while it receives as many      hop   seconds
+struct LinkSpeed {
+  const char* name;
+  double bandwidth, hop;
+};
+
+/// source   NVIDIA H100 and H200 data sheets: NVLink 900 GB/s, both directions together. Hop: NCCL, src/graph/tuning.cc, ring, simple protocol
+inline constexpr LinkSpeed nvlink4{"NVLink 4", 450e9, 3.4e-6};
+/// source   NVIDIA DGX H100 and H200 data sheets: eight ConnectX-7 of 400 Gb/s for eight GPUs. Hop: NCCL, as above
+inline constexpr LinkSpeed infiniband_ndr{"InfiniBand NDR", 50e9, 14e-6};
+inline constexpr std::size_t gpus_of_machine = 8;
+/// What every collective takes, however few bytes and ranks. source: NCCL, as above.
+inline constexpr double base_seconds = 8.4e-6;
+
+constexpr std::size_t log2_up(std::size_t count) {
+  std::size_t levels = 0;
+  while ((std::size_t{1} << levels) < count) ++levels;
+  return levels;
+}
+
+enum class Way { ring, tree };
+
+/// One collective of `members` ranks, each `stride` GPUs from the next, that sends so many bytes from each.
+constexpr double seconds_of(double bytes, std::size_t members, std::size_t stride, Way way) {
+  if (members <= 1) return 0;
+  const std::size_t inside = stride >= gpus_of_machine ? 1 : gpus_of_machine / stride < members ? gpus_of_machine / stride : members;
+  const std::size_t machines = (members + inside - 1) / inside;
+  const std::size_t hops_between = way == Way::ring ? machines - 1 : log2_up(machines);
+  const std::size_t hops_inside = way == Way::ring ? members - 1 - hops_between : log2_up(inside);
+  return base_seconds + double(hops_inside) * nvlink4.hop + double(hops_between) * infiniband_ndr.hop +
+         bytes / (machines > 1 ? infiniband_ndr.bandwidth : nvlink4.bandwidth);
+}
+
+static_assert(seconds_of(1e9, 1, 1, Way::ring) == 0);
+static_assert(seconds_of(0, 8, 1, Way::ring) == base_seconds + 7 * nvlink4.hop);
+static_assert(seconds_of(0, 16, 1, Way::ring) == base_seconds + 14 * nvlink4.hop + infiniband_ndr.hop);
+static_assert(seconds_of(0, 1024, 1, Way::tree) == base_seconds + 3 * nvlink4.hop + 7 * infiniband_ndr.hop);
+static_assert(seconds_of(0, 8, 8, Way::ring) == base_seconds + 7 * infiniband_ndr.hop);  // one GPU of each of eight machines
+static_assert(seconds_of(45e9, 8, 1, Way::ring) > 0.1 && seconds_of(45e9, 8, 1, Way::ring) < 0.1001);
+
+/// A plan that also asks the links how long each collective takes, of one rank; every iteration of a Repeat by itself.
+struct LinkedPlan : plan::Engine {
+  Way way;
+  std::array<std::size_t, 3> collectives{};
+  std::array<double, 3> seconds{};
+
+  constexpr LinkedPlan(std::size_t samples, std::size_t world, Way shape) : plan::Engine(samples, world), way(shape) { full = true; }
+  constexpr std::size_t start_gather(std::size_t own, std::size_t all, std::size_t bytes, Path path, comm::Teams teams = {}) {
+    add(bytes, teams);
+    return plan::Engine::start_gather(own, all, bytes, path, teams);
+  }
+  template <class T>
+  constexpr std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
+    add(slice * sizeof(T), teams);
+    return plan::Engine::start_reduce(all, slice, staging, path, teams);
+  }
+  template <class Sharding>
+  constexpr void exchange(View<Scalars>, View<double>) {
+    add(4 * sizeof(double), {});
+  }
+
+ private:
+  constexpr void add(std::size_t slice_bytes, comm::Teams teams) {
+    const std::size_t members = teams.members(ranks), at = static_cast<std::size_t>(phase);
+    ++collectives[at];
+    seconds[at] += seconds_of(double(slice_bytes * (members - 1)), members, teams.size == 0 ? 1 : teams.stride, way);
+  }
+};
+
+/// What is predicted of one step.   compute, sends: without each other      at_best, at_worst: everything, or nothing, beside each other
+struct Predicted {
+  std::size_t ranks = 1, collectives = 0;
+  double bytes = 0, compute = 0, sends = 0, at_best = 0, at_worst = 0;
+};
+
+/// A step of `ranks` machines of type Machine that reach `share` of its stated peak in their arithmetic; each has a batch of Train's.
+template <class Train, class Machine>
+Predicted predict(std::size_t ranks, double share, Way way) {
+  using Compute = typename Train::Recipe::Roles::compute;
+  LinkedPlan counted(Train::batch, ranks, way);
+  const train::Resident resident = Train::Step::setup(counted);
+  Train::Step::step(counted, resident, Train::Recipe::loss_scaling, Train::Recipe::clip, {}, [](std::size_t) {});
+  Predicted found{ranks};
+  for (std::size_t phase = 0; phase < 3; ++phase) {
+    const Cost& cost = counted.cost[phase];
+    const double arithmetic = cost.flops / (Machine::template flops<Compute> * share), memory = cost.bytes / Machine::bandwidth;
+    const double compute = arithmetic > memory ? arithmetic : memory;
+    const double sends = counted.seconds[phase];
+    const bool overlaps = phase != static_cast<std::size_t>(plan::Phase::update);  // what is gathered after the update waits for it
+    found.collectives += counted.collectives[phase];
+    found.bytes += double(cost.wire);
+    found.compute += compute;
+    found.sends += sends;
+    found.at_best += overlaps ? (compute > sends ? compute : sends) : compute + sends;
+    found.at_worst += compute + sends;
+  }
+  return found;
+}
+
+}  // namespace bench
+// SPDX-License-Identifier: Apache-2.0

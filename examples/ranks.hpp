@@ -1,0 +1,98 @@
+// examples/ranks.hpp — a program whose recipe names a Communicator: how its ranks come to be, each with a Trainer.
+#pragma once
+
+#include <regimen/comm/launch.hpp>
+#include <regimen/comm/mpi.hpp>
+#include <regimen/comm/peer_error.hpp>
+#include <regimen/comm/rendezvous.hpp>
+#include <regimen/comm/tcp.hpp>
+
+#include "session.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <string>
+
+namespace program {
+
+/// Did a launcher start this process as one of several? Error when the environment says half of it, or two things.
+inline bool is_one_of_many() { return regimen::comm::world_of_environment().size > 1; }
+
+/// What all of them share: an option, and one rank's work.
+class ManyRanks {
+ public:
+  ManyRanks(CommandLine& line, Options& options) { line.add("--log-of", options.log_of, "Who writes a log: rank 0 alone, or all, rank R to FILE.R", {"first", "all"}); }
+
+ protected:
+  /// body(trainer). What it throws the others hear with its reason, and not only that this rank has gone.
+  template <class Train>
+  static int one(auto& communicator, const typename Train::Options& settings, const auto& body) {
+    Train trainer(communicator, settings);
+    try {
+      return body(trainer);
+    } catch (const regimen::comm::PeerError&) {
+      throw;   // the others know
+    } catch (const std::exception& error) {
+      communicator.leave(error.what());
+      throw;
+    }
+  }
+};
+
+/// --ranks of them, threads of this process.
+template <class Train>
+class Ranks<Train, regimen::Threads> : ManyRanks {
+ public:
+  Ranks(CommandLine& line, Options& options) : ManyRanks(line, options) { line.add("--ranks", count_, "Ranks, each a thread with its share of the cores", 1); }
+
+  int train(const typename Train::Options& settings, const auto& body) const {
+    if (const auto world = regimen::comm::world_of_environment(); world.size > 1)   // each would train alone
+      throw regimen::Error("the environment", "no launcher, as Communicator<Threads> makes its ranks itself", world.said,
+                           "choose Communicator<Tcp>, or start it without the launcher");
+    int code = failed;
+    regimen::launch(count_, [&](regimen::comm::Threads& communicator) {
+      const int own = one<Train>(communicator, settings, body);
+      if (communicator.rank() == 0) code = own;
+    });
+    return code;
+  }
+
+ private:
+  std::uint64_t count_ = 2;
+};
+
+/// This process is one of those that torchrun or Slurm started; without a launcher it is alone.
+template <class Train>
+class Ranks<Train, regimen::Tcp> : ManyRanks {
+ public:
+  using ManyRanks::ManyRanks;
+
+  int train(const typename Train::Options& settings, const auto& body) const {
+    regimen::comm::Tcp communicator(regimen::comm::tcp_options(regimen::comm::world_of_environment(), 0));
+    return one<Train>(communicator, settings, body);
+  }
+};
+
+#if REGIMEN_HAS_MPI
+/// This process is one of those that mpirun started; without it, it is alone.
+template <class Train>
+class Ranks<Train, regimen::Mpi> : ManyRanks {
+ public:
+  using ManyRanks::ManyRanks;
+
+  int train(const typename Train::Options& settings, const auto& body) const {
+    const auto world = regimen::comm::world_of_environment();
+    std::size_t ranks = 1;
+    {
+      regimen::comm::Mpi communicator;
+      ranks = communicator.size();
+      if (world.size == 1 || world.size == ranks) return one<Train>(communicator, settings, body);
+    }
+    throw regimen::Error("MPI", std::to_string(world.size) + " ranks, as the environment says (" + world.said + ")", std::to_string(ranks),
+                         "start it with mpirun, or choose Communicator<Tcp>");
+  }
+};
+#endif
+
+}  // namespace program
+// SPDX-License-Identifier: Apache-2.0

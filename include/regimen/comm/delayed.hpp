@@ -1,0 +1,57 @@
+// regimen/comm/delayed.hpp — a slower link than there is, and collectives that overlap with nothing: to show what overlap is worth.
+#pragma once
+
+#include <regimen/comm/detail/around.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <thread>
+
+namespace regimen::comm {
+
+/// A link as it is pretended. seconds(n) = latency + n / bandwidth for a collective in which this rank sends n bytes.
+struct Link final {
+  double latency = 0;    // seconds
+  double bandwidth = 0;  // bytes per second; 0: any number at once
+
+  constexpr double seconds(std::size_t bytes) const { return latency + (bandwidth > 0 ? double(bytes) / bandwidth : 0); }
+};
+
+namespace detail {
+class Delayer final {
+ public:
+  explicit Delayer(const Link& link) : link_(link) {}
+  template <class Body>
+  void operator()(Kind, std::size_t sent, const Body& body) const {
+    std::this_thread::sleep_for(std::chrono::duration<double>(link_.seconds(sent)));
+    body();
+  }
+
+ private:
+  Link link_;
+};
+struct Unwatched final {
+  template <class Body>
+  void operator()(Kind, std::size_t, const Body& body) const {
+    body();
+  }
+};
+}  // namespace detail
+
+/// C behind a slower link: every collective first sleeps as long as the link takes, which costs no processor.
+template <Collectives C>
+class Delayed final : public detail::Around<C, detail::Delayer> {
+ public:
+  Delayed(C& inner, const Link& link) : detail::Around<C, detail::Delayer>(inner, link) {}
+};
+
+/// C, for whose collectives a Trainer waits where it starts them: what it is without overlap.
+template <Collectives C>
+class WaitedFor final : public detail::Around<C, detail::Unwatched> {
+ public:
+  static constexpr bool waits_at_start = true;
+  explicit WaitedFor(C& inner) : detail::Around<C, detail::Unwatched>(inner) {}
+};
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,90 @@
+// regimen/engine/rank_trace.hpp — what ranks computed, what they waited for, and what ran between them meanwhile, in one trace.
+#pragma once
+
+#include <regimen/comm/tracing.hpp>
+#include <regimen/core/atomic_file.hpp>
+#include <regimen/engine/timed.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regimen {
+
+/// A Chrome trace (chrome://tracing, ui.perfetto.dev) of ranks on one machine, whose clock they share: each is a process with a lane
+/// for its operations and waits, and one for its collectives.
+///
+///   comm::Tracing traced(communicator);                        // before the Trainer, and for nothing else
+///   Trainer<..., Debug<Profile>> trainer(traced);
+///   ...
+///   RankTrace trace;
+///   trace.add(trainer.rank(), trainer.profile(), traced.spans());
+///   trace.write("trace.json");
+class RankTrace {
+ public:
+  void add(std::size_t rank, const OperationTimes& times, std::span<const comm::Span> spans) {
+    name(rank, 0, "process_name", "rank " + std::to_string(rank));
+    name(rank, computing, "thread_name", "operations");
+    name(rank, sending, "thread_name", "collectives");
+    for (const OperationTimes::Event& event : times.events()) {
+      const OperationTime& row = times.unsorted_rows()[event.row];
+      complete(rank, computing, row.name, row.phase_name(), event.began, event.seconds, "\"shape\":\"" + row.shape.text() + "\"");
+    }
+    std::vector<CollectiveTime> collectives = times.collectives();
+    double waited = 0;
+    for (const CollectiveTime& one : collectives) {
+      if (one.ended == 0 || one.awaited == waited) continue;  // one wait may end several
+      waited = one.awaited;
+      complete(rank, computing, std::string("wait for ") + one.name() + " " + place(one.path), "wait", one.awaited, one.ended - one.awaited,
+               "\"operations beside it\":" + std::to_string(one.operations_beside()));
+    }
+    const double from = collectives.empty() ? 0 : collectives.front().started;
+    std::erase_if(collectives, [](const CollectiveTime& each) { return each.ticket == 0; });
+    auto one = collectives.cbegin();
+    for (const comm::Span& span : spans) {
+      const double began = seconds(span.begin);
+      if (began < from) continue;                                                // before what is known of the rest
+      while (one != collectives.cend() && one->ticket < span.number + 1) ++one;  // tickets count from 1
+      const bool known = one != collectives.cend() && one->ticket == span.number + 1;
+      complete(rank, sending, known ? std::string(one->name()) + " " + place(one->path) : comm::name_of_kind(span.kind), "collective", began,
+               seconds(span.end) - began, "\"bytes sent\":" + std::to_string(span.bytes));
+    }
+  }
+
+  std::string text() const { return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + events_ + "\n]}\n"; }
+  /// failure   Error: the system's reason
+  void write(const std::string& path) const {
+    const std::string whole = text();
+    detail::AtomicFile file(path);
+    file.write(std::as_bytes(std::span(whole)));
+    file.commit();
+  }
+
+ private:
+  static constexpr int computing = 1, sending = 2;
+
+  /// "2 (repeat), iteration 3"
+  static std::string place(const Path& path) { return path.is_outside() ? path.name : path.text(); }
+  static double seconds(comm::Span::Time time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
+
+  void complete(std::size_t rank, int lane, const std::string& what, const char* category, double began, double lasted,
+                const std::string& arguments) {
+    char times[96];
+    std::snprintf(times, sizeof times, "\"ts\":%.3f,\"dur\":%.3f", began * 1e6, lasted * 1e6);
+    add("{\"name\":\"" + what + "\",\"cat\":\"" + category + "\",\"ph\":\"X\",\"pid\":" + std::to_string(rank) + ",\"tid\":" + std::to_string(lane) +
+        "," + times + ",\"args\":{" + arguments + "}}");
+  }
+  void name(std::size_t rank, int lane, const char* kind, const std::string& value) {
+    add(std::string("{\"name\":\"") + kind + "\",\"ph\":\"M\",\"pid\":" + std::to_string(rank) + ",\"tid\":" + std::to_string(lane) +
+        ",\"args\":{\"name\":\"" + value + "\"}}");
+  }
+  void add(const std::string& event) { events_ += (events_.empty() ? "\n" : ",\n") + event; }
+
+  std::string events_;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
