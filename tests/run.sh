@@ -51,12 +51,12 @@ for preset in "${presets[@]}"; do
 
   # What does not depend on the configuration is built and tested once: benchmarks, headers alone, refusals in four compilers,
   # what compiling costs. The second configuration does not optimise what is about to run for moments.
-  parts=ON hurry=OFF once=()
-  if [ $first = no ]; then parts=OFF hurry=ON once=(-LE '^compilers$'); fi
+  bench=TESTED headers=ON hurry=OFF once=()
+  if [ $first = no ]; then bench=OFF headers=OFF hurry=ON once=(-LE '^compilers$'); fi
   first=no
 
   say "$preset: configure"
-  cmake --preset "$preset" -DREGIMEN_BENCH=$parts -DREGIMEN_TEST_HEADERS=$parts -DREGIMEN_HURRY=$hurry ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
 
   say "$preset: build ($jobs at a time)"
   begun=$SECONDS
