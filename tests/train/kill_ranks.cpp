@@ -85,8 +85,11 @@ std::string kill_one(int round, std::size_t victim, const std::string& path, Sha
             world.barrier();  // all are here: who is missed from now on is missed by name
             if (me == victim)
               std::thread([&shared, round, moment] {
-                if (round % 5 != 0)  // else any moment of the start may be the last
+                // Any moment of the start may be the last, or one behind it, or one around a save.
+                if (round % 5 != 0)
                   while (shared.state == starting) ::usleep(50);
+                if (round % 5 == 1)
+                  while (shared.state != saving) ::usleep(50);
                 ::usleep(moment);
                 shared.killed_at = now();
                 ::raise(SIGKILL);
