@@ -1,4 +1,5 @@
-// Recomputation sends what the plan says of each unit: nothing more for every block, one gather more for each longer segment's block but the last.
+// Recomputation sends what the plan says of each unit: nothing more for every block, one gather more for each longer
+// segment's block but the last, unless segments are kept.
 #include "train/wire.hpp"
 
 using namespace regimen;
@@ -25,6 +26,7 @@ TEST_CASE("recomputing every block gathers nothing again, in segments of two the
     CHECK(none == text_of(expected_wire(units, ranks, kept)));
     CHECK(text_of(wire_of<Sharded<Shard<ZeRO3>, Checkpoint<Every<1>>>>(ranks)) == none);
     CHECK(text_of(wire_of<Sharded<Shard<ZeRO3>, Checkpoint<Every<2>>>>(ranks)) == text_of(expected_wire(units, ranks, segments)));
+    CHECK(text_of(wire_of<Sharded<Shard<ZeRO3, KeepSegments>, Checkpoint<Every<2>>>>(ranks)) == none);
   }
 }
 // SPDX-License-Identifier: Apache-2.0

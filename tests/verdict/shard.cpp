@@ -60,10 +60,23 @@ static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Lamb>, Shar
 static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>>, Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>,
                      Communicator<Threads>>);
 static_assert(Composable<Gpt, Optimizer<rules::Lamb>> && Composable<Gpt, Optimizer<rules::Orthogonal>, Communicator<Mpi>>);
-static_assert(breaks<rule::prefetch_has_slices<Shard<ZeRO2, Prefetch<0>>>, Shard<ZeRO2, Prefetch<0>>, Communicator<Threads>>);
-static_assert(breaks<rule::prefetch_has_slices<Shard<ZeRO3, Prefetch<2>>>, Shard<ZeRO3, Prefetch<2>>, Communicator<Threads>>);
-static_assert(breaks<rule::prefetch_has_slices<Shard<Prefetch<0>>>, Shard<Prefetch<0>>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_options_fit<Shard<ZeRO2, Prefetch<0>>>, Shard<ZeRO2, Prefetch<0>>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, Prefetch<2>>>, Shard<ZeRO3, Prefetch<2>>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_options_fit<Shard<Prefetch<0>>>, Shard<Prefetch<0>>, Communicator<Threads>>);
 static_assert(Composable<Gpt, Shard<Hybrid<2>, Prefetch<1>>, Communicator<Threads>>);
+
+static_assert(breaks<rule::shard_options_fit<Shard<Replicated, KeepSegments>>, Shard<Replicated, KeepSegments>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, Prefetch<0>, Prefetch<0>>>, Shard<ZeRO3, Prefetch<0>, Prefetch<0>>, Communicator<Threads>>);
+static_assert(breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments>, Checkpoint<None>>, Shard<ZeRO3, KeepSegments>, Communicator<Threads>>);
+static_assert(Composable<Gpt, Shard<Hybrid<2>, KeepSegments, Prefetch<0>>, Checkpoint<Every<2>>, Communicator<Threads>>);
+
+// A segment that is kept takes more memory, and sends what Every<1> sends; gathered again it sends more.
+template <class Schedule, class... Options>
+inline constexpr const MemoryPlan& segments =
+    train::Recipe<Gpt, Configured<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>, Checkpoint<Schedule>>>::plan;
+static_assert(segments<Every<3>, KeepSegments>.peak > segments<Every<3>>.peak);
+static_assert(segments<Every<3>, KeepSegments>.wire() < segments<Every<3>>.wire());
+static_assert(segments<Every<3>, KeepSegments>.wire() == segments<Every<1>>.wire());
 
 // Gathering ahead costs one gathered unit, and nothing on the wire.
 template <class... Options>

@@ -33,6 +33,7 @@
 #include <regimen/rule/fp64_masters_need_fp64.hpp>
 #include <regimen/rule/global_batch_divides.hpp>
 #include <regimen/rule/groups_divide_world.hpp>
+#include <regimen/rule/kept_segments_exist.hpp>
 #include <regimen/rule/largest_batch_needs_target.hpp>
 #include <regimen/rule/loss_scale_at_least_one.hpp>
 #include <regimen/rule/loss_scale_needs_fp16.hpp>
@@ -41,11 +42,11 @@
 #include <regimen/rule/model_comes_first.hpp>
 #include <regimen/rule/one_policy_per_axis.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
-#include <regimen/rule/prefetch_has_slices.hpp>
 #include <regimen/rule/reduce_in_compute_or_master.hpp>
 #include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
 #include <regimen/rule/selective_names_layers.hpp>
 #include <regimen/rule/shard_needs_communicator.hpp>
+#include <regimen/rule/shard_options_fit.hpp>
 #include <regimen/rule/target_computes_in.hpp>
 #include <regimen/rule/whole_tensors_stay_whole.hpp>
 #include <regimen/rule/world_needs_communicator.hpp>
@@ -264,7 +265,7 @@ struct single<P, axis::communicator> {
 };
 template <class P>
 struct single<P, axis::shard> {
-  using rules = mp::mp_list<rule::prefetch_has_slices<P>>;
+  using rules = mp::mp_list<rule::shard_options_fit<P>>;
 };
 template <class P>
 struct single<P, axis::debug> {
@@ -275,18 +276,20 @@ using single_rules = typename single<P>::rules;
 
 /// What policies must be for one another.
 template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate,
-          class Optimizer>
+          class Optimizer, class Checkpoint>
 using rules_between =
     mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
                 rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
                 rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
                 rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>, rule::global_batch_divides<Batch, World, Accumulate>,
-                rule::groups_divide_world<Shard, World>, rule::whole_tensors_stay_whole<Optimizer, Shard>>;
+                rule::groups_divide_world<Shard, World>, rule::whole_tensors_stay_whole<Optimizer, Shard>,
+                rule::kept_segments_exist<Shard, Checkpoint>>;
 template <class Decisions>
 using cross_rules =
     rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
                   policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,
-                  policy_for<Decisions, axis::world>, policy_for<Decisions, axis::accumulate>, policy_for<Decisions, axis::optimizer>>;
+                  policy_for<Decisions, axis::world>, policy_for<Decisions, axis::accumulate>, policy_for<Decisions, axis::optimizer>,
+                  policy_for<Decisions, axis::checkpoint>>;
 
 template <class... Policies>
 constexpr auto broken_policy_rules() {

@@ -63,8 +63,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr std::size_t last_segment = Count - (segments - 1) * segment;
   static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
   static constexpr bool reads_weights = active && layout.count > 0;
-  /// The iteration whose unit backward uses first.
-  static constexpr std::size_t first_of_backward = checkpoints ? Count - last_segment : Count - 1;
+  /// Are the units of a segment gathered together, into one piece of memory, when it is computed again?
+  static constexpr bool keeps_segments = checkpoints && segment > 1 && holds_units && Context::Sharding::slices_parameters && Context::Sharding::keeps;
 
   template <Place place>
   static constexpr bool is_idle() {
@@ -125,6 +125,12 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     else return {};
   }
 
+  /// The unit that backward uses first, to be gathered ahead.
+  static constexpr NextUnit first_of_backward(const auto& engine, Weights weights, Path path) {
+    if constexpr (keeps_segments) return {};  // it is gathered with its segment
+    else return unit(engine, weights, checkpoints ? Count - last_segment : Count - 1, path);
+  }
+
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
     for (std::size_t i = 0; i < Count; ++i)
       Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count, at.gradient + i * body_layout.trained});
@@ -151,39 +157,67 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       return {weights.values + i * body_layout.value_bytes, weights.gradients + i * body_layout.trained * sizeof(Reduce), weights.add};
     }
   }
-  static constexpr Weights enter(auto& engine, Weights resident, Path path, const NextUnit& next) {
+  /// The units of a segment, gathered side by side, from its recomputation to the end of its backward.
+  struct Kept {
+    std::size_t first = 0, values = absent;
+    std::array<std::size_t, keeps_segments ? segment : 1> tickets{};
+  };
+  static constexpr Kept gather_segment(auto& engine, std::size_t first, std::size_t count, Weights weights, Path path) {
+    Kept kept{first};
+    if constexpr (keeps_segments) {
+      if (engine.ranks == 1) return kept;
+      const std::size_t bytes = UnitOfIteration::gathered_bytes(engine.ranks);
+      kept.values = engine.arena.push(count * bytes, Kind::communication, path.repeated(first, Count));
+      engine.repeat(count, [&](std::size_t i) {
+        kept.tickets[i] = engine.start_gather(resident_of(engine, weights, first + i).values, kept.values + i * bytes,
+                                              UnitOfIteration::values_slice_bytes(engine.ranks), path.repeated(first + i, Count),
+                                              Context::Sharding::together);
+      });
+    }
+    return kept;
+  }
+
+  static constexpr Weights enter(auto& engine, std::size_t i, Weights resident, Path path, const NextUnit& next, const Kept& kept) {
+    if constexpr (keeps_segments)
+      if (kept.values != absent) {
+        engine.await(kept.tickets[i - kept.first]);
+        return {kept.values + (i - kept.first) * UnitOfIteration::gathered_bytes(engine.ranks), resident.gradients, resident.add};
+      }
     if constexpr (holds_units) return gather<UnitOfIteration>(engine, resident, path, next);
     else return resident;
   }
-  static constexpr void leave(auto& engine, Weights resident, Weights own, const NextUnit& next) {
-    if constexpr (holds_units) release<UnitOfIteration>(engine, resident, own, next);
+  static constexpr void leave(auto& engine, Weights resident, Weights own, const NextUnit& next, const Kept& kept) {
+    if constexpr (holds_units)
+      if (kept.values == absent) release<UnitOfIteration>(engine, resident, own, next);
   }
 
   template <Mode mode, Place place>
-  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, const NextUnit& next) {
-    const Weights resident = resident_of(engine, weights, i), own = enter(engine, resident, path.repeated(i, Count), next);
+  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, const NextUnit& next,
+                                            const Kept& kept) {
+    const Weights resident = resident_of(engine, weights, i), own = enter(engine, i, resident, path.repeated(i, Count), next, kept);
     const std::size_t y = Body::template forward<mode, place>(engine, x, own, path.repeated(i, Count));
-    leave(engine, resident, own, next);
+    leave(engine, resident, own, next, kept);
     return y;
   }
 
   /// Iterations first ... first + count - 1 forward; the last output goes to `place`. `after` is the unit that is used next.
   template <Mode mode, Place place>
-  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path, const NextUnit& after) {
+  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path, const NextUnit& after,
+                                   const Kept& kept = {}) {
     constexpr Place inner = mode == Mode::keep ? between : Place::transient;
     const std::size_t stride = mode == Mode::keep ? Body::template footprint<inner>(engine) : 0;
     const auto input = [&](std::size_t i) { return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x; };
     iterate(engine, count - 1, stride, unit_bytes(engine), true, [&](std::size_t i) {
-      x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path, unit(engine, weights, first + i + 1, path)),
+      x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path, unit(engine, weights, first + i + 1, path), kept),
            inner == Place::transient};
     });
-    return step_forward<mode, place>(engine, first + count - 1, input(count - 1), weights, path, after);
+    return step_forward<mode, place>(engine, first + count - 1, input(count - 1), weights, path, after, kept);
   }
 
   /// The same iterations backward, whose kept tensors begin at `floor`.
   template <Place place>
   static constexpr std::size_t walk_back(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
-                                         Weights weights, Path path, const NextUnit& after) {
+                                         Weights weights, Path path, const NextUnit& after, const Kept& kept = {}) {
     const std::size_t stride = Body::template footprint<between>(engine);
     const auto step = [&]<Place here>(std::integral_constant<Place, here>, std::size_t i) {
       const std::size_t bottom = floor + i * stride;
@@ -191,11 +225,11 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       const NextUnit next = i > 0 ? unit(engine, weights, first + i - 1, path) : after;
       const Path here_path = path.repeated(first + i, Count);
       const Weights resident = resident_of(engine, weights, first + i);
-      Weights own = enter(engine, resident, here_path, next);
+      Weights own = enter(engine, first + i, resident, here_path, next, kept);
       if constexpr (holds_units) own = open_gradients<UnitOfIteration>(engine, own, here_path);
       const std::size_t d_x = Body::template backward<here>(engine, d_y, input, bottom, own, here_path);
       if constexpr (holds_units) reduce<UnitOfIteration>(engine, resident, own, here_path);
-      leave(engine, resident, own, next);
+      leave(engine, resident, own, next, kept);
       return d_x;
     };
     d_y = {step(std::integral_constant<Place, place>{}, count - 1), true};
@@ -210,10 +244,14 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
                                             const NextUnit& after) {
     constexpr Place place = Body::reads_output ? Place::saved : Place::nowhere;  // only what lies before the output is wanted
     const Tensor input = segment_input(engine, s, x);
+    const std::size_t bottom = engine.arena.top;
+    const Kept kept = gather_segment(engine, s * segment, count, weights, path);
     const std::size_t floor = engine.arena.top;
     const std::size_t last = s * segment + count - 1;  // its unit stays: it is walked back at once
-    run<Mode::keep, place>(engine, s * segment, count, input, weights, path, unit(engine, weights, last, path));
-    return walk_back<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path, after);
+    run<Mode::keep, place>(engine, s * segment, count, input, weights, path, unit(engine, weights, last, path), kept);
+    const std::size_t d_x = walk_back<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path, after, kept);
+    if constexpr (keeps_segments) engine.arena.pop_to(bottom);
+    return d_x;
   }
 };
 

@@ -217,7 +217,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     if constexpr (is_unit<i> && At<i>::active && At<i>::reads_weights)
       return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, path.child(i, names[i]));
     else if constexpr (holds_units<i> && At<i>::active)
-      return At<i>::unit(engine, resident_of<i>(engine, weights), At<i>::first_of_backward, path.child(i, names[i]));
+      return At<i>::first_of_backward(engine, resident_of<i>(engine, weights), path.child(i, names[i]));
     else if constexpr (goes_on) return last_from<i - 1>(engine, weights, path);
     else return {};
   }

@@ -1,5 +1,5 @@
 // Weights that are whole are gathered ahead.
-// expect: Shard<S, Prefetch<N>> gathers N = 0 or 1 units ahead, where S keeps slices of the weights; name ZeRO3 or Hybrid<K>
+// expect: Shard<S, \.\.\.> takes Prefetch<0> or <1>, and KeepSegments, where S keeps slices of the weights; name ZeRO3 or Hybrid<K>
 // names: regimen::Shard<regimen::ZeRO2, regimen::Prefetch<0>
 #include "../support/recipe.hpp"
 

@@ -1,0 +1,17 @@
+// Every block is computed again for itself: there is no segment to keep.
+// expect: KeepSegments keeps the units of a segment that is computed again; write Checkpoint<Every<N>> with N >= 2 beside it
+// names: regimen::KeepSegments
+// names: regimen::Checkpoint<regimen::Every<1>
+#include "../support/model_recipe.hpp"
+
+using namespace regimen;
+
+struct Deep : Model<Input<Vector<8>>, Repeat<4, Linear<8>>, Linear<4>> {};
+
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Deep, Communicator<Threads>, Shard<ZeRO3, KeepSegments>, Checkpoint<Every<2>>>;
+#else
+using Train = Trainer<Deep, Communicator<Threads>, Shard<ZeRO3, KeepSegments>, Checkpoint<Every<1>>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }
