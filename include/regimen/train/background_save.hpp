@@ -60,8 +60,12 @@ class BackgroundSave final {
     writer_ = std::thread([this] {
       try {
         files_.write_own();
+        pass(written);
         if (wait_for_parts()) files_.finish();
-      } catch (...) { failure_ = std::current_exception(); }
+      } catch (...) {
+        failure_ = std::current_exception();
+        pass(failed);
+      }
     });
   }
   BackgroundSave(const BackgroundSave&) = delete;
@@ -74,7 +78,12 @@ class BackgroundSave final {
     } catch (const std::exception& error) { std::fprintf(stderr, "regimen: the state was not saved: %s\n", error.what()); }
   }
 
-  /// Returns when this rank's file is written; on rank 0 when the state is in place. Once.
+  /// Returns when this rank's own file is written.
+  void wait_for_own() {
+    state_.wait(writing);
+    if (state_ == failed) wait();
+  }
+  /// Returns when this rank has no more to do; on rank 0 the state is in place then. Once.
   void wait() {
     if (!writer_.joinable()) return;
     writer_.join();
@@ -84,6 +93,11 @@ class BackgroundSave final {
   void give_up() { given_up_ = true; }
 
  private:
+  enum State : int { writing, written, failed };
+  void pass(State state) {
+    state_ = state;
+    state_.notify_all();
+  }
   /// Files appear whole, under their names: each is a rename of what was written beside.
   bool wait_for_parts() const {
     const auto until = std::chrono::steady_clock::now() + limit_;
@@ -105,6 +119,7 @@ class BackgroundSave final {
   std::vector<std::byte> copy_;
   std::exception_ptr failure_;  // the writer's, until it is joined
   std::atomic<bool> given_up_{false};
+  std::atomic<int> state_{writing};
   std::thread writer_;
 };
 

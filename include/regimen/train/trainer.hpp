@@ -397,11 +397,23 @@ class Trainer {
     const cpu::ThreadScope scope(threads_);
     saving_ = train::save_state_in_background(*this, path, limit);
   }
-  /// Waits for what save_in_background began, and throws what went wrong. On rank 0 the state is in place then, on others its part.
+  /// Waits until what save_in_background began is in place, and throws what went wrong. All ranks call it.
   void finish_saving() {
     if (!saving_) return;
-    const std::unique_ptr<train::BackgroundSave> saving = std::move(saving_);
-    saving->wait();
+    try {
+      if (ranks() == 1) saving_->wait();
+      else
+        guarded([&] {
+          saving_->wait_for_own();
+          train::gather_small(*peers_, std::uint64_t{4});  // all parts are there
+          saving_->wait();
+          train::gather_small(*peers_, std::uint64_t{5});  // the index is there
+        });
+    } catch (...) {
+      saving_.reset();
+      throw;
+    }
+    saving_.reset();
   }
   /// The same in one file, whatever the ranks keep: for other programs. Rank 0 holds all of it in host memory meanwhile.
   void save_whole(const std::string& path) {
