@@ -38,7 +38,7 @@ void poison(Train& trainer, const std::string& name, float value) {
 template <class Action>
 std::string standard_error_of(const Action& action) {
   std::fflush(stderr);
-  test::Directory directory;
+  ::test::Directory directory;
   const int kept = ::dup(STDERR_FILENO), file = ::open((directory / "text").c_str(), O_RDWR | O_CREAT, 0600);
   ::dup2(file, STDERR_FILENO);
   action();
@@ -46,15 +46,15 @@ std::string standard_error_of(const Action& action) {
   ::dup2(kept, STDERR_FILENO);
   ::close(kept);
   ::close(file);
-  const test::Bytes bytes = test::get(directory / "text");
+  const ::test::Bytes bytes = ::test::get(directory / "text");
   return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
 
 TEST_CASE("a program built with Debug says so when it starts, and only then") {
-  CHECK(test::says(standard_error_of([] { Checked trainer; }), "regimen: Debug<...> is on"));
-  CHECK(test::says(standard_error_of([] { Trainer<tiny::Gpt, Batch<4>, Debug<Profile>> trainer; }), "regimen: Debug<...> is on"));
+  CHECK(::test::says(standard_error_of([] { Checked trainer; }), "regimen: Debug<...> is on"));
+  CHECK(::test::says(standard_error_of([] { Trainer<tiny::Gpt, Batch<4>, Debug<Profile>> trainer; }), "regimen: Debug<...> is on"));
   CHECK(standard_error_of([] { Plain trainer; }).empty());
   CHECK(standard_error_of([] { Trainer<tiny::Gpt, Batch<4>, Debug<None>> trainer; }).empty());
 }
@@ -79,19 +79,19 @@ TEST_CASE("the layer of a poisoned weight is named, forward") {
                Row{"2.2.0.1.projection.bias", "output of layer 2.0.3 (linear), iteration 2"},
                Row{"2.1.1.1.weight", "output of layer 2.1.1 (linear), iteration 1"}, Row{"3.bias", "output of layer 3 (layer_norm), iteration 0"});
   const float value = GENERATE(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity());
-  test::Directory directory;
+  ::test::Directory directory;
   Checked trainer;
   run(trainer, 2);
   trainer.save(directory / "state");
   poison(trainer, row.parameter, value);
-  const std::string error = test::error_of([&] { run(trainer, 1); });
+  const std::string error = ::test::error_of([&] { run(trainer, 1); });
   INFO(row.parameter << ": " << error);
-  CHECK(test::says(error, row.layer));
-  CHECK(test::says(error, "step 3"));
+  CHECK(::test::says(error, row.layer));
+  CHECK(::test::says(error, "step 3"));
   CHECK(trainer.steps_done() == 2);
 
   // Evaluation and prediction look, too.
-  CHECK(test::says(test::error_of([&] { trainer.predict(tiny::tokens(4, 1)); }), row.layer));
+  CHECK(::test::says(::test::error_of([&] { trainer.predict(tiny::tokens(4, 1)); }), row.layer));
 
   trainer.load(directory / "state");
   run(trainer, 2);
@@ -112,9 +112,9 @@ TEST_CASE("the layer whose gradient is not finite first is named, backward, unde
     trainer.parameters_changed();
     const std::vector<float> zeros(8);
     const std::vector<std::int32_t> targets{0, 1};
-    const std::string error = test::error_of([&] { trainer.step(zeros, targets); });
+    const std::string error = ::test::error_of([&] { trainer.step(zeros, targets); });
     INFO(error);
-    CHECK(test::says(error, "step 1, gradient of layer 2 (linear)"));
+    CHECK(::test::says(error, "step 1, gradient of layer 2 (linear)"));
     CHECK(trainer.steps_done() == 0);
     for (const auto& parameter : trainer.parameters())
       for (float& value : parameter.values) value = 0.1f;
@@ -131,9 +131,9 @@ TEST_CASE("a label outside the classes is named, and no layer blamed") {
   const std::vector<float> inputs(16);
   for (const std::int32_t wrong : {3, -1, -2147483647, 2147483647}) {
     const std::vector<std::int32_t> labels{0, ignore_index, 2, wrong};
-    const std::string error = test::error_of([&] { trainer.step(inputs, labels); });
+    const std::string error = ::test::error_of([&] { trainer.step(inputs, labels); });
     INFO(error);
-    CHECK(test::says(error, "step 1, label of sample 3: expected one of 3 classes, 0 to 2, or ignore_index, found " + std::to_string(wrong)));
+    CHECK(::test::says(error, "step 1, label of sample 3: expected one of 3 classes, 0 to 2, or ignore_index, found " + std::to_string(wrong)));
     CHECK(trainer.steps_done() == 0);
   }
   CHECK(trainer.step(inputs, std::vector<std::int32_t>{0, ignore_index, 2, 1}).applied);
@@ -141,5 +141,5 @@ TEST_CASE("a label outside the classes is named, and no layer blamed") {
   Checked gpt;
   std::vector<std::int32_t> labels = tiny::tokens(4, 50);
   labels[tiny::length * 2 + 5] = 11;
-  CHECK(test::says(test::error_of([&] { gpt.step(tiny::tokens(4, 1), labels); }), "label of sample 2, row 5: expected one of 11 classes"));
+  CHECK(::test::says(::test::error_of([&] { gpt.step(tiny::tokens(4, 1), labels); }), "label of sample 2, row 5: expected one of 11 classes"));
 }

@@ -13,7 +13,7 @@ namespace {
 using Train = Trainer<tiny::Gpt, Batch<4>>;
 
 struct Case {
-  test::Directory directory;
+  ::test::Directory directory;
   Train trainer{{.optimizer = {.learning_rate = 1e-2}, .threads = 1}};
   std::string good = directory / "good", bad = directory / "bad";
 
@@ -29,14 +29,14 @@ struct Case {
   }
   /// The error of loading `bad`, which must leave the weights alone.
   std::string refuse() {
-    const std::string error = test::error_of([&] { trainer.load(bad); });
+    const std::string error = ::test::error_of([&] { trainer.load(bad); });
     if (!tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(before))) return {};
     return error;
   }
   /// Weights, optimizer, step, scale: all that a file holds is as it was.
   void check_untouched() {
     trainer.save(directory / "after");
-    CHECK(test::get(directory / "after") == test::get(directory / "before"));
+    CHECK(::test::get(directory / "after") == ::test::get(directory / "before"));
     trainer.load(good);
     CHECK(trainer.steps_done() == 3);
     step(2);
@@ -49,7 +49,7 @@ struct Case {
 
 TEST_CASE("a flipped bit anywhere in a saved state is an error") {
   Case c;
-  test::Bytes bytes = test::get(c.good);
+  ::test::Bytes bytes = ::test::get(c.good);
   const std::size_t header = 8 + (std::size_t{bytes[0]} | std::size_t{bytes[1]} << 8 | std::size_t{bytes[2]} << 16);
   std::vector<std::size_t> bits;
   for (std::size_t bit = 0; bit < 64; ++bit) bits.push_back(bit);                                                // the length
@@ -57,7 +57,7 @@ TEST_CASE("a flipped bit anywhere in a saved state is an error") {
   for (std::size_t i = 0; i < 300; ++i) bits.push_back(header * 8 + mix(2, i) % ((bytes.size() - header) * 8));  // the data
   for (const std::size_t bit : bits) {
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
-    test::put(c.bad, bytes);
+    ::test::put(c.bad, bytes);
     const std::string error = c.refuse();
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
     if (error.empty()) FAIL_CHECK("bit " << bit % 8 << " of byte " << bit / 8 << ", header until " << header);
@@ -67,19 +67,19 @@ TEST_CASE("a flipped bit anywhere in a saved state is an error") {
 
 TEST_CASE("a state that is cut off or continued is an error") {
   Case c;
-  const test::Bytes bytes = test::get(c.good);
+  const ::test::Bytes bytes = ::test::get(c.good);
   std::vector<std::size_t> lengths;
   for (std::size_t i = 0; i < 20; ++i) lengths.push_back(i);
   for (std::size_t i = 0; i < 200; ++i) lengths.push_back(mix(3, i) % bytes.size());
   lengths.push_back(bytes.size() - 1);
   for (const std::size_t length : lengths) {
-    test::put(c.bad, std::span<const std::uint8_t>(bytes).first(length));
+    ::test::put(c.bad, std::span<const std::uint8_t>(bytes).first(length));
     INFO("cut off after " << length << " of " << bytes.size());
     CHECK_FALSE(c.refuse().empty());
   }
-  test::Bytes longer = bytes;
+  ::test::Bytes longer = bytes;
   longer.push_back(0);
-  test::put(c.bad, longer);
+  ::test::put(c.bad, longer);
   CHECK_FALSE(c.refuse().empty());
   c.check_untouched();
 }
@@ -89,7 +89,7 @@ TEST_CASE("a state of another model or precision is refused by the tensor's name
   const auto refused = [&](const char* what, const char* part) {
     const std::string error = c.refuse();
     INFO(what << ": " << error);
-    CHECK(test::says(error, part));
+    CHECK(::test::says(error, part));
   };
   const auto rewrite = [&](const std::function<void(std::vector<safetensors::Tensor>&, std::map<std::string, std::string>&)>& change) {
     const safetensors::File file(c.good);

@@ -55,7 +55,7 @@ constexpr double tolerance = 9 * 8 * 0x1p-24;
 std::vector<safetensors::Tensor> tensors_of(const safetensors::File& file) { return {file.tensors().begin(), file.tensors().end()}; }
 
 /// The recorded file, with its tensors changed.
-std::string changed(const test::Directory& directory, const std::function<void(std::vector<safetensors::Tensor>&)>& change) {
+std::string changed(const ::test::Directory& directory, const std::function<void(std::vector<safetensors::Tensor>&)>& change) {
   const safetensors::File file(model_file());
   std::vector<safetensors::Tensor> tensors = tensors_of(file);
   change(tensors);
@@ -65,7 +65,7 @@ std::string changed(const test::Directory& directory, const std::function<void(s
 
 /// The recorded file in another element type.
 template <class T>
-std::string converted(const test::Directory& directory) {
+std::string converted(const ::test::Directory& directory) {
   std::vector<std::vector<T>> values;
   return changed(directory, [&](std::vector<safetensors::Tensor>& tensors) {
     values.resize(tensors.size());
@@ -125,7 +125,7 @@ TEST_CASE("and the same loss and gradients of it") {
 }
 
 TEST_CASE("what is saved in the naming of Hugging Face comes back with the same bits, and is what was there") {
-  test::Directory directory;
+  ::test::Directory directory;
   Train trainer;
   hugging_face::load(trainer, model_file());
   hugging_face::save(trainer, directory / "model.safetensors");
@@ -154,7 +154,7 @@ TEST_CASE("what is saved in the naming of Hugging Face comes back with the same 
 }
 
 TEST_CASE("loading weights into a trainer begins anew") {
-  test::Directory directory;
+  ::test::Directory directory;
   const auto tokens = recorded<std::int32_t>("tokens", {3, 12});
   Train used, fresh;
   for (int i = 0; i < 3; ++i) used.step(tokens, tokens);
@@ -164,11 +164,11 @@ TEST_CASE("loading weights into a trainer begins anew") {
   for (int i = 0; i < 2; ++i) CHECK(used.step(tokens, tokens).loss == fresh.step(tokens, tokens).loss);
   CHECK(tiny::same_bits(std::span<const float>(tiny::weights(used)), std::span<const float>(tiny::weights(fresh))));
   used.forward(tokens, tokens);
-  CHECK(test::says(test::error_of([&] { hugging_face::load(used, model_file()); }), "finished step"));
+  CHECK(::test::says(::test::error_of([&] { hugging_face::load(used, model_file()); }), "finished step"));
 }
 
 TEST_CASE("both prefixes, masks and a tied head are read") {
-  test::Directory directory;
+  ::test::Directory directory;
   Train expected, trainer{{.seed = 9}};
   hugging_face::load(expected, model_file());
   const std::vector<float> ones(12 * 12, 1);
@@ -184,7 +184,7 @@ TEST_CASE("both prefixes, masks and a tied head are read") {
 }
 
 TEST_CASE("16-bit files are widened exactly; wider ones only an Inference narrows") {
-  test::Directory directory;
+  ::test::Directory directory;
   Train reference;
   hugging_face::load(reference, model_file());
   const std::vector<float> exact = tiny::weights(reference);
@@ -208,7 +208,7 @@ TEST_CASE("16-bit files are widened exactly; wider ones only an Inference narrow
   check(fp16{});
   check(bf16{});
   const std::string wide = converted<double>(directory);
-  CHECK(test::says(test::error_of([&] { hugging_face::load(reference, wide); }), "F64"));
+  CHECK(::test::says(::test::error_of([&] { hugging_face::load(reference, wide); }), "F64"));
   CHECK(tiny::same_bits(std::span<const float>(tiny::weights(reference)), std::span<const float>(exact)));
   Inference<Small, Batch<3>> model;
   hugging_face::load(model, wide);
@@ -216,15 +216,15 @@ TEST_CASE("16-bit files are widened exactly; wider ones only an Inference narrow
 }
 
 TEST_CASE("a file of another model is refused by the tensor's name, and nothing changes") {
-  test::Directory directory;
+  ::test::Directory directory;
   Train trainer;
   const std::vector<float> before = tiny::weights(trainer);
   const auto refused = [&](const char* text, const std::function<void(std::vector<safetensors::Tensor>&)>& change) {
     const std::string path = changed(directory, change);
     INFO(text);
-    const std::string error = test::error_of([&] { hugging_face::load(trainer, path); });
+    const std::string error = ::test::error_of([&] { hugging_face::load(trainer, path); });
     INFO(error);
-    CHECK(test::says(error, text));
+    CHECK(::test::says(error, text));
     CHECK(tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(before)));
   };
   std::vector<float> some(16);

@@ -64,7 +64,7 @@ void run(Trained& trainer, std::size_t steps) {
 }  // namespace
 
 TEST_CASE("inference predicts what the trainer that saved predicts, bit for bit") {
-  test::Directory directory;
+  ::test::Directory directory;
   const std::vector<std::int32_t> inputs = tiny::tokens(11, 5);  // two batches and a short one
   SECTION("fp32") {
     Train trainer;
@@ -100,7 +100,7 @@ TEST_CASE("parameters have the trainer's names, shapes and rounded values, each 
   using Trained = Trainer<Narrow, Batch<2>, Precision<bf16, fp32>>;
   using Model = Inference<Narrow, Batch<2>, Precision<bf16>>;
   static_assert(kind(Model::plan(), Kind::parameter) < 30 * 2 + 21 * 4 + 4 * Arena::align(1));  // and no masters
-  test::Directory directory;
+  ::test::Directory directory;
   Trained trainer;
   trainer.save(directory / "state");
   Model model(directory / "state");
@@ -117,26 +117,26 @@ TEST_CASE("parameters have the trainer's names, shapes and rounded values, each 
     });
   }
   CHECK(ours[2].values<fp32>().size() == 18);
-  CHECK(test::says(test::error_of([&] { (void)ours[2].values<bf16>(); }), ours[2].name));
+  CHECK(::test::says(::test::error_of([&] { (void)ours[2].values<bf16>(); }), ours[2].name));
   const std::vector<float> inputs{1, 2, 3, 4, -1, 0, 0.5f, 2};
   CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)), std::span<const float>(trainer.predict(inputs))));
 }
 
 TEST_CASE("inference without weights refuses to predict; a file that does not fit changes nothing") {
-  test::Directory directory;
+  ::test::Directory directory;
   Full model;
   const std::vector<std::int32_t> inputs = tiny::tokens(4, 5);
-  CHECK(test::says(test::error_of([&] { model.predict(inputs); }), "expected weights"));
+  CHECK(::test::says(::test::error_of([&] { model.predict(inputs); }), "expected weights"));
   Train trainer;
   trainer.save(directory / "state");
   model.load(directory / "state");
   const std::vector<float> before = model.predict(inputs);
-  CHECK(test::says(test::error_of([&] { model.predict(std::span<const std::int32_t>(inputs).first(5)); }), "multiple of 6"));
+  CHECK(::test::says(::test::error_of([&] { model.predict(std::span<const std::int32_t>(inputs).first(5)); }), "multiple of 6"));
 
   Trainer<Narrow, Batch<2>> other;
   other.save(directory / "other");
-  CHECK_FALSE(test::error_of([&] { model.load(directory / "other"); }).empty());
-  CHECK_FALSE(test::error_of([&] { model.load(directory / "nowhere"); }).empty());
+  CHECK_FALSE(::test::error_of([&] { model.load(directory / "other"); }).empty());
+  CHECK_FALSE(::test::error_of([&] { model.load(directory / "nowhere"); }).empty());
   const auto parameters = trainer.parameters();
   std::vector<safetensors::Tensor> tensors;
   for (const auto& parameter : parameters)
@@ -145,10 +145,10 @@ TEST_CASE("inference without weights refuses to predict; a file that does not fi
   std::vector<std::int32_t> integers(tensors.back().bytes.size() / 4);
   tensors.back() = {last, safetensors::Dtype::I32, tensors.back().shape, std::as_bytes(std::span(integers))};
   safetensors::write(directory / "integers", tensors);
-  CHECK(test::says(test::error_of([&] { model.load(directory / "integers"); }), last));
+  CHECK(::test::says(::test::error_of([&] { model.load(directory / "integers"); }), last));
   tensors.pop_back();
   safetensors::write(directory / "missing", tensors);
-  CHECK(test::says(test::error_of([&] { model.load(directory / "missing"); }), last));
+  CHECK(::test::says(::test::error_of([&] { model.load(directory / "missing"); }), last));
   CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)), std::span<const float>(before)));
 }
 

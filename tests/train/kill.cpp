@@ -57,7 +57,7 @@ void one_step(Train& trainer) {
 }  // namespace
 
 TEST_CASE("a kill at any moment leaves a file that the next run loads") {
-  test::Directory directory;
+  ::test::Directory directory;
   const std::string path = directory / "state.safetensors";
   void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);

@@ -6,8 +6,8 @@
 #include <regimen/comm/launch.hpp>
 
 using namespace regimen;
-using test::error_of;
-using test::says;
+using ::test::error_of;
+using ::test::says;
 
 namespace {
 
@@ -52,7 +52,7 @@ void takes_weights_alone(Saved& saved, const std::string& path) {
 }  // namespace
 
 TEST_CASE("a file of another optimizer or of other frozen layers is known as that, and its weights can be loaded") {
-  test::Directory directory;
+  ::test::Directory directory;
   const std::string path = directory / "state";
   Saving saved;
   run(saved, 3);
@@ -69,7 +69,7 @@ TEST_CASE("a file of another optimizer or of other frozen layers is known as tha
 }
 
 TEST_CASE("weights of another element type, and files without state, are rounded once and begin anew") {
-  test::Directory directory;
+  ::test::Directory directory;
   Trainer<tiny::Gpt, Batch<4>, Precision<fp64>> wide;
   run(wide, 2);
   wide.save(directory / "wide");
@@ -97,7 +97,7 @@ TEST_CASE("weights of another element type, and files without state, are rounded
 TEST_CASE("load_weights refuses the weights of another model, and changes nothing") {
   struct Net : Model<Input<Vector<4>>, Linear<4>, Linear<3>> {};
   struct Longer : Model<Input<Vector<4>>, Linear<4>, Linear<3>, Linear<3>> {};
-  test::Directory directory;
+  ::test::Directory directory;
   Trainer<Net> net;
   Trainer<Longer> longer{{.seed = 5}};
   net.save(directory / "net");
@@ -111,7 +111,7 @@ TEST_CASE("load_weights refuses the weights of another model, and changes nothin
 }
 
 TEST_CASE("weights in parts are loaded by another number of ranks, under another optimizer and precision") {
-  test::Directory directory;
+  ::test::Directory directory;
   const std::string path = directory / "state";
   std::vector<float> saved;
   launch(3, [&](comm::Threads& communicator) {

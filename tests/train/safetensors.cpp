@@ -13,9 +13,9 @@ using namespace regimen;
 using safetensors::Dtype;
 using safetensors::File;
 using safetensors::Tensor;
-using test::Bytes;
-using test::error_of;
-using test::says;
+using ::test::Bytes;
+using ::test::error_of;
+using ::test::says;
 
 static_assert(safetensors::dtype_of<bf16> == Dtype::BF16 && safetensors::dtype_of<std::int32_t> == Dtype::I32);
 static_assert(safetensors::dtype_of<std::uint64_t> == Dtype::U64 && safetensors::dtype_of<bool> == Dtype::BOOL);
@@ -63,7 +63,7 @@ Bytes with_header(const std::string& header, std::size_t data = 0) {
 }  // namespace
 
 TEST_CASE("what is written is read, aligned, in a file that says so") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "state.safetensors";
   safetensors::write(path, example(), {{"step", "12"}, {"note", "\"quoted\" \xC3\xA9 \n"}});
   const File file(path);
@@ -81,21 +81,21 @@ TEST_CASE("what is written is read, aligned, in a file that says so") {
     REQUIRE(reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % safetensors::bytes_of_dtype(tensor.dtype) == 0);
   }
   REQUIRE(reinterpret_cast<std::uintptr_t>(file.tensors()[0].bytes.data()) % 64 == 0);
-  const Bytes once = test::get(path);
+  const Bytes once = ::test::get(path);
   safetensors::write(path, example(), {{"step", "12"}, {"note", "\"quoted\" \xC3\xA9 \n"}});
-  REQUIRE(test::get(path) == once);  // a file is a function of its content
+  REQUIRE(::test::get(path) == once);  // a file is a function of its content
   REQUIRE(directory.files() == 1);
 }
 
 TEST_CASE("no tensors is a file too") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   safetensors::write(directory / "none", {});
   REQUIRE(File(directory / "none").tensors().empty());
   REQUIRE(says(error_of([&] { (void)File(directory / "none").tensor("x"); }), "found no tensors"));
 }
 
 TEST_CASE("every number format comes back bit for bit") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   std::vector<std::vector<std::byte>> data;
   std::vector<Tensor> tensors;
   for (int i = 0; i <= static_cast<int>(Dtype::BOOL); ++i) {
@@ -112,7 +112,7 @@ TEST_CASE("every number format comes back bit for bit") {
 }
 
 TEST_CASE("a tensor of another type, shape or name is refused, never converted") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "state";
   safetensors::write(path, example());
   const File file(path);
@@ -130,35 +130,35 @@ TEST_CASE("a tensor of another type, shape or name is refused, never converted")
 }
 
 TEST_CASE("every truncation is refused by name") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "state";
   safetensors::write(path, example(), {{"step", "12"}});
-  const Bytes whole = test::get(path);
+  const Bytes whole = ::test::get(path);
   for (std::size_t length = 0; length < whole.size(); ++length) {
     INFO("length " << length);
-    test::put(path, std::span(whole).first(length));
+    ::test::put(path, std::span(whole).first(length));
     REQUIRE(says(error_of([&] { File{path}; }), path));
   }
   Bytes longer = whole;
   longer.push_back(0);
-  test::put(path, longer);
+  ::test::put(path, longer);
   REQUIRE(says(error_of([&] { File{path}; }), path + ": expected"));
 }
 
 TEST_CASE("every flipped bit of a file is refused, or changes nothing") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "state";
   const std::vector<Tensor> two{{"m", Dtype::U8, {3}, std::as_bytes(std::span(small))},
                                 {"\xC3\xA9", Dtype::F32, {2, 3}, std::as_bytes(std::span(floats))}};
   safetensors::write(path, two, {{"s", "\"\\"}});
-  const Bytes whole = test::get(path);
+  const Bytes whole = ::test::get(path);
   const Meaning expected = meaning(path);
   std::size_t accepted = 0;
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
     INFO("bit " << bit);
     Bytes bytes = whole;
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << (bit % 8));
-    test::put(path, bytes);
+    ::test::put(path, bytes);
     Meaning found;
     const std::string error = error_of([&] { found = meaning(path); });
     if (error.empty()) REQUIRE(found == expected);
@@ -169,16 +169,16 @@ TEST_CASE("every flipped bit of a file is refused, or changes nothing") {
 }
 
 TEST_CASE("a thousand random damages are refused, or change nothing") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "state";
   safetensors::write(path, example(), {{"step", "12"}});
-  const Bytes whole = test::get(path);
+  const Bytes whole = ::test::get(path);
   const Meaning expected = meaning(path);
   std::mt19937 random(7);
   for (int trial = 0; trial < 1000; ++trial) {
     Bytes bytes = whole;
     for (std::size_t flips = 1 + random() % 6; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
-    test::put(path, bytes);
+    ::test::put(path, bytes);
     Meaning found;
     const std::string error = error_of([&] { found = meaning(path); });
     if (error.empty()) REQUIRE(found == expected);
@@ -187,28 +187,28 @@ TEST_CASE("a thousand random damages are refused, or change nothing") {
 }
 
 TEST_CASE("damage to a foreign file, which has no checksums, never crashes") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "state";
   const Bytes whole =
       with_header(R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[4,20]},"b":{"dtype":"I8","shape":[4],"data_offsets":[0,4]}}   )", 20);
-  test::put(path, whole);
+  ::test::put(path, whole);
   REQUIRE(File(path).tensors()[0].name == "b");  // the order of the data
   REQUIRE(File(path).metadata().empty());
   std::mt19937 random(11);
   for (int trial = 0; trial < 1000; ++trial) {
     Bytes bytes = whole;
     for (std::size_t flips = 1 + random() % 3; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
-    test::put(path, bytes);
+    ::test::put(path, bytes);
     const std::string error = error_of([&] { (void)meaning(path); });
     REQUIRE((error.empty() || says(error, path)));
   }
 }
 
 TEST_CASE("headers that lie are refused with the cause") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "lie.safetensors";
   const auto refusal = [&](const Bytes& bytes) {
-    test::put(path, bytes);
+    ::test::put(path, bytes);
     const std::string error = error_of([&] { File{path}; });
     REQUIRE(says(error, path));
     return error;
@@ -271,14 +271,14 @@ TEST_CASE("headers that lie are refused with the cause") {
 }
 
 TEST_CASE("what cannot be written is refused, and the old file stays") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "state";
   safetensors::write(path, example());
-  const Bytes before = test::get(path);
+  const Bytes before = ::test::get(path);
   const auto refusal = [&](const std::vector<Tensor>& tensors, const std::map<std::string, std::string>& metadata = {}) {
     const std::string error = error_of([&] { safetensors::write(path, tensors, metadata); });
     REQUIRE(says(error, path));
-    REQUIRE(test::get(path) == before);
+    REQUIRE(::test::get(path) == before);
     REQUIRE(directory.files() == 1);
     return error;
   };
@@ -299,7 +299,7 @@ TEST_CASE("what cannot be written is refused, and the old file stays") {
 }
 
 TEST_CASE("killed while saving, a file loads") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   const std::string path = directory / "state";
   const auto save = [&path](float value) {
     const std::vector<float> values(50'000, value);

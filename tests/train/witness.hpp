@@ -12,15 +12,15 @@ namespace regimen::test {
 
 inline constexpr std::size_t batch = 3;
 
-struct Outcome {
+struct Witnessed {
   std::vector<double> numbers;
   std::vector<float> weights;
-  bool operator==(const Outcome& other) const = default;
+  bool operator==(const Witnessed& other) const = default;
 };
 
 /// Three steps, the second of a short batch, with an evaluation between.
 template <class Train>
-Outcome train_some(bool poison) {
+Witnessed train_some(bool poison) {
   Train trainer{{.schedule = Schedule::constant(), .seed = 5}};
   constexpr std::size_t samples = batch * Train::micro_batches;
   const Work<Train> data(samples);
@@ -28,7 +28,7 @@ Outcome train_some(bool poison) {
     trainer.poison_dead_memory();
     for (const auto& gradient : trainer.gradients()) std::memset(gradient.values.data(), 0xFF, gradient.values.size_bytes());
   }
-  Outcome outcome;
+  Witnessed outcome;
   for (std::size_t now : {samples, samples - 1, samples}) {
     const std::size_t before = trainer.used().operations;
     const StepResult result = trainer.step({data.inputs.data(), now * Train::input_size}, {data.targets.data(), now * Train::target_size});
@@ -45,10 +45,10 @@ Outcome train_some(bool poison) {
 }
 
 template <class Network, class... Policies>
-Outcome witness(const char* what) {
+Witnessed witness(const char* what) {
   INFO(what);
   using Train = Trainer<Network, Batch<batch>, Policies...>;
-  const Outcome clean = train_some<Train>(false);
+  const Witnessed clean = train_some<Train>(false);
   CHECK(train_some<Train>(true) == clean);
   return clean;
 }

@@ -5,7 +5,7 @@ using namespace regimen;
 using namespace regimen::test;
 
 TEST_CASE("norms behind the sums") {
-  const Outcome kept = witness<PostNorm>("none");
+  const Witnessed kept = witness<PostNorm>("none");
   CHECK(witness<PostNorm, Checkpoint<Every<2>>>("every 2") == kept);
   CHECK(witness<PostNorm, Checkpoint<Selective<LayerNorm, Gelu, Linear<16>>>>("selective") == kept);
 }

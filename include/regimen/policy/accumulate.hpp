@@ -36,7 +36,8 @@ struct Accumulate final {
 };
 
 /// One rank in place of N: its micro-batches are the batches of N ranks of Shard<Replicated>, with the same samples and random numbers,
-/// and the update is theirs but for the order of the sums. To try a large run's batch before there are ranks for it.
+/// and the update is theirs but for the order of the sums. To try a large run's batch before there are ranks for it. At the end of an epoch that is
+/// no whole number of steps, ranks make a short step; this one fills it from the next epoch.
 ///
 /// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate to the same end
 template <std::size_t N>
