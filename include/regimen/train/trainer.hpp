@@ -402,7 +402,7 @@ class Trainer {
     if (!saving_) return;
     try {
       if (ranks() == 1) saving_->wait();
-      else
+      else if constexpr (!Step::Sharding::alone)
         guarded([&] {
           saving_->wait_for_own();
           train::gather_small(*peers_, std::uint64_t{4});  // all parts are there
