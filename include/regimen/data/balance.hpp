@@ -27,7 +27,8 @@ struct Balance final {
     std::snprintf(line, sizeof line, "%llu steps, %.1f %% of the places hold a target; most / mean of the ranks: %.3f, at worst %.3f\n",
                   static_cast<unsigned long long>(steps), 100 * fill, imbalance, worst);
     std::string text = line;
-    for (std::size_t rank = 0; rank < targets.size(); ++rank) text += "  rank " + std::to_string(rank) + ": " + std::to_string(targets[rank]) + " targets\n";
+    for (std::size_t rank = 0; rank < targets.size(); ++rank)
+      text += "  rank " + std::to_string(rank) + ": " + std::to_string(targets[rank]) + " targets\n";
     return text;
   }
 };

@@ -277,19 +277,17 @@ using single_rules = typename single<P>::rules;
 /// What policies must be for one another.
 template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate,
           class Optimizer, class Checkpoint>
-using rules_between =
-    mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
-                rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
-                rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
-                rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>, rule::global_batch_divides<Batch, World, Accumulate>,
-                rule::groups_divide_world<Shard, World>, rule::whole_tensors_stay_whole<Optimizer, Shard>,
-                rule::kept_segments_exist<Shard, Checkpoint>>;
+using rules_between = mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
+                                  rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
+                                  rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
+                                  rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>,
+                                  rule::global_batch_divides<Batch, World, Accumulate>, rule::groups_divide_world<Shard, World>,
+                                  rule::whole_tensors_stay_whole<Optimizer, Shard>, rule::kept_segments_exist<Shard, Checkpoint>>;
 template <class Decisions>
-using cross_rules =
-    rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
-                  policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,
-                  policy_for<Decisions, axis::world>, policy_for<Decisions, axis::accumulate>, policy_for<Decisions, axis::optimizer>,
-                  policy_for<Decisions, axis::checkpoint>>;
+using cross_rules = rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
+                                  policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,
+                                  policy_for<Decisions, axis::world>, policy_for<Decisions, axis::accumulate>, policy_for<Decisions, axis::optimizer>,
+                                  policy_for<Decisions, axis::checkpoint>>;
 
 template <class... Policies>
 constexpr auto broken_policy_rules() {

@@ -12,7 +12,8 @@ template <class Shard, class Checkpoint>
 struct kept_segments_exist {
   static constexpr bool holds = !Shard::keeps || Checkpoint::segment >= 2;
   struct must_hold {
-    static_assert(holds, "regimen: KeepSegments keeps the units of a segment that is computed again; write Checkpoint<Every<N>> with N >= 2 beside it");
+    static_assert(holds,
+                  "regimen: KeepSegments keeps the units of a segment that is computed again; write Checkpoint<Every<N>> with N >= 2 beside it");
   };
 };
 

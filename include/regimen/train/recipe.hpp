@@ -16,8 +16,8 @@ namespace regimen::train {
 /// Who owns what, as the policies say.
 template <class Configuration>
 using sharding_of = walk::ShardingOf<Configuration::shard::stage::level, typename Configuration::communicator::ranks,
-                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level), Configuration::shard::prefetches, Configuration::shard::keeps,
-                                     Configuration::shard::stage::group>;
+                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level), Configuration::shard::prefetches,
+                                     Configuration::shard::keeps, Configuration::shard::stage::group>;
 /// One rank, which holds everything.
 using Unsharded = walk::ShardingOf<0, Solo, false>;
 

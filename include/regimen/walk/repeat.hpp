@@ -64,7 +64,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
   static constexpr bool reads_weights = active && layout.count > 0;
   /// Are the units of a segment gathered together, into one piece of memory, when it is computed again?
-  static constexpr bool keeps_segments = checkpoints && segment > 1 && holds_units && Context::Sharding::slices_parameters && Context::Sharding::keeps;
+  static constexpr bool keeps_segments = checkpoints && segment > 1 && holds_units&& Context::Sharding::slices_parameters&& Context::Sharding::keeps;
 
   template <Place place>
   static constexpr bool is_idle() {
@@ -169,9 +169,9 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       const std::size_t bytes = UnitOfIteration::gathered_bytes(engine.ranks);
       kept.values = engine.arena.push(count * bytes, Kind::communication, path.repeated(first, Count));
       engine.repeat(count, [&](std::size_t i) {
-        kept.tickets[i] = engine.start_gather(resident_of(engine, weights, first + i).values, kept.values + i * bytes,
-                                              UnitOfIteration::values_slice_bytes(engine.ranks), path.repeated(first + i, Count),
-                                              Context::Sharding::together);
+        kept.tickets[i] =
+            engine.start_gather(resident_of(engine, weights, first + i).values, kept.values + i * bytes,
+                                UnitOfIteration::values_slice_bytes(engine.ranks), path.repeated(first + i, Count), Context::Sharding::together);
       });
     }
     return kept;
