@@ -58,6 +58,13 @@ int main() {
   std::printf("%f of %zu, %f, %f\n", outputs[0], outputs.size(), loss, trainer.evaluate(data).accuracy);
   trainer.save("state.safetensors");
   trainer.load("state.safetensors");
+  trainer.save_in_background("state.safetensors");
+  trainer.finish_saving();
+  auto loader = trainer.batches(data, {.epochs = 1});
+  for (auto batch = loader.next(); batch; batch = loader.next()) {
+    trainer.step(batch.input, batch.target);
+    if (batch.samples == 0 || trainer.gradient_divisor() < 0) trainer.abandon();
+  }
   std::printf("%zu and %zu bytes\n", trainer.used().peak, trainer.used().library);
   return trainer.evaluate(data).loss < 2.0 ? 0 : 1;
 }

@@ -36,6 +36,7 @@ struct Surrounded final
     : Model<Input<Tokens<8>>, Table, Residual<Repeat<5, Sequential<Linear<16>, Gelu, Drop>>, Linear<16>>, LayerNorm, TiedLinear<Table>> {};
 struct ReadsLittle final : Model<Input<Tokens<8>>, Table, Repeat<6, Drop>, Repeat<7, Residual<Drop, Gelu>>, Gelu,
                                  Repeat<5, Sequential<PositionEmbedding, Gelu>>, LayerNorm, Linear<11>> {};
+struct FollowedByNothing final : Model<Input<Tokens<8>>, Table, Blocks<4>, Repeat<2, Gelu>, Linear<11>> {};
 struct Mixed final : Model<Input<Tokens<8>>, Table, PositionEmbedding, Repeat<4, Residual<As<fp32, LayerNorm>, Linear<32>, Gelu, Linear<16>>>,
                            As<fp32, LayerNorm>, As<fp32, Linear<11>>> {};
 struct Mlp final : Model<Input<Image<6, 4, 1>>, Flatten, Linear<32>, Relu, Drop, Linear<32>, Relu, Linear<5>> {};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 using namespace regimen;
 using namespace regimen::test;
@@ -108,5 +109,14 @@ TEST_CASE("a save removes the parts that killed ranks left behind, and nothing e
   train_and_save(1, 14, path);
   CHECK(files_in(folder).size() == others.size() + 1);
   for (const std::string& name : others) CHECK(::test::get(folder / name) == ::test::Bytes{'m', 'i', 'n', 'e'});
+}
+
+TEST_CASE("parts of a save that began later stay") {
+  const ::test::Directory folder;
+  const std::string path = folder / "state", later = path + ".1-18000000000000000000.part-0-of-2", older = path + ".1-7.part-0-of-2";
+  for (const std::string& part : {later, older}) std::ofstream(part) << "a part";
+  train_and_save(2, 1, path);
+  CHECK(std::filesystem::exists(later));
+  CHECK_FALSE(std::filesystem::exists(older));
 }
 // SPDX-License-Identifier: Apache-2.0

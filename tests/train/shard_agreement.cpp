@@ -31,12 +31,45 @@ TEST_CASE("ranks that differ are found before they train") {
                               Train trainer(ranks);
                               trainer.fit(Fake({.samples = 40 + ranks.rank(), .classes = 11}), {.steps = 1, .progress = false});
                             }),
-                 "data and run"));
+                 "the same data"));
   CHECK(mentions(failure_of(2,
                             [](comm::Threads& ranks) {
                               if (ranks.rank() == 0) Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>> trainer(ranks);
                               else Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO2>> trainer(ranks);
                             }),
                  "program, seed and options"));
+}
+
+TEST_CASE("options, data and runs that differ in anything that decides a step are found") {
+  const auto differ = [](auto change) {
+    return failure_of(2, [change](comm::Threads& ranks) {
+      Train::Options options;
+      Run run{.steps = 1, .progress = false};
+      Fake::Options data{.samples = 40, .classes = 11};
+      if (ranks.rank() == 1) change(options, run, data);
+      Train trainer(ranks, options);
+      trainer.fit(Fake(data), run);
+    });
+  };
+  using Options = Train::Options;
+  using Data = Fake::Options;
+  CHECK(differ([](Options&, Run&, Data&) {}).empty());
+  CHECK(mentions(differ([](Options& o, Run&, Data&) { o.optimizer.weight_decay = 0.5; }), "program, seed and options"));
+  CHECK(mentions(differ([](Options& o, Run&, Data&) { o.optimizer.beta2 = 0.9; }), "program, seed and options"));
+  CHECK(mentions(differ([](Options& o, Run&, Data&) { o.schedule = Schedule::warmup_cosine(2, 4096); }), "program, seed and options"));
+  CHECK(mentions(differ([](Options&, Run& r, Data&) { r.order = Order::Sequential; }), "the same run"));
+  CHECK(mentions(differ([](Options&, Run&, Data& d) { d.seed = 1; }), "the same data"));
+}
+
+TEST_CASE("a rank may listen alone") {
+  std::vector<std::uint64_t> steps(2);
+  launch(2, [&](comm::Threads& ranks) {
+    Train trainer(ranks);
+    const Fake data({.samples = 40, .classes = 11});
+    if (ranks.rank() == 0) trainer.fit(data, {.steps = 9, .progress = false}, [](Train&, const StepResult& result) { return result.step < 3; });
+    else trainer.fit(data, {.steps = 9, .progress = false});
+    steps[ranks.rank()] = trainer.steps_done();
+  });
+  CHECK(steps == std::vector<std::uint64_t>{3, 3});
 }
 // SPDX-License-Identifier: Apache-2.0

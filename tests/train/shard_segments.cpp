@@ -11,6 +11,13 @@ using Train = Trainer<Network, Batch<2>, Communicator<Threads>, Sharding, Checkp
 
 }  // namespace
 
+TEST_CASE("repeated layers without weights stand among those with") {
+  CHECK(train_on<Trainer<FollowedByNothing, Batch<2>, Communicator<Threads>, Shard<ZeRO3>>>(2, true) ==
+        train_on<Trainer<FollowedByNothing, Batch<2>, Communicator<Threads>>>(2));
+  CHECK(train_on<Trainer<ReadsLittle, Batch<2>, Communicator<Threads>, Shard<ZeRO3>>>(2, true) ==
+        train_on<Trainer<ReadsLittle, Batch<2>, Communicator<Threads>>>(2));
+}
+
 TEST_CASE("segments that stay gathered change no bit") {
   const Outcome replicated = train_on<Train<Tied<5>, Every<2>, Shard<Replicated>>>(4);
   CHECK(train_on<Train<Tied<5>, Every<2>, Shard<ZeRO3, KeepSegments>>>(4, true) == replicated);

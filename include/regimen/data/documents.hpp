@@ -29,7 +29,7 @@ namespace regimen {
 ///
 /// failure  Error for T = 0, for documents none of which has two tokens, for a negative token; in size() for a model of another length or with
 ///          fewer ids
-/// cost     the documents, and 24 bytes a piece; packing takes time n log n of pieces
+/// cost     the documents, 32 bytes a piece and a vector a window; packing takes time n log n of pieces
 class Documents final {
  public:
   enum Batching { Packed, OneAWindow };

@@ -251,14 +251,14 @@ class Timed : public Engine {
   std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path, comm::Teams teams = {}) {
     const double began = now();
     const std::size_t ticket = Engine::start_gather(own, all, slice_bytes, path, teams);
-    times.start({CollectiveTime::Kind::gather, this->phase, path, ticket, slice_bytes, 0, 0, began}, now() - began);
+    start(CollectiveTime::Kind::gather, path, ticket, slice_bytes, began, now() - began);
     return ticket;
   }
   template <class T>
   std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
     const double began = now();
     const std::size_t ticket = Engine::start_reduce(all, slice, staging, path, teams);
-    times.start({CollectiveTime::Kind::reduce, this->phase, path, ticket, slice * sizeof(T), 0, 0, began}, now() - began);
+    start(CollectiveTime::Kind::reduce, path, ticket, slice * sizeof(T), began, now() - began);
     return ticket;
   }
   void await(std::size_t ticket) {
@@ -270,11 +270,21 @@ class Timed : public Engine {
   void exchange(View<Scalars> scalars, View<double> square_sums) {
     const double began = now();
     Engine::template exchange<Sharding>(scalars, square_sums);
-    times.start({CollectiveTime::Kind::exchange, this->phase, Path::outside(0, "scalars"), 0, 0, 0, 0, began}, 0);
+    start(CollectiveTime::Kind::exchange, Path::outside(0, "scalars"), 0, 0, began, 0);
     times.await(0, this->phase, began, now());
   }
 
  private:
+  void start(CollectiveTime::Kind kind, const Path& path, std::size_t ticket, std::size_t bytes, double began, double seconds) {
+    CollectiveTime collective;  // field by field: what nvcc makes of the braces does not compile
+    collective.kind = kind;
+    collective.phase = this->phase;
+    collective.path = path;
+    collective.ticket = ticket;
+    collective.bytes = bytes;
+    collective.started = began;
+    times.start(collective, seconds);
+  }
   static double now() {
     timespec time{};
     clock_gettime(CLOCK_MONOTONIC, &time);

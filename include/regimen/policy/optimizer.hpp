@@ -15,7 +15,7 @@ inline constexpr bool belongs_to<T, axis::optimizer> = requires {
   T::states;
 };
 template <class Rule>
-inline constexpr bool sees_whole_tensors = requires { Rule::sees_whole_tensors; };
+inline constexpr bool sees_whole_tensors = requires { requires Rule::sees_whole_tensors; };
 }  // namespace detail
 
 /// Decides how gradients become updates. The rule is a stateless type, its hyper-parameters are options of the run.

@@ -36,7 +36,7 @@ struct Inert {
   std::size_t peak = 0, library = 0, operations = 0, parameters = 0, trained = 0, batch = 0, micro_batches = 1, targets = 0, samples = 0, step = 0,
               steps = 0;
   bool applied = true, stopped_early = false, trains = true, decays = true;
-  Nothing name{}, shape{}, values{}, kinds{}, largest{};
+  Nothing name{}, shape{}, values{}, kinds{}, largest{}, input{}, target{};
 
   template <class T>
   constexpr operator T() const {
@@ -59,6 +59,7 @@ struct Inert {
     return true;
   }
   constexpr Nothing table() const { return {}; }
+  constexpr Inert next() const { return {}; }
 
   constexpr const Inert* begin() const { return nullptr; }
   constexpr const Inert* end() const { return nullptr; }
@@ -225,6 +226,20 @@ struct rejected {
   static constexpr void load_weights(A&&...) {}
   template <class... A>
   static constexpr void save_whole(A&&...) {}
+  template <class... A>
+  static constexpr void save_in_background(A&&...) {}
+  template <class... A>
+  static constexpr void finish_saving(A&&...) {}
+  template <class... A>
+  static constexpr void abandon(A&&...) {}
+  template <class... A>
+  static constexpr Inert batches(A&&...) {
+    return {};
+  }
+  template <class... A>
+  static constexpr double gradient_divisor(A&&...) {
+    return 1;
+  }
   template <class... A>
   static constexpr void poison_dead_memory(A&&...) {}
   template <class... A>

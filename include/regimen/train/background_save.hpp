@@ -5,9 +5,11 @@
 #include <regimen/train/parts.hpp>
 #include <regimen/train/safetensors.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -24,6 +26,7 @@ namespace regimen::train {
 /// What one rank writes of a state: its own file, and on rank 0, of several ranks, the index that names all parts.
 struct StateFiles final {
   std::string path, save;  // where the state is to be found; the name of this save, empty if it is one file
+  std::uint64_t time = 0;  // when it began, of rank 0
   std::string own;         // path itself, or this rank's part
   std::vector<safetensors::Tensor> tensors;
   std::map<std::string, std::string> metadata;
@@ -35,19 +38,25 @@ struct StateFiles final {
   /// Once all parts are there. Until the index is in place the older state holds; then its parts go.
   void finish() const {
     if (!first) return;
+    for (const std::string& part : parts)
+      if (!std::filesystem::exists(part))
+        throw Error(path, "the part " + part, "none any more", "one run at a time may save to a path; the older state is in place");
     if (!save.empty()) safetensors::write(path, {}, index);
-    SavedState::remove_parts_but(path, save);
+    SavedState::remove_parts_before(path, time);
   }
 };
 
 /// Copies what is to be saved, and writes the copy on a thread of its own.
 ///
-/// order     one at a time for each path: whoever starts the next one waits for this one first
+/// order     a Trainer has one at a time, and waits for it before it saves again; two runs must not save to one path
 /// failure   of writing: thrown by wait(). On rank 0 also when the part of another rank is not there within `limit`
 /// memory    a copy of what this rank saves, until it is written
 class BackgroundSave final {
+  using Clock = std::chrono::steady_clock;
+
  public:
-  BackgroundSave(StateFiles files, std::chrono::seconds limit) : files_(std::move(files)), limit_(limit) {
+  BackgroundSave(StateFiles files, std::chrono::seconds limit)
+      : files_(std::move(files)), limit_((std::min)(limit, std::chrono::seconds(std::chrono::hours(24 * 365)))), until_(Clock::now() + limit_) {
     std::size_t bytes = 0;
     for (const safetensors::Tensor& tensor : files_.tensors) bytes += tensor.bytes.size();
     copy_.resize(bytes);
@@ -100,12 +109,11 @@ class BackgroundSave final {
   }
   /// Files appear whole, under their names: each is a rename of what was written beside.
   bool wait_for_parts() const {
-    const auto until = std::chrono::steady_clock::now() + limit_;
     for (const std::string& part : files_.parts) {
       std::error_code unknown;
       while (!std::filesystem::exists(part, unknown)) {
         if (given_up_) return false;
-        if (std::chrono::steady_clock::now() >= until)
+        if (Clock::now() >= until_)
           throw Error(files_.path, "the part " + part + " within " + std::to_string(limit_.count()) + " s", "none",
                       "all ranks must call save_in_background, and write to one file system; the older state is in place");
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -116,6 +124,7 @@ class BackgroundSave final {
 
   StateFiles files_;
   const std::chrono::seconds limit_;
+  const Clock::time_point until_;
   std::vector<std::byte> copy_;
   std::exception_ptr failure_;  // the writer's, until it is joined
   std::atomic<bool> given_up_{false};

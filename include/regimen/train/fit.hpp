@@ -15,6 +15,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace regimen::train {
 
@@ -51,8 +52,14 @@ struct FitLoop final {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     auto loader = trainer.batches(source, run);
-    agree(trainer.peers_.get(), "Trainer::fit", "data and run", mix(mix(loader.size(), run.steps), mix(run.epochs, run.validate_every)));
-    agree(trainer.peers_.get(), "Trainer::fit", "step", trainer.step_);
+    if constexpr (!Trainer::Step::Sharding::alone) {
+      if (trainer.ranks() > 1) {
+        const std::uint64_t how = mix(mix(run.steps, run.epochs), mix(mix(run.validate_every, run.patience), static_cast<std::uint64_t>(run.order)));
+        agree(trainer.peers_.get(), "Trainer::fit", "run", how);
+        agree(trainer.peers_.get(), "Trainer::fit", "data", print_of(trainer, source, loader.size()));
+        agree(trainer.peers_.get(), "Trainer::fit", "step", trainer.step_);
+      }
+    }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
     const std::uint64_t in_epochs = (loader.steps() + Trainer::micro_batches - 1) / Trainer::micro_batches;
     Progress progress(run.progress && trainer.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
@@ -88,7 +95,8 @@ struct FitLoop final {
       goes_on = false;
     }
     trainer.resumed_ = false;
-    const auto all_go_on = [&] { return sizeof...(Callbacks) == 0 ? goes_on : trainer.on_all_ranks(goes_on); };
+    const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // ranks may listen alone, and stop all
+    const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
     while (all_go_on() && trainer.step_ < last && loader.step() < loader.steps()) {
       const StepResult result = step(trainer, loader);
       fitted.loss = result.loss;
@@ -102,6 +110,20 @@ struct FitLoop final {
   }
 
  private:
+  /// How many samples, and what is in the first, the last, and one between.
+  template <class Source>
+  static std::uint64_t print_of(const Trainer&, const Source& source, std::size_t size) {
+    std::vector<typename Trainer::Input> input(Trainer::input_size);
+    std::vector<typename Trainer::Target> target(Trainer::target_size);
+    std::uint64_t print = size;
+    for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
+      source.read(index, Sample<typename Trainer::Input, typename Trainer::Target>{input, target});
+      for (const auto& value : input) print = mix(print, bits_of_number(value));
+      for (const auto& value : target) print = mix(print, bits_of_number(value));
+    }
+    return print;
+  }
+
   static StepResult step(Trainer& trainer, auto& loader) {
     const StepResult result = trainer.run_step([&](std::size_t micro_batch) -> std::size_t {
       const auto next = loader.next();

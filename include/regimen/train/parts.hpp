@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -45,6 +46,12 @@ struct PartNames final {
   /// <path>.<save>.part-<rank>-of-<ranks>, where the name of a save is <step>-<time>
   static std::string file(const std::string& path, const std::string& save, std::size_t rank, std::size_t ranks) {
     return path + "." + save + ".part-" + std::to_string(rank) + "-of-" + std::to_string(ranks);
+  }
+  static std::uint64_t time_of(std::string_view save) {
+    const std::string_view text = save.substr(save.find('-') + 1);
+    std::uint64_t time = 0;
+    const auto [stopped, failure] = std::from_chars(text.data(), text.data() + text.size(), time);
+    return failure == std::errc{} ? time : (std::numeric_limits<std::uint64_t>::max)();
   }
   /// Is this file a part of a state that was saved as `index`, both without their directory, or the temporary of one? Of which save?
   struct Found {
@@ -135,9 +142,9 @@ class SavedState final {
     });
   }
 
-  /// What lies beside `path` of other saves than this one goes: the parts of the state that it replaced, and what ranks left behind that were
-  /// killed while they saved. Names that save does not give stay.   save   empty: one file without parts
-  static void remove_parts_but(const std::string& path, const std::string& save) {
+  /// What lies beside `path` of saves that began before `time` goes: the parts of the state that was replaced, and what ranks left behind that were
+  /// killed while they saved. Names that save does not give stay, and so do parts of a save that began later.
+  static void remove_parts_before(const std::string& path, std::uint64_t time) {
     const std::filesystem::path whole(path), directory = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
     const std::string index = whole.filename().string();
     std::vector<std::string> others;
@@ -145,7 +152,7 @@ class SavedState final {
     for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end; entry.increment(failed)) {
       const std::string name = entry->path().filename().string();
       const PartNames::Found part = PartNames::find(name, index);
-      if (part.save.empty() || part.save == save) continue;
+      if (part.save.empty() || PartNames::time_of(part.save) >= time) continue;
       if (part.is_temporary) detail::AtomicFile::remove_if_stale(entry->path().string());
       else others.push_back(entry->path().string());
     }

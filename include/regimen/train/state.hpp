@@ -80,6 +80,7 @@ struct StateAccess {
     expect_finished_step(trainer, who);
     StateFiles files;
     files.path = files.own = path;
+    files.time = now();
     if (trainer.ranks() == 1) {
       files.tensors = kept(trainer);
       files.metadata = metadata_of(trainer);
@@ -89,10 +90,12 @@ struct StateAccess {
     return files;
   }
 
+  static std::uint64_t now() { return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()); }
+
   static void describe_parts(Trainer& trainer, StateFiles& files) {
     // One name for this save, which no older one has: an index never names a part that was written again.
-    const std::uint64_t now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-    files.save = std::to_string(trainer.step_) + "-" + std::to_string(gather_small(*trainer.peers_, now)[0]);
+    files.time = gather_small(*trainer.peers_, files.time)[0];
+    files.save = std::to_string(trainer.step_) + "-" + std::to_string(files.time);
     files.metadata["regimen.save"] = files.save;
     const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, trainer.ranks()); };
     files.own = part(trainer.rank());
@@ -120,8 +123,9 @@ struct StateAccess {
   /// All of it in one file, written by rank 0: what one rank would have saved.
   static void save_whole(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save_whole");
+    const std::uint64_t begun = now();
     trainer.guarded([&] { write_whole(trainer, path); });
-    if (trainer.rank() == 0) SavedState::remove_parts_but(path, "");
+    if (trainer.rank() == 0) SavedState::remove_parts_before(path, begun);
     if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{3});
   }
 

@@ -114,7 +114,8 @@ class Trainer {
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(engine_.ranks),
                     "start as many, or leave World out");
     const cpu::ThreadScope scope(threads_);
-    train::agree(peers_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
+    if constexpr (!Step::Sharding::alone)
+      train::agree(peers_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
     resident_ = Step::setup(engine_);
     tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
     engine_.memory.random.seed = seed_;
@@ -142,8 +143,10 @@ class Trainer {
   const MemoryPlan& planned() const { return plan_; }
   /// Whether `own` is true on every rank; all ask together. What only some ranks see (Ctrl-C, a full disk) becomes a decision of all.
   bool on_all_ranks(bool own) {
-    if constexpr (Step::Sharding::alone) return own;
-    else return train::on_all(peers_.get(), own);
+    bool all = own;
+    if constexpr (!Step::Sharding::alone)
+      if (ranks() > 1) guarded([&] { all = train::on_all(peers_.get(), own); });
+    return all;
   }
 
   // ---- training
@@ -383,7 +386,8 @@ class Trainer {
 
   /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill at
   /// any moment leaves the previous file whole. Among several ranks each writes what it keeps to a part beside `path`, which
-  /// becomes the index of them; any number of ranks, under any Shard, may load it.
+  /// becomes the index of them; any number of ranks, under any Shard, may load it. Index and parts move together: parts of older saves of
+  /// `path` go. One run at a time may save to a path.
   void save(const std::string& path) {
     finish_saving();
     const cpu::ThreadScope scope(threads_);
@@ -395,7 +399,9 @@ class Trainer {
   void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
     finish_saving();
     const cpu::ThreadScope scope(threads_);
-    saving_ = train::save_state_in_background(*this, path, limit);
+    const auto begin = [&] { saving_ = train::save_state_in_background(*this, path, limit); };
+    if (ranks() > 1) guarded(begin);
+    else begin();
   }
   /// Waits until what save_in_background began is in place, and throws what went wrong. All ranks call it.
   void finish_saving() {

@@ -46,7 +46,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   using Checkpoint = typename Context::Checkpoint;
 
   static constexpr std::size_t iterations = Count;
-  static constexpr bool holds_units = Context::units;
+  static constexpr bool holds_units = Context::units && Body::layout.count > 0;
   static constexpr ParameterLayout body_layout = [] {  // one iteration, padded so that the next begins aligned
     ParameterLayout one = Body::layout;
     if (!holds_units) one.value_bytes = ParameterLayout::align(one.value_bytes, one.value_alignment);
