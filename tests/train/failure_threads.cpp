@@ -111,7 +111,7 @@ TEST_CASE("an exception in any phase on any rank ends all threads at once, and t
   });
 }
 
-TEST_CASE("a sleep in any phase on any rank is named when the deadline is over, and the run goes on from what was saved") {
+TEST_CASE("a thread that sleeps in any phase is named when the deadline is over, and the run goes on from what was saved") {
   static constexpr milliseconds deadline(2000);
   each_phase_on_each_rank(true, deadline, [](const Told& told, Phase, std::size_t rank, std::size_t culprit) {
     const std::string& said = told.said[rank];

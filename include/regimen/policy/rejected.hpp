@@ -232,8 +232,8 @@ struct rejected {
   static constexpr void finish_saving(A&&...) {}
   template <class... A>
   static constexpr void abandon(A&&...) {}
-  template <class... A>
-  static constexpr Inert batches(A&&...) {
+  template <class Source>
+  static constexpr Inert batches(Source&&, Run = {}) {
     return {};
   }
   template <class... A>
