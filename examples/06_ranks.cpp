@@ -1,7 +1,7 @@
 // examples/06_ranks.cpp — lesson 6: lesson 1 by several ranks, each of which keeps a slice of weights, gradients and state.
 //
 //   ranks --ranks 4                                           four threads of this process
-//   torchrun --no-python --nproc-per-node 4 -- ranks             four processes; under Slurm: srun -n 4 ranks
+//   torchrun --no-python --nproc-per-node 4 -- ranks          four processes; under Slurm: srun -n 4 ranks
 //   mpirun -n 4 --bind-to none ranks_mpi                      the same file, built with MPI
 //
 // Every way it trains the same bits, and under every Shard; docs/ranks.md goes through it step by step.
