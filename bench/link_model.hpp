@@ -23,9 +23,10 @@ struct LinkSpeed {
   double bandwidth, hop;
 };
 
-/// source   NVIDIA H100 and H200 data sheets: NVLink 900 GB/s, both directions together. Hop: NCCL, src/graph/tuning.cc, ring, simple protocol
+/// source   NVIDIA, as others quote the data sheets of H100 and H200: NVLink 900 GB/s, both directions together. Hop: src/graph/tuning.cc of NCCL,
+///          ring, simple protocol, as quoted
 inline constexpr LinkSpeed nvlink4{"NVLink 4", 450e9, 3.4e-6};
-/// source   NVIDIA DGX H100 and H200 data sheets: eight ConnectX-7 of 400 Gb/s for eight GPUs. Hop: NCCL, as above
+/// source   likewise, of DGX H100 and H200: eight ConnectX-7 of 400 Gb/s for eight GPUs. Hop: as quoted; an older NCCL, which was read, has 9.6e-6
 inline constexpr LinkSpeed infiniband_ndr{"InfiniBand NDR", 50e9, 14e-6};
 inline constexpr std::size_t gpus_of_machine = 8;
 /// What every collective takes, however few bytes and ranks. source: NCCL, as above.

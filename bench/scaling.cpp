@@ -77,6 +77,14 @@ std::vector<Phases> phases(std::size_t ranks, const Settings& settings) {
   return all;
 }
 
+/// What every event of a policy begins with.
+template <class Stage>
+program::Event event_of(const char* what, std::size_t ranks) {
+  program::Event event(what);
+  event.add("zero", std::uint64_t{Stage::level}).add("group", std::uint64_t{Stage::group}).add("ranks", std::uint64_t{ranks});
+  return event;
+}
+
 template <class Stage>
 void measured(const char* name, const Settings& settings, program::Log& log, std::FILE* out) {
   std::vector<std::size_t> counts;
@@ -99,10 +107,7 @@ void measured(const char* name, const Settings& settings, program::Log& log, std
     const std::size_t planned = Train<Stage>::plan(Train<Stage>::batch, ranks).wire();
     std::fprintf(out, "%-10s %5zu %9.1f %9.2f %9.1f%% %9.2f%s\n", name, ranks, took, speed_up, 100 * speed_up / double(ranks), most / mean,
                  ranks * settings.threads > std::thread::hardware_concurrency() ? "   more threads than processors" : "");
-    log.write(program::Event("scaling")
-                  .add("zero", std::uint64_t{Stage::level})
-                  .add("group", std::uint64_t{Stage::group})
-                  .add("ranks", std::uint64_t{ranks})
+    log.write(event_of<Stage>("scaling", ranks)
                   .add("threads", settings.threads)
                   .add("milliseconds", took)
                   .add("speed_up", speed_up)
@@ -114,10 +119,7 @@ void measured(const char* name, const Settings& settings, program::Log& log, std
       std::fprintf(out, "    rank %zu   forward %.1f  backward %.1f  update %.1f  waiting %.1f | gather %.1f  reduce %.1f  sent %llu bytes%s\n", rank,
                    one.forward, one.backward, one.update, one.waiting, one.gather, one.reduce, static_cast<unsigned long long>(one.bytes),
                    one.bytes == planned ? ", as planned" : ", NOT as planned");
-      log.write(program::Event("phases")
-                    .add("zero", std::uint64_t{Stage::level})
-                    .add("group", std::uint64_t{Stage::group})
-                    .add("ranks", std::uint64_t{ranks})
+      log.write(event_of<Stage>("phases", ranks)
                     .add("rank", std::uint64_t{rank})
                     .add("forward", one.forward)
                     .add("backward", one.backward)
@@ -147,10 +149,7 @@ void predicted(const char* name, const Settings& settings, program::Log& log, st
       std::fprintf(out, "%-10s %5zu %5s %8.1f %9.2f %9.1f %9.1f %9.1f %8.1f%% %8.1f%%\n", name, ranks, by, double(plan.peak) / double(1_GiB),
                    found.bytes * 1e-9, 1e3 * found.compute, 1e3 * found.sends, 1e3 * found.at_best, 100 * alone / found.at_best,
                    100 * alone / found.at_worst);
-      log.write(program::Event("predicted")
-                    .add("zero", std::uint64_t{Stage::level})
-                    .add("group", std::uint64_t{Stage::group})
-                    .add("ranks", std::uint64_t{ranks})
+      log.write(event_of<Stage>("predicted", ranks)
                     .add("tree", way == Way::tree)
                     .add("peak", std::uint64_t{plan.peak})
                     .add("collectives", std::uint64_t{found.collectives})

@@ -1,7 +1,7 @@
 // tests/support/whole_tensor_rules.hpp — update rules that see more than elements: one needs norms, one needs matrices.
 #pragma once
 
-#include <regimen/core/operation.hpp>
+#include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/optimizer.hpp>
 
 #include <array>

@@ -7,30 +7,24 @@
 
 namespace regimen {
 
-/// Every rank keeps everything.
-struct Replicated final {
+namespace detail {
+/// The stage of ZeRO, and the ranks of a group that keeps a whole between them; 0: all.
+template <int level_, std::size_t group_ = 0>
+struct ShardStage {
   using option_of = regimen::axis::shard;
-  static constexpr int level = 0;
-  static constexpr std::size_t group = 0;
+  static constexpr int level = level_;
+  static constexpr std::size_t group = group_;
 };
+}  // namespace detail
+
+/// Every rank keeps everything.
+struct Replicated final : detail::ShardStage<0> {};
 
 /// The stages of ZeRO: the state of the optimizer and the master weights, also the gradients, also the weights that kernels read
 /// are kept in slices, one a rank.
-struct ZeRO1 final {
-  using option_of = regimen::axis::shard;
-  static constexpr int level = 1;
-  static constexpr std::size_t group = 0;
-};
-struct ZeRO2 final {
-  using option_of = regimen::axis::shard;
-  static constexpr int level = 2;
-  static constexpr std::size_t group = 0;
-};
-struct ZeRO3 final {
-  using option_of = regimen::axis::shard;
-  static constexpr int level = 3;
-  static constexpr std::size_t group = 0;
-};
+struct ZeRO1 final : detail::ShardStage<1> {};
+struct ZeRO2 final : detail::ShardStage<2> {};
+struct ZeRO3 final : detail::ShardStage<3> {};
 
 /// ZeRO-3 within groups of N neighbouring ranks, replicated over the groups: weights are gathered within a group alone, which
 /// should be what a fast network joins.
@@ -42,11 +36,7 @@ struct ZeRO3 final {
 /// refuses N below 2; a World<R> that N does not divide. failure: Error when there are not a multiple of N ranks
 /// source  Zhao et al. 2023, "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel", section 3.2.2
 template <std::size_t N>
-struct Hybrid final {
-  using option_of = regimen::axis::shard;
-  static constexpr int level = 3;
-  static constexpr std::size_t group = N;
-};
+struct Hybrid final : detail::ShardStage<3, N> {};
 
 /// How many units are gathered ahead of the one that computes: 1 hides the gather behind it, 0 keeps one gathered unit less.
 template <std::size_t N>

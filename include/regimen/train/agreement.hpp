@@ -3,7 +3,9 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/whole_tensor.hpp>
 #include <regimen/engine/cpu/peers.hpp>
+#include <regimen/policy/optimizer.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -11,28 +13,9 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
-namespace regimen {
-
-namespace detail {
-struct AnyField {
-  template <class T>
-  operator T() const;
-};
-template <class T, std::size_t... i>
-constexpr bool takes_fields(std::index_sequence<i...>) {
-  return requires { T{(static_cast<void>(i), AnyField{})...}; };
-}
-template <class T, std::size_t most = 9>
-constexpr std::size_t field_count() {
-  if constexpr (most == 0 || takes_fields<T>(std::make_index_sequence<most>{})) return most;
-  else return field_count<T, most - 1>();
-}
-}  // namespace detail
-
-namespace train {
+namespace regimen::train {
 
 /// A small value of every rank.
 template <class T>
@@ -54,11 +37,14 @@ inline void agree(cpu::Peers* peers, const char* where, const char* what, std::u
                 "start all ranks from one program with the same arguments, files and data");
 }
 
-/// Whether it is true on every rank.   peers   null: one rank, whose word it is
-inline bool on_all(cpu::Peers* peers, bool own) {
-  if (peers == nullptr || peers->size() == 1) return own;
-  const std::vector<std::uint8_t> all = gather_small(*peers, static_cast<std::uint8_t>(own));
+/// Whether it is true on every rank.
+inline bool on_all(cpu::Peers& peers, bool own) {
+  const std::vector<std::uint8_t> all = gather_small(peers, static_cast<std::uint8_t>(own));
   return std::find(all.begin(), all.end(), 0) == all.end();
+}
+/// Nobody leaves before all have come.   peers   null: one rank, which waits for nobody
+inline void meet(cpu::Peers* peers) {
+  if (peers != nullptr) gather_small(*peers, std::uint8_t{0});
 }
 
 /// The same number has the same bits on every rank.
@@ -68,55 +54,47 @@ std::uint64_t bits_of_number(T value) {
   else return static_cast<std::uint64_t>(value);
 }
 
-/// The numbers of an aggregate of at most eight, such as the options of an update rule; others by what all rules have, their learning rate.
-template <class Options>
-std::uint64_t print_of_options(const Options& options) {
-  constexpr std::size_t fields = std::is_aggregate_v<Options> ? regimen::detail::field_count<Options>() : 0;
-  const auto print = [](const auto&... values) {
-    std::uint64_t bits = sizeof...(values);
-    ((bits = mix(bits, bits_of_number(values))), ...);
-    return bits;
-  };
-  if constexpr (fields == 1) {
-    const auto& [a] = options;
-    return print(a);
-  } else if constexpr (fields == 2) {
-    const auto& [a, b] = options;
-    return print(a, b);
-  } else if constexpr (fields == 3) {
-    const auto& [a, b, c] = options;
-    return print(a, b, c);
-  } else if constexpr (fields == 4) {
-    const auto& [a, b, c, d] = options;
-    return print(a, b, c, d);
-  } else if constexpr (fields == 5) {
-    const auto& [a, b, c, d, e] = options;
-    return print(a, b, c, d, e);
-  } else if constexpr (fields == 6) {
-    const auto& [a, b, c, d, e, f] = options;
-    return print(a, b, c, d, e, f);
-  } else if constexpr (fields == 7) {
-    const auto& [a, b, c, d, e, f, g] = options;
-    return print(a, b, c, d, e, f, g);
-  } else if constexpr (fields == 8) {
-    const auto& [a, b, c, d, e, f, g, h] = options;
-    return print(a, b, c, d, e, f, g, h);
-  } else {
-    return print(options.learning_rate);
+/// What a rule with these options makes of a few made-up numbers in three updates: options that differ in anything that is computed differ here.
+template <class Rule>
+std::uint64_t print_of_rule(const typename Rule::Options& options) {
+  constexpr std::size_t count = 4;  // two rows of two
+  double weight[count] = {0.5, -0.25, 0.125, 1.5}, state[Rule::states == 0 ? 1 : Rule::states][count] = {};
+  Scalars scalars{};
+  scalars.learning_rate = options.learning_rate;
+  for (std::uint64_t t = 1; t <= 3; ++t) {
+    scalars.correction_first = Rule::correction_first(options, t);
+    scalars.correction_second = Rule::correction_second(options, t);
+    const typename Rule::template Coefficients<double> coefficients(options, scalars);
+    double gradient[count] = {0.75 / double(t), -1e-3, 2.0, -0.5};
+    if constexpr (regimen::detail::sees_whole_tensors<Rule>) {
+      std::vector<double> scratch(op::UpdateTensor<Rule, double, double, double>::scratch_of(2, 2));
+      WholeTensor<double, Rule::states> tensor{weight, gradient, {}, scratch, 2, 2, t > 1};
+      for (std::size_t s = 0; s < Rule::states; ++s) tensor.state[s] = state[s];
+      Rule::update_tensor(tensor, coefficients);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        double own[Rule::states == 0 ? 1 : Rule::states];
+        for (std::size_t s = 0; s < Rule::states; ++s) own[s] = state[s][i];
+        Rule::update(weight[i], gradient[i], own, coefficients, i % 2 == 0);
+        for (std::size_t s = 0; s < Rule::states; ++s) state[s][i] = own[s];
+      }
+    }
   }
+  std::uint64_t print = 0;
+  for (const double number : weight) print = mix(print, bits_of_number(number));
+  return print;
 }
 
-/// The model, the policies, and the options that decide what is computed; of a schedule its values at steps that are powers of two.
+/// The model, the policies, what the update rule does, and the learning rate; of a schedule its values at steps that are powers of two.
 template <class Trainer>
 std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(seed, Trainer::batch * Trainer::micro_batches);
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
-  print = mix(print, print_of_options(options.optimizer));
+  print = mix(print, print_of_rule<typename Trainer::Rule>(options.optimizer));
   for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)
     print = mix(print, std::bit_cast<std::uint64_t>(options.schedule.share(step)));
   return print;
 }
 
-}  // namespace train
-}  // namespace regimen
+}  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

@@ -24,7 +24,7 @@ class Collector final {
 
   static std::vector<Master> collect(auto& engine, const Resident& r, std::size_t state) {
     std::vector<Master> all, unit_of_all_ranks;
-    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path path) {
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
       const std::size_t elements = state == master_weights ? Unit::layout.count : Unit::layout.trained;
       if (elements == 0) return;
       const std::size_t slice = Unit::slice(engine.ranks);
@@ -35,7 +35,7 @@ class Collector final {
         const View<Master> own = state == master_weights ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} +
                                                                (among_values ? Sharding::slice_of(engine.rank) * slice : 0)
                                                          : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
-        engine.gather_to_host(own, unit_of_all_ranks.data(), slice, path, Sharding::together);
+        engine.gather_to_host(own, unit_of_all_ranks.data(), slice, Sharding::together);
         all.insert(all.end(), unit_of_all_ranks.begin(), unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
       }
     });

@@ -56,7 +56,7 @@ struct FitLoop final {
       if (trainer.ranks() > 1) {
         const std::uint64_t how = mix(mix(run.steps, run.epochs), mix(mix(run.validate_every, run.patience), static_cast<std::uint64_t>(run.order)));
         agree(trainer.peers_.get(), "Trainer::fit", "run", how);
-        agree(trainer.peers_.get(), "Trainer::fit", "data", print_of(trainer, source, loader.size()));
+        agree(trainer.peers_.get(), "Trainer::fit", "data", print_of(source, loader.size()));
         agree(trainer.peers_.get(), "Trainer::fit", "step", trainer.step_);
       }
     }
@@ -112,7 +112,7 @@ struct FitLoop final {
  private:
   /// How many samples, and what is in the first, the last, and one between.
   template <class Source>
-  static std::uint64_t print_of(const Trainer&, const Source& source, std::size_t size) {
+  static std::uint64_t print_of(const Source& source, std::size_t size) {
     std::vector<typename Trainer::Input> input(Trainer::input_size);
     std::vector<typename Trainer::Target> target(Trainer::target_size);
     std::uint64_t print = size;

@@ -63,21 +63,38 @@ struct StateAccess {
 
   /// One rank: one file. Several: a part each, then the index that names them; until it is in place the old one holds.
   static void save(Trainer& trainer, const std::string& path) {
-    const auto write = [&] {
-      const StateFiles files = files_of(trainer, path, "Trainer::save");
-      files.write_own();
-      if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{1});  // all parts are there
-      files.finish();
-      if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{2});  // the index is there
-    };
     expect_finished_step(trainer, "Trainer::save");
-    if (trainer.ranks() > 1) trainer.guarded(write);  // the others wait for this rank's part
-    else write();
+    trainer.guarded([&] {  // the others wait for this rank's part
+      const StateFiles files = files_of(trainer, path);
+      files.write_own();
+      meet(trainer.peers_.get());  // all parts are there
+      files.finish();
+      meet(trainer.peers_.get());  // the index is there
+    });
+  }
+  static void save_in_background(Trainer& trainer, const std::string& path, std::chrono::seconds limit) {
+    expect_finished_step(trainer, "Trainer::save_in_background");
+    trainer.guarded([&] { trainer.saving_ = std::make_unique<BackgroundSave>(files_of(trainer, path), limit); });
+  }
+  static void finish_saving(Trainer& trainer) {
+    try {
+      if (trainer.ranks() == 1) trainer.saving_->wait();
+      else
+        trainer.guarded([&] {
+          trainer.saving_->wait_for_own();
+          meet(trainer.peers_.get());  // all parts are there
+          trainer.saving_->wait();
+          meet(trainer.peers_.get());  // the index is there
+        });
+    } catch (...) {
+      trainer.saving_.reset();
+      throw;
+    }
+    trainer.saving_.reset();
   }
 
   /// What this rank has to write; views of what it keeps.
-  static StateFiles files_of(Trainer& trainer, const std::string& path, const char* who) {
-    expect_finished_step(trainer, who);
+  static StateFiles files_of(Trainer& trainer, const std::string& path) {
     StateFiles files;
     files.path = files.own = path;
     files.time = now();
@@ -126,7 +143,7 @@ struct StateAccess {
     const std::uint64_t begun = now();
     trainer.guarded([&] { write_whole(trainer, path); });
     if (trainer.rank() == 0) SavedState::remove_parts_before(path, begun);
-    if (trainer.ranks() > 1) gather_small(*trainer.peers_, std::uint64_t{3});
+    meet(trainer.peers_.get());
   }
 
  private:
@@ -322,8 +339,12 @@ void save_state(Trainer& trainer, const std::string& path) {
   StateAccess<Trainer>::save(trainer, path);
 }
 template <class Trainer>
-std::unique_ptr<BackgroundSave> save_state_in_background(Trainer& trainer, const std::string& path, std::chrono::seconds limit) {
-  return std::make_unique<BackgroundSave>(StateAccess<Trainer>::files_of(trainer, path, "Trainer::save_in_background"), limit);
+void save_state_in_background(Trainer& trainer, const std::string& path, std::chrono::seconds limit) {
+  StateAccess<Trainer>::save_in_background(trainer, path, limit);
+}
+template <class Trainer>
+void finish_saving_state(Trainer& trainer) {
+  StateAccess<Trainer>::finish_saving(trainer);
 }
 template <class Trainer>
 void save_whole_state(Trainer& trainer, const std::string& path) {

@@ -1,6 +1,7 @@
 // regimen/train/step.hpp — the training step as one program: what is resident, and what happens in which order.
 #pragma once
 
+#include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/optimizer.hpp>
 #include <regimen/train/forward.hpp>
 

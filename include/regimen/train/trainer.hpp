@@ -145,7 +145,7 @@ class Trainer {
   bool on_all_ranks(bool own) {
     bool all = own;
     if constexpr (!Step::Sharding::alone)
-      if (ranks() > 1) guarded([&] { all = train::on_all(peers_.get(), own); });
+      if (ranks() > 1) guarded([&] { all = train::on_all(*peers_, own); });
     return all;
   }
 
@@ -399,27 +399,11 @@ class Trainer {
   void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
     finish_saving();
     const cpu::ThreadScope scope(threads_);
-    const auto begin = [&] { saving_ = train::save_state_in_background(*this, path, limit); };
-    if (ranks() > 1) guarded(begin);
-    else begin();
+    train::save_state_in_background(*this, path, limit);
   }
   /// Waits until what save_in_background began is in place, and throws what went wrong. All ranks call it.
   void finish_saving() {
-    if (!saving_) return;
-    try {
-      if (ranks() == 1) saving_->wait();
-      else if constexpr (!Step::Sharding::alone)
-        guarded([&] {
-          saving_->wait_for_own();
-          train::gather_small(*peers_, std::uint64_t{4});  // all parts are there
-          saving_->wait();
-          train::gather_small(*peers_, std::uint64_t{5});  // the index is there
-        });
-    } catch (...) {
-      saving_.reset();
-      throw;
-    }
-    saving_.reset();
+    if (saving_) train::finish_saving_state(*this);
   }
   /// The same in one file, whatever the ranks keep: for other programs. Rank 0 holds all of it in host memory meanwhile.
   void save_whole(const std::string& path) {

@@ -77,19 +77,19 @@ class Engine {
 
   // ---- collectives
 
-  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path, comm::Teams teams = {}) {
-    return peers_->start_gather(memory.base + own, memory.base + all, slice_bytes, path, teams);
+  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path, comm::Teams teams = {}) {
+    return peers_->start_gather(memory.base + own, memory.base + all, slice_bytes, teams);
   }
   template <class T>
-  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
+  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path, comm::Teams teams) {
     return peers_->start_reduce(element_type_of<T>, memory.base + all.offset, slice, staging == View<char>::absent ? nullptr : memory.base + staging,
-                                path, teams);
+                                teams);
   }
   void await(std::size_t ticket) { peers_->await(ticket); }
   /// A slice of every rank of a team, one behind the other, outside the arena.
   template <class T>
-  void gather_to_host(View<T> own, T* all, std::size_t slice, Path path, comm::Teams teams) {
-    await(peers_->start_gather(reinterpret_cast<const std::byte*>(memory(own)), reinterpret_cast<std::byte*>(all), slice * sizeof(T), path, teams));
+  void gather_to_host(View<T> own, T* all, std::size_t slice, comm::Teams teams) {
+    await(peers_->start_gather(reinterpret_cast<const std::byte*>(memory(own)), reinterpret_cast<std::byte*>(all), slice * sizeof(T), teams));
   }
 
   /// The scalars of the step become those of all ranks. Σ g² of a part is known to every rank, or to the one that answers for it;

@@ -3,7 +3,6 @@
 
 #include <regimen/comm/teams.hpp>
 #include <regimen/core/number.hpp>
-#include <regimen/core/path.hpp>
 
 #include <cstddef>
 #include <string_view>
@@ -25,9 +24,9 @@ class Peers {
   virtual std::size_t size() const = 0;
 
   /// all[p · bytes ...] of every place p of the team. Returns a ticket.
-  virtual std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path path, comm::Teams teams) = 0;
+  virtual std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, comm::Teams teams) = 0;
   /// Slice p of `all`, where p is this rank's place in its team, becomes the sum of the team's slices p; count elements each.
-  virtual std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Path path, comm::Teams teams) = 0;
+  virtual std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, comm::Teams teams) = 0;
   virtual void await(std::size_t ticket) = 0;
 
   /// A few bytes of every rank, at once.

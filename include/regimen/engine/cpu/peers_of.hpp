@@ -18,10 +18,10 @@ class PeersOf final : public Peers {
   std::size_t rank() const override { return behind_.rank(); }
   std::size_t size() const override { return behind_.size(); }
 
-  std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, Path, comm::Teams teams) override {
+  std::size_t start_gather(const std::byte* own, std::byte* all, std::size_t bytes, comm::Teams teams) override {
     return ticket_of(behind_.all_gather(own, all, bytes, teams));
   }
-  std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Path, comm::Teams teams) override {
+  std::size_t start_reduce(ElementType element, std::byte* all, std::size_t count, std::byte* staging, comm::Teams teams) override {
     switch (element) {
       case ElementType::float64:
         return reduce<fp64>(all, count, staging, teams);

@@ -1,7 +1,7 @@
 // regimen/engine/cpu/update_tensor.hpp — an update rule applied to a whole tensor.
 #pragma once
 
-#include <regimen/core/operation.hpp>
+#include <regimen/core/whole_tensor.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
 
