@@ -61,6 +61,7 @@ TEST_CASE("every token that has one before it is a target once") {
   const auto documents = skewed();
   expects_each_target_once(Documents(documents, length), documents);
   expects_each_target_once(Documents(documents, length, Documents::OneAWindow), documents);
+  expects_each_target_once(Documents(documents, length, Documents::ByLength), documents);
 }
 
 TEST_CASE("packed windows are nearly full, and never two of them would fit into one") {
@@ -92,6 +93,19 @@ TEST_CASE("ranks that get packed windows share the targets equally") {
   CHECK(unequal.imbalance > 1.3);
   CHECK(equal.targets.size() == 4);
   CHECK(equal.steps == packed.windows() / 8);
+}
+
+TEST_CASE("batches of documents of like lengths give ranks like shares") {
+  const auto balance = [](Documents::Batching batching, Order order) {
+    return balance_of<std::int32_t, std::int32_t>(Documents(skewed(), length, batching), shape,
+                                                  {.batch = 2, .order = order, .remainder = Remainder::Short, .seed = 3, .ranks = 4});
+  };
+  const Balance sorted = balance(Documents::ByLength, Order::Runs), mixed = balance(Documents::OneAWindow, Order::Shuffled);
+  INFO(sorted.table() << mixed.table());
+  CHECK(sorted.fill == mixed.fill);  // the same pieces
+  CHECK(mixed.imbalance > 1.3);
+  // Of eight neighbours in order of length, most have one length: a rank's two exceed the mean only where lengths change.
+  CHECK(sorted.imbalance < 1 + (mixed.imbalance - 1) / 4);
 }
 
 TEST_CASE("what cannot be windows is said") {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 using regimen::Order;
@@ -40,6 +41,32 @@ TEST_CASE("a shuffled epoch is a permutation of every size") {
     INFO(size);
     REQUIRE(is_permutation(1337, 3, size));
   }
+}
+
+TEST_CASE("runs hold neighbours, come in another order each epoch, and leave nothing out") {
+  for (std::uint64_t size = 1; size <= 300; ++size)
+    for (const std::uint64_t run : {1u, 3u, 8u, 299u, 300u}) {
+      std::vector<bool> seen(size);
+      std::uint64_t broken = 0;
+      for (std::uint64_t i = 0; i < size; ++i) {
+        const std::uint64_t at = position(Order::Runs, 7, 3, i, size, run);
+        REQUIRE(at < size);
+        REQUIRE(!seen[at]);
+        seen[at] = true;
+        broken += i % run != 0 && at != position(Order::Runs, 7, 3, i - 1, size, run) + 1;
+      }
+      REQUIRE(broken == 0);
+    }
+  std::uint64_t same_epoch = 0, same_seed = 0;
+  std::set<std::uint64_t> short_runs;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    same_epoch += position(Order::Runs, 1, 0, 8 * i, 803, 8) == position(Order::Runs, 1, 1, 8 * i, 803, 8);
+    same_seed += position(Order::Runs, 1, 0, 8 * i, 803, 8) == position(Order::Runs, 2, 0, 8 * i, 803, 8);
+    short_runs.insert(position(Order::Runs, 1, i, 800, 803, 8));
+  }
+  CHECK(same_epoch < 10);  // of a random order one in a hundred
+  CHECK(same_seed < 10);
+  CHECK(short_runs.size() > 40);  // of a hundred draws of 101 places, 63 are expected to be distinct
 }
 
 TEST_CASE("sizes that no memory holds stay in range, and neighbours do not collide") {

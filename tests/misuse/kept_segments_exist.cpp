@@ -1,5 +1,5 @@
 // Every block is computed again for itself: there is no segment to keep.
-// expect: KeepSegments keeps the units of a segment that is computed again; write Checkpoint<Every<N>> with N >= 2 beside it
+// expect: KeepSegments keeps the units of a segment that is computed again; write Every<N>, N >= 2, and let the block of a Repeat be a unit
 // names: regimen::KeepSegments
 // names: regimen::Checkpoint<regimen::Every<1>
 #include "../support/model_recipe.hpp"

@@ -1,5 +1,5 @@
 // Weights that are whole are gathered ahead.
-// expect: Shard<S, \.\.\.> takes Prefetch<0> or <1>, and KeepSegments, where S keeps slices of the weights; name ZeRO3 or Hybrid<K>
+// expect: this Shard<\.\.\.> would ignore an option; Prefetch<0\|1> and KeepSegments are for ZeRO3 and Hybrid, Bucket<1 or more> for Replicated
 // names: regimen::Shard<regimen::ZeRO2, regimen::Prefetch<0>
 #include "../support/recipe.hpp"
 

@@ -70,6 +70,43 @@ static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, Prefetch<0>, Prefetch<
 static_assert(breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments>, Checkpoint<None>>, Shard<ZeRO3, KeepSegments>, Communicator<Threads>>);
 static_assert(Composable<Gpt, Shard<Hybrid<2>, KeepSegments, Prefetch<0>>, Checkpoint<Every<2>>, Communicator<Threads>>);
 
+// Units by a predicate, and buckets of units.
+template <class Layer>
+struct is_block : std::is_same<Layer, Block> {};
+template <class Layer>
+struct is_norm : std::is_same<Layer, LayerNorm> {};
+template <class Layer>
+struct is_gelu : std::is_same<Layer, GeluTanh> {};  // stands in the block alone
+static_assert(Composable<Gpt, Shard<ZeRO3, WrapIf<is_block>>, Communicator<Threads>> &&
+              Composable<Gpt, Shard<Replicated, WrapIf<is_norm>>, Communicator<Tcp>>);
+static_assert(Composable<Gpt, Shard<ZeRO3, KeepSegments, WrapIf<is_block>, Prefetch<0>>, Checkpoint<Every<2>>, Communicator<Threads>>);
+static_assert(breaks<rule::wrap_matches_a_layer<WrapIf<is_gelu>, false>, Shard<ZeRO3, WrapIf<is_gelu>>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_needs_communicator<Shard<Replicated, WrapIf<is_block>>, Communicator<Solo>>, Shard<Replicated, WrapIf<is_block>>>);
+static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, WrapIf<is_block>, WrapIf<is_norm>>>, Shard<ZeRO3, WrapIf<is_block>, WrapIf<is_norm>>,
+                     Communicator<Threads>>);
+static_assert(breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments, WrapIf<is_norm>>, Checkpoint<Every<2>>, false>,
+                     Shard<ZeRO3, KeepSegments, WrapIf<is_norm>>, Checkpoint<Every<2>>, Communicator<Threads>>);
+static_assert(Composable<Gpt, Shard<Replicated, Bucket<25_MiB>, WrapIf<is_block>>, Communicator<Threads>> &&
+              Composable<Gpt, Shard<NoShard, Bucket<1>>, Communicator<Mpi>, Accumulate<4>>);
+static_assert(breaks<rule::shard_options_fit<Shard<Replicated, Bucket<0>>>, Shard<Replicated, Bucket<0>>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_options_fit<Shard<ZeRO1, Bucket<25_MiB>>>, Shard<ZeRO1, Bucket<25_MiB>>, Communicator<Threads>>);
+static_assert(
+    breaks<rule::shard_options_fit<Shard<Replicated, Bucket<1>, Bucket<2>>>, Shard<Replicated, Bucket<1>, Bucket<2>>, Communicator<Threads>>);
+static_assert(breaks<rule::bucket_reduces_once<Shard<Replicated, Bucket<1>>, Accumulate<2, ReduceEach>>, Shard<Replicated, Bucket<1>>,
+                     Accumulate<2, ReduceEach>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_needs_communicator<Shard<Replicated, Bucket<1>>, Communicator<Solo>>, Shard<Replicated, Bucket<1>>>);
+// A bucket changes nothing on the wire but the number of messages, and costs memory where a transport needs room beside it.
+template <class Ranks, class... Options>
+inline constexpr const MemoryPlan& bucketed =
+    train::Recipe<Gpt, Configured<Batch<1>, Communicator<Ranks>, World<4>, Shard<Replicated, Options...>>>::plan;
+static_assert(bucketed<Threads, Bucket<25_MiB>>.wire() == bucketed<Threads>.wire() &&
+              bucketed<Threads, Bucket<25_MiB>>.peak == bucketed<Threads>.peak);
+static_assert(bucketed<Tcp, Bucket<25_MiB>>.wire() == bucketed<Tcp>.wire() && bucketed<Tcp, Bucket<25_MiB>>.peak > bucketed<Tcp>.peak);
+// Fewer units send the same gradients, but for what fills up their slices.
+static_assert(plan<Gpt, Replicated, World<4>>.wire() -
+                  train::Recipe<Gpt, Configured<Batch<1>, Communicator<Threads>, World<4>, Shard<Replicated, WrapIf<is_block>>>>::plan.wire() <
+              3 * 4 * 64 * 2);
+
 // A segment that is kept takes more memory, and sends what Every<1> sends; gathered again it sends more.
 template <class Schedule, class... Options>
 inline constexpr const MemoryPlan& segments =

@@ -35,6 +35,12 @@ struct ReducingUnit {
   constexpr bool is_absent() const { return whole == View<char>::absent; }
 };
 
+/// Gradients of neighbouring units that wait to be reduced together.   begin   the lowest of them      staging   kept for the whole step
+struct GradientBucket {
+  std::size_t begin = View<char>::absent, bytes = 0, staging = View<char>::absent, ticket = no_ticket;
+  Path path{};  // of the last unit that came
+};
+
 /// A unit that will be used next: where it lies, and what of it travels.
 struct NextUnit {
   std::size_t values = View<char>::absent, slice_bytes = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -22,6 +23,7 @@ namespace regimen {
 ///   Documents(documents, T)                             packed: every window is filled with pieces of documents, the longest first, each where it
 ///                                                       leaves least room (best fit, decreasing); nearly constant numbers of tokens
 ///   Documents(documents, T, Documents::OneAWindow)      each piece in a window of its own
+///   Documents(documents, T, Documents::ByLength)        so, too, the shortest first: with Order::Runs a batch has pieces of like lengths
 ///
 ///   piece      a document of n tokens predicts n − 1; it is cut into pieces of at most T of these
 ///   sample     input (T), target (T): the pieces side by side; what is left over is token 0 with target ignore_index
@@ -32,7 +34,7 @@ namespace regimen {
 /// cost     the documents, 32 bytes a piece and a vector a window; packing takes time n log n of pieces
 class Documents final {
  public:
-  enum Batching { Packed, OneAWindow };
+  enum Batching { Packed, OneAWindow, ByLength };
 
   explicit Documents(std::vector<std::vector<std::int32_t>> documents, std::size_t length, Batching batching = Packed) {
     if (length == 0) throw Error("Documents", "windows of at least one token", "0");
@@ -101,11 +103,13 @@ class Documents final {
     void pack(Batching batching) {
       std::vector<std::size_t> order(pieces.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
-      if (batching == OneAWindow) {
+      const auto count_of = [this](std::size_t number) { return pieces[number].count; };
+      if (batching == ByLength) std::ranges::stable_sort(order, {}, count_of);
+      if (batching != Packed) {
         for (const std::size_t number : order) windows.push_back({number});
         return;
       }
-      std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) { return pieces[a].count > pieces[b].count; });
+      std::ranges::stable_sort(order, std::ranges::greater{}, count_of);
       std::set<std::pair<std::size_t, std::size_t>> rooms;  // what is left in a window, and which
       for (const std::size_t number : order) {
         const std::size_t count = pieces[number].count;

@@ -28,7 +28,8 @@ namespace regimen {
 ///   Drop    they are left out                   ⌊size / batch⌋ full batches an epoch
 ///   Wrap    the next epoch fills their batch    every batch full but the very last, each sample once an epoch
 ///
-/// Order::Random has no remainder: every batch is full, and an epoch is ⌈size / batch⌉ of them, ⌊ ⌋ with Drop.
+/// Order::Random has no remainder: every batch is full, and an epoch is ⌈size / batch⌉ of them, ⌊ ⌋ with Drop. With Order::Runs and Wrap a batch may
+/// hold the end of one run and the beginning of another.
 enum class Remainder { Short, Drop, Wrap };
 
 struct LoaderOptions {
@@ -206,7 +207,7 @@ class Loader final {
         turn += place / size_;
         place %= size_;
       }
-      const auto index = static_cast<std::size_t>(position(options_.order, options_.seed, turn, place, size_));
+      const auto index = static_cast<std::size_t>(position(options_.order, options_.seed, turn, place, size_, together_));
       const std::span<In> input(slot.input.data() + i * shape_.input, shape_.input);
       const std::span<Target> target(slot.target.data() + i * shape_.target, shape_.target);
       if constexpr (Source<S, In, Target>) source_.read(index, Sample<In, Target>{input, target});

@@ -11,7 +11,9 @@ namespace regimen {
 /// Shuffled     every sample once an epoch, in another order each epoch
 /// Random       each draw from all samples, with replacement, as nanoGPT draws its windows
 /// Sequential   0, 1, 2, ... in every epoch
-enum class Order { Shuffled, Random, Sequential };
+/// Runs         every sample once an epoch; a batch of all ranks is a run of neighbours, and the runs come in another order each epoch. For sources
+///              that are sorted, as Documents by length are; what is left over is a run too, and lies elsewhere each epoch
+enum class Order { Shuffled, Random, Sequential, Runs };
 
 namespace detail {
 
@@ -45,15 +47,23 @@ constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uin
 /// The sample at place `index` of `epoch`: nothing is stored and nothing remembered, so a resumed run, any number of
 /// loader threads, and every rank agree on it.
 ///
-///   index   in [0, size) for Shuffled, which is a permutation of [0, size); any for Random; taken modulo size for Sequential
+///   index   in [0, size) for Shuffled and Runs, which are permutations of [0, size); any for Random; taken modulo size for Sequential
 ///   size    in [1, 2^63]
+///   run     samples of a batch of all ranks; at least 1; only Runs asks
 ///
 /// error    Random prefers some samples by at most size / 2^64
 /// source   Luby, Rackoff 1988 (Feistel networks as permutations); Black, Rogaway 2002, section 4 (cycle walking)
 /// cost     below four walks on average for size > 64, of 8 rounds, of two multiplications each
-constexpr std::uint64_t position(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, std::uint64_t size) {
+constexpr std::uint64_t position(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, std::uint64_t size,
+                                 std::uint64_t run = 1) {
   if (order == Order::Sequential) return index % size;
   if (order == Order::Shuffled) return detail::permute(mix(mix(seed, 0x5A), epoch), index, size);
+  if (order == Order::Runs) {
+    const std::uint64_t key = mix(mix(seed, 0x5B), epoch), full = size / run, rest = size % run, short_run = mix(key, 1) % (full + 1);
+    if (index >= full * run) return short_run * run + index % run;
+    const std::uint64_t at = detail::permute(key, index / run, full);
+    return at * run + (at >= short_run ? rest : 0) + index % run;
+  }
   const Philox::Words words = Philox::draw(mix(seed, 0xD2), index, epoch);
   return detail::multiply_high(std::uint64_t{words.word[0]} << 32 | words.word[1], size);
 }

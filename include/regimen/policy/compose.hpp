@@ -23,6 +23,7 @@
 #include <regimen/rule/accumulate_at_least_one.hpp>
 #include <regimen/rule/argument_is_a_policy.hpp>
 #include <regimen/rule/batch_at_least_one.hpp>
+#include <regimen/rule/bucket_reduces_once.hpp>
 #include <regimen/rule/checkpoint_is_built.hpp>
 #include <regimen/rule/clip_above_zero.hpp>
 #include <regimen/rule/communicator_is_built.hpp>
@@ -277,12 +278,13 @@ using single_rules = typename single<P>::rules;
 /// What policies must be for one another.
 template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate,
           class Optimizer, class Checkpoint>
-using rules_between = mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
-                                  rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
-                                  rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
-                                  rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>,
-                                  rule::global_batch_divides<Batch, World, Accumulate>, rule::groups_divide_world<Shard, World>,
-                                  rule::whole_tensors_stay_whole<Optimizer, Shard>, rule::kept_segments_exist<Shard, Checkpoint>>;
+using rules_between =
+    mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
+                rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
+                rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
+                rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>, rule::global_batch_divides<Batch, World, Accumulate>,
+                rule::groups_divide_world<Shard, World>, rule::whole_tensors_stay_whole<Optimizer, Shard>,
+                rule::kept_segments_exist<Shard, Checkpoint>, rule::bucket_reduces_once<Shard, Accumulate>>;
 template <class Decisions>
 using cross_rules = rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
                                   policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,

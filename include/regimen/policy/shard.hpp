@@ -52,6 +52,64 @@ struct KeepSegments final {
   using option_of = regimen::axis::shard;
 };
 
+/// Gradients of neighbouring units are summed over the ranks together, once at least so many bytes of them wait: `Bucket<25_MiB>`. Fewer
+/// and larger collectives, which a network with high latency wants; the sums have the same bits. Without it each unit travels alone.
+///
+/// cost    the first gradients of a bucket wait for the last ones; memory for the transport of one bucket
+/// source  Li et al. 2020, "PyTorch Distributed: experiences on accelerating data parallel training", section 3.2.3
+template <std::size_t Bytes>
+struct Bucket final {
+  using option_of = regimen::axis::shard;
+  static constexpr std::size_t bytes = Bytes;
+};
+
+/// Which layers are units, whose weights are gathered and whose gradients are reduced by themselves: the children of the model, and the
+/// blocks of its Repeats, for which `Predicate<Layer>::value` is true. Other layers with weights are one unit with their neighbours; of a Repeat
+/// whose block is not chosen, all iterations. A tied table always is a unit of its own.
+///
+///   template <class Layer>
+///   struct is_block : std::is_same<Layer, Block> {};
+///   Shard<ZeRO3, WrapIf<is_block>>
+///
+/// asked   with a layer as the model's list names it; a Sequential and an As are written out before, so ask for what they hold. Of Repeat<N, B>: B
+/// refuses a predicate that is true of no layer with weights of the model
+template <template <class> class Predicate>
+struct WrapIf final {
+  using option_of = regimen::axis::shard;
+  template <class Layer>
+  static constexpr bool wraps = Predicate<Layer>::value;
+};
+
+namespace detail {
+/// Every child of the model and every iteration of a Repeat is a unit.
+struct WrapEach final {};
+
+template <class Option>
+inline constexpr std::size_t bucket_bytes = 0;
+template <std::size_t Bytes>
+inline constexpr std::size_t bucket_bytes<Bucket<Bytes>> = Bytes;
+
+template <class Option>
+inline constexpr bool wraps_units = false;
+template <template <class> class Predicate>
+inline constexpr bool wraps_units<WrapIf<Predicate>> = true;
+
+template <class... Options>
+constexpr auto wrap_among() {
+  return WrapEach{};
+}
+template <class Option, class... Rest>
+constexpr auto wrap_among() {
+  if constexpr (wraps_units<Option>) return Option{};
+  else return wrap_among<Rest...>();
+}
+
+/// Does the option change anything of this stage?
+template <class Stage, class Option>
+inline constexpr bool shard_takes = wraps_units<Option> || (Stage::level == 0 && bucket_bytes<Option> > 0) ||
+                                    (Stage::level == 3 && is_any_of<Option, Prefetch<0>, Prefetch<1>, KeepSegments>);
+}  // namespace detail
+
 /// The names that FSDP gives to them.
 using NoShard = Replicated;
 using ShardGradOp = ZeRO2;
@@ -59,10 +117,12 @@ using FullShard = ZeRO3;
 
 /// Decides what a rank stores between its uses.
 ///
-///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>; the last two also with Prefetch<N> and KeepSegments
-///   default   Shard<Replicated>; Prefetch<1>; segments gather again
-///   refuses   any but Replicated without a Communicator; Prefetch where nothing is gathered, or of more than one unit; KeepSegments
-///             without segments
+///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>; all with WrapIf<Predicate>, Replicated with Bucket<Bytes>, the last
+///             two with Prefetch<N> and KeepSegments
+///   default   Shard<Replicated>; every child of the model and every iteration of a Repeat is a unit, and reduced by itself; Prefetch<1>; segments
+///             gather again
+///   refuses   any but Replicated, and any option, without a Communicator; an option where it would change nothing: Prefetch and KeepSegments where
+///             nothing is gathered, KeepSegments without segments, Bucket where gradients are kept in slices
 ///
 /// What travels has the element types of Precision: weights that of Compute, gradients that of Reduce.
 ///
@@ -71,13 +131,17 @@ template <class Stage, class... Options>
 struct Shard final {
   using axis = regimen::axis::shard;
   using stage = Stage;
+  using wrap = decltype(detail::wrap_among<Options...>());
+  static constexpr bool has_options = sizeof...(Options) > 0;
   static constexpr bool prefetches = !detail::is_any_of<Prefetch<0>, Options...>, keeps = detail::is_any_of<KeepSegments, Options...>;
+  static constexpr std::size_t bucket = (detail::bucket_bytes<Options> + ... + std::size_t{0});
   static constexpr bool options_fit = [] {
     if constexpr (!requires { Stage::level; }) return false;
     else if constexpr (sizeof...(Options) == 0) return true;
     else
-      return Stage::level == 3 && (detail::is_any_of<Options, Prefetch<0>, Prefetch<1>, KeepSegments> && ...) &&
-             (detail::is_any_of<Options, Prefetch<0>, Prefetch<1>> + ...) <= 1 && (detail::is_any_of<Options, KeepSegments> + ...) <= 1;
+      return (detail::shard_takes<Stage, Options> && ...) && (detail::is_any_of<Options, Prefetch<0>, Prefetch<1>> + ...) <= 1 &&
+             (detail::is_any_of<Options, KeepSegments> + ...) <= 1 && ((detail::bucket_bytes<Options> > 0) + ...) <= 1 &&
+             (detail::wraps_units<Options> + ...) <= 1;
   }();
 };
 

@@ -8,11 +8,11 @@
 
 namespace regimen::rule {
 
-/// One rank would keep every slice, and save nothing.
+/// One rank would keep every slice, and save nothing; it has nobody to exchange units with.
 /// docs/errors/shard_needs_communicator.md
 template <class Shard, class Communicator>
 struct shard_needs_communicator {
-  static constexpr bool holds = Shard::stage::level <= 0 || !std::is_same_v<typename Communicator::ranks, Solo>;
+  static constexpr bool holds = (Shard::stage::level <= 0 && !Shard::has_options) || !std::is_same_v<typename Communicator::ranks, Solo>;
   struct must_hold {
     static_assert(holds, "regimen: Shard<...> cuts among ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>");
   };

@@ -55,7 +55,8 @@ struct Forward {
 
  protected:
   static constexpr Path path_of_scalars = Path::outside(0, "step_scalars"), path_of_input = Path::outside(1, "input"),
-                        path_of_target = Path::outside(2, "target"), path_of_square_sums = Path::outside(3, "square_sums");
+                        path_of_target = Path::outside(2, "target"), path_of_square_sums = Path::outside(3, "square_sums"),
+                        path_of_bucket = Path::outside(4, "bucket");
 
   static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, path_of_input); }
   /// Each child's part under its own name.

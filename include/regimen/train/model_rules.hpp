@@ -22,6 +22,7 @@
 #include <regimen/rule/shard_cuts_even_units.hpp>
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
+#include <regimen/rule/wrap_matches_a_layer.hpp>
 #include <regimen/train/owners.hpp>
 #include <regimen/train/recipe.hpp>
 #include <regimen/train/shape_rules.hpp>
@@ -140,14 +141,29 @@ constexpr auto slice_rules() {
   else return mp::mp_list<rule::shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type, false>>{};
 }
 
+// ---- which layers are units
+
+template <class Shard, class Checkpoint, class Bound>
+constexpr auto unit_rules() {
+  if constexpr (std::is_same_v<typename Shard::wrap, detail::WrapEach>) return mp::mp_list<>{};
+  else {
+    using Units = walk::Grouping<typename Shard::wrap, typename Bound::Flat>;
+    return broken_of<mp::mp_list<rule::wrap_matches_a_layer<typename Shard::wrap, Units::matches>,
+                                 rule::kept_segments_exist<Shard, Checkpoint, !Units::matches || Units::matches_block>>>{};
+  }
+}
+
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
   if constexpr (!trains) {
     return memory_rules<InferenceRecipe<Network, Configuration>>();
   } else {
     using Training = typename training_rules<Network, Configuration, typename Configuration::freeze>::type;
+    using Units =
+        decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint, typename Recipe<Network, Configuration>::Bound>());
     using Slices = decltype(slice_rules<typename Configuration::shard, typename Recipe<Network, Configuration>::Bound>());
     if constexpr (!mp::mp_empty<broken_of<Training>>::value) return broken_of<Training>{};
+    else if constexpr (!mp::mp_empty<Units>::value) return Units{};
     else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
     else return memory_rules<Recipe<Network, Configuration>>();
   }

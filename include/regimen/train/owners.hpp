@@ -55,12 +55,12 @@ constexpr auto layer_at() {
 /// Who stands at a path of the model: a layer, a tied table behind the layers, or what belongs to none.
 template <class Bound, std::uint64_t digits>
 constexpr auto owner_at() {
-  constexpr std::size_t children = Bound::Body::count;
+  constexpr std::size_t children = Bound::Flat::count;
   if constexpr (Path{"", digits, 0}.is_outside())
     return mp::mp_identity<std::conditional_t<digits == Path::outside(0, "").digits, step_scalars, input_buffer>>{};
   else if constexpr (digits > children && digits <= children + Bound::tied_count)
     return mp::mp_identity<mp::mp_at_c<typename Bound::Tied, digits - children - 1>>{};
-  else return layer_at<typename Bound::Body, digits>();
+  else return layer_at<typename Bound::Flat, digits>();
 }
 
 template <class Recipe, std::size_t line>

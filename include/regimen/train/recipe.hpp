@@ -17,7 +17,8 @@ namespace regimen::train {
 template <class Configuration>
 using sharding_of = walk::ShardingOf<Configuration::shard::stage::level, typename Configuration::communicator::ranks,
                                      Configuration::accumulate::reduces_each(Configuration::shard::stage::level), Configuration::shard::prefetches,
-                                     Configuration::shard::keeps, Configuration::shard::stage::group>;
+                                     Configuration::shard::keeps, Configuration::shard::stage::group, Configuration::shard::bucket,
+                                     typename Configuration::shard::wrap>;
 /// One rank, which holds everything.
 using Unsharded = walk::ShardingOf<0, Solo, false>;
 

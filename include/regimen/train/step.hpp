@@ -35,6 +35,7 @@ struct Step : Forward<Bound_> {
     r.states = Base::push_units(engine, Kind::optimizer, [](walk::UnitOffsets size) { return size.states; });
     if (engine.ranks > 1)
       r.square_sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(double)), Kind::communication, Base::path_of_square_sums)};
+    if constexpr (Sharding::bucket > 0) push_bucket_staging(engine);
     r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
     r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, Base::path_of_target);
@@ -71,7 +72,7 @@ struct Step : Forward<Bound_> {
     Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, r.end + Bound::tied_bytes(engine.ranks, true), weights,
                                                 Bound::path);
     Bound::reduce_tied(engine, weights);
-    if constexpr (!Sharding::alone) walk::settle<Reduce, Sharding>(engine);
+    if constexpr (!Sharding::alone) walk::settle_all<Reduce, Sharding>(engine);
     engine.arena.pop_to(r.end);
     if (engine.arena.top != r.end || engine.arena.transients.count != 0) defect("a step left tensors behind");
   }
@@ -133,6 +134,22 @@ struct Step : Forward<Bound_> {
 
  private:
   using Base = Forward<Bound>;
+
+  /// What the transport needs beside the largest bucket that can be: one that a unit filled up, or all gradients there are.
+  static constexpr void push_bucket_staging(auto& engine) {
+    if (engine.ranks == 1) return;
+    std::size_t all = 0, largest = 0;
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) {
+      const std::size_t bytes = Unit::layout.trained > 0 ? Unit::whole_gradient_bytes(engine.ranks) : 0;
+      all += count * bytes;
+      largest = bytes > largest ? bytes : largest;
+    });
+    const std::size_t filled = Sharding::bucket - 1 < all ? Sharding::bucket - 1 + largest : all, most = filled < all ? filled : all,
+                      staging = Sharding::Transport::staging_bytes(engine.ranks, most / engine.ranks);
+    if (staging == 0) return;
+    const std::size_t offset = engine.arena.push(Arena::align(staging), Kind::communication, Base::path_of_bucket);
+    if constexpr (requires { engine.bucket; }) engine.bucket.staging = offset;
+  }
 
   /// Neighbouring tensors that are trained and whose copies lie side by side in one element size are one update.
   struct Piece {

@@ -46,8 +46,9 @@ struct BoundModel {
     using Tied = typename tied_tables<mp::mp_list<>, Layers...>::type;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
     using Ctx = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, true, Sharding_>;
-    using Body =
+    using Flat =
         Chain<typename flatten<fuses, typename X::Element, typename Roles::compute, typename Roles::statistic, Layers...>::type, X, Ctx, false>;
+    using Body = typename Grouped<typename Sharding_::Wrap, Flat, X, Ctx>::type;
   };
   template <class InputKind, class... Layers>
   static parts<InputKind, Layers...> take_apart(const Model<Input<InputKind>, Layers...>*);
@@ -58,7 +59,8 @@ struct BoundModel {
   using X = typename Parts::X;
   using Tied = typename Parts::Tied;
   using Ctx = typename Parts::Ctx;
-  using Body = typename Parts::Body;
+  using Flat = typename Parts::Flat;  // all children, in which paths and names count
+  using Body = typename Parts::Body;  // as they are walked: some may be one unit
   using Output = typename Body::Output;
   static constexpr Path path{};
   static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
@@ -138,7 +140,7 @@ struct BoundModel {
     std::size_t index = 0;
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
       using Table = typename decltype(table)::type;
-      f.template operator()<TableUnit<Table>>(at, index, path.child(Body::count + index, Table::name));
+      f.template operator()<TableUnit<Table>>(at, index, path.child(Flat::count + index, Table::name));
       at = at + TableUnit<Table>::size(ranks);
       ++index;
     });
@@ -146,7 +148,7 @@ struct BoundModel {
   template <class Table>
   static std::string name_of_table(std::size_t index) {
     std::string name = "tied." + std::to_string(index) + ".";
-    find_table<Table>(name, std::make_index_sequence<Body::count>{});
+    find_table<Table>(name, std::make_index_sequence<Flat::count>{});
     return name;
   }
   template <class Table, std::size_t... i>
@@ -155,8 +157,8 @@ struct BoundModel {
   }
   template <class Table, std::size_t i>
   static void try_child(std::string& name) {
-    using Entry = typename Body::template Entry<i>;
-    if constexpr (std::is_same_v<typename Entry::Layer, Table>) name = Body::template label<Entry>();
+    using Entry = typename Flat::template Entry<i>;
+    if constexpr (std::is_same_v<typename Entry::Layer, Table>) name = Flat::template label<Entry>();
   }
 };
 

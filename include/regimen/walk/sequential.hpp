@@ -7,9 +7,22 @@
 
 namespace regimen::walk {
 
-/// Value i is the input of child i; value 0 and the last belong to the caller.
-template <class Entries, class X, class Context, bool flows>
+inline constexpr std::size_t not_grouped = ~std::size_t{0};
+
+/// Value i is the input of child i; value 0 and the last belong to the caller. The children of a Group stand from `group` on in the list that
+/// paths count in.
+template <class Entries, class X, class Context, bool flows, std::size_t group = not_grouped>
 struct Chain;
+
+/// Neighbouring children of the model that are one unit, of which the first is child `place`. Names, paths, and what is saved, are as without it.
+template <std::size_t place, class... Entries>
+struct Group final {
+  static constexpr const char* name = mp::mp_first<mp::mp_list<Entries...>>::Layer::name;
+};
+template <class Layer>
+inline constexpr std::size_t group_size = 0;  // no Group
+template <std::size_t place, class... Entries>
+inline constexpr std::size_t group_size<Group<place, Entries...>> = sizeof...(Entries);
 
 template <class Layer>
 inline constexpr bool is_repeat = false;
@@ -41,8 +54,8 @@ struct Child<0, Entries, X, Context, flows> {
       flows>;
 };
 
-template <class... Entries, class X, class Context, bool flows>
-struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
+template <class... Entries, class X, class Context, bool flows, std::size_t group>
+struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   static constexpr std::size_t count = sizeof...(Entries);
   static_assert(count > 0 && count < 256, "regimen: a Sequential has 1 to 255 layers; group them in Sequentials of Sequentials, or Repeat");
   static constexpr std::array<const char*, count> names{Entries::Layer::name...};
@@ -51,7 +64,29 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   template <std::size_t i>
   using At = typename Child<i, mp::mp_list<Entries...>, X, Context, flows>::type;
   using Output = typename At<count - 1>::Output;
-  static constexpr bool recomputes_output = false, active = At<count - 1>::active;
+  static constexpr bool is_group = group != not_grouped;
+  static constexpr bool recomputes_output = is_group && At<count - 1>::recomputes_output, active = At<count - 1>::active;
+
+  /// Where child i stands in the list that paths count in.
+  static constexpr std::array<std::size_t, count> places = [] {
+    constexpr std::array<std::size_t, count> sizes{group_size<typename Entries::Layer>...};
+    std::array<std::size_t, count> result{};
+    for (std::size_t i = 0, place = is_group ? group : 0; i < count; ++i) {
+      result[i] = place;
+      place += sizes[i] > 0 ? sizes[i] : 1;
+    }
+    return result;
+  }();
+  /// The path of child i, which names its unit; and the one that it is walked with.
+  template <std::size_t i>
+  static constexpr Path unit_path(Path path) {
+    return path.child(places[i], names[i]);
+  }
+  template <std::size_t i>
+  static constexpr Path path_of(Path path) {
+    if constexpr (group_size<typename Entry<i>::Layer> > 0) return path;
+    else return path.child(places[i], names[i]);
+  }
 
   /// Does a backward, or the recomputation of the next value, read value i?
   template <std::size_t i>
@@ -60,6 +95,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     if constexpr (i > 0) read = At<i - 1>::reads_output;
     if constexpr (i < count) read = read || At<i>::reads_input;
     if constexpr (i + 1 < count) read = read || (At<i>::recomputes_output && is_read<i + 1>());
+    else if constexpr (i + 1 == count) read = read || recomputes_output;
     return read;
   }
   template <std::size_t i>
@@ -89,7 +125,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   }
   static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output;
   static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
-    return (At<i>::reads_weights || ...);
+    return (At<i>::reads_weights || ...) || ((At<i>::recomputes_output && At<i>::layout.count > 0) || ...);
   }(std::make_index_sequence<count>{});
 
   static constexpr ParameterLayout layout = []<std::size_t... i>(std::index_sequence<i...>) {
@@ -117,7 +153,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     constexpr Place here = i + 1 < count && mode == Mode::drop ? Place::transient : output_place<i, place>();
     const NextUnit next = behind<i, mode>(engine, weights, path);
     const Weights own = enter<i>(engine, weights, path, next);
-    const std::size_t y = At<i>::template forward<mode, here>(engine, x, own, path.child(i, names[i]));
+    const std::size_t y = At<i>::template forward<mode, here>(engine, x, own, path_of<i>(path));
     leave<i>(engine, weights, own, next);
     if constexpr (i + 1 == count) return y;
     else return forward<mode, place, i + 1>(engine, Tensor{y, here == Place::transient}, weights, path);
@@ -132,6 +168,17 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
     Values values{x, floors<place>(engine, floor), weights, path, {}, {}};
     return backward_from<place, count - 1>(engine, d_y, values);
+  }
+
+  /// The output again, of a Group.
+  static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
+    constexpr std::size_t last = count - 1;
+    Values values{x, floors<Place::transient>(engine, floor), weights, path, {}, {}};
+    const std::size_t input = value<last>(engine, values);
+    const std::size_t y = At<last>::recompute(engine, input, values.floors[last], resident_of<last>(engine, weights), path_of<last>(path));
+    for (std::size_t i = 0; i < count; ++i)
+      if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
+    return y;
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
@@ -206,8 +253,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   template <std::size_t i>
   static constexpr NextUnit first_from(const auto& engine, Weights weights, Path path) {
     if constexpr (i >= count) return {};
-    else if constexpr (is_unit<i>) return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, path.child(i, names[i]));
-    else if constexpr (holds_units<i>) return At<i>::unit(engine, resident_of<i>(engine, weights), 0, path.child(i, names[i]));
+    else if constexpr (is_unit<i>) return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, unit_path<i>(path));
+    else if constexpr (holds_units<i>) return At<i>::unit(engine, resident_of<i>(engine, weights), 0, unit_path<i>(path));
     else return first_from<i + 1>(engine, weights, path);
   }
   /// The unit with which backward begins if it begins with child i.
@@ -215,9 +262,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   static constexpr NextUnit last_from(const auto& engine, Weights weights, Path path) {
     constexpr bool goes_on = i > 0 && At<i>::active;
     if constexpr (is_unit<i> && At<i>::active && At<i>::reads_weights)
-      return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, path.child(i, names[i]));
-    else if constexpr (holds_units<i> && At<i>::active)
-      return At<i>::first_of_backward(engine, resident_of<i>(engine, weights), path.child(i, names[i]));
+      return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, unit_path<i>(path));
+    else if constexpr (holds_units<i> && At<i>::active) return At<i>::first_of_backward(engine, resident_of<i>(engine, weights), unit_path<i>(path));
     else if constexpr (goes_on) return last_from<i - 1>(engine, weights, path);
     else return {};
   }
@@ -242,7 +288,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   template <std::size_t i>
   static constexpr Weights enter(auto& engine, Weights weights, Path path, const NextUnit& next) {
     const Weights resident = resident_of<i>(engine, weights);
-    if constexpr (is_unit<i>) return gather<UnitOf<i>>(engine, resident, path.child(i, names[i]), next);
+    if constexpr (is_unit<i>) return gather<UnitOf<i>>(engine, resident, unit_path<i>(path), next);
     if constexpr (holds_units<i>) engine.after = next;
     return resident;
   }
@@ -269,8 +315,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     using N = At<i>;
     if constexpr (N::layout.count > 0) {
       if constexpr (requires { N::iterations; })
-        f.template operator()<typename N::UnitOfIteration>(unit_offset<i>(ranks), N::iterations, path.child(i, names[i]));
-      else f.template operator()<UnitOf<i>>(unit_offset<i>(ranks), std::size_t{1}, path.child(i, names[i]));
+        f.template operator()<typename N::UnitOfIteration>(unit_offset<i>(ranks), N::iterations, unit_path<i>(path));
+      else f.template operator()<UnitOf<i>>(unit_offset<i>(ranks), std::size_t{1}, unit_path<i>(path));
     }
   }
 
@@ -290,7 +336,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
       if (!values.is_ready[i]) {
         const std::size_t input = value<i - 1>(engine, values);
         const Weights own = enter<i - 1>(engine, values.weights, values.path, {});
-        values.recomputed[i] = At<i - 1>::recompute(engine, input, values.floors[i - 1], own, values.path.child(i - 1, names[i - 1]));
+        values.recomputed[i] = At<i - 1>::recompute(engine, input, values.floors[i - 1], own, path_of<i - 1>(values.path));
         leave<i - 1>(engine, values.weights, own, {});
         values.is_ready[i] = true;
       }
@@ -299,7 +345,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
   }
   template <std::size_t i, Place here>
   static constexpr std::size_t backward_of(auto& engine, Tensor d_y, std::size_t x, Values& values) {
-    const Path path = values.path.child(i, names[i]);
+    const Path path = unit_path<i>(values.path);
     const NextUnit next = before<i>(engine, values.weights, values.path);
     const Weights resident = resident_of<i>(engine, values.weights);
     constexpr bool gathers = is_unit<i> && At<i>::reads_weights;
@@ -307,7 +353,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
     if constexpr (gathers || !is_unit<i>) own = enter<i>(engine, values.weights, values.path, next);
     else if (slices_parameters && engine.ranks > 1) own.values = absent;
     if constexpr (is_unit<i>) own = open_gradients<UnitOf<i>>(engine, own, path);
-    const std::size_t d_x = At<i>::template backward<here>(engine, d_y, x, values.floors[i], own, path);
+    const std::size_t d_x = At<i>::template backward<here>(engine, d_y, x, values.floors[i], own, path_of<i>(values.path));
     if constexpr (is_unit<i>) reduce<UnitOf<i>>(engine, resident, own, path);
     if constexpr (gathers) leave<i>(engine, values.weights, own, next);
     return d_x;
@@ -328,6 +374,81 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows> {
       else return backward_from<place, i - 1>(engine, Tensor{d_x, true}, values);
     }
   }
+};
+
+template <std::size_t place, class... Entries, class X, class Context, bool flows>
+struct Node<Group<place, Entries...>, X, Context, flows> : Chain<mp::mp_list<Entries...>, X, Context, flows, place> {};
+
+// ---- which children are one unit
+
+/// What a predicate is asked of: a layer as it was written, or the block of a Repeat.
+template <class Layer>
+struct wrapped_layer {
+  using type = typename origin<Layer>::parameters;
+};
+template <std::size_t Count, class Block>
+struct wrapped_layer<Repeat<Count, Block>> {
+  using type = Block;
+};
+template <class Wrap, class Layer>
+inline constexpr bool wraps = Wrap::template wraps<typename wrapped_layer<Layer>::type>;
+
+/// The model's children, grouped. `Flat`: the chain of all of them, each by itself.
+template <class Wrap, class Flat>
+struct Grouping {
+  static constexpr std::size_t count = Flat::count;
+
+  /// One past the last child of the group that begins at each, or of the child alone. A group begins and ends with a layer that has weights.
+  static constexpr std::array<std::size_t, count> ends = []<std::size_t... i>(std::index_sequence<i...>) {
+    constexpr std::array<bool, count> alone{wraps<Wrap, typename Flat::template Entry<i>::Layer>...},
+        weighs{(Flat::template At<i>::layout.count > 0)...}, repeats{is_repeat<typename Flat::template Entry<i>::Layer>...};
+    std::array<std::size_t, count> result{(i + 1)...};
+    for (std::size_t begin = 0; begin < count;) {
+      std::size_t end = begin + 1, members = 1;
+      if (weighs[begin] && !alone[begin]) {
+        for (std::size_t at = begin + 1; at < count && !(weighs[at] && alone[at]); ++at)
+          if (weighs[at]) {
+            end = at + 1;
+            ++members;
+          }
+        if (members > 1 || repeats[begin]) result[begin] = end + count;  // marks a group
+      }
+      begin = end;
+    }
+    return result;
+  }(std::make_index_sequence<count>{});
+  /// Is there anything to wrap, and a Repeat whose iterations are units?
+  static constexpr bool matches = []<std::size_t... i>(std::index_sequence<i...>) {
+    return ((Flat::template At<i>::layout.count > 0 && wraps<Wrap, typename Flat::template Entry<i>::Layer>) || ...);
+  }(std::make_index_sequence<count>{});
+  static constexpr bool matches_block = []<std::size_t... i>(std::index_sequence<i...>) {
+    return ((Flat::template At<i>::layout.count > 0 && is_repeat<typename Flat::template Entry<i>::Layer> &&
+             wraps<Wrap, typename Flat::template Entry<i>::Layer>) ||
+            ...);
+  }(std::make_index_sequence<count>{});
+
+  template <std::size_t begin, std::size_t... i>
+  static auto group(std::index_sequence<i...>)
+      -> Placed<Group<begin, typename Flat::template Entry<begin + i>...>, typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
+  template <std::size_t begin, class... Done>
+  static auto from(mp::mp_list<Done...>) {
+    if constexpr (begin == count) return mp::mp_list<Done...>{};
+    else if constexpr (ends[begin] > count) {
+      constexpr std::size_t end = ends[begin] - count;
+      return from<end>(mp::mp_list<Done..., decltype(group<begin>(std::make_index_sequence<end - begin>{}))>{});
+    } else return from<begin + 1>(mp::mp_list<Done..., typename Flat::template Entry<begin>>{});
+  }
+  using type = decltype(from<0>(mp::mp_list<>{}));
+};
+
+/// The chain in which a model is walked.
+template <class Wrap, class Flat, class X, class Context>
+struct Grouped {
+  using type = Chain<typename Grouping<Wrap, Flat>::type, X, Context, false>;
+};
+template <class Flat, class X, class Context>
+struct Grouped<detail::WrapEach, Flat, X, Context> {
+  using type = Flat;
 };
 
 /// The layers of a list, bound to X, as written inside another layer: the type of what flows stays.

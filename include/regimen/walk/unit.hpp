@@ -174,6 +174,46 @@ constexpr void settle(auto& engine) {
   under_way = {};
 }
 
+/// Sums over all ranks, which every rank keeps, of what waits in the bucket.
+template <class Reduce, class Sharding>
+constexpr void send_bucket(auto& engine) {
+  GradientBucket& bucket = engine.bucket;
+  if (bucket.bytes == 0) return;
+  const std::size_t slice_bytes = bucket.bytes / engine.ranks;
+  engine.start_reduce(View<Reduce>{bucket.begin}, slice_bytes / sizeof(Reduce), bucket.staging, bucket.path, Sharding::together);
+  bucket.ticket = engine.start_gather(bucket.begin + engine.rank * slice_bytes, bucket.begin, slice_bytes, bucket.path);
+  bucket.bytes = 0;
+}
+/// After a unit's backward: its gradients join those of the unit behind it, which lie above them.
+template <class Unit>
+constexpr void reduce_in_bucket(auto& engine, std::size_t gradients, Path path) {
+  using Reduce = typename Unit::Reduce;
+  using Sharding = typename Unit::Sharding;
+  const std::size_t bytes = Unit::whole_gradient_bytes(engine.ranks);
+  if constexpr (requires { engine.bucket; }) {
+    GradientBucket& bucket = engine.bucket;
+    if (gradients + bytes != bucket.begin) send_bucket<Reduce, Sharding>(engine);
+    bucket.begin = gradients;
+    bucket.bytes += bytes;
+    bucket.path = path;
+    if (bucket.bytes >= Sharding::bucket) send_bucket<Reduce, Sharding>(engine);
+  } else {  // a plan, which counts unit by unit: the sum is the bucket's
+    engine.start_reduce(View<Reduce>{gradients}, bytes / engine.ranks / sizeof(Reduce), absent, path, Sharding::together);
+    engine.start_gather(gradients, gradients, bytes / engine.ranks, path);
+  }
+}
+
+/// Ends every reduction: what waits in a bucket, and what is under way.
+template <class Reduce, class Sharding>
+constexpr void settle_all(auto& engine) {
+  if constexpr (Sharding::bucket == 0) settle<Reduce, Sharding>(engine);
+  else if constexpr (requires { engine.bucket; }) {
+    send_bucket<Reduce, Sharding>(engine);
+    if (engine.bucket.ticket != no_ticket) engine.await(engine.bucket.ticket);  // and with it, in order, all before
+    engine.bucket.ticket = no_ticket;
+  }
+}
+
 /// After backward: the sums over all ranks are on their way.
 ///   resident   where the unit's gradients are kept      written   what open_gradients returned, or a place on the saved stack
 template <class Unit>
@@ -182,6 +222,7 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
   using Sharding = typename Unit::Sharding;
   if constexpr (Unit::layout.trained > 0 && !Sharding::alone) {
     if (engine.ranks == 1 || !engine.reduces) return;
+    if constexpr (Sharding::bucket > 0) return reduce_in_bucket<Unit>(engine, written.gradients, path);
     settle<Reduce, Sharding>(engine);
     const std::size_t slice = Unit::gradient_slice(engine.ranks), part = Unit::gradient_part(engine.ranks), groups = Sharding::groups(engine.ranks),
                       together = Sharding::Transport::staging_bytes(Sharding::slices(engine.ranks), slice * sizeof(Reduce)),

@@ -47,6 +47,7 @@ class Engine {
   bool reduces = true;  // does the backward that runs reduce its gradients?
   GatheredUnit ahead{};
   ReducingUnit reducing{};
+  GradientBucket bucket{};
   NextUnit after{};
 
   Engine(std::size_t batch_size, std::size_t bytes, Peers* peers = nullptr)
@@ -131,6 +132,8 @@ class Engine {
   void abandon(std::size_t floor) {
     ahead = {};
     reducing = {};
+    bucket.bytes = 0;
+    bucket.ticket = no_ticket;
     while (arena.transients.count > 0) arena.give(arena.transients.items[arena.transients.count - 1].offset);
     if (arena.top > floor) arena.pop_to(floor);
   }

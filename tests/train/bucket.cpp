@@ -1,0 +1,93 @@
+// Gradients that travel together: as many collectives as buckets, the same bits, the planned memory.
+#include <regimen/comm/launch_processes.hpp>
+#include <regimen/comm/tracing.hpp>
+
+#include "temporary.hpp"
+#include "train/shard.hpp"
+
+#include <fstream>
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+
+template <class Network, std::size_t Bytes, class... Policies>
+using Bucketed = Trainer<Network, Batch<2>, Communicator<Threads>, Shard<Replicated, Bucket<Bytes>>, Policies...>;
+template <class Network, class... Policies>
+using Alone = Trainer<Network, Batch<2>, Communicator<Threads>, Shard<Replicated>, Policies...>;
+
+/// Bytes of each reduction of a step that a rank of two sends, in order; and the step's in all, as planned and as counted.
+template <class Train>
+std::vector<std::size_t> reductions() {
+  static const Fake data({.samples = 64, .classes = 11, .seed = 3});
+  std::vector<std::size_t> bytes;
+  std::size_t all = 0;
+  launch(2, [&](comm::Threads& communicator) {
+    comm::Tracing<comm::Threads> tracing(communicator);
+    Train trainer(tracing);
+    trainer.fit(data, {.steps = 1, .progress = false});
+    tracing.reset();
+    trainer.fit(data, {.steps = 2, .progress = false});
+    if (communicator.rank() != 0) return;
+    for (const comm::Span& span : tracing.spans()) {
+      if (span.kind == comm::Kind::ReduceScatter) bytes.push_back(span.bytes);
+      if (span.kind != comm::Kind::AllGatherSmall) all += span.bytes;
+    }
+  });
+  CHECK(all == Train::plan(Train::batch, 2).wire());
+  return bytes;
+}
+
+/// Bytes that a rank of two sends when it reduces so many elements: half of them, in whole lines.
+constexpr std::size_t sent(std::size_t elements) { return ((elements + 1) / 2 * sizeof(float) + 63) / 64 * 64; }
+constexpr std::size_t norm = sent(2 * 16), block = sent(4 * 16 + (16 * 48 + 48) + (16 * 16 + 16) + (16 * 64 + 64) + (64 * 16 + 16)),
+                      table = sent(11 * 16), position = sent(8 * 16), head = sent(16 * 11 + 11);
+
+}  // namespace
+
+TEST_CASE("a bucket closes when it holds its bytes, and takes what lies side by side") {
+  using Each = std::vector<std::size_t>;
+  const Each one_by_one{head, norm, block, block, block, position, table};
+  CHECK(reductions<Alone<Gpt<3>>>() == one_by_one);
+  CHECK(reductions<Bucketed<Gpt<3>, 1>>() == one_by_one);
+  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head)>>() == Each{head + norm + block, 2 * block, position + table});
+  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head) + 1>>() == Each{head + norm + 2 * block, block + position + table});
+  CHECK(reductions<Bucketed<Gpt<3>, 1_MiB>>() == Each{head + norm + 3 * block + position + table});
+  // The table that two layers share ends last, and lies behind all others.
+  CHECK(reductions<Bucketed<Tied<2>, 1_MiB>>() == Each{norm + 2 * block + position, table});
+}
+
+TEST_CASE("buckets change no bit") {
+  for (const std::size_t ranks : {1u, 2u, 3u}) {
+    const Outcome alone = train_on<Alone<Tied<3>, Clip<Norm<Ratio<1, 4>>>, Accumulate<2>>>(ranks);
+    CHECK(train_on<Bucketed<Tied<3>, 1, Clip<Norm<Ratio<1, 4>>>, Accumulate<2>>>(ranks, true) == alone);
+    CHECK(train_on<Bucketed<Tied<3>, 20_KiB, Clip<Norm<Ratio<1, 4>>>, Accumulate<2>>>(ranks, true) == alone);
+    CHECK(train_on<Bucketed<Tied<3>, 1_MiB, Clip<Norm<Ratio<1, 4>>>, Accumulate<2>>>(ranks, true) == alone);
+  }
+  CHECK(train_on<Bucketed<Gpt<4>, 30_KiB, Checkpoint<Every<2>>, Precision<bf16, fp32>>>(4, true) ==
+        train_on<Alone<Gpt<4>, Checkpoint<Every<2>>, Precision<bf16, fp32>>>(4));
+}
+
+TEST_CASE("a transport that needs room beside a bucket has it, as planned") {
+  const ::test::Directory folder;
+  const auto write = [&](const std::string& name, const Outcome& outcome) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(outcome.weights.data()), static_cast<std::streamsize>(outcome.weights.size() * sizeof(float)));
+    file.put(outcome.as_planned ? '1' : '0');
+  };
+  const auto read = [&](const std::string& name) {
+    std::ifstream file(folder / name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  launch_processes(3, [&](comm::Tcp& communicator) {
+    cpu::set_threads(1);
+    using Train = Trainer<Tied<3>, Batch<2>, Communicator<Tcp>, Shard<Replicated, Bucket<20_KiB>>>;
+    write(std::to_string(communicator.rank()), train_as_rank<Train>(true, 20, communicator));
+  });
+  write("threads", train_on<Alone<Tied<3>>>(3));
+  const std::string expected = read("threads");
+  CHECK(expected.size() > 1000);
+  for (const char* rank : {"0", "1", "2"}) CHECK(read(rank) == expected);
+}
+// SPDX-License-Identifier: Apache-2.0
