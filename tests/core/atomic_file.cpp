@@ -70,7 +70,7 @@ TEST_CASE("a full disk leaves the old file and no temporary") {
     ::_exit(says(error, path + ": expected to write") && says(error, "File too large") ? 0 : 1);
   }
   int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(::test::reap(child, &status));
   REQUIRE(status == 0);
   REQUIRE(test::get(path) == Bytes{1});
   REQUIRE(directory.files() == 1);
@@ -114,7 +114,7 @@ TEST_CASE("killed at any moment, a writer leaves a whole file") {
     }
     ::usleep(static_cast<::useconds_t>(trial * 97 % 4000));
     ::kill(child, SIGKILL);
-    REQUIRE(::waitpid(child, nullptr, 0) == child);
+    REQUIRE(::test::reap(child));
     const Bytes found = test::get(path);
     REQUIRE(found == Bytes(100'000, found.at(0)));
     REQUIRE(directory.files() <= 2);  // the writer before has cleared what an earlier one left

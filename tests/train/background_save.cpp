@@ -167,7 +167,7 @@ TEST_CASE("a kill while a state is being written leaves one that loads") {
     ::usleep(static_cast<useconds_t>(mix(7, round) % 4'000));  // a step and a file take less
     ::kill(child, SIGKILL);
     int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(::test::reap(child, &status));
     REQUIRE(WIFSIGNALED(status));
     Alone trainer(Alone::Options{.threads = 1});
     trainer.load(path);

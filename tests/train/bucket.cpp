@@ -4,6 +4,7 @@
 
 #include "temporary.hpp"
 #include "train/shard.hpp"
+#include "train/wire.hpp"
 
 #include <fstream>
 
@@ -39,23 +40,23 @@ std::vector<std::size_t> reductions() {
   return bytes;
 }
 
-/// Bytes that a rank of two sends when it reduces so many elements: half of them, in whole lines.
-constexpr std::size_t sent(std::size_t elements) { return ((elements + 1) / 2 * sizeof(float) + 63) / 64 * 64; }
-constexpr std::size_t norm = sent(2 * 16), block = sent(4 * 16 + (16 * 48 + 48) + (16 * 16 + 16) + (16 * 64 + 64) + (64 * 16 + 16)),
-                      table = sent(11 * 16), position = sent(8 * 16), head = sent(16 * 11 + 11);
+/// Bytes that a rank of two sends when it reduces so many elements.
+constexpr std::size_t norm = 4 * sent_once(norm_elements, 2, 4), block = 4 * sent_once(block_elements, 2, 4),
+                      table = 4 * sent_once(table_elements, 2, 4), places = 4 * sent_once(position_elements, 2, 4),
+                      head = 4 * sent_once(16 * 11 + 11, 2, 4);
 
 }  // namespace
 
 TEST_CASE("a bucket closes when it holds its bytes, and takes what lies side by side") {
   using Each = std::vector<std::size_t>;
-  const Each one_by_one{head, norm, block, block, block, position, table};
+  const Each one_by_one{head, norm, block, block, block, places, table};
   CHECK(reductions<Alone<Gpt<3>>>() == one_by_one);
   CHECK(reductions<Bucketed<Gpt<3>, 1>>() == one_by_one);
-  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head)>>() == Each{head + norm + block, 2 * block, position + table});
-  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head) + 1>>() == Each{head + norm + 2 * block, block + position + table});
-  CHECK(reductions<Bucketed<Gpt<3>, 1_MiB>>() == Each{head + norm + 3 * block + position + table});
+  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head)>>() == Each{head + norm + block, 2 * block, places + table});
+  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head) + 1>>() == Each{head + norm + 2 * block, block + places + table});
+  CHECK(reductions<Bucketed<Gpt<3>, 1_MiB>>() == Each{head + norm + 3 * block + places + table});
   // The table that two layers share ends last, and lies behind all others.
-  CHECK(reductions<Bucketed<Tied<2>, 1_MiB>>() == Each{norm + 2 * block + position, table});
+  CHECK(reductions<Bucketed<Tied<2>, 1_MiB>>() == Each{norm + 2 * block + places, table});
 }
 
 TEST_CASE("buckets change no bit") {

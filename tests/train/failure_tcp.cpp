@@ -130,9 +130,9 @@ void each_phase_on_each_rank(bool sleeps, milliseconds deadline, const auto& che
     }
     children.push_back(child);
     if (children.size() % ranks == 0 && !sleeps)  // these compute: not too many at once
-      for (const ::pid_t one : std::exchange(children, {})) ::waitpid(one, nullptr, 0);
+      for (const ::pid_t one : std::exchange(children, {})) CHECK(::test::reap(one));
   }
-  for (const ::pid_t one : children) ::waitpid(one, nullptr, 0);
+  for (const ::pid_t one : children) CHECK(::test::reap(one));
   for (std::size_t i = 0; i < phases * ranks; ++i) {
     Told& told = all[i];
     INFO(name_of_phase[i / ranks] << ", rank " << i % ranks << "\nall: " << told.of_all << "\nafter: " << told.after);

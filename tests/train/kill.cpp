@@ -76,7 +76,7 @@ TEST_CASE("a kill at any moment leaves a file that the next run loads") {
     ::usleep(static_cast<useconds_t>(random % (1u << (4 + random / 97 % 12))));  // up to 32 ms, often much less
     ::kill(child, SIGKILL);
     int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(::test::reap(child, &status));
     INFO("round " << round << ": " << shared.error);
     const int state = shared.state;
     REQUIRE(state != failed);

@@ -315,7 +315,7 @@ TEST_CASE("killed while saving, a file loads") {
     }
     ::usleep(static_cast<::useconds_t>(500 + trial * 131 % 5000));
     ::kill(child, SIGKILL);
-    REQUIRE(::waitpid(child, nullptr, 0) == child);
+    REQUIRE(::test::reap(child));
     const File file(path);
     std::vector<float> values(50'000);
     file.copy<float>("w", std::vector<std::size_t>{values.size()}, values);

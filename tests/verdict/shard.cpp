@@ -102,10 +102,9 @@ inline constexpr const MemoryPlan& bucketed =
 static_assert(bucketed<Threads, Bucket<25_MiB>>.wire() == bucketed<Threads>.wire() &&
               bucketed<Threads, Bucket<25_MiB>>.peak == bucketed<Threads>.peak);
 static_assert(bucketed<Tcp, Bucket<25_MiB>>.wire() == bucketed<Tcp>.wire() && bucketed<Tcp, Bucket<25_MiB>>.peak > bucketed<Tcp>.peak);
-// Fewer units send the same gradients, but for what fills up their slices.
-static_assert(plan<Gpt, Replicated, World<4>>.wire() -
-                  train::Recipe<Gpt, Configured<Batch<1>, Communicator<Threads>, World<4>, Shard<Replicated, WrapIf<is_block>>>>::plan.wire() <
-              3 * 4 * 64 * 2);
+// Two units joined send what both do, less at most one line of padding in each slice: two joins here, three slices, reduced and gathered.
+constexpr std::size_t sent_by_units = plan<Gpt, Replicated, World<4>>.wire(), sent_by_joined = bucketed<Threads, WrapIf<is_block>>.wire();
+static_assert(sent_by_joined <= sent_by_units && sent_by_units - sent_by_joined <= 2 * Arena::alignment * 3 * 2);
 
 // A segment that is kept takes more memory, and sends what Every<1> sends; gathered again it sends more.
 template <class Schedule, class... Options>

@@ -1,6 +1,7 @@
 // regimen/comm/launch_processes.hpp — a function in n processes of this machine, each of them a rank.
 #pragma once
 
+#include <regimen/comm/detail/forget_openmp.hpp>
 #include <regimen/comm/tcp.hpp>
 #include <regimen/core/error.hpp>
 
@@ -37,6 +38,7 @@ class Children final {
     }
     for (Child& child : children_) {
       while (child.process > 0 && ::waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {}
+      if (child.process > 0) forget_openmp_of(child.process);
     }
   }
 
@@ -73,6 +75,7 @@ class Children final {
         Child& child = children_[rank];
         int status = 0;
         if (child.process <= 0 || ::waitpid(child.process, &status, WNOHANG) != child.process) continue;
+        forget_openmp_of(child.process);
         child.process = 0;
         any = true;
         --left;

@@ -95,14 +95,15 @@ template <template <class> class Predicate>
 inline constexpr bool wraps_units<WrapIf<Predicate>> = true;
 
 template <class... Options>
-constexpr auto wrap_among() {
-  return WrapEach{};
-}
+struct wrap_among {
+  using type = WrapEach;
+};
 template <class Option, class... Rest>
-constexpr auto wrap_among() {
-  if constexpr (wraps_units<Option>) return Option{};
-  else return wrap_among<Rest...>();
-}
+struct wrap_among<Option, Rest...> : wrap_among<Rest...> {};
+template <template <class> class Predicate, class... Rest>
+struct wrap_among<WrapIf<Predicate>, Rest...> {
+  using type = WrapIf<Predicate>;
+};
 
 /// Does the option change anything of this stage?
 template <class Stage, class Option>
@@ -131,7 +132,7 @@ template <class Stage, class... Options>
 struct Shard final {
   using axis = regimen::axis::shard;
   using stage = Stage;
-  using wrap = decltype(detail::wrap_among<Options...>());
+  using wrap = typename detail::wrap_among<Options...>::type;
   static constexpr bool has_options = sizeof...(Options) > 0;
   static constexpr bool prefetches = !detail::is_any_of<Prefetch<0>, Options...>, keeps = detail::is_any_of<KeepSegments, Options...>;
   static constexpr std::size_t bucket = (detail::bucket_bytes<Options> + ... + std::size_t{0});

@@ -36,7 +36,7 @@ struct Forward {
   /// Takes what inference keeps: parameters and one input.
   static constexpr Resident setup_inference(auto& engine) {
     Resident r{};
-    r.parameters = push_units(engine, Kind::parameter, [](walk::UnitOffsets size) { return size.parameters; });
+    r.parameters = push_units(engine, Kind::parameter, &walk::UnitOffsets::parameters);
     r.input = push_input(engine);
     r.end = engine.arena.top;
     return r;
@@ -60,10 +60,10 @@ struct Forward {
 
   static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, path_of_input); }
   /// Each child's part under its own name.
-  static constexpr std::size_t push_units(auto& engine, Kind kind, auto&& bytes_of_unit) {
+  static constexpr std::size_t push_units(auto& engine, Kind kind, std::size_t walk::UnitOffsets::* region) {
     const std::size_t begin = engine.arena.top;
     Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
-      const std::size_t bytes = bytes_of_unit(Unit::size(engine.ranks)) * count;
+      const std::size_t bytes = Unit::size(engine.ranks).*region * count;
       if (bytes > 0) engine.arena.push(bytes, kind, path);
     });
     return begin;

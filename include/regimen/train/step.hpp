@@ -31,15 +31,15 @@ struct Step : Forward<Bound_> {
   /// Takes what persists, each child's part under its own name.
   static constexpr Resident setup(auto& engine) {
     Resident r{};
-    r.parameters = Base::push_units(engine, Kind::parameter, [](walk::UnitOffsets size) { return size.parameters; });
-    r.states = Base::push_units(engine, Kind::optimizer, [](walk::UnitOffsets size) { return size.states; });
+    r.parameters = Base::push_units(engine, Kind::parameter, &walk::UnitOffsets::parameters);
+    r.states = Base::push_units(engine, Kind::optimizer, &walk::UnitOffsets::states);
     if (engine.ranks > 1)
       r.square_sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(double)), Kind::communication, Base::path_of_square_sums)};
     if constexpr (Sharding::bucket > 0) push_bucket_staging(engine);
     r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
     r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, Base::path_of_target);
-    r.gradients = Base::push_units(engine, Kind::gradient, [](walk::UnitOffsets size) { return size.gradients; });
+    r.gradients = Base::push_units(engine, Kind::gradient, &walk::UnitOffsets::gradients);
     r.end = engine.arena.top;
     return r;
   }

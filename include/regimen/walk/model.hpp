@@ -70,7 +70,7 @@ struct BoundModel {
 
   /// Bytes of the persistent regions: the children's units, then the tied tables.
   static constexpr UnitOffsets size(std::size_t ranks) {
-    UnitOffsets sum = Body::template unit_offset<Body::count>(ranks);
+    UnitOffsets sum = Body::unit_offset(Body::count, ranks);
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) { sum = sum + TableUnit<typename decltype(table)::type>::size(ranks); });
     return sum;
   }
@@ -135,8 +135,11 @@ struct BoundModel {
 
  private:
   /// Calls f.operator()<Unit>(where it lies, its number among the tables, path).
-  static constexpr void for_each_table(std::size_t ranks, auto&& f) {
-    UnitOffsets at = Body::template unit_offset<Body::count>(ranks);
+  static constexpr void for_each_table([[maybe_unused]] std::size_t ranks, [[maybe_unused]] auto&& f) {
+    if constexpr (tied_count > 0) visit_tables(ranks, f);
+  }
+  static constexpr void visit_tables(std::size_t ranks, auto& f) {
+    UnitOffsets at = Body::unit_offset(Body::count, ranks);
     std::size_t index = 0;
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
       using Table = typename decltype(table)::type;
@@ -158,7 +161,7 @@ struct BoundModel {
   template <class Table, std::size_t i>
   static void try_child(std::string& name) {
     using Entry = typename Flat::template Entry<i>;
-    if constexpr (std::is_same_v<typename Entry::Layer, Table>) name = Flat::template label<Entry>();
+    if constexpr (std::is_same_v<typename Entry::Layer, Table>) name = label_of(typename Entry::Labels{});
   }
 };
 

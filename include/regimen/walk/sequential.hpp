@@ -1,6 +1,7 @@
 // regimen/walk/sequential.hpp — the walker of layers one behind the other.
 #pragma once
 
+#include <regimen/policy/shard.hpp>
 #include <regimen/walk/unit.hpp>
 
 #include <tuple>
@@ -23,6 +24,14 @@ template <class Layer>
 inline constexpr std::size_t group_size = 0;  // no Group
 template <std::size_t place, class... Entries>
 inline constexpr std::size_t group_size<Group<place, Entries...>> = sizeof...(Entries);
+
+/// The labels that lead to a layer, in its parameters' names.
+template <class... Labels>
+std::string label_of(mp::mp_list<Labels...>) {
+  std::string text;
+  ((text += Labels::text() + "."), ...);
+  return text;
+}
 
 template <class Layer>
 inline constexpr bool is_repeat = false;
@@ -68,8 +77,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   static constexpr bool recomputes_output = is_group && At<count - 1>::recomputes_output, active = At<count - 1>::active;
 
   /// Where child i stands in the list that paths count in.
+  static constexpr std::array<std::size_t, count> sizes{group_size<typename Entries::Layer>...};
   static constexpr std::array<std::size_t, count> places = [] {
-    constexpr std::array<std::size_t, count> sizes{group_size<typename Entries::Layer>...};
     std::array<std::size_t, count> result{};
     for (std::size_t i = 0, place = is_group ? group : 0; i < count; ++i) {
       result[i] = place;
@@ -78,15 +87,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
     return result;
   }();
   /// The path of child i, which names its unit; and the one that it is walked with.
-  template <std::size_t i>
-  static constexpr Path unit_path(Path path) {
-    return path.child(places[i], names[i]);
-  }
-  template <std::size_t i>
-  static constexpr Path path_of(Path path) {
-    if constexpr (group_size<typename Entry<i>::Layer> > 0) return path;
-    else return path.child(places[i], names[i]);
-  }
+  static constexpr Path unit_path(Path path, std::size_t i) { return path.child(places[i], names[i]); }
+  static constexpr Path path_of(Path path, std::size_t i) { return sizes[i] > 0 ? path : unit_path(path, i); }
 
   /// Does a backward, or the recomputation of the next value, read value i?
   template <std::size_t i>
@@ -94,7 +96,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
     bool read = false;
     if constexpr (i > 0) read = At<i - 1>::reads_output;
     if constexpr (i < count) read = read || At<i>::reads_input;
-    if constexpr (i + 1 < count) read = read || (At<i>::recomputes_output && is_read<i + 1>());
+    if constexpr (i + 1 < count) read = read || (At<i>::recomputes_output && sizes[i] == 0 && is_read<i + 1>());  // a Group has asked within
     else if constexpr (i + 1 == count) read = read || recomputes_output;
     return read;
   }
@@ -151,10 +153,15 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   template <Mode mode, Place place, std::size_t i = 0>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
     constexpr Place here = i + 1 < count && mode == Mode::drop ? Place::transient : output_place<i, place>();
-    const NextUnit next = behind<i, mode>(engine, weights, path);
-    const Weights own = enter<i>(engine, weights, path, next);
-    const std::size_t y = At<i>::template forward<mode, here>(engine, x, own, path_of<i>(path));
-    leave<i>(engine, weights, own, next);
+    std::size_t y = absent;
+    if constexpr (slices_parameters) {
+      const NextUnit next = behind<i, mode>(engine, weights, path);
+      const Weights own = enter<i>(engine, weights, path, next);
+      y = At<i>::template forward<mode, here>(engine, x, own, path_of(path, i));
+      leave<i>(engine, weights, own, next);
+    } else {
+      y = At<i>::template forward<mode, here>(engine, x, resident_of(engine, weights, i), path_of(path, i));
+    }
     if constexpr (i + 1 == count) return y;
     else return forward<mode, place, i + 1>(engine, Tensor{y, here == Place::transient}, weights, path);
   }
@@ -175,7 +182,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
     constexpr std::size_t last = count - 1;
     Values values{x, floors<Place::transient>(engine, floor), weights, path, {}, {}};
     const std::size_t input = value<last>(engine, values);
-    const std::size_t y = At<last>::recompute(engine, input, values.floors[last], resident_of<last>(engine, weights), path_of<last>(path));
+    const std::size_t y = At<last>::recompute(engine, input, values.floors[last], resident_of(engine, weights, last), path_of(path, last));
     for (std::size_t i = 0; i < count; ++i)
       if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
     return y;
@@ -188,14 +195,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   }
   static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (At<i>::name_tensors(prefix + label<Entries>(), ends_branch && i + 1 == last_with_parameters(), visit), ...);
+      (At<i>::name_tensors(prefix + label_of(typename Entries::Labels{}), ends_branch && i + 1 == last_with_parameters(), visit), ...);
     }(std::make_index_sequence<count>{});
-  }
-  template <class Entry>
-  static std::string label() {
-    std::string text;
-    mp::mp_for_each<typename Entry::Labels>([&](auto part) { text += decltype(part)::text() + "."; });
-    return text;
   }
 
  protected:
@@ -237,10 +238,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   static constexpr std::array<UnitOffsets, count + 1> unit_offsets_alone = unit_offsets_at(1);
 
   /// Where child i's parameters and gradients are kept.
-  template <std::size_t i>
-  static constexpr Weights resident_of(const auto& engine, Weights weights) {
+  static constexpr Weights resident_of(const auto& engine, Weights weights, std::size_t i) {
     if constexpr (Context::units) {
-      const UnitOffsets at = unit_offset<i>(engine.ranks);
+      const UnitOffsets at = unit_offset(i, engine.ranks);
       return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add};
     } else {
       return {weights.values + offsets[i].values, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
@@ -253,8 +253,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   template <std::size_t i>
   static constexpr NextUnit first_from(const auto& engine, Weights weights, Path path) {
     if constexpr (i >= count) return {};
-    else if constexpr (is_unit<i>) return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, unit_path<i>(path));
-    else if constexpr (holds_units<i>) return At<i>::unit(engine, resident_of<i>(engine, weights), 0, unit_path<i>(path));
+    else if constexpr (is_unit<i>) return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
+    else if constexpr (holds_units<i>) return At<i>::unit(engine, resident_of(engine, weights, i), 0, unit_path(path, i));
     else return first_from<i + 1>(engine, weights, path);
   }
   /// The unit with which backward begins if it begins with child i.
@@ -262,62 +262,67 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   static constexpr NextUnit last_from(const auto& engine, Weights weights, Path path) {
     constexpr bool goes_on = i > 0 && At<i>::active;
     if constexpr (is_unit<i> && At<i>::active && At<i>::reads_weights)
-      return unit_at<UnitOf<i>>(engine, resident_of<i>(engine, weights).values, unit_path<i>(path));
-    else if constexpr (holds_units<i> && At<i>::active) return At<i>::first_of_backward(engine, resident_of<i>(engine, weights), unit_path<i>(path));
+      return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
+    else if constexpr (holds_units<i> && At<i>::active) return At<i>::first_of_backward(engine, resident_of(engine, weights, i), unit_path(path, i));
     else if constexpr (goes_on) return last_from<i - 1>(engine, weights, path);
     else return {};
   }
   /// What follows child i in forward, and, where backward follows, the last one.
   template <std::size_t i, Mode mode>
   static constexpr NextUnit behind(const auto& engine, Weights weights, Path path) {
-    if constexpr (!slices_parameters) return {};
-    else {
-      const NextUnit next = first_from<i + 1>(engine, weights, path);
-      if constexpr (mode == Mode::keep)
-        if (next.is_absent()) return last_from<count - 1>(engine, weights, path);
-      return next;
-    }
+    const NextUnit next = first_from<i + 1>(engine, weights, path);
+    if constexpr (mode == Mode::keep)
+      if (next.is_absent()) return last_from<count - 1>(engine, weights, path);
+    return next;
   }
   template <std::size_t i>
   static constexpr NextUnit before(const auto& engine, Weights weights, Path path) {
-    if constexpr (!slices_parameters || i == 0) return {};
+    if constexpr (i == 0) return {};
     else return last_from<i - 1>(engine, weights, path);
   }
   static constexpr bool slices_parameters = Context::units && Context::Sharding::slices_parameters;
 
   template <std::size_t i>
   static constexpr Weights enter(auto& engine, Weights weights, Path path, const NextUnit& next) {
-    const Weights resident = resident_of<i>(engine, weights);
-    if constexpr (is_unit<i>) return gather<UnitOf<i>>(engine, resident, unit_path<i>(path), next);
+    const Weights resident = resident_of(engine, weights, i);
+    if constexpr (is_unit<i>) return gather<UnitOf<i>>(engine, resident, unit_path(path, i), next);
     if constexpr (holds_units<i>) engine.after = next;
     return resident;
   }
   template <std::size_t i>
   static constexpr void leave(auto& engine, Weights weights, Weights own, const NextUnit& next) {
-    if constexpr (is_unit<i>) release<UnitOf<i>>(engine, resident_of<i>(engine, weights), own, next);
+    if constexpr (is_unit<i>) release<UnitOf<i>>(engine, resident_of(engine, weights, i), own, next);
   }
 
  public:
   // Where child i's units begin in the persistent regions; i = count: where they end.
-  template <std::size_t i>
-  static constexpr UnitOffsets unit_offset(std::size_t ranks) {
+  static constexpr UnitOffsets unit_offset(std::size_t i, std::size_t ranks) {
     return ranks == 1 ? unit_offsets_alone[i] : unit_offsets_at(ranks)[i];
   }
 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.
   static constexpr void for_each_unit(std::size_t ranks, Path path, auto&& f) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) { (visit_units<i>(ranks, path, f), ...); }(std::make_index_sequence<count>{});
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      (visit_units<weighing.index[k]>(ranks, path, f), ...);
+    }(std::make_index_sequence<weighing.members>{});
   }
 
  private:
+  struct Weighing {  // the children that have parameters
+    std::array<std::size_t, count> index{};
+    std::size_t members = 0;
+  };
+  static constexpr Weighing weighing = []<std::size_t... i>(std::index_sequence<i...>) {
+    Weighing result;
+    ((At<i>::layout.count > 0 ? void(result.index[result.members++] = i) : void()), ...);
+    return result;
+  }(std::make_index_sequence<count>{});
   template <std::size_t i>
   static constexpr void visit_units(std::size_t ranks, Path path, auto& f) {
     using N = At<i>;
-    if constexpr (N::layout.count > 0) {
-      if constexpr (requires { N::iterations; })
-        f.template operator()<typename N::UnitOfIteration>(unit_offset<i>(ranks), N::iterations, unit_path<i>(path));
-      else f.template operator()<UnitOf<i>>(unit_offset<i>(ranks), std::size_t{1}, unit_path<i>(path));
-    }
+    if constexpr (requires { N::iterations; })
+      f.template operator()<typename N::UnitOfIteration>(unit_offset(i, ranks), N::iterations, unit_path(path, i));
+    else f.template operator()<UnitOf<i>>(unit_offset(i, ranks), std::size_t{1}, unit_path(path, i));
   }
 
   struct Values {
@@ -335,9 +340,10 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
     else {
       if (!values.is_ready[i]) {
         const std::size_t input = value<i - 1>(engine, values);
-        const Weights own = enter<i - 1>(engine, values.weights, values.path, {});
-        values.recomputed[i] = At<i - 1>::recompute(engine, input, values.floors[i - 1], own, path_of<i - 1>(values.path));
-        leave<i - 1>(engine, values.weights, own, {});
+        Weights own = resident_of(engine, values.weights, i - 1);
+        if constexpr (slices_parameters) own = enter<i - 1>(engine, values.weights, values.path, {});
+        values.recomputed[i] = At<i - 1>::recompute(engine, input, values.floors[i - 1], own, path_of(values.path, i - 1));
+        if constexpr (slices_parameters) leave<i - 1>(engine, values.weights, own, {});
         values.is_ready[i] = true;
       }
       return values.recomputed[i];
@@ -345,16 +351,16 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   }
   template <std::size_t i, Place here>
   static constexpr std::size_t backward_of(auto& engine, Tensor d_y, std::size_t x, Values& values) {
-    const Path path = unit_path<i>(values.path);
-    const NextUnit next = before<i>(engine, values.weights, values.path);
-    const Weights resident = resident_of<i>(engine, values.weights);
-    constexpr bool gathers = is_unit<i> && At<i>::reads_weights;
+    const Weights resident = resident_of(engine, values.weights, i);
     Weights own = resident;
-    if constexpr (gathers || !is_unit<i>) own = enter<i>(engine, values.weights, values.path, next);
+    [[maybe_unused]] NextUnit next{};
+    constexpr bool gathers = slices_parameters && (!is_unit<i> || At<i>::reads_weights);
+    if constexpr (slices_parameters) next = before<i>(engine, values.weights, values.path);
+    if constexpr (gathers) own = enter<i>(engine, values.weights, values.path, next);
     else if (slices_parameters && engine.ranks > 1) own.values = absent;
-    if constexpr (is_unit<i>) own = open_gradients<UnitOf<i>>(engine, own, path);
-    const std::size_t d_x = At<i>::template backward<here>(engine, d_y, x, values.floors[i], own, path_of<i>(values.path));
-    if constexpr (is_unit<i>) reduce<UnitOf<i>>(engine, resident, own, path);
+    if constexpr (is_unit<i>) own = open_gradients<UnitOf<i>>(engine, own, unit_path(values.path, i));
+    const std::size_t d_x = At<i>::template backward<here>(engine, d_y, x, values.floors[i], own, path_of(values.path, i));
+    if constexpr (is_unit<i>) reduce<UnitOf<i>>(engine, resident, own, unit_path(values.path, i));
     if constexpr (gathers) leave<i>(engine, values.weights, own, next);
     return d_x;
   }
