@@ -1,7 +1,7 @@
 # cmake -P: compile one misuse file twice, as cure and as mistake, and judge what the compiler says to the mistake.
 #
 #   COMPILE  the compile command, a ;-list        SOURCE  the file        MAX_LINES  the most lines a mistake may print
-#   CURE     OFF: the mistake alone
+#   CURE     OFF: the mistake alone                PARSED  a folder where some headers lie precompiled, or not
 #
 # The file's first lines say what must be said:
 #   // expect: <regex>   the whole sentence after "regimen: ", on the first error line, from a static assertion
@@ -40,6 +40,14 @@ string(REPLACE "\\[" "${opening}" expect "${expect}")
 string(REPLACE "\\]" "${closing}" expect "${expect}")
 string(REGEX MATCH "// harness: must fail ([^\n]*)" must_fail "${source}")
 set(reason "${CMAKE_MATCH_1}")
+
+# The first header, if it was parsed before.
+string(REGEX MATCH "#include [<\"][^\n]*/([a-z_]+\\.hpp)[>\"]" found "${source}")
+if(EXISTS "${PARSED}/${CMAKE_MATCH_1}.gch")
+  list(APPEND COMPILE -include "${PARSED}/${CMAKE_MATCH_1}")
+elseif(EXISTS "${PARSED}/${CMAKE_MATCH_1}.pch")
+  list(APPEND COMPILE -include-pch "${PARSED}/${CMAKE_MATCH_1}.pch")
+endif()
 
 set(complaint "")
 set(cure 0)
