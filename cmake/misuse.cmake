@@ -41,8 +41,16 @@ string(REPLACE "\\]" "${closing}" expect "${expect}")
 string(REGEX MATCH "// harness: must fail ([^\n]*)" must_fail "${source}")
 set(reason "${CMAKE_MATCH_1}")
 
-# The first header, if it was parsed before.
+# The first header, if it was parsed before, and nothing has changed since.
 string(REGEX MATCH "#include [<\"][^\n]*/([a-z_]+\\.hpp)[>\"]" found "${source}")
+file(GLOB parsed "${PARSED}/${CMAKE_MATCH_1}.gch" "${PARSED}/${CMAKE_MATCH_1}.pch")
+file(GLOB_RECURSE headers "${CMAKE_CURRENT_LIST_DIR}/../include/*.hpp" "${CMAKE_CURRENT_LIST_DIR}/../tests/support/*.hpp")
+foreach(header IN LISTS headers)
+  if(parsed AND "${header}" IS_NEWER_THAN "${parsed}")
+    set(PARSED "nothing")
+    break()
+  endif()
+endforeach()
 if(EXISTS "${PARSED}/${CMAKE_MATCH_1}.gch")
   list(APPEND COMPILE -include "${PARSED}/${CMAKE_MATCH_1}")
 elseif(EXISTS "${PARSED}/${CMAKE_MATCH_1}.pch")

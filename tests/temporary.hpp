@@ -1,10 +1,9 @@
 // tests/temporary.hpp — files for a test, gone after it, and what the refusal of one must say.
 #pragma once
 
-#include <regimen/comm/detail/forget_openmp.hpp>
+#include <regimen/comm/detail/reap.hpp>
 #include <regimen/core/error.hpp>
 
-#include <sys/wait.h>
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
@@ -23,12 +22,7 @@ namespace test {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// Waits for a process that was started by fork.
-inline bool reap(::pid_t child, int* status = nullptr) {
-  const bool ended = ::waitpid(child, status, 0) == child;
-  if (ended) regimen::comm::detail::forget_openmp_of(child);
-  return ended;
-}
+using regimen::comm::detail::reap;
 
 /// A directory of its own, removed at the end of the scope.
 class Directory {

@@ -1,5 +1,5 @@
 // A block of two element types, cut into slices.
-// expect: Shard<\.\.\.> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a child of the model, or keep it Replicated
+// expect: Shard<\.\.\.> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a unit \(a child of the model, WrapIf\), or keep it Replicated
 // names: regimen::Shard<regimen::ZeRO1>
 // names: regimen::Repeat<2,
 #include "../support/model_recipe.hpp"

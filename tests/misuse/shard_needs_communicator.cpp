@@ -1,5 +1,5 @@
 // Slices for one rank.
-// expect: Shard<\.\.\.> cuts among ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>
+// expect: Shard<\.\.\.> says what is exchanged among ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>
 // names: regimen::Shard<regimen::ZeRO3>
 #include "../support/recipe.hpp"
 

@@ -70,6 +70,12 @@ TEST_CASE("buckets change no bit") {
         train_on<Alone<Gpt<4>, Checkpoint<Every<2>>, Precision<bf16, fp32>>>(4));
 }
 
+TEST_CASE("frozen layers have nothing to send, and lie between those that have") {
+  using Frozen = Freeze<LayerNorm, PositionEmbedding>;
+  CHECK(reductions<Bucketed<Gpt<3>, 1_MiB, Frozen>>().size() == 1);
+  CHECK(train_on<Bucketed<Gpt<3>, 1_MiB, Frozen>>(3, true) == train_on<Alone<Gpt<3>, Frozen>>(3));
+}
+
 TEST_CASE("a transport that needs room beside a bucket has it, as planned") {
   const ::test::Directory folder;
   const auto write = [&](const std::string& name, const Outcome& outcome) {

@@ -34,8 +34,7 @@ Trained train_global_batch(const typename Rule::Options& options) {
   return outcome;
 }
 
-/// Euclidean.
-inline double distance(const std::vector<double>& a, const std::vector<double>& b) {
+inline double euclidean_distance(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
   return a.size() == b.size() ? std::sqrt(sum) : HUGE_VAL;
@@ -50,22 +49,22 @@ inline double distance(const std::vector<double>& a, const std::vector<double>& 
 template <class Rule>
 void equals_one_rank(const typename Rule::Options& options) {
   const Trained exact = train_global_batch<Rule, double, 1>(options), narrow = train_global_batch<Rule, float, 1>(options);
-  const double weights = distance(narrow.weights, exact.weights), losses = distance(narrow.losses, exact.losses);
+  const double weights = euclidean_distance(narrow.weights, exact.weights), losses = euclidean_distance(narrow.losses, exact.losses);
   CHECK(exact.losses.size() == 20);
   CHECK(weights > 0);
   CHECK(weights < 1e-4);  // or errors did not grow linearly, and the rest says nothing
   CHECK(losses < 1e-4);
   const Trained two = train_global_batch<Rule, double, 2>(options), four = train_global_batch<Rule, double, 4>(options);
   for (const Trained* ranks : {&two, &four}) {
-    CHECK(std::ldexp(distance(ranks->weights, exact.weights), 29) <= 2 * weights);
+    CHECK(std::ldexp(euclidean_distance(ranks->weights, exact.weights), 29) <= 2 * weights);
     for (std::size_t step = 0; step < 20; ++step) {
       const double rows = double(global_batch * 8);
       CHECK(std::abs(ranks->losses[step] - exact.losses[step]) <= 2 * rows * std::ldexp(exact.losses[step], -53) + std::ldexp(2 * losses, -29));
     }
   }
   const Trained narrow_four = train_global_batch<Rule, float, 4>(options);
-  CHECK(distance(narrow_four.weights, exact.weights) <= 2 * weights);
-  CHECK(distance(narrow_four.losses, exact.losses) <= 2 * losses);
+  CHECK(euclidean_distance(narrow_four.weights, exact.weights) <= 2 * weights);
+  CHECK(euclidean_distance(narrow_four.losses, exact.losses) <= 2 * losses);
 }
 
 }  // namespace regimen::test

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <new>
 
-#include <sys/wait.h>
 #include <unistd.h>
+#include <regimen/comm/detail/reap.hpp>
 
 namespace {
 std::atomic<std::size_t> allocations{0};
@@ -45,7 +45,7 @@ bool dies(const Body& body) {
     _exit(0);
   }
   int status = 0;
-  waitpid(child, &status, 0);
+  if (!regimen::comm::detail::reap(child, &status)) return false;
   return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 

@@ -1,7 +1,7 @@
 // regimen/comm/launch_processes.hpp — a function in n processes of this machine, each of them a rank.
 #pragma once
 
-#include <regimen/comm/detail/forget_openmp.hpp>
+#include <regimen/comm/detail/reap.hpp>
 #include <regimen/comm/tcp.hpp>
 #include <regimen/core/error.hpp>
 
@@ -37,8 +37,7 @@ class Children final {
       if (child.process > 0) ::kill(child.process, SIGKILL);
     }
     for (Child& child : children_) {
-      while (child.process > 0 && ::waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {}
-      if (child.process > 0) forget_openmp_of(child.process);
+      if (child.process > 0) reap(child.process);
     }
   }
 
@@ -74,8 +73,7 @@ class Children final {
       for (std::size_t rank = 0; rank < children_.size(); ++rank) {
         Child& child = children_[rank];
         int status = 0;
-        if (child.process <= 0 || ::waitpid(child.process, &status, WNOHANG) != child.process) continue;
-        forget_openmp_of(child.process);
+        if (child.process <= 0 || !reap(child.process, &status, WNOHANG)) continue;
         child.process = 0;
         any = true;
         --left;

@@ -12,7 +12,9 @@ namespace regimen {
 /// Random       each draw from all samples, with replacement, as nanoGPT draws its windows
 /// Sequential   0, 1, 2, ... in every epoch
 /// Runs         every sample once an epoch; a batch of all ranks is a run of neighbours, and the runs come in another order each epoch. For sources
-///              that are sorted, as Documents by length are; what is left over is a run too, and lies elsewhere each epoch
+///              that are sorted, as Documents by length are; what is left over is a run too, and lies elsewhere each epoch. The order so depends
+///              on the batch of all ranks: with another one (other ranks, SimulateWorld) an epoch has other runs, and an epoch that is
+///              resumed with another one may repeat samples and miss others
 enum class Order { Shuffled, Random, Sequential, Runs };
 
 namespace detail {
@@ -45,7 +47,7 @@ constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uin
 }  // namespace detail
 
 /// The sample at place `index` of `epoch`: nothing is stored and nothing remembered, so a resumed run, any number of
-/// loader threads, and every rank agree on it.
+/// loader threads, and every rank agree on it (as long as `run` is the same, where it is asked for).
 ///
 ///   index   in [0, size) for Shuffled and Runs, which are permutations of [0, size); any for Random; taken modulo size for Sequential
 ///   size    in [1, 2^63]

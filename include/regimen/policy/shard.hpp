@@ -71,7 +71,9 @@ struct Bucket final {
 ///   struct is_block : std::is_same<Layer, Block> {};
 ///   Shard<ZeRO3, WrapIf<is_block>>
 ///
-/// asked   with a layer as the model's list names it; a Sequential and an As are written out before, so ask for what they hold. Of Repeat<N, B>: B
+/// asked   with a layer as the model's list names it, and for Repeat<N, B> with B. What is made of other layers (Sequential, As, a SelfAttention
+/// among
+///         the children) is written out before; ask for what it holds
 /// refuses a predicate that is true of no layer with weights of the model
 template <template <class> class Predicate>
 struct WrapIf final {
@@ -123,7 +125,7 @@ using FullShard = ZeRO3;
 ///   default   Shard<Replicated>; every child of the model and every iteration of a Repeat is a unit, and reduced by itself; Prefetch<1>; segments
 ///             gather again
 ///   refuses   any but Replicated, and any option, without a Communicator; an option where it would change nothing: Prefetch and KeepSegments where
-///             nothing is gathered, KeepSegments without segments, Bucket where gradients are kept in slices
+///             nothing is gathered, KeepSegments without segments, Bucket where every unit is cut by itself, which is everywhere but under Replicated
 ///
 /// What travels has the element types of Precision: weights that of Compute, gradients that of Reduce.
 ///

@@ -10,8 +10,8 @@ struct shard_cuts_even_units {
   static constexpr bool holds = Even;
   struct must_hold {
     static_assert(holds,
-                  "regimen: Shard<...> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a child of "
-                  "the model, or keep it Replicated");
+                  "regimen: Shard<...> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a unit "
+                  "(a child of the model, WrapIf), or keep it Replicated");
   };
 };
 

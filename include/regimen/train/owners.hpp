@@ -22,6 +22,7 @@ namespace mp = boost::mp11;
 
 struct step_scalars;
 struct input_buffer;
+struct bucket_staging;
 
 template <class N>
 struct node_parts {
@@ -57,7 +58,8 @@ template <class Bound, std::uint64_t digits>
 constexpr auto owner_at() {
   constexpr std::size_t children = Bound::Flat::count;
   if constexpr (Path{"", digits, 0}.is_outside())
-    return mp::mp_identity<std::conditional_t<digits == Path::outside(0, "").digits, step_scalars, input_buffer>>{};
+    return mp::mp_identity<std::conditional_t<digits == Path::outside(0, "").digits, step_scalars,
+                                              std::conditional_t<digits == Path::outside(4, "").digits, bucket_staging, input_buffer>>>{};
   else if constexpr (digits > children && digits <= children + Bound::tied_count)
     return mp::mp_identity<mp::mp_at_c<typename Bound::Tied, digits - children - 1>>{};
   else return layer_at<typename Bound::Flat, digits>();

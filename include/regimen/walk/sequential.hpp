@@ -11,19 +11,21 @@ namespace regimen::walk {
 inline constexpr std::size_t not_grouped = ~std::size_t{0};
 
 /// Value i is the input of child i; value 0 and the last belong to the caller. The children of a Group stand from `group` on in the list that
-/// paths count in.
-template <class Entries, class X, class Context, bool flows, std::size_t group = not_grouped>
+/// paths count in; its output may be `computed_again`.
+template <class Entries, class X, class Context, bool flows, std::size_t group = not_grouped, bool computed_again = false>
 struct Chain;
 
-/// Neighbouring children of the model that are one unit, of which the first is child `place`. Names, paths, and what is saved, are as without it.
-template <std::size_t place, class... Entries>
+/// Neighbouring children of the model that are one unit, of which the first is child `place`. Names, paths, and what is saved, are as without it;
+/// what is recomputed within it for its output, which a backward behind it reads, is recomputed again for its own.
+///   computed_again   is its output recomputed?
+template <std::size_t place, bool computed_again, class... Entries>
 struct Group final {
   static constexpr const char* name = mp::mp_first<mp::mp_list<Entries...>>::Layer::name;
 };
 template <class Layer>
 inline constexpr std::size_t group_size = 0;  // no Group
-template <std::size_t place, class... Entries>
-inline constexpr std::size_t group_size<Group<place, Entries...>> = sizeof...(Entries);
+template <std::size_t place, bool computed_again, class... Entries>
+inline constexpr std::size_t group_size<Group<place, computed_again, Entries...>> = sizeof...(Entries);
 
 /// The labels that lead to a layer, in its parameters' names.
 template <class... Labels>
@@ -63,8 +65,8 @@ struct Child<0, Entries, X, Context, flows> {
       flows>;
 };
 
-template <class... Entries, class X, class Context, bool flows, std::size_t group>
-struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
+template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again>
+struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> {
   static constexpr std::size_t count = sizeof...(Entries);
   static_assert(count > 0 && count < 256, "regimen: a Sequential has 1 to 255 layers; group them in Sequentials of Sequentials, or Repeat");
   static constexpr std::array<const char*, count> names{Entries::Layer::name...};
@@ -74,7 +76,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   using At = typename Child<i, mp::mp_list<Entries...>, X, Context, flows>::type;
   using Output = typename At<count - 1>::Output;
   static constexpr bool is_group = group != not_grouped;
-  static constexpr bool recomputes_output = is_group && At<count - 1>::recomputes_output, active = At<count - 1>::active;
+  static constexpr bool recomputes_output = computed_again, active = At<count - 1>::active;
 
   /// Where child i stands in the list that paths count in.
   static constexpr std::array<std::size_t, count> sizes{group_size<typename Entries::Layer>...};
@@ -127,7 +129,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   }
   static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output;
   static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
-    return (At<i>::reads_weights || ...) || ((At<i>::recomputes_output && At<i>::layout.count > 0) || ...);
+    // What is recomputed within needs its weights, too. (Of the last child's output its chain's owner decides.)
+    return (At<i>::reads_weights || ...) || ((At<i>::layout.count > 0 && i + 1 < count && is_recomputed<i + 1>()) || ...);
   }(std::make_index_sequence<count>{});
 
   static constexpr ParameterLayout layout = []<std::size_t... i>(std::index_sequence<i...>) {
@@ -242,6 +245,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
     if constexpr (Context::units) {
       const UnitOffsets at = unit_offset(i, engine.ranks);
       return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add};
+    } else if (Context::Sharding::slices_parameters && weights.values == absent) {  // nobody will read them
+      return {absent, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
     } else {
       return {weights.values + offsets[i].values, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
     }
@@ -382,8 +387,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group> {
   }
 };
 
-template <std::size_t place, class... Entries, class X, class Context, bool flows>
-struct Node<Group<place, Entries...>, X, Context, flows> : Chain<mp::mp_list<Entries...>, X, Context, flows, place> {};
+template <std::size_t place, bool computed_again, class... Entries, class X, class Context, bool flows>
+struct Node<Group<place, computed_again, Entries...>, X, Context, flows> : Chain<mp::mp_list<Entries...>, X, Context, flows, place, computed_again> {
+};
 
 // ---- which children are one unit
 
@@ -404,21 +410,22 @@ template <class Wrap, class Flat>
 struct Grouping {
   static constexpr std::size_t count = Flat::count;
 
-  /// One past the last child of the group that begins at each, or of the child alone. A group begins and ends with a layer that has weights.
+  /// One past the last child of the group that begins at each; 0 where none begins. A group begins and ends with a layer that has weights. A layer
+  /// that is walked as two (fused: they have one name) is one.
   static constexpr std::array<std::size_t, count> ends = []<std::size_t... i>(std::index_sequence<i...>) {
-    constexpr std::array<bool, count> alone{wraps<Wrap, typename Flat::template Entry<i>::Layer>...},
-        weighs{(Flat::template At<i>::layout.count > 0)...}, repeats{is_repeat<typename Flat::template Entry<i>::Layer>...};
-    std::array<std::size_t, count> result{(i + 1)...};
+    constexpr std::array<bool, count> chosen{wraps<Wrap, typename Flat::template Entry<i>::Layer>...},
+        weighs{(Flat::template At<i>::layout.count > 0)...}, repeats{is_repeat<typename Flat::template Entry<i>::Layer>...},
+        is_second{std::is_same_v<typename Flat::template Entry<i>::Labels, typename Flat::template Entry<(i > 0 ? i - 1 : 0)>::Labels> && i > 0 ...};
+    std::array<std::size_t, count> result{};
     for (std::size_t begin = 0; begin < count;) {
-      std::size_t end = begin + 1, members = 1;
-      if (weighs[begin] && !alone[begin]) {
-        for (std::size_t at = begin + 1; at < count && !(weighs[at] && alone[at]); ++at)
-          if (weighs[at]) {
-            end = at + 1;
-            ++members;
-          }
-        if (members > 1 || repeats[begin]) result[begin] = end + count;  // marks a group
+      std::size_t end = begin + 1, members = weighs[begin] ? 1 : 0;
+      for (std::size_t at = end; members > 0 && at < count; ++at) {
+        if (weighs[at] && (chosen[begin] ? at != end || !is_second[at] : chosen[at])) break;
+        if (!weighs[at]) continue;
+        end = at + 1;
+        ++members;
       }
+      if (members > 1 || (repeats[begin] && members > 0 && !chosen[begin])) result[begin] = end;
       begin = end;
     }
     return result;
@@ -435,14 +442,14 @@ struct Grouping {
 
   template <std::size_t begin, std::size_t... i>
   static auto group(std::index_sequence<i...>)
-      -> Placed<Group<begin, typename Flat::template Entry<begin + i>...>, typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
+      -> Placed<Group<begin, Flat::template is_recomputed<begin + sizeof...(i)>(), typename Flat::template Entry<begin + i>...>,
+                typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
   template <std::size_t begin, class... Done>
   static auto from(mp::mp_list<Done...>) {
     if constexpr (begin == count) return mp::mp_list<Done...>{};
-    else if constexpr (ends[begin] > count) {
-      constexpr std::size_t end = ends[begin] - count;
-      return from<end>(mp::mp_list<Done..., decltype(group<begin>(std::make_index_sequence<end - begin>{}))>{});
-    } else return from<begin + 1>(mp::mp_list<Done..., typename Flat::template Entry<begin>>{});
+    else if constexpr (ends[begin] > 0)
+      return from<ends[begin]>(mp::mp_list<Done..., decltype(group<begin>(std::make_index_sequence<ends[begin] - begin>{}))>{});
+    else return from<begin + 1>(mp::mp_list<Done..., typename Flat::template Entry<begin>>{});
   }
   using type = decltype(from<0>(mp::mp_list<>{}));
 };

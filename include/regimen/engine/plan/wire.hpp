@@ -10,7 +10,7 @@
 namespace regimen::plan {
 
 /// Kept only by a plan that was asked for it. A call of an iteration that stands for others stands for `copies` of them; a plan that walks
-/// in full has each by itself.
+/// in full has each by itself. Units of a Bucket stand one by one, as if each travelled alone: their bytes are what is sent, their number is not.
 struct WireLog final {
   struct Call {
     Path path{};            // of the unit
