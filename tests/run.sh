@@ -5,7 +5,7 @@
 #   tests/run.sh --preset asan           one configuration of CMakePresets.json; may be repeated
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
-# On two cores expect 25 to 30 minutes. The last line counts what passed.
+# On two cores expect 25 minutes; a sanitizer takes longer. The last line counts what passed.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -52,12 +52,15 @@ for preset in "${presets[@]}"; do
   # What does not depend on the configuration is built and tested once: benchmarks, headers alone, refusals in four compilers,
   # what compiling costs. What is about to run for moments is not optimised: tests that train, and in a second configuration lessons.
   # Tests that train are compiled four files at a time, which takes half as long as one by one.
-  bench=TESTED headers=ON hurry=TESTS once=()
-  if [ $first = no ]; then bench=OFF headers=OFF hurry=ON once=(-LE '^compilers$'); fi
-  first=no
-
-  together=4
-  case $preset in asan | tsan) together=1 ;; esac   # sanitizers take far longer for large files than for several small ones
+  # Sanitizers look at what runs; they take far longer for large files than for several small ones.
+  bench=TESTED headers=ON hurry=TESTS together=4 once=()
+  case $preset in
+    asan | tsan) bench=OFF headers=OFF hurry=ON together=1 once=(-LE '^compilers$') ;;
+    *)
+      if [ $first = no ]; then bench=OFF headers=OFF hurry=ON once=(-LE '^compilers$'); fi
+      first=no
+      ;;
+  esac
 
   say "$preset: configure"
   cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_TOGETHER=$together ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
