@@ -15,15 +15,20 @@
 namespace {
 std::atomic<std::size_t> allocations{0};
 
-void* counted(std::size_t bytes) {
+void* counted(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+void* counted(std::size_t bytes) {
+  if (void* const memory = counted(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 }  // namespace
 
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t& nothrow) noexcept { return counted(bytes, nothrow); }
+void* operator new[](std::size_t bytes, const std::nothrow_t& nothrow) noexcept { return counted(bytes, nothrow); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
