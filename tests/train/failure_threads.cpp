@@ -21,6 +21,8 @@ namespace {
 
 using Train = Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>>;
 constexpr std::size_t ranks = 3;
+/// Within so many deadlines a sleep ends all: one, and before it what a busy machine takes for the batches that were read ahead.
+constexpr int most_deadlines = 10;
 
 /// What a training came to.
 struct Told {
@@ -40,10 +42,12 @@ std::string words_of(const auto& action) {
 void one_training(const std::string& path, bool sleeps, Phase phase, std::size_t culprit, milliseconds deadline, Told& told) {
   told.around = words_of([&] { launch(ranks, [&](comm::Threads& world) { train_and_save<Train>(world, path, false); }); });
   const auto start = std::chrono::steady_clock::now();
-  std::atomic<bool> failed{false};
+  std::atomic<bool> failed{false}, is_noticed{false};
   const auto fail = [&] {
-    if (sleeps) {
-      if (!failed.exchange(true)) std::this_thread::sleep_for(deadline + deadline / 2);
+    if (sleeps) {  // once, and until somebody minds: what was read ahead hides a sleep for a while
+      if (failed.exchange(true)) return;
+      for (milliseconds slept{}; !is_noticed && slept < most_deadlines * deadline; slept += milliseconds(10))
+        std::this_thread::sleep_for(milliseconds(10));
     } else if (phase != Phase::save) {
       throw std::runtime_error("this sample is bad");
     }
@@ -58,6 +62,7 @@ void one_training(const std::string& path, bool sleeps, Phase phase, std::size_t
                                        sleeps ? path : path + "/no such folder");
           } catch (const std::exception& error) {
             said = error.what();
+            is_noticed = true;
             throw;
           }
         },
@@ -116,7 +121,7 @@ TEST_CASE("a thread that sleeps in any phase is named when the deadline is over,
   each_phase_on_each_rank(true, deadline, [](const Told& told, Phase, std::size_t rank, std::size_t culprit) {
     const std::string& said = told.said[rank];
     CHECK(::test::says(said, "no sign of rank " + std::to_string(culprit) + " within 2 s"));
-    CHECK(told.took < 3 * deadline);
+    CHECK(told.took < most_deadlines * deadline);
   });
 }
 // SPDX-License-Identifier: Apache-2.0
