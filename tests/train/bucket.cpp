@@ -1,12 +1,8 @@
 // Gradients that travel together: as many collectives as buckets, the same bits, the planned memory.
-#include <regimen/comm/launch_processes.hpp>
 #include <regimen/comm/tracing.hpp>
 
-#include "temporary.hpp"
-#include "train/shard.hpp"
+#include "train/processes.hpp"
 #include "train/wire.hpp"
-
-#include <fstream>
 
 using namespace regimen;
 using namespace regimen::test;
@@ -77,24 +73,6 @@ TEST_CASE("frozen layers have nothing to send, and lie between those that have")
 }
 
 TEST_CASE("a transport that needs room beside a bucket has it, as planned") {
-  const ::test::Directory folder;
-  const auto write = [&](const std::string& name, const Outcome& outcome) {
-    std::ofstream file(folder / name, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(outcome.weights.data()), static_cast<std::streamsize>(outcome.weights.size() * sizeof(float)));
-    file.put(outcome.as_planned ? '1' : '0');
-  };
-  const auto read = [&](const std::string& name) {
-    std::ifstream file(folder / name, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  launch_processes(3, [&](comm::Tcp& communicator) {
-    cpu::set_threads(1);
-    using Train = Trainer<Tied<3>, Batch<2>, Communicator<Tcp>, Shard<Replicated, Bucket<20_KiB>>>;
-    write(std::to_string(communicator.rank()), train_as_rank<Train>(true, 20, communicator));
-  });
-  write("threads", train_on<Alone<Tied<3>>>(3));
-  const std::string expected = read("threads");
-  CHECK(expected.size() > 1000);
-  for (const char* rank : {"0", "1", "2"}) CHECK(read(rank) == expected);
+  processes_agree<Trainer<Tied<3>, Batch<2>, Communicator<Tcp>, Shard<Replicated, Bucket<20_KiB>>>, Alone<Tied<3>>>(3, true);
 }
 // SPDX-License-Identifier: Apache-2.0

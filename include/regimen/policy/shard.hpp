@@ -83,9 +83,6 @@ struct WrapIf final {
 };
 
 namespace detail {
-/// Every child of the model and every iteration of a Repeat is a unit.
-struct WrapEach final {};
-
 template <class Option>
 inline constexpr std::size_t bucket_bytes = 0;
 template <std::size_t Bytes>
@@ -98,7 +95,7 @@ inline constexpr bool wraps_units<WrapIf<Predicate>> = true;
 
 template <class... Options>
 struct wrap_among {
-  using type = WrapEach;
+  using type = void;
 };
 template <class Option, class... Rest>
 struct wrap_among<Option, Rest...> : wrap_among<Rest...> {};

@@ -145,7 +145,7 @@ constexpr auto slice_rules() {
 
 template <class Shard, class Checkpoint, class Bound>
 constexpr auto unit_rules() {
-  if constexpr (std::is_same_v<typename Shard::wrap, detail::WrapEach>) return mp::mp_list<>{};
+  if constexpr (std::is_void_v<typename Shard::wrap>) return mp::mp_list<>{};
   else {
     using Units = walk::Grouping<typename Shard::wrap, typename Bound::Flat>;
     return broken_of<mp::mp_list<rule::wrap_matches_a_layer<typename Shard::wrap, Units::matches>,

@@ -1,6 +1,7 @@
 // regimen/walk/model.hpp — a model bound to its policies: the outermost walker.
 #pragma once
 
+#include <regimen/walk/grouping.hpp>
 #include <regimen/walk/repeat.hpp>
 #include <regimen/walk/residual.hpp>
 #include <regimen/walk/sequential.hpp>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <regimen/comm/teams.hpp>
-#include <regimen/policy/shard.hpp>
 
 #include <cstddef>
 
@@ -17,13 +16,13 @@ namespace regimen::walk {
 ///   prefetches    the next unit is gathered while this one computes
 ///   keeps         the units of a segment that is computed again stay gathered until it was walked back
 ///   bucket        bytes of gradients of neighbouring units that travel together; 0: each unit's alone
-///   Wrap          which layers are units
+///   Wrap          which layers are units; void: each child of the model and each iteration of a Repeat
 ///   group         ranks that keep the slices of one whole between them, each group another whole; 0: all ranks are one
 ///
 /// A buffer is always cut into as many parts as there are ranks. A slice is what one rank of a group keeps: a part, or, of several
 /// groups, as many neighbouring parts as there are groups. So a gathered buffer looks the same under every Shard.
 template <int stage_, class Transport_, bool reduces_each_, bool prefetches_ = true, bool keeps_ = false, std::size_t group_ = 0,
-          std::size_t bucket_ = 0, class Wrap_ = detail::WrapEach>
+          std::size_t bucket_ = 0, class Wrap_ = void>
 struct ShardingOf final {
   using Transport = Transport_;
   using Wrap = Wrap_;

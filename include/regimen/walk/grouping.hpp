@@ -1,0 +1,80 @@
+// regimen/walk/grouping.hpp — which children of a model are one unit.
+#pragma once
+
+#include <regimen/walk/sequential.hpp>
+
+namespace regimen::walk {
+
+/// What a predicate is asked of: a layer as it was written, or the block of a Repeat.
+template <class Layer>
+struct wrapped_layer {
+  using type = typename origin<Layer>::parameters;
+};
+template <std::size_t Count, class Block>
+struct wrapped_layer<Repeat<Count, Block>> {
+  using type = Block;
+};
+template <class Wrap, class Layer>
+inline constexpr bool wraps = Wrap::template wraps<typename wrapped_layer<Layer>::type>;
+
+/// The model's children, grouped. `Flat`: the chain of all of them, each by itself.
+template <class Wrap, class Flat>
+struct Grouping {
+  static constexpr std::size_t count = Flat::count;
+
+  /// One past the last child of the group that begins at each; 0 where none begins. A group begins and ends with a layer that has weights. A layer
+  /// that is walked as two (fused: they have one name) is one.
+  static constexpr std::array<std::size_t, count> ends = []<std::size_t... i>(std::index_sequence<i...>) {
+    constexpr std::array<bool, count> chosen{wraps<Wrap, typename Flat::template Entry<i>::Layer>...},
+        weighs{(Flat::template At<i>::layout.count > 0)...}, repeats{is_repeat<typename Flat::template Entry<i>::Layer>...},
+        is_second{std::is_same_v<typename Flat::template Entry<i>::Labels, typename Flat::template Entry<(i > 0 ? i - 1 : 0)>::Labels> && i > 0 ...};
+    std::array<std::size_t, count> result{};
+    for (std::size_t begin = 0; begin < count;) {
+      std::size_t end = begin + 1, members = weighs[begin] ? 1 : 0;
+      for (std::size_t at = end; members > 0 && at < count; ++at) {
+        if (weighs[at] && (chosen[begin] ? at != end || !is_second[at] : chosen[at])) break;
+        if (!weighs[at]) continue;
+        end = at + 1;
+        ++members;
+      }
+      if (members > 1 || (repeats[begin] && members > 0 && !chosen[begin])) result[begin] = end;
+      begin = end;
+    }
+    return result;
+  }(std::make_index_sequence<count>{});
+  /// Is there anything to wrap, and a Repeat whose iterations are units?
+  static constexpr bool matches = []<std::size_t... i>(std::index_sequence<i...>) {
+    return ((Flat::template At<i>::layout.count > 0 && wraps<Wrap, typename Flat::template Entry<i>::Layer>) || ...);
+  }(std::make_index_sequence<count>{});
+  static constexpr bool matches_block = []<std::size_t... i>(std::index_sequence<i...>) {
+    return ((Flat::template At<i>::layout.count > 0 && is_repeat<typename Flat::template Entry<i>::Layer> &&
+             wraps<Wrap, typename Flat::template Entry<i>::Layer>) ||
+            ...);
+  }(std::make_index_sequence<count>{});
+
+  template <std::size_t begin, std::size_t... i>
+  static auto group(std::index_sequence<i...>)
+      -> Placed<Group<begin, Flat::template is_recomputed<begin + sizeof...(i)>(), typename Flat::template Entry<begin + i>...>,
+                typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
+  template <std::size_t begin, class... Done>
+  static auto from(mp::mp_list<Done...>) {
+    if constexpr (begin == count) return mp::mp_list<Done...>{};
+    else if constexpr (ends[begin] > 0)
+      return from<ends[begin]>(mp::mp_list<Done..., decltype(group<begin>(std::make_index_sequence<ends[begin] - begin>{}))>{});
+    else return from<begin + 1>(mp::mp_list<Done..., typename Flat::template Entry<begin>>{});
+  }
+  using type = decltype(from<0>(mp::mp_list<>{}));
+};
+
+/// The chain in which a model is walked.
+template <class Wrap, class Flat, class X, class Context>
+struct Grouped {
+  using type = Chain<typename Grouping<Wrap, Flat>::type, X, Context, false>;
+};
+template <class Flat, class X, class Context>
+struct Grouped<void, Flat, X, Context> {
+  using type = Flat;
+};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
