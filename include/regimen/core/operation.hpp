@@ -89,7 +89,7 @@ struct Bias final {
 };
 
 /// d_x = d_y · act'(x + bias);  d_bias = Σ_rows d_x          d_x may be d_y
-///   bias, d_bias (columns) may be absent together; x is absent for Identity, whose d_x is d_y and is not written
+///   bias, d_bias (columns) may be absent; Relu may have its output for x, and no bias; x is absent for Identity, whose d_x is d_y and is not written
 template <class Activation, class T, class G>
 struct BiasBackward final {
   static constexpr const char* name = "bias_activation_backward";

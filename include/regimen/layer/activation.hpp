@@ -4,9 +4,15 @@
 #include <regimen/core/activation.hpp>
 #include <regimen/layer/layer.hpp>
 
+#include <type_traits>
+
 namespace regimen {
 
 namespace detail {
+
+/// Is the derivative at x a function of act(x), the same formula? What comes next reads y in most networks, and nothing reads x.
+template <class Function>
+inline constexpr bool output_suffices = std::is_same_v<Function, activation::Relu>;
 
 /// y = act(x), or y = act(x + bias) when it also carries the bias of the Linear before it.
 template <class Function, bool has_bias, class X, class Roles>
@@ -19,7 +25,7 @@ struct ActivationBound : LayerDefaults {
     if constexpr (has_bias) return std::array<Parameter, 1>{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
     else return std::array<Parameter, 0>{};
   }();
-  static constexpr Reads backward_reads(bool) { return Reads::input; }
+  static constexpr Reads backward_reads(bool) { return output_suffices<Function> ? Reads::input_or_output : Reads::input; }
   static constexpr bool in_place = true;
   static constexpr bool always_writes_d_x = true;
 
@@ -29,8 +35,9 @@ struct ActivationBound : LayerDefaults {
   static constexpr void backward(auto& engine, const auto& call) {
     View<G> d_bias{};
     if constexpr (has_bias) d_bias = {call.gradients};
-    engine.run(
-        op::BiasBackward<Function, T, G>{{call.x}, bias_at(call), {call.d_y}, {call.d_x}, d_bias, engine.batch * X::rows, X::columns, call.add});
+    const bool from_output = output_suffices<Function> && call.y != call.absent;  // which has the bias in it
+    const View<T> at = from_output ? View<T>{call.y} : View<T>{call.x}, bias = from_output ? View<T>{} : bias_at(call);
+    engine.run(op::BiasBackward<Function, T, G>{at, bias, {call.d_y}, {call.d_x}, d_bias, engine.batch * X::rows, X::columns, call.add});
   }
 
  private:
@@ -50,7 +57,7 @@ struct BiasActivation final {
 
 }  // namespace detail
 
-/// y = max(x, 0)                                      x, y any shape; saves x; the derivative at 0 is 0
+/// y = max(x, 0)                                      x, y any shape; saves y; the derivative at 0 is 0
 struct Relu final {
   static constexpr const char* name = "relu";
   using Function = activation::Relu;

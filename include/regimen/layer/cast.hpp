@@ -30,7 +30,7 @@ struct Cast final {
 
 /// y = x as one row per sample                        x (B,...), y (B, product of the rest)
 ///
-/// cost     in place where x is dead, one copy where it is not
+/// cost     saves nothing; in place where x is dead, one copy where it is not
 struct Flatten final {
   static constexpr const char* name = "flatten";
 

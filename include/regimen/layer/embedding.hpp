@@ -18,7 +18,7 @@ struct Vocabulary final {
 ///   x (B,T) tokens in [0,V)   y (B,T,C) the compute type   weight (V,C) normal(0, 0.02)
 ///
 /// failure  a token outside the vocabulary: sources refuse it; one that reaches a kernel gives a row of NaN
-/// cost     one row read and written per token; its gradient writes the whole table
+/// cost     saves the tokens; one row read and written per token; its gradient writes the whole table
 template <class Words, std::size_t Channels>
 struct Embedding final {
   static constexpr const char* name = "embedding";
@@ -78,6 +78,7 @@ struct PositionEmbedding final {
 ///   x (B,T,C)   y (B,T,V) at least fp32 as the last layer   weight: the Embedding's (V,C); no bias
 ///
 /// refuses  a model that has no such Embedding
+/// cost     saves x
 /// source   Press, Wolf 2017
 template <class Table>
 struct TiedLinear;

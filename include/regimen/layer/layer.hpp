@@ -13,8 +13,9 @@
 
 namespace regimen {
 
-/// What a layer's backward reads besides the gradient that comes in. What it does not declare is absent.
-enum class Reads { nothing, input, output, input_and_output };
+/// What a layer's backward reads besides the gradient that comes in. What it does not declare is absent. Where either will do, the walker
+/// chooses what costs less memory, and the other is absent.
+enum class Reads { nothing, input, output, input_and_output, input_or_output };
 
 /// The element types of a model, by what they are for.
 template <class Compute, class Master, class Reduce>

@@ -49,28 +49,37 @@ struct Step : Forward<Bound_> {
     engine.run(op::Begin{r.scalars});
   }
 
-  /// Forward and loss of the micro-batch that lies in the input. Returns the output, which is its own gradient now.
+  /// Where the model's output lies, over which the loss writes its gradient. On top of the saved stack a gradient needs no memory of its own and
+  /// goes with what its layer kept (on the transient side the gradient that leaves the last layer would be stuck below the hole it leaves). That
+  /// will not do where it is read longer: then it is a transient tensor like any other, and a copy where the last layer reads its own output.
+  static constexpr bool copies_output = Body::reads_output, gradient_on_stack = !copies_output && !Body::keeps_d_y;
+  static constexpr walk::Place output_place = copies_output || gradient_on_stack ? walk::Place::saved : walk::Place::transient;
+
+  /// Forward and loss of the micro-batch that lies in the input. Returns the gradient of the output.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
     const Weights weights{r.parameters, r.gradients, further};
     engine.phase = plan::Phase::forward;
     Bound::enter_tied(engine, weights, true);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
-    // The output goes on top of the saved stack: on the transient side the gradient that leaves the last layer would be
-    // stuck below the hole it leaves.
-    const std::size_t output =
-        Body::template forward<walk::Mode::keep, walk::Place::saved>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
-    if (engine.arena.top != floor + Body::template footprint<walk::Place::saved>(engine)) defect("a walker pushed other than its footprint");
+    std::size_t output = Body::template forward<walk::Mode::keep, output_place>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+    if (engine.arena.top != floor + Body::template footprint<output_place>(engine)) defect("a walker pushed other than its footprint");
+    if constexpr (copies_output) {
+      using S = typename Output::Element;
+      const std::size_t copy = walk::allocate<Output, walk::Place::transient>(engine, Bound::path);
+      engine.run(op::Cast<S, S>{{output}, {copy}, engine.batch * Output::size});
+      output = copy;
+    }
     Loss::template run<true, Output>(engine, output, r.target, r.scalars, scale_of(engine.capacity, engine.ranks));
     return output;
   }
   /// Its backward; gradients are added if it is a further micro-batch of the step. Where gradients are reduced once, that is
   /// in the last micro-batch.
-  static constexpr void backward(auto& engine, const Resident& r, std::size_t output, std::size_t micro_batch) {
+  static constexpr void backward(auto& engine, const Resident& r, std::size_t gradient, std::size_t micro_batch) {
     const Weights weights{r.parameters, r.gradients, micro_batch > 0};
     engine.phase = plan::Phase::backward;
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
-    Body::template backward<walk::Place::saved>(engine, walk::Tensor{output, false}, r.input, r.end + Bound::tied_bytes(engine.ranks, true), weights,
-                                                Bound::path);
+    Body::template backward<output_place>(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input, r.end + Bound::tied_bytes(engine.ranks, true),
+                                          weights, Bound::path);
     Bound::reduce_tied(engine, weights);
     if constexpr (!Sharding::alone) walk::settle_all<Reduce, Sharding>(engine);
     engine.arena.pop_to(r.end);

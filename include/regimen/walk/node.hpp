@@ -174,12 +174,16 @@ struct Node {
       declared_count == 0 || std::is_same_v<Master, NoMaster> || std::is_same_v<typename Bound::Element, Master>};
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
+  static constexpr bool recomputes_output = active && Context::Checkpoint::template recomputes<typename origin<Layer>::output>;
   static constexpr bool reads(Reads wanted) {
-    return active && (Bound::backward_reads(trains) == wanted || Bound::backward_reads(trains) == Reads::input_and_output);
+    Reads declared = Bound::backward_reads(trains);
+    if (declared == Reads::input_or_output) declared = recomputes_output ? Reads::input : Reads::output;
+    return active && (declared == wanted || declared == Reads::input_and_output);
   }
   static constexpr bool reads_input = reads(Reads::input), reads_output = reads(Reads::output);
+  /// Is the gradient of the output still read when backward has popped what lies below the output? Here the one pop is the last act.
+  static constexpr bool keeps_d_y = false;
   static constexpr bool reads_weights = active && layout.count > 0 && Bound::backward_reads_parameters(flows);
-  static constexpr bool recomputes_output = active && Context::Checkpoint::template recomputes<typename origin<Layer>::output>;
   static_assert(!recomputes_output || !reads_output, "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
   using Saved = std::conditional_t<active, Declared, Tensors<>>;
 

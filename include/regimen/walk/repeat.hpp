@@ -62,6 +62,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr std::size_t segments = (Count + segment - 1) / segment;
   static constexpr std::size_t last_segment = Count - (segments - 1) * segment;
   static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
+  static constexpr bool keeps_d_y = checkpoints || Body::keeps_d_y;  // a segment is computed again before its gradient is read
   static constexpr bool reads_weights = active && layout.count > 0;
   /// Are the units of a segment gathered together, into one piece of memory, when it is computed again?
   static constexpr bool keeps_segments = checkpoints && segment > 1 && holds_units&& Context::Sharding::slices_parameters&& Context::Sharding::keeps;

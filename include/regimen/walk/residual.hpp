@@ -9,34 +9,40 @@ template <class X, class Context, bool flows, class... Layers>
 struct Node<Residual<Layers...>, X, Context, flows> {
   using Branch = Inner<X, Context, flows, Layers...>;
   using Output = X;
-  static_assert(!Branch::reads_output, "regimen: the last layer of a Residual reads its own output in backward; put another layer behind it");
   static constexpr ParameterLayout layout = Branch::layout;
   static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false, recomputes_output = false,
-                        reads_weights = Branch::reads_weights;
+                        reads_weights = Branch::reads_weights, keeps_d_y = true;  // d_y joins d_x when the branch is done
+  /// Does the branch's last layer read its own output? Then that is kept, and the sum is another tensor.
+  static constexpr bool keeps_branch = Branch::reads_output;
+  template <Place place>
+  static constexpr Place branch_place = keeps_branch ? Place::saved : place;
 
   template <Place place>
   static constexpr std::size_t footprint(const auto& engine) {
-    return Branch::template footprint<place>(engine);
+    return Branch::template footprint<branch_place<place>>(engine) + (keeps_branch && place == Place::saved ? bytes_of<X>(engine) : 0);
   }
   template <Place place>
   static constexpr bool is_idle() {
-    return Branch::template is_idle<place>();
+    return Branch::template is_idle<branch_place<place>>();
   }
 
   template <Mode mode, Place place>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
-    const std::size_t y = Branch::template forward<mode, place>(engine, Tensor{x.offset, false}, weights, path);
+    constexpr bool apart = keeps_branch && mode == Mode::keep;
+    std::size_t y = Branch::template forward<mode, (apart ? Place::saved : place)>(engine, Tensor{x.offset, false}, weights, path);
+    if constexpr (apart) y = place == Place::nowhere ? absent : copy_of<place>(engine, y, path);
     if constexpr (place != Place::nowhere) add(engine, x.offset, y);
     if (x.owned) engine.arena.give(x.offset);
     return y;
   }
   template <Place place>
   static constexpr void retire_output(auto& engine) {
-    Branch::template retire_output<place>(engine);
+    if constexpr (!keeps_branch) Branch::template retire_output<place>(engine);
+    else if constexpr (place == Place::saved) pop<X>(engine);
   }
   template <Place place>
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
-    const std::size_t d_x = Branch::template backward<place>(engine, Tensor{d_y.offset, false}, x, floor, weights, path);
+    const std::size_t d_x = Branch::template backward<branch_place<place>>(engine, Tensor{d_y.offset, false}, x, floor, weights, path);
     if constexpr (flows) add(engine, d_y.offset, d_x);
     if (d_y.owned) engine.arena.give(d_y.offset);
     return d_x;
@@ -48,6 +54,13 @@ struct Node<Residual<Layers...>, X, Context, flows> {
  private:
   static constexpr void add(auto& engine, std::size_t from, std::size_t to) {
     engine.run(op::Add<typename X::Element>{{from}, {to}, engine.batch * X::size});
+  }
+  template <Place place>
+  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Path path) {
+    using T = typename X::Element;
+    const std::size_t copy = allocate < X, place == Place::saved ? Place::saved : Place::transient > (engine, path);
+    engine.run(op::Cast<T, T>{{tensor}, {copy}, engine.batch * X::size});
+    return copy;
   }
 };
 

@@ -126,7 +126,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     else if constexpr (i + 1 < count) return is_idle_from<place, i + 1>();
     else return true;
   }
-  static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output;
+  static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output, keeps_d_y = At<count - 1>::keeps_d_y;
   static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
     // What is recomputed within needs its weights, too. (Of the last child's output its chain's owner decides.)
     return (At<i>::reads_weights || ...) || ((At<i>::layout.count > 0 && i + 1 < count && is_recomputed<i + 1>()) || ...);
@@ -371,6 +371,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   template <Place place, std::size_t i>
   static constexpr std::size_t backward_from(auto& engine, Tensor d_y, Values& values) {
     if constexpr (!At<i>::active) {  // nothing before trains either
+      if (d_y.owned && d_y.offset != absent) engine.arena.give(d_y.offset);
       engine.arena.pop_to(values.floors[0]);
       return absent;
     } else {

@@ -1,0 +1,61 @@
+// What forward keeps for backward, to the byte: what each layer reads, and nothing that another tensor can stand for.
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/cast.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/policy/compose.hpp>
+#include <regimen/train/recipe.hpp>
+
+#include "support/catch.hpp"
+
+using namespace regimen;
+
+namespace {
+
+constexpr std::size_t batch = 16, width = 64, tensor = batch * width * sizeof(float);  // whole lines of 256 bytes
+
+/// Bytes on the saved stack at the end of forward, the output and its gradient among them.
+template <class Network, class... Policies>
+constexpr std::size_t saved = [] {
+  using Recipe = train::Recipe<Network, Configured<Loss<MeanSquaredError>, Batch<batch>, Policies...>>;
+  return Recipe::Bound::Body::template footprint<walk::Place::saved>(plan::Engine(batch));
+}();
+template <class... Layers>
+using Mlp = Model<Input<Vector<width>>, Linear<width>, Layers..., Linear<width>>;
+using Drop = Dropout<Ratio<1, 8>>;
+
+}  // namespace
+
+TEST_CASE("an activation whose derivative follows from its output keeps that alone, which the next layer reads anyhow") {
+  CHECK(saved<Mlp<Relu>> == 2 * tensor);
+  CHECK(saved<Mlp<Relu>, Fusion<Off>> == 2 * tensor);
+  CHECK(saved<Mlp<Relu, Linear<width>, Relu>> == 3 * tensor);
+  CHECK(saved<Mlp<Relu>, Checkpoint<Selective<Relu>>> == 2 * tensor);  // its input, from which the output comes again
+  CHECK(saved<Mlp<Relu, Drop>> == 3 * tensor);                         // its output, and Linear's input
+}
+TEST_CASE("the other activations keep their input, beside what the next layer reads") {
+  CHECK(saved<Mlp<Gelu>> == 3 * tensor);
+  CHECK(saved<Mlp<GeluTanh>> == 3 * tensor);
+  CHECK(saved<Mlp<Silu>> == 3 * tensor);
+  CHECK(saved<Mlp<Gelu>, Fusion<Off>> == 3 * tensor);
+  CHECK(saved<Mlp<Gelu>, Checkpoint<Selective<Gelu>>> == 2 * tensor);
+}
+TEST_CASE("layers that read nothing keep nothing") {
+  CHECK(saved<Mlp<Drop>> == 2 * tensor);
+  CHECK(saved<Mlp<Drop, Drop>> == 2 * tensor);
+  CHECK(saved<Mlp<Flatten>> == 2 * tensor);
+  CHECK(saved<Mlp<>> == 2 * tensor);
+  CHECK(saved<Mlp<>, Freeze<Linear<width>>> == 1 * tensor);
+}
+TEST_CASE("norms keep their input and statistics") {
+  constexpr std::size_t statistic = Arena::align(batch * sizeof(float));
+  CHECK(saved<Mlp<LayerNorm>> == 3 * tensor + 2 * statistic);
+  CHECK(saved<Mlp<RmsNorm>> == 3 * tensor + statistic);
+}
+TEST_CASE("a sum keeps what its branch keeps") {
+  CHECK(saved<Mlp<Residual<Linear<width>>>> == 3 * tensor);
+  CHECK(saved<Mlp<Residual<Linear<width>, Relu>>> == 4 * tensor);  // Relu's output, and the sum
+}

@@ -1,0 +1,84 @@
+// tests/walk/last_child.hpp — a network against the same one with a layer behind it that changes nothing.
+#pragma once
+
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/cast.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/train/gradient_check.hpp>
+
+#include <cstring>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace regimen::test {
+
+/// Every gradient of one step of two batches, the second a short one, and what the scalars say; in memory of the planned size.
+template <class Recipe>
+std::vector<double> gradients_of(bool poison) {
+  using Step = typename Recipe::Step;
+  cpu::Engine engine(Recipe::batch, Recipe::plan.peak);
+  engine.arena.capacity = Recipe::plan.peak;
+  const train::Resident resident = Step::setup(engine);
+  Scalars& scalars = *engine.data(resident.scalars);
+  scalars = Scalars{};
+  const auto tensors = train::list_tensors<typename Recipe::Bound>();
+  std::uint64_t drawn = 0;
+  const auto draw = [&] { return double(Philox::draw(7, drawn++, 0).word[0] % 2001) / 1000 - 1; };
+  for (const train::TensorRecord& tensor : tensors) {
+    auto* const values =
+        engine.data(View<double>{resident.parameters + tensor.unit.parameters + tensor.master_offset + tensor.master * sizeof(double)});
+    for (std::size_t i = 0; i < tensor.place.count; ++i) values[i] = draw();
+  }
+  if (poison) engine.poison_dead();
+  std::vector<double> outcome;
+  for (std::size_t batch : {Recipe::batch, Recipe::batch - 1}) {
+    engine.batch = batch;
+    auto* const input = engine.data(View<typename Step::X::Element>{resident.input});
+    for (std::size_t i = 0; i < batch * Step::X::size; ++i)
+      input[i] = static_cast<typename Step::X::Element>(std::is_integral_v<typename Step::X::Element> ? double(i % 7) : draw());
+    auto* const target = engine.data(View<typename Step::Target::Element>{resident.target});
+    for (std::size_t i = 0; i < batch * Step::Target::size; ++i) target[i] = draw();
+    Step::begin(engine, resident);
+    Step::backward(engine, resident, Step::forward(engine, resident, false), 0);
+    outcome.push_back(scalars.loss_sum);
+    for (const train::TensorRecord& tensor : tensors) {
+      const auto* const values = engine.data(View<double>{resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(double)});
+      outcome.insert(outcome.end(), values, values + tensor.place.count);
+    }
+  }
+  CHECK(engine.arena.peak <= Recipe::plan.peak);
+  return outcome;
+}
+
+template <class Network>
+struct with_flatten;
+template <class In, class... Layers>
+struct with_flatten<Model<In, Layers...>> {
+  using type = Model<In, Layers..., Flatten>;
+};
+
+/// Gradients as calculus has them, and bit for bit those of the network with Flatten behind it; nothing dead is read.
+template <class Layers, class... Policies>
+void holds_as_last(const char* what, double distance = 1e-3, double tolerance = 1e-8) {
+  INFO(what);
+  using Recipe = train::Recipe<Layers, Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
+  using Behind =
+      train::Recipe<typename with_flatten<Layers>::type, Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
+  const std::vector<double> clean = gradients_of<Recipe>(false);
+  CHECK(clean == gradients_of<Recipe>(true));
+  CHECK(clean == gradients_of<Behind>(true));
+  const GradientCheck found = regimen::detail::GradientProbe<Recipe>(1).check({4, distance});
+  INFO(found.tensor << "[" << found.element << "], " << found.checked << " checked, worst " << found.worst);
+  CHECK(found.worst < tolerance);
+  CHECK(found.checked > 0);
+}
+
+}  // namespace regimen::test
+// SPDX-License-Identifier: Apache-2.0
