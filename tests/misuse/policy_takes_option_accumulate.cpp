@@ -6,7 +6,7 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Net, Accumulate<4, ReduceEach>>;
+using Train = Trainer<Net, Communicator<Threads>, Accumulate<4, ReduceEach>>;
 #else
 using Train = Trainer<Net, Accumulate<4, Every<2>>>;
 #endif

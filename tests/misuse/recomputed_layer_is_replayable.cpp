@@ -8,6 +8,7 @@ using namespace regimen;
 /// Adds noise from a generator of its own, which gives other numbers the second time.
 struct Noise {
   static constexpr const char* name = "noise";
+  static constexpr bool couples_samples = false;
   static constexpr bool replayable = false;
   template <class X, class Roles>
   struct Bound : LayerDefaults {

@@ -29,6 +29,7 @@ void holds(double most = tolerance, const GradientCheckOptions& options = {}) {
 /// Gelu with the derivative of its approximation: an error near 1e-3.
 struct WrongSlope final {
   static constexpr const char* name = "wrong_slope";
+  static constexpr bool couples_samples = false;
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using T = typename X::Element;
@@ -47,6 +48,7 @@ struct WrongSlope final {
 /// Adds a bias, and forgets that a further micro-batch adds to its gradient.
 struct Forgetful final {
   static constexpr const char* name = "forgetful";
+  static constexpr bool couples_samples = false;
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using T = typename X::Element;
@@ -67,6 +69,7 @@ struct Forgetful final {
 /// Writes its output over its input, which its backward would have needed, without saying that it reads it.
 struct ReadsNothing final {
   static constexpr const char* name = "reads_nothing";
+  static constexpr bool couples_samples = false;
   template <class X, class Roles>
   struct Bound : WrongSlope::Bound<X, Roles> {
     using T = typename X::Element;

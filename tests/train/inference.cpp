@@ -42,12 +42,8 @@ static_assert(
 struct Nutshell {
   static constexpr const char* name = "nutshell";
   static constexpr std::size_t memory = 10'000;
-  static constexpr double bandwidth = 0;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = true;
-  template <class T>
-  static constexpr double flops = 0;
 };
 static_assert(!Composable<tiny::Gpt, Batch<Largest>, Target<Nutshell>> && !Inferable<tiny::Gpt, Batch<1>, Target<Nutshell>>);
 static_assert(Inferable<tiny::Gpt, Batch<Largest>, Target<Nutshell>, Precision<bf16>>);

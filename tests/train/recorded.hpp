@@ -64,6 +64,7 @@ void compare(const Recorded& from, const std::string& name, const Values& ours, 
 /// Stands in for a loss: the gradient of the output is the target, whatever the output.
 struct Upstream final {
   using option_of = axis::loss;
+  static constexpr bool couples_samples = false;
   template <class Output>
   using Target = Value<typename Output::Element, typename Output::Shape>;
   template <class Output>

@@ -1,6 +1,8 @@
 // Which networks compose: the shapes, names and lists of layers that users get wrong.
 #include "support/model_recipe.hpp"
 
+#include <ratio>
+
 using namespace regimen;
 
 namespace {
@@ -27,15 +29,32 @@ static_assert(breaks<Kindless, rule::input_takes_kind<float>>);
 // lists
 struct Mine {  // a layer of a user
   static constexpr const char* name = "mine";
+  static constexpr bool couples_samples = false;
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using Output = X;
   };
 };
+struct Coupled : Mine {  // one whose samples look at one another
+  static constexpr bool couples_samples = true;
+};
+struct Undecided {
+  static constexpr const char* name = "undecided";
+  template <class X, class Roles>
+  using Bound = Mine::Bound<X, Roles>;
+};
 struct Unfinished {
   static constexpr const char* name = "unfinished";
 };
 static_assert(Composable<Numbers<Mine, Linear<4>>> && Composable<Numbers<Repeat<2, Residual<Mine>>, As<fp64, Mine>, Linear<4>>, Precision<fp64>>);
+static_assert(breaks<Numbers<Residual<Undecided>, Linear<4>>, rule::coupling_is_declared<Undecided>>);
+template <class... Policies>
+using CutBy = rule::coupled_samples_stay_together<Coupled, true, typename Configured<Policies...>::accumulate,
+                                                  typename Configured<Policies...>::communicator, typename Configured<Policies...>::world>;
+template <class... Policies>
+inline constexpr bool cut = breaks<Numbers<Repeat<2, Coupled>, Linear<4>>, CutBy<Policies...>, Policies...>;
+static_assert(Composable<Numbers<Coupled, Linear<4>>> && Composable<Numbers<Coupled, Linear<4>>, Communicator<Threads>, World<1>>);
+static_assert(cut<Accumulate<2>> && cut<SimulateWorld<2>> && cut<Communicator<Threads>> && cut<Communicator<Tcp>, World<2>>);
 static_assert(breaks<Numbers<int>, rule::list_holds_layers<int>> && breaks<Numbers<Linear<4>, int, int>, rule::list_holds_layers<int>>);
 static_assert(breaks<Numbers<Unfinished, Linear<4>>, rule::list_holds_layers<Unfinished>>);
 static_assert(breaks<Numbers<Linear<4>, Batch<8>>, rule::list_holds_layers<Batch<8>>>);
@@ -68,6 +87,14 @@ static_assert(breaks<Numbers<Residual<Linear<16>>, Linear<4>>, rule::residual_ke
 static_assert(breaks<Numbers<Repeat<2, Linear<16>>, Linear<4>>, rule::repeat_keeps_shape<Shape<8>, Shape<16>>>);
 static_assert(breaks<Numbers<Linear<0>, Linear<4>>, rule::extents_at_least_one<Linear<0>, 0>>);
 static_assert(breaks<Ids<SelfAttention<Heads<3>>, Linear<16>>, rule::heads_divide_width<Heads<3>, Shape<4, 8>>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, Dropout<Ratio<1, 2>>, Causal>, Linear<16>>>);
+using Twice = SelfAttention<Heads<2>, Dropout<Ratio<1, 2>>, Causal, Dropout<Ratio<0>>>;
+static_assert(breaks<Ids<Twice, Linear<16>>, rule::attention_options_differ<Twice, 1, 2>>);
+using Attends = SelfAttention<Heads<2>, Causal, Causal>;
+static_assert(breaks<Ids<Attends, Linear<16>>, rule::attention_options_differ<Attends, 2, 0>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, Dropout<int>>, Linear<16>>, rule::fraction_is_a_ratio<int>>);
+static_assert(breaks<Numbers<Dropout<std::ratio<1, 2>>, Linear<4>>, rule::fraction_is_a_ratio<std::ratio<1, 2>>>);
+static_assert(breaks<Numbers<Dropout<Ratio<1, 0>>, Linear<4>>, rule::rate_below_one<Ratio<1, 0>>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, Relu>, Linear<16>>, rule::attention_takes_option<Relu>>);
 static_assert(breaks<Ids<Linear<4>, TiedLinear<Table>>, rule::inner_extent_matches<Shape<4, 8>, Shape<4, 4>>>);
 
@@ -104,6 +131,7 @@ static_assert(Composable<Ids<Linear<16>>, Loss<MeanSquaredError>>);
 static_assert(Composable<Numbers<Linear<1>>, Loss<MeanSquaredError>> && !Composable<Numbers<Linear<1>>>);
 static_assert(Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<bf16, fp32>>);
 static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>, Precision<bf16, fp32>>);
+static_assert(breaks<Numbers<As<tf32, Linear<8>>, Linear<4>>, rule::element_type_is_built<tf32>>);
 static_assert(breaks<Numbers<As<None, Linear<8>>, Linear<4>>, rule::as_takes_element_type<None>>);
 
 // not even one sample fits

@@ -7,6 +7,8 @@
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/policy/compose.hpp>
 
+#include <ratio>
+
 using namespace regimen;
 
 // ---- nothing, and everything --------------------------------------------------------------------------------------------------
@@ -83,10 +85,17 @@ static_assert(Compatible<Clip<Norm<Ratio<1>>>>);
 static_assert(!Compatible<Clip<Norm<Ratio<0>>>>);
 static_assert(!Compatible<Clip<Norm<Ratio<-1>>>>);
 static_assert(!Compatible<Clip<Norm<Ratio<1, 0>>>>);
+static_assert(!Compatible<Clip<Norm<std::ratio<1>>>>);
+template <class Share>
+constexpr bool smooths = Compatible<Loss<SmoothedCrossEntropy<Share>>>;
+static_assert(smooths<Ratio<0>> && smooths<Ratio<9, 10>> && !smooths<Ratio<1>> && !smooths<Ratio<3, 2>> && !smooths<Ratio<-1, 2>>);
+static_assert(!smooths<Ratio<1, 0>> && !smooths<std::ratio<1, 10>> && !smooths<int>);
 static_assert(Clip<Norm<Ratio<1, 4>>>::bound == 0.25f && Clip<Norm<Ratio<1, 4>>>::clips && !Clip<None>::clips);
 
 // ---- declared, not built: refused, never ignored ------------------------------------------------------------------------------
 static_assert(!Compatible<Device<Cuda>>);
+static_assert(!Compatible<Precision<tf32>> && !Compatible<Precision<tf32, fp32>> && !Compatible<Precision<fp8_e4m3, fp32>> &&
+              !Compatible<Precision<bf16, fp32, fp8_e5m2>> && !Compatible<tf32> && !Compatible<fp8_e5m2>);
 static_assert(!Compatible<Communicator<Gloo>> && !Compatible<Communicator<Nccl>>);
 
 // ---- ranks --------------------------------------------------------------------------------------------------------------------
@@ -98,6 +107,14 @@ static_assert(!Compatible<GlobalBatch<0>> && !Compatible<GlobalBatch<8>> && Comp
               !Compatible<GlobalBatch<8>, Batch<8>>);
 static_assert(!Accumulate<2>::reduces_each(1) && Accumulate<2>::reduces_each(2) && Accumulate<2, ReduceEach>::reduces_each(0) &&
               !Accumulate<2, ReduceOnce>::reduces_each(3));
+static_assert(!Compatible<Accumulate<2, ReduceOnce>> && !Compatible<Accumulate<2, ReduceEach>> &&
+              Compatible<Accumulate<2, ReduceOnce>, Communicator<Tcp>> && !Compatible<Accumulate<2, ReduceOnce, ReduceEach>, Communicator<Tcp>> &&
+              !Compatible<Accumulate<2, ReduceEach, ReduceEach>, Communicator<Tcp>>);
+static_assert(Compatible<SimulateWorld<4>> && !Compatible<SimulateWorld<0>> && !Compatible<SimulateWorld<2>, Accumulate<2>> &&
+              SimulateWorld<4>::count == 4 && !SimulateWorld<4>::reduces_each(3));
+static_assert(!Compatible<World<0>> && !Compatible<World<2, 3>, Communicator<Tcp>> && Compatible<World<>>);
+static_assert(!Compatible<Shard<ZeRO1>, Communicator<Tcp>, World<1>> && !Compatible<Shard<Replicated, Bucket<1>>, Communicator<Tcp>, World<1>> &&
+              Compatible<Shard<ZeRO1>, Communicator<Tcp>, World<2>> && Compatible<Shard<Replicated>, Communicator<Tcp>, World<1>>);
 static_assert(!Compatible<Precision<fp16, fp32, fp16>, LossScale<Dynamic>, Communicator<Threads>> &&
               Compatible<Precision<fp16, fp32, fp16>, LossScale<Dynamic>> &&
               Compatible<Precision<fp16, fp32>, LossScale<Dynamic>, Communicator<Threads>>);
@@ -109,6 +126,23 @@ static_assert(Debug<Anomaly>::checks && Debug<Anomaly>::uses<Anomaly> && !Debug<
 static_assert(Compatible<Freeze<>> && Freeze<Linear<4>>::freezes<Linear<4>> && !Freeze<Linear<4>>::freezes<Linear<5>>);
 static_assert(Fusion<On>::on && !Fusion<Off>::on);
 static_assert(Seed<42>::value == 42);
+
+// ---- a loss that couples samples, and a batch in pieces ------------------------------------------------------------------------
+struct Undecided {
+  using option_of = axis::loss;
+  template <class Output>
+  using Target = Value<std::int32_t, Shape<1>>;
+};
+struct Contrast : Undecided {
+  static constexpr bool couples_samples = true;
+};
+struct Apart : Undecided {
+  static constexpr bool couples_samples = false;
+};
+static_assert(!Compatible<Loss<Undecided>> && Compatible<Loss<Contrast>> && Compatible<Loss<Apart>, Accumulate<2>, Communicator<Tcp>>);
+static_assert(!Compatible<Loss<Contrast>, Accumulate<2>> && !Compatible<Loss<Contrast>, SimulateWorld<2>> &&
+              !Compatible<Loss<Contrast>, Communicator<Tcp>> && !Compatible<Loss<Contrast>, Communicator<Tcp>, World<2>>);
+static_assert(Compatible<Loss<Contrast>, Accumulate<1>, Communicator<Tcp>, World<1>>);
 
 // ---- twice, equal or not (K13) ------------------------------------------------------------------------------------------------
 static_assert(!Compatible<Batch<8>, Batch<16>>);

@@ -1,5 +1,6 @@
 // Targets: what they have, and what a plan may ask of them.
 #include <regimen/policy/compose.hpp>
+#include <regimen/train/plan.hpp>
 
 using namespace regimen;
 
@@ -7,7 +8,6 @@ struct Board final {  // what a user writes
   static constexpr const char* name = "board";
   static constexpr std::size_t memory = 512_MiB;
   static constexpr double bandwidth = 1e10;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = std::is_same_v<T, fp32>;
   template <class T>
@@ -15,12 +15,8 @@ struct Board final {  // what a user writes
 };
 struct WithoutMemory final {
   static constexpr const char* name = "without memory";
-  static constexpr double bandwidth = 1e10;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = true;
-  template <class T>
-  static constexpr double flops = 1e10;
 };
 
 template <class... T>
@@ -36,8 +32,18 @@ static_assert(targets::h200::memory < 150'000'000'000 && targets::b200::memory <
 static_assert(targets::tpu_v3_core::memory <= 15_GiB + 492_MiB && targets::tpu_v3_core::memory >= 15_GiB + 491_MiB);  // 15.48 GiB
 template <class T, class Number>
 constexpr double flops_of = T::template flops<Number>;  // nvcc 13 loses the argument of T::flops<fp32> in place
-static_assert(flops_of<targets::h200, bf16> == 989.5e12 && flops_of<targets::h200, fp32> == 67e12 && flops_of<targets::unlimited, fp32> == 0);
-static_assert(targets::tpu_v3_core::tile.rows == 8 && targets::tpu_v3_core::tile.columns == 128);
+static_assert(flops_of<targets::h200, bf16> == 989.5e12 && flops_of<targets::h200, fp32> == 67e12);
+
+// Seconds are predicted where a bandwidth and a peak are stated: a step of 2e9 operations and 8 bytes takes 0.2 s on the board.
+static_assert(TargetWithRates<targets::h200, bf16> && TargetWithRates<Board, fp32> && TargetWithRates<targets::tpu_v3_core, bf16>);
+static_assert(!TargetWithRates<targets::tpu_v3_core, fp32> && !TargetWithRates<targets::host<1>, fp32> && !TargetWithRates<targets::unlimited, bf16>);
+constexpr MemoryPlan work = [] {
+  MemoryPlan plan{};
+  plan.forward = {2e9, 8, 1};
+  plan.update = {1, 1e10, 1};  // and an update that moves 1e10 bytes 1 s more
+  return plan;
+}();
+static_assert(work.seconds<fp32>(Board{}) == 2e9 / 1e10 + 1);
 
 static_assert(Compatible<Target<Board>> && Compatible<Target<Board>, Batch<Largest>>);
 static_assert(!Compatible<Target<WithoutMemory>>);

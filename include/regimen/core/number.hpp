@@ -85,6 +85,11 @@ struct fp16 final : detail::half<5> {
   using detail::half<5>::half;
 };
 
+/// Declared and not defined, so that whoever writes them is told what to write: products in tf32, and 8-bit formats of 4 or 5 exponent bits.
+struct tf32;
+struct fp8_e4m3;
+struct fp8_e5m2;
+
 /// The number whose encoding is `bits`.
 template <class Number>
 REGIMEN_HD constexpr Number from_bits(std::uint16_t bits) {

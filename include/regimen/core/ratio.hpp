@@ -16,5 +16,10 @@ struct Ratio final {
   static constexpr double value = Denominator == 0 ? 0.0 : static_cast<double>(Numerator) / static_cast<double>(Denominator);
 };
 
+template <class T>
+inline constexpr bool is_ratio = false;
+template <std::intmax_t Numerator, std::intmax_t Denominator>
+inline constexpr bool is_ratio<Ratio<Numerator, Denominator>> = true;
+
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -13,6 +13,7 @@ namespace detail {
 template <class To>
 struct Cast final {
   static constexpr const char* name = "cast";
+  static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -33,6 +34,7 @@ struct Cast final {
 /// cost     saves nothing; in place where x is dead, one copy where it is not
 struct Flatten final {
   static constexpr const char* name = "flatten";
+  static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {

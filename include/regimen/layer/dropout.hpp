@@ -27,6 +27,7 @@ constexpr op::Drop drop_of(bool training, Path path) {
 template <class Rate>
 struct Dropout final {
   static constexpr const char* name = "dropout";
+  static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {

@@ -22,6 +22,7 @@ struct Vocabulary final {
 template <class Words, std::size_t Channels>
 struct Embedding final {
   static constexpr const char* name = "embedding";
+  static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -51,6 +52,7 @@ struct Embedding final {
 /// cost     in place; saves nothing
 struct PositionEmbedding final {
   static constexpr const char* name = "position_embedding";
+  static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -85,6 +87,7 @@ struct TiedLinear;
 template <class Words, std::size_t Channels>
 struct TiedLinear<Embedding<Words, Channels>> final {
   static constexpr const char* name = "tied_linear";
+  static constexpr bool couples_samples = false;
   using Table = Embedding<Words, Channels>;
 
   template <class X, class Roles, class Out>
@@ -118,6 +121,7 @@ namespace detail {
 template <class Table, class Out>
 struct TiedLinearTo final {
   static constexpr const char* name = "tied_linear";
+  static constexpr bool couples_samples = false;
   template <class X, class Roles>
   using Bound = typename TiedLinear<Table>::template BoundTo<X, Roles, Out>;
 };

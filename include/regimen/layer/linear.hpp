@@ -79,6 +79,7 @@ struct LinearBound : LayerDefaults {
 template <std::size_t Width>
 struct Linear final {
   static constexpr const char* name = "linear";
+  static constexpr bool couples_samples = false;
   template <class X, class Roles>
   using Bound = detail::LinearBound<Width, X, Roles, typename X::Element, detail::BiasIs::added_here>;
 };
@@ -89,6 +90,7 @@ namespace detail {
 template <std::size_t Multiple>
 struct LinearTimes final {
   static constexpr const char* name = "linear";
+  static constexpr bool couples_samples = false;
   template <class X, class Roles>
   using Bound = LinearBound<Multiple * X::columns, X, Roles, typename X::Element, BiasIs::added_here>;
 };
@@ -99,6 +101,7 @@ struct LinearForm;
 template <std::size_t Width, BiasIs bias, class Out>
 struct LinearForm<Linear<Width>, bias, Out> final {
   static constexpr const char* name = "linear";
+  static constexpr bool couples_samples = false;
   template <class X, class Roles>
   using Bound = LinearBound<Width, X, Roles, std::conditional_t<std::is_void_v<Out>, typename X::Element, Out>, bias>;
 };

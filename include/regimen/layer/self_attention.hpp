@@ -25,6 +25,7 @@ namespace detail {
 template <std::size_t HeadCount, bool causal, class Rate>
 struct Attend final {
   static constexpr const char* name = "attend";
+  static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {

@@ -17,12 +17,16 @@ namespace regimen {
 ///   whatever its logits. A mask is written that way.
 ///   q = (1 − Smoothing) · onehot(target) + Smoothing / V
 ///
-/// refuses  an output of one column
+/// Smoothing: a Ratio in [0, 1)
+///
+/// refuses  an output of one column; a Smoothing outside its range
 /// failure  a target outside [0,V): sources refuse it; one that reaches the kernel makes the loss NaN
 /// source   Szegedy et al. 2016, section 7, for smoothing
 template <class Smoothing>
 struct SmoothedCrossEntropy {
   using option_of = axis::loss;
+  using smoothing = Smoothing;
+  static constexpr bool couples_samples = false;
   template <class Output>
   using Target = Value<std::int32_t, Shape<Output::rows>>;
   template <class Output>

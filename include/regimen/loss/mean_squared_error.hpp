@@ -13,6 +13,7 @@ namespace regimen {
 ///   target: the shape and type of x
 struct MeanSquaredError final {
   using option_of = axis::loss;
+  static constexpr bool couples_samples = false;
   template <class Output>
   using Target = Value<typename Output::Element, typename Output::Shape>;
   template <class Output>

@@ -3,6 +3,7 @@
 
 #include <regimen/core/hd.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/optimizer/range.hpp>
 
 #include <array>
 #include <cmath>
@@ -16,6 +17,15 @@ namespace regimen::detail {
 struct Moments {
   static constexpr std::size_t states = 2;
   static constexpr std::array<const char*, 2> state_names{"first_moment", "second_moment"};
+
+  /// Error when an option lies outside its range.
+  template <class Master>
+  static void check(const auto& options) {
+    in_unit_range("optimizer.beta1", options.beta1);
+    in_unit_range("optimizer.beta2", options.beta2);
+    above_zero<Master>("optimizer.epsilon", options.epsilon);
+    at_least_zero("optimizer.weight_decay", options.weight_decay);
+  }
 
   /// What the moments of update t = 1, 2, ... are multiplied by.
   static double correction_first(const auto& options, std::uint64_t t) { return 1 / (1 - std::pow(options.beta1, static_cast<double>(t))); }

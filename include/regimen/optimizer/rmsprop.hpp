@@ -3,6 +3,7 @@
 
 #include <regimen/core/hd.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/optimizer/range.hpp>
 
 #include <array>
 #include <cmath>
@@ -28,6 +29,15 @@ struct RmsProp final {
   };
   static constexpr std::size_t states = 2;
   static constexpr std::array<const char*, 2> state_names{"second_moment", "momentum"};
+
+  /// Error when an option lies outside its range.
+  template <class Master>
+  static void check(const Options& options) {
+    detail::in_unit_range("optimizer.alpha", options.alpha);
+    detail::above_zero<Master>("optimizer.epsilon", options.epsilon);
+    detail::in_unit_range("optimizer.momentum", options.momentum);
+    detail::at_least_zero("optimizer.weight_decay", options.weight_decay);
+  }
 
   static double correction_first(const Options&, std::uint64_t) { return 1; }
   static double correction_second(const Options&, std::uint64_t) { return 1; }

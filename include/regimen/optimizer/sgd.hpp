@@ -3,6 +3,7 @@
 
 #include <regimen/core/hd.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/optimizer/range.hpp>
 
 #include <array>
 #include <cstddef>
@@ -26,6 +27,13 @@ struct Sgd final {
   };
   static constexpr std::size_t states = 1;
   static constexpr std::array<const char*, 1> state_names{"momentum"};
+
+  /// Error when an option lies outside its range.
+  template <class Master>
+  static void check(const Options& options) {
+    detail::in_unit_range("optimizer.momentum", options.momentum);
+    detail::at_least_zero("optimizer.weight_decay", options.weight_decay);
+  }
 
   static double correction_first(const Options&, std::uint64_t) { return 1; }
   static double correction_second(const Options&, std::uint64_t) { return 1; }

@@ -20,14 +20,15 @@ struct ReduceEach final {
 /// Decides how many batches are summed into the gradients before the optimizer sees them. The loss is a sum and a count and the
 /// division happens once, so batches with unequal numbers of valid targets weigh what they should.
 ///
-///   choices   Accumulate<N> with N ≥ 1, Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>
+///   choices   Accumulate<N> with N ≥ 1; among ranks Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>; SimulateWorld<N>
 ///   default   Accumulate<1>; Replicated and ZeRO1 reduce once, ZeRO2 and ZeRO3 each time
-///   refuses   Accumulate<0>
+///   refuses   Accumulate<0>; ReduceOnce and ReduceEach together, or without a Communicator; N > 1 with a loss or a layer that couples
+///             the samples of a batch
 ///   cost      the activations of one batch, whatever N is; gradients stay for all N
 template <std::size_t N, class... When>
 struct Accumulate final {
   using axis = regimen::axis::accumulate;
-  static constexpr std::size_t count = N;
+  static constexpr std::size_t count = N, answers = sizeof...(When);
   /// Is every micro-batch reduced, under a Shard of this level?
   static constexpr bool reduces_each(int level) {
     if constexpr (sizeof...(When) == 0) return level >= 2;
@@ -41,7 +42,11 @@ struct Accumulate final {
 ///
 /// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate to the same end
 template <std::size_t N>
-using SimulateWorld = Accumulate<N, ReduceOnce>;
+struct SimulateWorld final {
+  using axis = regimen::axis::accumulate;
+  static constexpr std::size_t count = N, answers = 0;
+  static constexpr bool reduces_each(int) { return false; }
+};
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

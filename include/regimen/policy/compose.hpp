@@ -27,11 +27,15 @@
 #include <regimen/rule/checkpoint_is_built.hpp>
 #include <regimen/rule/clip_above_zero.hpp>
 #include <regimen/rule/communicator_is_built.hpp>
+#include <regimen/rule/coupled_samples_stay_together.hpp>
+#include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/debug_none_stands_alone.hpp>
 #include <regimen/rule/device_is_built.hpp>
+#include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/every_at_least_one.hpp>
 #include <regimen/rule/fp16_needs_loss_scale.hpp>
 #include <regimen/rule/fp64_masters_need_fp64.hpp>
+#include <regimen/rule/fraction_is_a_ratio.hpp>
 #include <regimen/rule/global_batch_divides.hpp>
 #include <regimen/rule/groups_divide_world.hpp>
 #include <regimen/rule/kept_segments_exist.hpp>
@@ -44,12 +48,17 @@
 #include <regimen/rule/one_policy_per_axis.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
 #include <regimen/rule/reduce_in_compute_or_master.hpp>
+#include <regimen/rule/reduces_in_one_way.hpp>
+#include <regimen/rule/reduction_needs_communicator.hpp>
 #include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
 #include <regimen/rule/selective_names_layers.hpp>
 #include <regimen/rule/shard_needs_communicator.hpp>
+#include <regimen/rule/shard_needs_ranks.hpp>
 #include <regimen/rule/shard_options_fit.hpp>
+#include <regimen/rule/smoothing_below_one.hpp>
 #include <regimen/rule/target_computes_in.hpp>
 #include <regimen/rule/whole_tensors_stay_whole.hpp>
+#include <regimen/rule/world_is_a_number.hpp>
 #include <regimen/rule/world_needs_communicator.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -214,6 +223,16 @@ struct options<P<Options...>> {
   using asked = mp::mp_unique<mp::mp_list<rule::policy_takes_option<Axis, Options>...>>;
   using rules = asked<typename P<Options...>::axis>;
 };
+template <class Compute, class Master, class Reduce>
+struct options<Precision<Compute, Master, Reduce>> {
+  template <class... T>
+  using asked = mp::mp_append<mp::mp_list<rule::policy_takes_option<axis::precision, T>...>, mp::mp_list<rule::element_type_is_built<T>...>>;
+  using rules = mp::mp_apply<asked, mp::mp_unique<mp::mp_list<Compute, Master, Reduce>>>;
+};
+template <class Fraction>
+struct options<Clip<Norm<Fraction>>> {
+  using rules = mp::mp_list<rule::fraction_is_a_ratio<Fraction>>;
+};
 template <class... Layers>
 struct options<Freeze<Layers...>> {
   using rules = mp::mp_list<>;
@@ -224,6 +243,23 @@ struct options<Accumulate<N, When...>> {
 };
 template <class P>
 using option_rules = typename options<P>::rules;
+
+/// What a loss must be for itself; one that is declared and not defined yet is asked later.
+template <class Loss>
+struct loss_rules {
+  using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>>;
+};
+template <class Loss>
+  requires is_incomplete<Loss>
+struct loss_rules<Loss> {
+  using rules = mp::mp_list<>;
+};
+template <class Loss>
+  requires requires { typename Loss::smoothing; }
+struct loss_rules<Loss> {
+  using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::smoothing>,
+                            rule::smoothing_below_one<typename Loss::smoothing>>;
+};
 
 /// What a policy must be for itself.
 template <class P, class Axis = typename P::axis>
@@ -250,11 +286,19 @@ struct single<P, axis::batch> {
 };
 template <class P>
 struct single<P, axis::accumulate> {
-  using rules = mp::mp_list<rule::accumulate_at_least_one<P>>;
+  using rules = mp::mp_list<rule::accumulate_at_least_one<P>, rule::reduces_in_one_way<P>>;
 };
 template <class P>
 struct single<P, axis::clip> {
   using rules = mp::mp_list<rule::clip_above_zero<P>>;
+};
+template <class P>
+struct single<P, axis::loss> {
+  using rules = typename loss_rules<typename P::function>::rules;
+};
+template <class P>
+struct single<P, axis::world> {
+  using rules = mp::mp_list<rule::world_is_a_number<P>>;
 };
 template <class P>
 struct single<P, axis::device> {
@@ -277,19 +321,20 @@ using single_rules = typename single<P>::rules;
 
 /// What policies must be for one another.
 template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate,
-          class Optimizer, class Checkpoint>
-using rules_between =
-    mp::mp_list<rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
-                rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
-                rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
-                rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>, rule::global_batch_divides<Batch, World, Accumulate>,
-                rule::groups_divide_world<Shard, World>, rule::whole_tensors_stay_whole<Optimizer, Shard>,
-                rule::kept_segments_exist<Shard, Checkpoint>, rule::bucket_reduces_once<Shard, Accumulate>>;
+          class Optimizer, class Checkpoint, class Loss>
+using rules_between = mp::mp_list<
+    rule::fp16_needs_loss_scale<Precision, LossScale>, rule::loss_scale_needs_fp16<Precision, LossScale>,
+    rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>,
+    rule::shard_needs_communicator<Shard, Communicator>, rule::world_needs_communicator<World, Communicator>,
+    rule::scaled_gradients_reduce_in_fp32<Precision, LossScale, Communicator>, rule::global_batch_divides<Batch, World, Accumulate>,
+    rule::groups_divide_world<Shard, World>, rule::whole_tensors_stay_whole<Optimizer, Shard>, rule::kept_segments_exist<Shard, Checkpoint>,
+    rule::bucket_reduces_once<Shard, Accumulate>, rule::shard_needs_ranks<Shard, World>, rule::reduction_needs_communicator<Accumulate, Communicator>,
+    rule::coupled_samples_stay_together<typename Loss::function, couples_samples<typename Loss::function>, Accumulate, Communicator, World>>;
 template <class Decisions>
 using cross_rules = rules_between<policy_for<Decisions, axis::precision>, policy_for<Decisions, axis::loss_scale>, policy_for<Decisions, axis::batch>,
                                   policy_for<Decisions, axis::target>, policy_for<Decisions, axis::communicator>, policy_for<Decisions, axis::shard>,
                                   policy_for<Decisions, axis::world>, policy_for<Decisions, axis::accumulate>, policy_for<Decisions, axis::optimizer>,
-                                  policy_for<Decisions, axis::checkpoint>>;
+                                  policy_for<Decisions, axis::checkpoint>, policy_for<Decisions, axis::loss>>;
 
 template <class... Policies>
 constexpr auto broken_policy_rules() {

@@ -19,7 +19,11 @@ inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::templat
 ///
 ///   choices   any loss; ours stand in regimen/loss
 ///   default   Loss<CrossEntropy>
-///   refuses   what is no loss: one has a Target for an output; a loss that cannot read the model's output
+///   refuses   what is no loss; a loss that cannot read the model's output; one that couples the samples of a batch where Accumulate,
+///             SimulateWorld or ranks would cut it
+///
+/// A loss has Target<Output>, what it compares an output with; rows<Output>, how many targets a sample has; run<gradient, Output>(engine,
+/// output, target, scalars, scale); and `static constexpr bool couples_samples`: does the loss of a sample depend on the others?
 template <class Function>
 struct Loss final {
   using axis = regimen::axis::loss;

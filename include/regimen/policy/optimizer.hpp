@@ -26,6 +26,9 @@ inline constexpr bool sees_whole_tensors = requires { requires Rule::sees_whole_
 ///             keeps slices
 ///   cost      the state of the rule, in Master: two values per parameter for Adam and AdamW
 ///
+/// A rule has Options, with a learning_rate; states, how many values a parameter has beside it, and a name for each in state_names;
+/// Coefficients<S>(options, scalars); correction_first and correction_second(options, t). It may have check<Master>(options), which throws
+/// Error for options outside their ranges.
 /// A rule of elements has update(weight, gradient, state, coefficients, decays), for one element or a register of them. A rule that
 /// looks at norms or matrices has `static constexpr bool sees_whole_tensors = true`, update_tensor(WholeTensor, coefficients), and
 /// may have scratch(rows, columns), in elements of Master, and flops(rows, columns); it runs on one tensor after the other.

@@ -11,18 +11,15 @@
 
 namespace regimen {
 
-/// What the two innermost extents of a tensor are padded to in memory. Tile{1, 1} pads nothing.
-struct Tile {
-  std::size_t rows, columns;
-};
-
 /// A machine as constexpr data. Ours are in regimen::targets; write your own as a struct with these members.
 ///
 ///   name          for tables
 ///   memory        bytes that a program may take, after what driver and context keep
-///   bandwidth     bytes per second of that memory; 0 where nobody says
-///   tile          padding of the two innermost extents
 ///   supports<T>   whether T is computed at all
+///
+/// and, where somebody states them, of which MemoryPlan::seconds is made:
+///
+///   bandwidth     bytes per second of that memory
 ///   flops<T>      peak floating point operations per second of dense products in T; 0 where nobody says
 ///
 ///   valid      struct mine { static constexpr const char* name = "mine"; static constexpr std::size_t memory = 6_GiB; … };
@@ -31,10 +28,14 @@ template <class T>
 concept TargetDescription = requires {
   { T::name } -> std::convertible_to<const char*>;
   { T::memory } -> std::convertible_to<std::size_t>;
-  { T::bandwidth } -> std::convertible_to<double>;
-  { T::tile } -> std::convertible_to<Tile>;
   { T::template supports<fp32> } -> std::convertible_to<bool>;
-  { T::template flops<fp32> } -> std::convertible_to<double>;
+};
+
+/// A target of which a bandwidth, and a peak in Number, are stated.
+template <class T, class Number>
+concept TargetWithRates = requires {
+  requires T::bandwidth > 0;
+  requires T::template flops<Number> > 0;
 };
 
 namespace detail {
@@ -60,12 +61,8 @@ namespace targets {
 struct unlimited final {
   static constexpr const char* name = "unlimited";
   static constexpr std::size_t memory = (std::numeric_limits<std::size_t>::max)();
-  static constexpr double bandwidth = 0;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = Number<T>;
-  template <class T>
-  static constexpr double flops = 0;
 };
 
 /// source   NVIDIA A100 data sheet, June 2021: 40 GB PCIe and SXM
@@ -73,7 +70,6 @@ struct a100_40g final {
   static constexpr const char* name = "A100 40 GB";
   static constexpr std::size_t memory = 38_GiB;
   static constexpr double bandwidth = 1.555e12;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = Number<T>;
   template <class T>
@@ -85,7 +81,6 @@ struct a100_80g final {
   static constexpr const char* name = "A100 80 GB";
   static constexpr std::size_t memory = 78_GiB;
   static constexpr double bandwidth = 2.039e12;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = Number<T>;
   template <class T>
@@ -97,7 +92,6 @@ struct h100 final {
   static constexpr const char* name = "H100 SXM";
   static constexpr std::size_t memory = 78_GiB;
   static constexpr double bandwidth = 3.35e12;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = Number<T>;
   template <class T>
@@ -109,7 +103,6 @@ struct h200 final {
   static constexpr const char* name = "H200 SXM";
   static constexpr std::size_t memory = 138_GiB;
   static constexpr double bandwidth = 4.8e12;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = Number<T>;
   template <class T>
@@ -121,7 +114,6 @@ struct b200 final {
   static constexpr const char* name = "B200";
   static constexpr std::size_t memory = 176_GiB;
   static constexpr double bandwidth = 8e12;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = Number<T>;
   template <class T>
@@ -134,7 +126,6 @@ struct tpu_v3_core final {
   static constexpr const char* name = "TPU v3 core";
   static constexpr std::size_t memory = 15_GiB + 491_MiB;
   static constexpr double bandwidth = 0.45e12;
-  static constexpr Tile tile{8, 128};
   template <class T>
   static constexpr bool supports = detail::is_any_of<T, fp32, bf16>;
   template <class T>
@@ -146,12 +137,8 @@ template <std::size_t Bytes>
 struct host final {
   static constexpr const char* name = "host";
   static constexpr std::size_t memory = Bytes;
-  static constexpr double bandwidth = 0;
-  static constexpr Tile tile{1, 1};
   template <class T>
   static constexpr bool supports = Number<T>;
-  template <class T>
-  static constexpr double flops = 0;
 };
 
 }  // namespace targets

@@ -12,13 +12,13 @@ namespace regimen {
 ///
 ///   choices   World<N> with N ≥ 1; World<>, as many as there are when the program runs
 ///   default   World<>
-///   refuses   several ranks with Communicator<Solo>
+///   refuses   World<0>; two numbers; several ranks with Communicator<Solo>
 ///   failure   the constructor of a Trainer throws Error when there are not N ranks
 template <std::size_t... N>
-  requires(sizeof...(N) <= 1)
 struct World final {
   using axis = regimen::axis::world;
   static constexpr std::size_t ranks = (std::size_t{0} + ... + N);  // 0: known when the program runs
+  static constexpr bool is_one_number = sizeof...(N) == 0 || (sizeof...(N) == 1 && ranks > 0);
 };
 
 }  // namespace regimen

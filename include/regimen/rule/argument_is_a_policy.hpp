@@ -7,6 +7,7 @@
 #include <regimen/policy/policy.hpp>
 #include <regimen/policy/precision.hpp>
 #include <regimen/policy/target.hpp>
+#include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/model_comes_first.hpp>
 
 #include <cstddef>
@@ -92,6 +93,15 @@ struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
     static_assert(holds, "regimen: fp64 is an element type, not a policy; write Precision<fp64>");
+  };
+};
+
+template <class Argument>
+  requires detail::is_unbuilt_number<Argument>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: tf32 and fp8 formats are not built, and no policies; write Precision<fp32>, or Precision<bf16, fp32>");
   };
 };
 

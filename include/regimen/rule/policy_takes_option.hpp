@@ -16,6 +16,7 @@
 #include <regimen/policy/precision.hpp>
 #include <regimen/policy/shard.hpp>
 #include <regimen/policy/target.hpp>
+#include <regimen/rule/element_type_is_built.hpp>
 
 namespace regimen::detail {
 
@@ -25,11 +26,7 @@ inline constexpr bool is_option =
     belongs_to<Option, Axis> || (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
 
 template <class Option>
-inline constexpr bool is_option<axis::precision, Option> = Number<Option>;
-template <class Bound>
-inline constexpr bool is_option<axis::clip, Norm<Bound>> = false;
-template <std::intmax_t Numerator, std::intmax_t Denominator>
-inline constexpr bool is_option<axis::clip, Norm<Ratio<Numerator, Denominator>>> = true;
+inline constexpr bool is_option<axis::precision, Option> = Number<Option> || is_unbuilt_number<Option>;  // element_type_is_built speaks of these
 template <class Option>
 inline constexpr bool is_option<axis::optimizer, Option> = belongs_to<Option, axis::optimizer> || is_incomplete<Option>;
 template <class Option>
@@ -111,7 +108,7 @@ template <class Option>
 struct policy_takes_option<axis::target, Option> {
   static constexpr bool holds = detail::is_option<axis::target, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Target<T> reads name, memory, bandwidth, tile, supports and flops of T; give T all of them");
+    static_assert(holds, "regimen: Target<T> reads name, memory and supports of T; give T all of them");
   };
 };
 

@@ -1,11 +1,18 @@
 // regimen/rule/rate_below_one.hpp — dropout keeps something.
 #pragma once
 
+#include <regimen/core/ratio.hpp>
+
 namespace regimen::rule {
 
-/// What is kept is divided by 1 − Rate.   docs/errors/rate_below_one.md
+/// What is kept is divided by 1 − Rate. What is no Ratio is for fraction_is_a_ratio to refuse.   docs/errors/rate_below_one.md
 template <class Rate>
 struct rate_below_one {
+  static constexpr bool holds = true;
+};
+template <class Rate>
+  requires is_ratio<Rate>
+struct rate_below_one<Rate> {
   static constexpr bool holds = Rate::denominator != 0 && Rate::value >= 0 && Rate::value < 1;
   struct must_hold {
     static_assert(holds, "regimen: Dropout<Ratio<...>> drops at least 0 and less than 1; write Dropout<Ratio<1, 10>>");

@@ -7,6 +7,8 @@
 #include <regimen/rule/as_fits_precision.hpp>
 #include <regimen/rule/as_fp16_needs_loss_scale.hpp>
 #include <regimen/rule/bytes_can_be_counted.hpp>
+#include <regimen/rule/coupled_samples_stay_together.hpp>
+#include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
@@ -82,6 +84,17 @@ struct as_rules {
   using fits = rule::as_fits_precision<T, typename Configuration::precision>;
   template <class T>
   using scaled = rule::as_fp16_needs_loss_scale<T, typename Configuration::loss_scale>;
+};
+
+// ---- layers that couple the samples of a batch
+
+template <class Configuration>
+struct coupling_rules {
+  template <class Layer>
+  using together = rule::coupled_samples_stay_together<Layer, regimen::detail::couples_samples<Layer>, typename Configuration::accumulate,
+                                                       typename Configuration::communicator, typename Configuration::world>;
+  template <class Layers>
+  using of = mp::mp_append<mp::mp_transform<rule::coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
 };
 
 template <class Loss, class Output>
@@ -185,12 +198,14 @@ constexpr auto rules_of_layers() {
                     typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
                     typename freeze_rules<typename Configuration::freeze, All>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
                     mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>::value>>>;
+  using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
   using Shapes = mp::mp_apply<check_chain, mp::mp_push_front<typename P::Layers, X, Roles>>;
   using Extents = mp::mp_list<rule::extents_at_least_one<Input<typename P::InputKind>, X::size>,
                               rule::layers_one_to_255<Network, mp::mp_apply<counted, typename P::Layers>::value>,
                               rule::levels_at_most_7<Network, 1 + level_count<typename P::Layers>>>;
   if constexpr (!mp::mp_empty<broken_of<Extents>>::value) return broken_of<Extents>{};
   else if constexpr (!mp::mp_empty<broken_of<Names>>::value) return broken_of<Names>{};
+  else if constexpr (!mp::mp_empty<broken_of<Coupling>>::value) return broken_of<Coupling>{};
   else if constexpr (!mp::mp_empty<typename Shapes::broken>::value) return typename Shapes::broken{};
   else {
     using Output = Value<typename Roles::statistic, typename Shapes::Output::Shape>;

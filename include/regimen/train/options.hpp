@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/data/order.hpp>
+#include <regimen/optimizer/range.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -16,6 +17,8 @@ namespace regimen {
 ///   Schedule::warmup_linear(warmup, steps, floor)
 ///   Schedule::warmup_stable_decay(warmup, decay_from, steps, floor)     linear decay from decay_from to steps
 ///   Schedule::steps(every, factor)                    multiplied by factor after every so many steps
+///
+/// Ranges: warmup and decay_from <= steps; floor and factor >= 0; every >= 1.
 ///
 /// Warm-up: step s (from 0) of `warmup` has the share (s + 1) / (warmup + 1).
 struct Schedule final {
@@ -36,10 +39,18 @@ struct Schedule final {
   }
   static constexpr Schedule steps(std::uint64_t every, double factor) { return {Shape::stairs, 0, 0, every, factor}; }
 
+  /// Error when a number lies outside its range.
+  void check() const {
+    detail::at_least_zero(shape == Shape::stairs ? "schedule, factor" : "schedule, floor", floor);
+    if (shape != Shape::constant && (end == 0 || end < warmup || end < decay_from))
+      throw Error("Trainer, options.schedule",
+                  shape == Shape::stairs ? "every at least 1" : "steps at least 1, and not before warm-up and decay begin", std::to_string(end));
+  }
+
   double share(std::uint64_t step) const {
     if (step < warmup) return double(step + 1) / double(warmup + 1);
     if (shape == Shape::constant) return 1;
-    if (shape == Shape::stairs) return std::pow(floor, end == 0 ? 0.0 : double(step / end));
+    if (shape == Shape::stairs) return std::pow(floor, double(step / end));
     if (step < decay_from) return 1;
     if (step >= end) return floor;
     const double done = double(step - decay_from) / double(end - decay_from);
@@ -54,6 +65,8 @@ struct Schedule final {
 ///   seed        of initial weights, dropout and data order; 0: the Seed policy's
 ///   threads     for the CPU engine; 0: as many as the machine has
 ///   verbose     say how products are computed and on how many threads (standard error)
+///
+/// failure   Error from the constructor when a number lies outside the range that its header states
 template <class Rule>
 struct Options {
   typename Rule::Options optimizer{};
@@ -62,6 +75,16 @@ struct Options {
   int threads = 0;
   bool verbose = false;
 };
+
+namespace train {
+/// Error when an option lies outside its range.
+template <class Master, class Rule>
+void check_options(const Options<Rule>& options) {
+  regimen::detail::at_least_zero("optimizer.learning_rate", options.optimizer.learning_rate);
+  if constexpr (requires { Rule::template check<Master>(options.optimizer); }) Rule::template check<Master>(options.optimizer);
+  options.schedule.check();
+}
+}  // namespace train
 
 /// What fit takes: `trainer.fit(source, {.steps = 1000})`. One of steps and epochs ends the run; if both, the first.
 ///

@@ -3,6 +3,7 @@
 
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/rule/target_has_rates.hpp>
 
 #include <array>
 #include <cstddef>
@@ -39,16 +40,17 @@ struct MemoryPlan final {
     return peak <= Target::memory;
   }
 
-  /// Seconds of a step by the roofline of a target whose peak and bandwidth are known; 0 where they are not. An
+  /// Seconds of a step by the roofline of a target whose peak and bandwidth are stated; of another it is refused. An
   /// estimate from below: launches, caches and imperfect kernels are not in it.
   template <class Compute, class Target>
   constexpr double seconds(const Target&) const {
+    static_assert(sizeof(typename rule::target_has_rates<Target, Compute>::must_hold));
     double sum = 0;
-    for (const Cost* cost : {&forward, &backward, &update}) {
-      const double compute = Target::template flops<Compute> > 0 ? cost->flops / Target::template flops<Compute> : 0;
-      const double memory = Target::bandwidth > 0 ? cost->bytes / Target::bandwidth : 0;
-      sum += compute > memory ? compute : memory;
-    }
+    if constexpr (rule::target_has_rates<Target, Compute>::holds)
+      for (const Cost* cost : {&forward, &backward, &update}) {
+        const double compute = cost->flops / Target::template flops<Compute>, memory = cost->bytes / Target::bandwidth;
+        sum += compute > memory ? compute : memory;
+      }
     return sum;
   }
 

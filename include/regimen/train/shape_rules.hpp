@@ -5,8 +5,11 @@
 #include <regimen/layer/dropout.hpp>
 #include <regimen/policy/compose.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
+#include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
+#include <regimen/rule/fraction_is_a_ratio.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
@@ -43,13 +46,13 @@ struct layer_rules<Embedding<Words, Channels>, X> {
 /// The rate of Dropout among the options of attention, or something that is none.
 template <class Option>
 struct attention_option {
-  static constexpr bool known = std::is_same_v<Option, Causal>;
+  static constexpr bool known = std::is_same_v<Option, Causal>, drops = false;
   using rules = mp::mp_list<>;
 };
 template <class Rate>
 struct attention_option<Dropout<Rate>> {
-  static constexpr bool known = true;
-  using rules = mp::mp_list<rule::rate_below_one<Rate>>;
+  static constexpr bool known = true, drops = true;
+  using rules = mp::mp_list<rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
 };
 template <class HeadCount, class... Options, class X>
 struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
@@ -58,14 +61,18 @@ struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
 };
 template <std::size_t Count, class... Options, class X>
 struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
-  using type = mp::mp_append<mp::mp_list<rule::input_matches<X, SelfAttention<Heads<Count>, Options...>, Number<typename X::Element>>,
-                                         rule::heads_divide_width<Heads<Count>, typename X::Shape>,
-                                         rule::attention_takes_option<Options, attention_option<Options>::known>...>,
-                             typename attention_option<Options>::rules...>;
+  using type = mp::mp_append<
+      mp::mp_list<rule::input_matches<X, SelfAttention<Heads<Count>, Options...>, Number<typename X::Element>>,
+                  rule::heads_divide_width<Heads<Count>, typename X::Shape>,
+                  rule::attention_takes_option<Options, attention_option<Options>::known>...,
+                  rule::attention_options_differ<SelfAttention<Heads<Count>, Options...>, (std::size_t{0} + ... + std::is_same_v<Options, Causal>),
+                                                 (std::size_t{0} + ... + attention_option<Options>::drops)>>,
+      typename attention_option<Options>::rules...>;
 };
 template <class Rate, class X>
 struct layer_rules<Dropout<Rate>, X> {
-  using type = mp::mp_list<rule::input_matches<X, Dropout<Rate>, Number<typename X::Element>>, rule::rate_below_one<Rate>>;
+  using type =
+      mp::mp_list<rule::input_matches<X, Dropout<Rate>, Number<typename X::Element>>, rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
 };
 template <class Words, std::size_t Channels, class X>
 struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
@@ -124,7 +131,8 @@ template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
-  using broken = broken_of<mp::mp_list<rule::as_takes_element_type<T>>>;
+  using broken = broken_of<
+      mp::mp_list<std::conditional_t<regimen::detail::is_unbuilt_number<T>, rule::element_type_is_built<T>, rule::as_takes_element_type<T>>>>;
   using Output = X;
   static constexpr double elements = 0;
 };

@@ -113,6 +113,7 @@ class Trainer {
       if (engine_.ranks != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(engine_.ranks),
                     "start as many, or leave World out");
+    train::check_options<Master, Rule>(options_);
     const cpu::ThreadScope scope(threads_);
     if constexpr (!Step::Sharding::alone)
       train::agree(peers_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));

@@ -1,0 +1,34 @@
+// regimen/optimizer/range.hpp — hyper-parameters lie where their update rule says.
+#pragma once
+
+#include <regimen/core/error.hpp>
+
+#include <limits>
+#include <sstream>
+#include <string>
+
+namespace regimen::detail {
+
+[[noreturn]] inline void out_of_range(const char* option, const char* range, double value) {
+  std::ostringstream text;
+  text << value;
+  throw Error(std::string("Trainer, options.") + option, std::string("a number ") + range, text.str());
+}
+
+/// Error unless value is in [0, 1): what a moving average keeps.
+inline void in_unit_range(const char* option, double value) {
+  if (!(value >= 0 && value < 1)) out_of_range(option, "in [0, 1)", value);
+}
+/// Error unless value is a number of at least 0.
+inline void at_least_zero(const char* option, double value) {
+  if (!(value >= 0 && value <= (std::numeric_limits<double>::max)())) out_of_range(option, "of at least 0", value);
+}
+/// Error unless value is above 0 where it is used, in the type of the weights.
+template <class Master>
+void above_zero(const char* option, double value) {
+  if (!(static_cast<Master>(value) > 0 && value <= (std::numeric_limits<double>::max)()))
+    out_of_range(option, std::numeric_limits<Master>::digits == 24 ? "above 0 in fp32" : "above 0 in fp64", value);
+}
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,18 @@
+// regimen/rule/attention_options_differ.hpp — attention is causal once and drops once.
+#pragma once
+
+#include <cstddef>
+
+namespace regimen::rule {
+
+/// Of two Dropouts one would be ignored.   docs/errors/attention_options_differ.md
+template <class Attention, std::size_t Causals, std::size_t Dropouts>
+struct attention_options_differ {
+  static constexpr bool holds = Causals <= 1 && Dropouts <= 1;
+  struct must_hold {
+    static_assert(holds, "regimen: SelfAttention has an option twice; keep one Causal and one Dropout<Ratio<...>>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,31 @@
+// regimen/rule/coupled_samples_stay_together.hpp — what couples samples sees the whole batch.
+#pragma once
+
+#include <regimen/policy/accumulate.hpp>
+#include <regimen/policy/communicator.hpp>
+#include <regimen/policy/world.hpp>
+
+#include <type_traits>
+
+namespace regimen::detail {
+
+/// Is the batch of a step computed in several pieces?
+template <class Accumulate, class Communicator, class World>
+inline constexpr bool cuts_the_batch = Accumulate::count > 1 || (!std::is_same_v<typename Communicator::ranks, Solo> && World::ranks != 1);
+
+}  // namespace regimen::detail
+
+namespace regimen::rule {
+
+/// A loss that compares the samples of a batch, or a layer that normalises over them, is another one on a piece of the batch.
+/// docs/errors/coupled_samples_stay_together.md
+template <class LossOrLayer, bool Couples, class Accumulate, class Communicator, class World>
+struct coupled_samples_stay_together {
+  static constexpr bool holds = !Couples || !detail::cuts_the_batch<Accumulate, Communicator, World>;
+  struct must_hold {
+    static_assert(holds, "regimen: this couples the samples of a batch, and Accumulate, SimulateWorld or ranks cut it; use Batch<N> alone");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,44 @@
+// regimen/rule/coupling_is_declared.hpp — every loss and every layer says whether it couples the samples of a batch.
+#pragma once
+
+#include <concepts>
+
+namespace regimen::detail {
+
+/// Whether T says if what it makes of a sample depends on the other samples of the batch.
+template <class T>
+concept SaysWhetherItCouples = requires {
+  { T::couples_samples } -> std::convertible_to<bool>;
+};
+
+/// Whether T says that it does.
+template <class T>
+inline constexpr bool couples_samples = false;
+template <SaysWhetherItCouples T>
+inline constexpr bool couples_samples<T> = T::couples_samples;
+
+}  // namespace regimen::detail
+
+namespace regimen::rule {
+
+/// There is no default: a batch may be cut (Accumulate, ranks) where samples are alone, and a wrong guess would train something else.
+/// docs/errors/coupling_is_declared.md
+template <class Layer>
+struct coupling_is_declared {
+  static constexpr bool holds = detail::SaysWhetherItCouples<Layer>;
+  struct must_hold {
+    static_assert(holds, "regimen: a layer says whether it couples the samples of a batch; add static constexpr bool couples_samples");
+  };
+};
+
+/// The same of a loss.   docs/errors/coupling_is_declared_loss.md
+template <class Loss>
+struct coupling_is_declared_by_loss {
+  static constexpr bool holds = detail::SaysWhetherItCouples<Loss>;
+  struct must_hold {
+    static_assert(holds, "regimen: a loss says whether it couples the samples of a batch; add static constexpr bool couples_samples");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

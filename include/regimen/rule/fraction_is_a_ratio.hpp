@@ -1,0 +1,18 @@
+// regimen/rule/fraction_is_a_ratio.hpp — fractions in types are regimen's own.
+#pragma once
+
+#include <regimen/core/ratio.hpp>
+
+namespace regimen::rule {
+
+/// std::ratio has other members.   docs/errors/fraction_is_a_ratio.md
+template <class Fraction>
+struct fraction_is_a_ratio {
+  static constexpr bool holds = is_ratio<Fraction>;
+  struct must_hold {
+    static_assert(holds, "regimen: this fraction is no regimen::Ratio; write Ratio<1, 10> for a tenth");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,18 @@
+// regimen/rule/reduces_in_one_way.hpp — gradients are reduced once or each time.
+#pragma once
+
+#include <cstddef>
+
+namespace regimen::rule {
+
+/// ReduceOnce and ReduceEach contradict each other; one of them twice says nothing new.   docs/errors/reduces_in_one_way.md
+template <class Accumulate>
+struct reduces_in_one_way {
+  static constexpr bool holds = Accumulate::answers <= 1;
+  struct must_hold {
+    static_assert(holds, "regimen: Accumulate<N, ...> takes ReduceOnce or ReduceEach; keep one of them");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,21 @@
+// regimen/rule/reduction_needs_communicator.hpp — sums over ranks need ranks.
+#pragma once
+
+#include <regimen/policy/accumulate.hpp>
+#include <regimen/policy/communicator.hpp>
+
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// One rank reduces nothing, so when it would do so decides nothing.   docs/errors/reduction_needs_communicator.md
+template <class Accumulate, class Communicator>
+struct reduction_needs_communicator {
+  static constexpr bool holds = Accumulate::answers == 0 || !std::is_same_v<typename Communicator::ranks, Solo>;
+  struct must_hold {
+    static_assert(holds, "regimen: ReduceOnce and ReduceEach say when ranks sum gradients; write Communicator<...>, or Accumulate<N> alone");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,18 @@
+// regimen/rule/target_has_rates.hpp — times are predicted of machines whose speed is stated.
+#pragma once
+
+#include <regimen/policy/target.hpp>
+
+namespace regimen::rule {
+
+/// Of a host, or a TPU in fp32, nobody states a peak: there is no roofline.   docs/errors/target_has_rates.md
+template <class Target, class Compute>
+struct target_has_rates {
+  static constexpr bool holds = TargetWithRates<Target, Compute>;
+  struct must_hold {
+    static_assert(holds, "regimen: this target states no bandwidth, or no peak in this element type; ask seconds of another");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,17 @@
+// Two rates of dropout, of which one would be ignored.
+// expect: SelfAttention has an option twice; keep one Causal and one Dropout<Ratio<\.\.\.>>
+// names: regimen::Dropout<regimen::Ratio<1, 5>>
+#include "../support/model_recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Attention = SelfAttention<Heads<2>, Dropout<Ratio<1, 10>>>;
+#else
+using Attention = SelfAttention<Heads<2>, Dropout<Ratio<1, 10>>, Dropout<Ratio<1, 5>>>;
+#endif
+
+struct Gpt : Model<Input<Tokens<4>>, Embedding<Vocabulary<16>, 8>, Attention, Linear<16>> {};
+using Train = Trainer<Gpt>;
+
+int main() { return sizeof(Train) == 0; }

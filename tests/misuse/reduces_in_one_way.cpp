@@ -1,0 +1,14 @@
+// Two answers to the question when gradients are reduced.
+// expect: Accumulate<N, \.\.\.> takes ReduceOnce or ReduceEach; keep one of them
+// names: regimen::Accumulate<2, regimen::ReduceOnce, regimen::ReduceEach>
+#include "../support/recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Net, Communicator<Threads>, Accumulate<2, ReduceOnce>>;
+#else
+using Train = Trainer<Net, Communicator<Threads>, Accumulate<2, ReduceOnce, ReduceEach>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }
