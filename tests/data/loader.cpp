@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <numeric>
@@ -86,20 +87,93 @@ TEST_CASE("batches do not depend on the number of workers, nor on how far they r
   }
 }
 
-TEST_CASE("resuming at a step equals skipping to it") {
-  for (const Remainder remainder : {Remainder::Short, Remainder::Drop, Remainder::Wrap}) {
-    LoaderOptions options{.batch = 6, .remainder = remainder, .seed = 2, .epochs = 4, .workers = 2};
-    NumberLoader whole(Numbers{20}, one, options);
-    const std::vector<Record> all = take(whole, 1000);
-    for (std::size_t from = 0; from <= all.size(); ++from) {
-      options.first_step = from;
-      NumberLoader resumed(Numbers{20}, one, options);
-      REQUIRE(resumed.step() == from);
-      REQUIRE(take(resumed, 1000) == std::vector<Record>(all.begin() + static_cast<std::ptrdiff_t>(from), all.end()));
+TEST_CASE("a loader that begins at the place of another goes on with its batches") {
+  for (const Order order : {Order::Shuffled, Order::Random, Order::Sequential, Order::Runs}) {
+    for (const Remainder remainder : {Remainder::Short, Remainder::Drop, Remainder::Wrap}) {
+      LoaderOptions options{.batch = 6, .order = order, .remainder = remainder, .seed = 2, .epochs = 4, .workers = 2};
+      NumberLoader whole(Numbers{20}, one, options);
+      const std::vector<Record> all = take(whole, 1000);
+      REQUIRE(all.size() == whole.steps());
+      for (std::size_t from = 0; from <= all.size(); ++from) {
+        NumberLoader first(Numbers{20}, one, options);
+        take(first, from);
+        LoaderOptions later = options;
+        later.first = first.place();
+        NumberLoader resumed(Numbers{20}, one, later);
+        REQUIRE(resumed.place() == first.place());
+        REQUIRE(resumed.steps() == all.size() - from);
+        std::vector<Record> rest = take(resumed, 1000);
+        for (Record& record : rest) std::get<0>(record) += from;  // batches are counted from where a loader begins
+        REQUIRE(rest == std::vector<Record>(all.begin() + static_cast<std::ptrdiff_t>(from), all.end()));
+      }
+      options.first = {.epoch = ~std::uint64_t{0}, .samples = 3};
+      REQUIRE_FALSE(NumberLoader(Numbers{20}, one, options).next());
     }
-    options.first_step = ~std::uint64_t{0};
-    REQUIRE_FALSE(NumberLoader(Numbers{20}, one, options).next());
   }
+}
+
+TEST_CASE("whatever batches and ranks go on, every sample comes once an epoch") {
+  struct Reader {
+    std::size_t batch, ranks;
+  };
+  const std::vector<Reader> readers{{6, 1}, {4, 1}, {100, 1}, {1, 1}, {3, 3}, {9, 2}, {25, 1}};
+  for (const Order order : {Order::Shuffled, Order::Sequential, Order::Runs}) {
+    for (const Remainder remainder : {Remainder::Short, Remainder::Wrap}) {
+      for (std::size_t trial = 0; trial < 60; ++trial) {
+        DataPlace place;
+        std::vector<int> seen(50);
+        for (std::size_t leg = 0;; ++leg) {
+          const Reader reader = readers[regimen::mix(trial, leg) % readers.size()];
+          const bool is_last = leg == 5;
+          DataPlace next = place;
+          for (std::size_t rank = 0; rank < reader.ranks; ++rank) {
+            NumberLoader loader(Numbers{50}, one,
+                                {.batch = reader.batch,
+                                 .order = order,
+                                 .remainder = remainder,
+                                 .seed = 2,
+                                 .first = place,
+                                 .epochs = 4,
+                                 .workers = 0,
+                                 .rank = rank,
+                                 .ranks = reader.ranks});
+            for (const Record& record : take(loader, is_last ? 1000 : regimen::mix(trial, 100 + leg) % 4))
+              for (const std::int32_t index : std::get<2>(record)) ++seen[static_cast<std::size_t>(index)];
+            REQUIRE((rank == 0 || loader.place() == next));
+            next = loader.place();
+          }
+          place = next;
+          if (remainder == Remainder::Short || place.samples == 0) {  // within an epoch: none twice
+            const auto epoch = static_cast<int>(place.epoch);
+            REQUIRE(std::all_of(seen.begin(), seen.end(), [&](int count) { return count == epoch || (place.samples > 0 && count == epoch + 1); }));
+            REQUIRE(std::accumulate(seen.begin(), seen.end(), 0) == epoch * 50 + static_cast<int>(place.samples));
+          }
+          if (is_last) break;
+        }
+        REQUIRE(place.epoch == 4);
+        REQUIRE(seen == std::vector<int>(50, 4));
+      }
+    }
+  }
+}
+
+TEST_CASE("what is left of an epoch is dropped when it does not fill a batch of those who go on") {
+  NumberLoader loader(Numbers{20}, one, {.batch = 8, .remainder = Remainder::Drop, .first = {.epoch = 1, .samples = 15}, .epochs = 3});
+  REQUIRE(loader.place() == DataPlace{.epoch = 2, .samples = 0, .run = 8});
+  REQUIRE(sizes(take(loader, 100)) == std::vector<std::size_t>{8, 8});
+}
+
+TEST_CASE("a place that an older file counts in batches is the same place in samples") {
+  for (const std::size_t size : {1u, 19u, 20u, 21u, 600u})
+    for (const std::size_t together : {1u, 6u, 20u, 512u})
+      for (std::uint64_t batches = 0; batches < 12; ++batches) {
+        NumberLoader loader(Numbers{size}, one, {.batch = together, .workers = 0});
+        take(loader, batches);
+        const DataPlace old{.run = together, .batches = batches};
+        const DataPlace place = NumberLoader(Numbers{size}, one, {.batch = 7, .first = old, .workers = 0}).place();
+        REQUIRE(place.epoch == loader.place().epoch);
+        REQUIRE(place.samples == loader.place().samples);
+      }
 }
 
 TEST_CASE("remainders: short, dropped, or filled from the next epoch") {

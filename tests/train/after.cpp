@@ -1,6 +1,8 @@
 // What holds after something unusual: a load under another policy, an exception between forward and apply, a batch without
 // targets, another Trainer with other threads.
 #include <regimen/data/fake.hpp>
+#include <regimen/data/rows.hpp>
+#include <regimen/optimizer/sgd.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include "support/catch.hpp"
@@ -55,12 +57,41 @@ TEST_CASE("a batch without valid targets is no step, and no overflow") {
   for (int i = 0; i < 3; ++i) {
     const StepResult result = trainer.step(inputs, no_targets);
     CHECK(!result.applied);
-    CHECK(result.loss == 0);
-    CHECK(result.gradient_norm == 0);
+    CHECK(result.targets == 0);
+    CHECK(std::isnan(result.loss));
+    CHECK(std::isnan(result.gradient_norm));
     CHECK(result.loss_scale == 32768);
   }
   CHECK(trainer.predict(inputs) == before);
+  CHECK(trainer.step(inputs, labels).targets == 4);
   CHECK(trainer.step(inputs, labels).applied);
+}
+
+TEST_CASE("the mean over no target is NaN, for every member that tells one") {
+  const Rows<float, std::int32_t> none(inputs, no_targets, 5);
+  Plain trainer;
+  const Evaluation evaluation = trainer.evaluate(none);
+  CHECK(evaluation.targets == 0);
+  CHECK(std::isnan(evaluation.loss));
+  CHECK(std::isnan(evaluation.accuracy));
+  CHECK(std::isnan(trainer.forward(inputs, no_targets).value()));
+  trainer.abandon();
+  CHECK(std::isnan(trainer.fit(none, {.steps = 2, .progress = false}).loss));
+}
+
+TEST_CASE("fit tells the loss of its own last step, NaN when it made none or diverged") {
+  const Rows<float, std::int32_t> some(inputs, labels, 5);
+  Plain trainer;
+  double last = 0;
+  const Fitted first = trainer.fit(some, some, {.steps = 3, .progress = false}, [&](auto&, const StepResult& step) { last = step.loss; });
+  CHECK(first.loss == last);
+  CHECK(std::isfinite(first.validation_loss));
+  const Fitted again = trainer.fit(some, {.steps = 3, .progress = false});
+  CHECK(again.steps == 3);
+  CHECK(std::isnan(again.loss));
+  CHECK(std::isnan(again.validation_loss));
+  Trainer<Mlp, Batch<4>, Optimizer<Sgd>> diverging{{.optimizer = {.learning_rate = 1e30}}};
+  CHECK_FALSE(std::isfinite(diverging.fit(some, {.steps = 30, .progress = false}).loss));
 }
 
 TEST_CASE("a step that an exception cut short by hand is forgotten by load and by abandon") {

@@ -120,8 +120,8 @@ TEST_CASE("a state of another model or precision is refused by the tensor's name
   const float one = 1;
   rewrite([&](auto& tensors, auto&) { tensors.push_back({"extra", safetensors::Dtype::F32, {1}, std::as_bytes(std::span(&one, 1))}); });
   refused("one tensor more", "extra");
-  for (const char* key :
-       {"regimen.step", "regimen.batches", "regimen.seed", "regimen.updates", "regimen.skipped", "regimen.finite_streak", "regimen.loss_scale"}) {
+  for (const char* key : {"regimen.step", "regimen.epoch", "regimen.samples", "regimen.run", "regimen.seed", "regimen.updates", "regimen.skipped",
+                          "regimen.finite_streak", "regimen.loss_scale"}) {
     rewrite([&](auto&, auto& metadata) { metadata.erase(key); });
     refused("a key is missing", key);
     rewrite([&](auto&, auto& metadata) { metadata[key] = "12x"; });

@@ -356,7 +356,7 @@ struct Begin final {
 ///   loss = loss_sum / count;   unscaled = 1 / (count · scale · loss_scale)     the one division
 ///   gradient_norm = √square_sum · unscaled;   factor = unscaled · min(1, clip / (gradient_norm + 1e-6)) (clip = 0: none)
 ///   apply = the norm is finite;   t += apply;   corrections of the rule for t
-///   count = 0: no valid target, nothing to learn from: loss = gradient_norm = 0, apply = false, and nothing else moves
+///   count = 0: no valid target, nothing to learn from: loss = gradient_norm = NaN, apply = false, and nothing else moves
 /// Dynamic loss scale (Keras): finite: after growth_interval consecutive finite steps the scale doubles, if the result is
 /// finite as fp32; not finite: scale = max(scale / 2, 1) and the step is skipped, counted, and moves neither weights nor t.
 template <class Rule>

@@ -33,13 +33,13 @@ struct Balance final {
   }
 };
 
-/// Reads one epoch as the loaders of all ranks would: rank, epochs, first_step and workers of the options are ignored.   cost   that of reading all
+/// Reads one epoch as the loaders of all ranks would: rank, epochs, first and workers of the options are ignored.   cost   that of reading all
 /// samples
 template <class In, class Target, class S>
   requires Source<S, In, Target>
 Balance balance_of(const S& source, const SampleShape& shape, LoaderOptions options) {
   options.rank = 0;
-  options.first_step = 0;
+  options.first = {};
   options.epochs = 1;
   options.workers = 0;
   const std::size_t ranks = options.ranks, share = options.batch * shape.target;

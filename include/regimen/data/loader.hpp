@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
-#include <regimen/data/order.hpp>
+#include <regimen/data/batching.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 
@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <span>
 #include <string>
@@ -22,22 +21,12 @@
 
 namespace regimen {
 
-/// What becomes of the samples that do not fill the last batch of an epoch.
-///
-///   Short   they are a short batch             each sample once an epoch; the default, since it leaves nothing out
-///   Drop    they are left out                   ⌊size / batch⌋ full batches an epoch
-///   Wrap    the next epoch fills their batch    every batch full but the very last, each sample once an epoch
-///
-/// Order::Random has no remainder: every batch is full, and an epoch is ⌈size / batch⌉ of them, ⌊ ⌋ with Drop. With Order::Runs and Wrap a batch may
-/// hold the end of one run and the beginning of another.
-enum class Remainder { Short, Drop, Wrap };
-
 struct LoaderOptions {
   std::size_t batch = 1;  // samples
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;
   std::uint64_t seed = 0;
-  std::uint64_t first_step = 0;     // where to begin: step n of a fresh loader is step 0 of one with first_step = n
+  DataPlace first{};                // where to begin: place() of another loader, whatever its batch and ranks
   std::uint64_t epochs = 0;         // 0: without end
   std::size_t workers = 1;          // threads that read ahead; 0: next() reads, when asked
   std::size_t ahead = 2;            // batches held ready beside the one in use
@@ -52,8 +41,8 @@ struct LoaderOptions {
 ///   target    (samples, shape.target)   Target
 ///   samples   options.batch, or fewer in a short batch, of which a rank may have none; 0 after the last epoch
 ///
-/// Batch n is a pure function of (source, shape, options without workers and ahead, n). Nothing is allocated after
-/// construction. next() belongs to one thread. Destruction waits for reads that have begun, not for more.
+/// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and ahead, n). Nothing is
+/// allocated after construction. next() belongs to one thread. Destruction waits for reads that have begun, not for more.
 ///
 /// failure  the constructor throws Error when the source cannot serve the shape, or when an epoch has no batch. next()
 ///          throws what the source threw, and Error for an integer input outside [0, bound), or an integer target that
@@ -75,12 +64,7 @@ class Loader final {
   };
 
   Loader(S source, const SampleShape& shape, const LoaderOptions& options)
-      : source_(std::move(source)),
-        shape_(shape),
-        options_(options),
-        size_(size_of(source_, shape)),
-        claimed_(options.first_step),
-        next_(options.first_step) {
+      : source_(std::move(source)), shape_(shape), options_(options), size_(size_of(source_, shape)) {
     const std::string name = detail::name_of_source(source_);
     if (size_ == 0) throw Error(name, "at least one sample", "none");
     if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
@@ -96,9 +80,7 @@ class Loader final {
     if (options.ahead > most_ahead) throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
     if (options.workers > most_workers)
       throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads", std::to_string(options.workers));
-    const std::uint64_t full = size_ / together_, rest = size_ % together_ != 0;
-    per_epoch_ = std::max<std::uint64_t>(1, options.remainder == Remainder::Drop ? full : full + rest);
-    steps_ = count_steps();
+    batching_ = Batching(size_, together_, options.order, options.remainder, options.epochs, options.first);
     allocate();
     try {
       for (std::size_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
@@ -113,7 +95,7 @@ class Loader final {
 
   /// The next batch; one of 0 samples after the last.
   Batch next() {
-    if (next_ >= steps_) {
+    if (next_ >= steps()) {
       if (holding_) release();
       return {{}, {}, 0, next_, options_.epochs, false};
     }
@@ -137,12 +119,16 @@ class Loader final {
 
   /// Samples of an epoch.
   std::size_t size() const { return size_; }
-  /// Number of the batch that next() gives: what a resumed loader takes as first_step.
+  /// Where the batch begins that next() gives: what a loader takes as `first` that goes on from here.
+  DataPlace place() const { return batching_.place(next_); }
+  /// Number of the batch that next() gives.
   std::uint64_t step() const { return next_; }
-  /// Batches of all epochs, counted from step 0; the largest number there is when there is no end.
-  std::uint64_t steps() const { return steps_; }
-  /// Batches of one epoch; rounded up under Remainder::Wrap.
-  std::uint64_t steps_per_epoch() const { return per_epoch_; }
+  /// Batches from options.first to the end of the last epoch; the largest number there is when there is no end.
+  std::uint64_t steps() const { return batching_.batches(); }
+  /// Batches of a whole epoch; rounded up under Remainder::Wrap.
+  std::uint64_t steps_per_epoch() const { return batching_.per_epoch(); }
+  /// Which samples each batch holds.
+  const Batching& batching() const { return batching_; }
 
  private:
   struct Slot {
@@ -162,16 +148,6 @@ class Loader final {
     }
   }
 
-  bool wraps() const { return options_.remainder == Remainder::Wrap && options_.order != Order::Random; }
-
-  std::uint64_t count_steps() const {
-    constexpr std::uint64_t endless = (std::numeric_limits<std::uint64_t>::max)();
-    std::uint64_t total = 0;
-    if (options_.epochs == 0) return endless;
-    if (__builtin_mul_overflow(options_.epochs, wraps() ? size_ : per_epoch_, &total)) return endless;
-    return wraps() ? total / together_ + (total % together_ != 0) : total;
-  }
-
   void allocate() {
     std::size_t inputs = 0, targets = 0;
     if (__builtin_mul_overflow(options_.batch, shape_.input, &inputs) || __builtin_mul_overflow(options_.batch, shape_.target, &targets)) {
@@ -185,29 +161,15 @@ class Loader final {
     threads_.reserve(options_.workers);
   }
 
-  Slot& slot_of(std::uint64_t step) { return slots_[static_cast<std::size_t>((step - options_.first_step) % slots_.size())]; }
+  Slot& slot_of(std::uint64_t step) { return slots_[static_cast<std::size_t>(step % slots_.size())]; }
 
   void fill(Slot& slot, std::uint64_t step) const {
-    const std::uint64_t before = options_.rank * options_.batch;  // samples of the ranks before this one
-    std::uint64_t epoch = step / per_epoch_, first = step % per_epoch_ * together_, samples = together_;
-    if (wraps()) {
-      first = step * together_;
-      epoch = first / size_;
-      first %= size_;
-      if (options_.epochs != 0 && step + 1 == steps_) samples = options_.epochs * size_ - step * together_;
-    } else if (options_.order != Order::Random) {
-      samples = std::min<std::uint64_t>(together_, size_ - first);
-    }
-    first += before;
+    const std::uint64_t before = options_.rank * options_.batch, samples = batching_.samples(step);  // before: of the ranks before this one
+    const DataPlace place = batching_.place(step);
     slot.samples = static_cast<std::size_t>(samples < before ? 0 : std::min<std::uint64_t>(samples - before, options_.batch));
-    slot.epoch = epoch;
+    slot.epoch = place.epoch;
     for (std::size_t i = 0; i < slot.samples; ++i) {
-      std::uint64_t place = first + i, turn = epoch;
-      if (options_.order != Order::Random) {
-        turn += place / size_;
-        place %= size_;
-      }
-      const auto index = static_cast<std::size_t>(position(options_.order, options_.seed, turn, place, size_, together_));
+      const auto index = static_cast<std::size_t>(batching_.index(options_.seed, place, before + i));
       const std::span<In> input(slot.input.data() + i * shape_.input, shape_.input);
       const std::span<Target> target(slot.target.data() + i * shape_.target, shape_.target);
       if constexpr (Source<S, In, Target>) source_.read(index, Sample<In, Target>{input, target});
@@ -235,8 +197,8 @@ class Loader final {
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      freed_.wait(lock, [&] { return stop_ || claimed_ >= steps_ || claimed_ - options_.first_step < released_ + slots_.size(); });
-      if (stop_ || claimed_ >= steps_) return;
+      freed_.wait(lock, [&] { return stop_ || claimed_ >= steps() || claimed_ < released_ + slots_.size(); });
+      if (stop_ || claimed_ >= steps()) return;
       const std::uint64_t step = claimed_++;
       lock.unlock();
       Slot& slot = slot_of(step);
@@ -277,16 +239,16 @@ class Loader final {
   const LoaderOptions options_;
   const std::size_t size_;
   std::size_t together_ = 1;  // samples of a batch of all ranks
-  std::uint64_t per_epoch_ = 1, steps_ = 0;
+  Batching batching_;
   std::vector<Slot> slots_;
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;
   std::condition_variable filled_, freed_;
-  std::uint64_t claimed_;       // guarded: the next step to be read
+  std::uint64_t claimed_ = 0;   // guarded: the next step to be read
   std::uint64_t released_ = 0;  // guarded: batches given back
   bool stop_ = false;           // guarded
-  std::uint64_t next_;          // the caller's: the next step to be given out
+  std::uint64_t next_ = 0;      // the caller's: the next step to be given out
   bool holding_ = false;        // the caller's: is a batch in use?
 };
 

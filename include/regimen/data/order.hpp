@@ -13,8 +13,8 @@ namespace regimen {
 /// Sequential   0, 1, 2, ... in every epoch
 /// Runs         every sample once an epoch; a batch of all ranks is a run of neighbours, and the runs come in another order each epoch. For sources
 ///              that are sorted, as Documents by length are; what is left over is a run too, and lies elsewhere each epoch. The order so depends
-///              on the batch of all ranks: with another one (other ranks, SimulateWorld) an epoch has other runs, and an epoch that is
-///              resumed with another one may repeat samples and miss others
+///              on the batch of all ranks: with another one (other ranks, SimulateWorld) an epoch has other runs. An epoch that is resumed with
+///              another one keeps the runs that it began with, and batches of it then hold neighbours of two runs
 enum class Order { Shuffled, Random, Sequential, Runs };
 
 namespace detail {

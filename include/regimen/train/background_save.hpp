@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/say.hpp>
 #include <regimen/train/parts.hpp>
 #include <regimen/train/safetensors.hpp>
 
@@ -10,7 +11,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -84,7 +84,7 @@ class BackgroundSave final {
     if (!writer_.joinable()) return;
     try {
       wait();
-    } catch (const std::exception& error) { std::fprintf(stderr, "regimen: the state was not saved: %s\n", error.what()); }
+    } catch (const std::exception& error) { regimen::detail::say(std::string("regimen: the state was not saved: ") + error.what() + "\n"); }
   }
 
   /// Returns when this rank's own file is written.

@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/say.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/train/agreement.hpp>
@@ -51,17 +52,29 @@ struct FitLoop final {
   static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const Run& run, Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
+    trainer.guarded([&] {  // what cannot be read is found now, and not after hours
+      ask(source);
+      if (validation != nullptr) ask(*validation);
+    });
     auto loader = trainer.batches(source, run);
+    trainer.batching_ = {};  // the loader says where it is
     if constexpr (!Trainer::Step::Sharding::alone) {
       if (trainer.ranks() > 1) {
-        const std::uint64_t how = mix(mix(run.steps, run.epochs), mix(mix(run.validate_every, run.patience), static_cast<std::uint64_t>(run.order)));
+        const std::uint64_t how =
+            mix(mix(run.steps, run.epochs),
+                mix(mix(run.validate_every, run.patience), mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
         agree(trainer.peers_.get(), "Trainer::fit", "run", how);
-        agree(trainer.peers_.get(), "Trainer::fit", "data", print_of(source, loader.size()));
+        agree(trainer.peers_.get(), "Trainer::fit", "data", print_of(source));
+        if (validation != nullptr) agree(trainer.peers_.get(), "Trainer::fit", "validation data", print_of(*validation));
         agree(trainer.peers_.get(), "Trainer::fit", "step", trainer.step_);
       }
     }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
-    const std::uint64_t in_epochs = (loader.steps() + Trainer::micro_batches - 1) / Trainer::micro_batches;
+    if (trainer.rank() == 0) say_if_short(trainer, loader.size(), run);
+    const bool drops = run.remainder == Remainder::Drop;  // then a step without all of its micro-batches is left out, too
+    const std::uint64_t in_epochs =
+        trainer.step_ + loader.steps() / Trainer::micro_batches + (!drops && loader.steps() % Trainer::micro_batches != 0);
+    const auto has_step = [&] { return loader.steps() - loader.step() >= (drops ? Trainer::micro_batches : 1); };
     Progress progress(run.progress && trainer.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
     Fitted fitted{trainer.step_};
     bool goes_on = true;
@@ -97,7 +110,7 @@ struct FitLoop final {
     trainer.resumed_ = false;
     const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // ranks may listen alone, and stop all
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
-    while (all_go_on() && trainer.step_ < last && loader.step() < loader.steps()) {
+    while (all_go_on() && trainer.step_ < last && has_step()) {
       const StepResult result = step(trainer, loader);
       fitted.loss = result.loss;
       progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
@@ -110,9 +123,33 @@ struct FitLoop final {
   }
 
  private:
+  /// A batch that no epoch fills is rarely meant: it trains on other batches than the program says.
+  static void say_if_short(const Trainer& trainer, std::size_t size, const Run& run) {
+    const std::size_t batch = Trainer::batch * trainer.ranks(), step = batch * Trainer::micro_batches;
+    if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
+    const auto text = [](std::size_t number) { return std::to_string(number); };
+    regimen::detail::say("regimen: an epoch has " + text(size) + " samples, fewer than the " + text(step) + " of a step (" +
+                         text(Trainer::micro_batches) + " x Batch<" + text(Trainer::batch) + "> x " + text(trainer.ranks()) +
+                         (trainer.ranks() == 1 ? " rank): " : " ranks): ") +
+                         (size < batch ? "every batch is those " + text(size) + "; Remainder::Wrap fills batches across epochs\n"
+                                       : "a step sees samples of more than one epoch\n"));
+  }
+
+  /// Error when the source has nothing for this model, or its first or last sample cannot be read.
+  template <class Source>
+  static void ask(const Source& source) {
+    LoaderOptions options{.order = Order::Sequential, .workers = 0};
+    for (const bool last : {false, true}) {
+      Loader<typename Trainer::Input, typename Trainer::Target, Borrowed<Source>> loader({&source}, Trainer::sample_shape(), options);
+      if (last || loader.size() > 1) loader.next();
+      options.first.samples = loader.size() - 1;
+    }
+  }
+
   /// How many samples, and what is in the first, the last, and one between.
   template <class Source>
-  static std::uint64_t print_of(const Source& source, std::size_t size) {
+  static std::uint64_t print_of(const Source& source) {
+    const std::size_t size = source.size(Trainer::sample_shape());
     std::vector<typename Trainer::Input> input(Trainer::input_size);
     std::vector<typename Trainer::Target> target(Trainer::target_size);
     std::uint64_t print = size;
@@ -130,7 +167,7 @@ struct FitLoop final {
       trainer.bring(next.input, next.target, next.samples, micro_batch);
       return next.samples;
     });
-    trainer.batches_done_ = loader.step();
+    trainer.place_ = loader.place();
     return result;
   }
 

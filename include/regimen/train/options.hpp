@@ -1,8 +1,8 @@
 // regimen/train/options.hpp — what a program says at run time: hyper-parameters, schedules, the length of a run.
 #pragma once
 
-#include <regimen/data/order.hpp>
 #include <regimen/optimizer/range.hpp>
+#include <regimen/data/batching.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -93,11 +93,14 @@ void check_options(const Options<Rule>& options) {
 ///   validate_every   steps between evaluations of the validation source; 0: once, at the end
 ///   patience         stop after so many evaluations without a better loss; 0: never
 ///   order            of the samples; Shuffled: every sample once an epoch
+///   remainder        what becomes of the samples that do not fill the last batch of an epoch. Short: they are a short batch;
+///                    Drop: they are left out, and every step is full; Wrap: the next epoch fills their batch
 ///   workers, ahead   threads that read data ahead, and batches they keep ready
 ///   progress         show it: a bar on a terminal, plain lines elsewhere (standard error)
 struct Run {
   std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;
   Order order = Order::Shuffled;
+  Remainder remainder = Remainder::Short;
   std::size_t workers = 1, ahead = 2;
   bool progress = true;
 };

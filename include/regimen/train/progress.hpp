@@ -1,6 +1,8 @@
 // regimen/train/progress.hpp — what a long run shows: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <regimen/core/say.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -35,10 +37,10 @@ inline std::size_t grown_beside(std::size_t arena, std::size_t before) {
   return grown > before + arena ? grown - before - arena : 0;
 }
 
-inline void announce_debug() { std::fputs("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n", stderr); }
+inline void announce_debug() { regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n"); }
 
 /// Writes to standard error. On a terminal one line is drawn again, at most ten times a second; elsewhere a line appears
-/// at the first step, at the last, and at most every two seconds.
+/// at the first step, at the last, and at most every two seconds. Nothing more once nobody reads it: the run goes on.
 class Progress {
  public:
   Progress(bool shown, std::uint64_t steps) : shown_(shown), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), began_(now()) {}
@@ -66,31 +68,32 @@ class Progress {
       for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
       std::snprintf(text, sizeof text, "step %llu/%s loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(),
                     loss, rate, left);
-      std::fprintf(stderr, "\r\033[K%s %s", bar.c_str(), text);
+      write("\r\033[K" + bar + " " + text);
       open_ = true;
       if (last) clear();
     } else {
       std::snprintf(text, sizeof text, "step %llu/%s  loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(),
                     loss, rate, left);
-      std::fprintf(stderr, "%s\n", text);
+      write(std::string(text) + "\n");
     }
-    std::fflush(stderr);
   }
 
   void validation(std::uint64_t step, double loss, double accuracy) {
     if (!shown_) return;
     clear();
-    std::fprintf(stderr, "step %llu  validation loss %.4f", static_cast<unsigned long long>(step), loss);
-    if (std::isfinite(accuracy)) std::fprintf(stderr, "  accuracy %.4f", accuracy);
-    std::fputs("\n", stderr);
+    char text[120];
+    const int length = std::snprintf(text, sizeof text, "step %llu  validation loss %.4f", static_cast<unsigned long long>(step), loss);
+    if (std::isfinite(accuracy)) std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), "  accuracy %.4f", accuracy);
+    write(std::string(text) + "\n");
   }
 
  private:
   std::string total() const { return steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_); }
   void clear() {
-    if (open_) std::fputs("\n", stderr);
+    if (open_) write("\n");
     open_ = false;
   }
+  void write(const std::string& text) { shown_ = shown_ && regimen::detail::say(text); }
 
   bool shown_, terminal_, open_ = false;
   std::uint64_t steps_, done_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/say.hpp>
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/train/background_save.hpp>
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -52,7 +52,8 @@ struct StateAccess {
     for (const auto& tensor : trainer.tensors_)
       if (tensor.place.trains)
         for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(trainer.state_of(tensor, state), tensor.count, Master(0));
-    trainer.step_ = trainer.batches_done_ = 0;
+    trainer.step_ = 0;
+    begin_data_at(trainer, {});
     Scalars& s = trainer.scalars();
     s.updates = s.skipped = s.finite_streak = 0;
     trainer.best_ = std::numeric_limits<double>::infinity();
@@ -195,8 +196,9 @@ struct StateAccess {
         {"format", "pt"},
         {"regimen.version", "1"},
         {"regimen.step", std::to_string(trainer.step_)},
-        {"regimen.batches", std::to_string(trainer.batches_done_)},
-        {"regimen.together", std::to_string(Trainer::batch * trainer.ranks())},  // samples of such a batch, on all ranks
+        {"regimen.epoch", std::to_string(trainer.place_.epoch)},  // of the data, of which all ranks have seen so many samples
+        {"regimen.samples", std::to_string(trainer.place_.samples)},
+        {"regimen.run", std::to_string(trainer.place_.run)},
         {"regimen.seed", std::to_string(trainer.seed_)},
         {"regimen.updates", std::to_string(s.updates)},
         {"regimen.skipped", std::to_string(s.skipped)},
@@ -204,6 +206,7 @@ struct StateAccess {
         {"regimen.loss_scale", bits_of(s.loss_scale)},
         {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
         {"regimen.path", path_text()}};
+    if (trainer.place_.batches != 0) metadata["regimen.batches"] = std::to_string(trainer.place_.batches);
     if (trainer.is_patient_) {  // what fit remembers of its evaluations; a loop by hand has no patience
       metadata["regimen.best"] = bits_of(trainer.best_);
       metadata["regimen.without_gain"] = std::to_string(trainer.without_gain_);
@@ -236,19 +239,13 @@ struct StateAccess {
         throw Error(path, "optimizer state that this Trainer keeps", "the weights of this model and \"" + found + "\"", weights_alone);
       if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
     }
-    std::uint64_t step = 0, batches = 0, seed = trainer.seed_, updates = 0, skipped = 0, streak = 0;
+    std::uint64_t step = 0, seed = trainer.seed_, updates = 0, skipped = 0, streak = 0;
     double loss_scale = Trainer::Recipe::loss_scaling.initial, best = std::numeric_limits<double>::infinity();
     std::uint64_t without_gain = 0, validated_at = never;
+    DataPlace place;
     if (resumes) {
       step = whole_number(path, metadata, "regimen.step");
-      batches = whole_number(path, metadata, "regimen.batches");
-      // Another number of ranks reads other numbers of samples at once: it goes on where the samples were left.
-      const std::uint64_t together = metadata.contains("regimen.together") ? whole_number(path, metadata, "regimen.together") : Trainer::batch;
-      if (together != Trainer::batch * trainer.ranks()) {
-        if (__builtin_mul_overflow(batches, together, &batches))
-          throw Error(path + ", metadata, regimen.batches", "samples that can be counted", "more", "the file is damaged");
-        batches /= Trainer::batch * trainer.ranks();
-      }
+      place = place_in(path, metadata);
       seed = whole_number(path, metadata, "regimen.seed");
       updates = whole_number(path, metadata, "regimen.updates");
       skipped = whole_number(path, metadata, "regimen.skipped");
@@ -267,9 +264,8 @@ struct StateAccess {
       }
       const auto written = metadata.find("regimen.path");
       if (written != metadata.end() && written->second != path_text() && trainer.rank() == 0)
-        std::fprintf(stderr,
-                     "regimen: %s was written with \"%s\", this run has \"%s\": it goes on, but not bit for bit as the other run would have\n",
-                     path.c_str(), written->second.c_str(), path_text().c_str());
+        regimen::detail::say("regimen: " + path + " was written with \"" + written->second + "\", this run has \"" + path_text() +
+                             "\": it goes on, but not bit for bit as the other run would have\n");
     }
     trainer.abandon();
     for (const auto& tensor : trainer.tensors_) {
@@ -284,7 +280,7 @@ struct StateAccess {
     }
     Scalars& s = trainer.scalars();
     trainer.step_ = step;
-    trainer.batches_done_ = batches;
+    begin_data_at(trainer, place);
     trainer.seed_ = seed;
     trainer.engine_.memory.random.seed = seed;
     s.updates = updates;
@@ -318,6 +314,22 @@ struct StateAccess {
   }
 
  private:
+  static void begin_data_at(Trainer& trainer, const DataPlace& place) {
+    trainer.place_ = place;
+    trainer.batching_ = {};
+  }
+  /// Before samples were counted, files said how many batches of `together` samples, short ones included, were behind them.
+  static DataPlace place_in(const std::string& path, const std::map<std::string, std::string>& metadata) {
+    const auto number = [&](const char* key) { return whole_number(path, metadata, key); };
+    DataPlace place;
+    if (metadata.contains("regimen.epoch") || !metadata.contains("regimen.batches"))
+      place = {number("regimen.epoch"), number("regimen.samples"), number("regimen.run"), 0};
+    else place.run = metadata.contains("regimen.together") ? number("regimen.together") : Trainer::batch;
+    if (metadata.contains("regimen.batches")) place.batches = number("regimen.batches");
+    if (place.batches != 0 && place.run == 0) throw Error(path + ", metadata", "batches of at least one sample", "0", "the file is damaged");
+    return place;
+  }
+
   static constexpr const char* weights_alone =
       "it was saved under another Optimizer or Freeze; trainer.load_weights(path) takes the weights alone and begins anew";
 

@@ -204,7 +204,7 @@ class Trainer {
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     const cpu::ThreadScope scope(threads_);
     Loader<Input, Target, train::Borrowed<Source>> loader({&source}, sample_shape(),
-                                                          {batch, Order::Sequential, Remainder::Short, seed_, 0, 1, workers, 2, rank(), ranks()});
+                                                          {batch, Order::Sequential, Remainder::Short, seed_, {}, 1, workers, 2, rank(), ranks()});
     Mode mode(*this, false);
     Scalars kept = scalars();
     engine_.run(op::Begin{resident_.scalars});
@@ -218,8 +218,8 @@ class Trainer {
     });
     const Scalars found = scalars();
     scalars() = kept;
-    Evaluation evaluation{found.loss_sum / found.count, std::numeric_limits<double>::quiet_NaN(), static_cast<std::size_t>(found.count)};
-    if constexpr (std::is_integral_v<Target>) evaluation.accuracy = found.correct / found.count;
+    Evaluation evaluation{mean_of(found.loss_sum, found.count), no_value, static_cast<std::size_t>(found.count)};
+    if constexpr (std::is_integral_v<Target>) evaluation.accuracy = mean_of(found.correct, found.count);
     return evaluation;
   }
 
@@ -245,12 +245,17 @@ class Trainer {
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
 
   /// The micro-batches that fit would see from here on, in its order: with them a loop by hand ends with fit's weights, and
-  /// goes on after load where it was. The source is borrowed: it must outlive the loader.
+  /// goes on after load where it was, since apply moves the place in the data that save writes. The source is borrowed: it must outlive the loader.
   template <class Source>
-  Loader<Input, Target, train::Borrowed<Source>> batches(const Source& source, const Run& run = {}) const {
+  Loader<Input, Target, train::Borrowed<Source>> batches(const Source& source, const Run& run = {}) {
+    batches_by_hand_ = 0;
+    batching_ = {};
+    if constexpr (serves<Source>)
+      if (const std::size_t size = source.size(sample_shape()); size > 0)
+        batching_ = {size, batch * ranks(), run.order, run.remainder, run.epochs, place_};
     return {{&source},
             sample_shape(),
-            {batch, run.order, Remainder::Short, mix(seed_, 0xDA7A), batches_done_, run.epochs, run.workers, run.ahead, rank(), ranks()}};
+            {batch, run.order, run.remainder, mix(seed_, 0xDA7A), place_, run.epochs, run.workers, run.ahead, rank(), ranks()}};
   }
 
   /// Forward and loss of one micro-batch.
@@ -268,7 +273,7 @@ class Trainer {
       hand_samples_ += samples;
       waiting_ = Waiting::backward;
     });
-    return {(scalars().loss_sum - before) / (scalars().count - before_count), ++ticket_};
+    return {mean_of(scalars().loss_sum - before, scalars().count - before_count), ++ticket_};
   }
   template <class Inputs, class Targets>
     requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
@@ -308,7 +313,8 @@ class Trainer {
     const cpu::ThreadScope scope(threads_);
     guarded([&] {
       Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
-      batches_done_ += hand_batches_;
+      batches_by_hand_ += hand_batches_;
+      if (batching_.knows_data()) place_ = batching_.place(batches_by_hand_);
     });
     return finish(hand_samples_);
   }
@@ -595,7 +601,15 @@ class Trainer {
     waiting_ = Waiting::forward;
     hand_batches_ = hand_samples_ = 0;
     if (library_ == 0) library_ = train::grown_beside(engine_.arena.peak, resident_at_start_);
-    return {step_, s.loss, s.gradient_norm, s.learning_rate, s.loss_scale, s.apply != 0, (train::now() - started_) * 1e3, samples * ranks()};
+    return {step_,
+            s.loss,
+            s.gradient_norm,
+            s.learning_rate,
+            s.loss_scale,
+            s.apply != 0,
+            (train::now() - started_) * 1e3,
+            samples * ranks(),
+            static_cast<std::size_t>(s.count)};
   }
 
   void run_backward(std::uint64_t ticket) {
@@ -632,7 +646,9 @@ class Trainer {
   std::vector<Master> whole_;  // of weights that are kept in slices, since parameters() was called
   train::Resident resident_{};
   std::vector<train::TensorRecord> tensors_;
-  std::uint64_t step_ = 0, batches_done_ = 0, ticket_ = 0;
+  std::uint64_t step_ = 0, batches_by_hand_ = 0, ticket_ = 0;
+  DataPlace place_{};                                      // in the data that fit reads
+  Batching batching_;                                      // of the data that batches() was asked for last; batches_by_hand_ of them are applied
   double best_ = std::numeric_limits<double>::infinity();  // of the evaluations of fit, how many since, and when the last was
   std::uint64_t without_gain_ = 0, validated_at_ = train::never;
   bool resumed_ = false, is_patient_ = false;  // was a file loaded since fit was called last, and had that patience?

@@ -35,8 +35,8 @@ template <class Rule>
 void compute(const op::Finish<Rule>& o, const Memory& at) {
   Scalars& s = *at(o.scalars);
   if (s.count == 0) {  // nothing to learn from: no step, and no overflow either
-    s.loss = s.gradient_norm = s.factor = 0;
-    s.apply = 0;
+    s.loss = s.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+    s.factor = s.apply = 0;
     return;
   }
   s.loss = s.loss_sum / s.count;

@@ -1,0 +1,123 @@
+// regimen/data/batching.hpp — epochs cut into batches: which samples batch n of all ranks holds, as a pure function.
+#pragma once
+
+#include <regimen/data/order.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace regimen {
+
+/// What becomes of the samples that do not fill the last batch of an epoch.
+///
+///   Short   they are a short batch             each sample once an epoch; the default, since it leaves nothing out
+///   Drop    they are left out                   ⌊size / batch⌋ full batches an epoch
+///   Wrap    the next epoch fills their batch    every batch full but the very last, each sample once an epoch
+///
+/// Order::Random has no remainder: every batch is full, and an epoch is ⌈size / batch⌉ of them, ⌊ ⌋ with Drop. With Order::Runs and Wrap a batch may
+/// hold the end of one run and the beginning of another.
+enum class Remainder { Short, Drop, Wrap };
+
+/// Where a run is in its data: so many samples of an epoch are behind it, on all ranks together. Whoever goes on from there, with
+/// whatever batch and number of ranks, sees the rest of the epoch, each sample once.
+struct DataPlace final {
+  std::uint64_t epoch = 0, samples = 0;
+  std::uint64_t run = 0;      // of Order::Runs: samples of a run in this epoch, which is cut once for all who share it; 0: not cut yet
+  std::uint64_t batches = 0;  // so many batches of `run` samples behind it: how older files count
+
+  /// The same in samples, for data of that size.
+  constexpr DataPlace in_samples(std::uint64_t size) const {
+    if (batches == 0) return *this;
+    const std::uint64_t per_epoch = size / run + (size % run != 0), within = batches % per_epoch * run;
+    return {epoch + batches / per_epoch, within, run, 0};
+  }
+  bool operator==(const DataPlace&) const = default;
+};
+
+/// Batches of `together` samples, from a place on. Batch 0 is the one that begins there.
+class Batching final {
+ public:
+  constexpr Batching() = default;
+  /// size, together   at least 1      epochs   0: without end
+  constexpr Batching(std::uint64_t size, std::uint64_t together, Order order, Remainder remainder, std::uint64_t epochs, const DataPlace& first)
+      : size_(size), together_(together), order_(order), drops_(remainder == Remainder::Drop), epochs_(epochs), first_(first.in_samples(size)) {
+    wraps_ = remainder == Remainder::Wrap && order != Order::Random;
+    per_epoch_ = batches_of(size);
+    if (per_epoch_ == 0) per_epoch_ = 1;
+    const std::uint64_t left = first_.samples < size ? size - first_.samples : 0;
+    in_first_ = first_.samples == 0 ? per_epoch_ : batches_of(left);
+    if (in_first_ == 0) {  // the epoch is over
+      first_ = {first_.epoch + 1, 0};
+      in_first_ = per_epoch_;
+    }
+    if (first_.samples == 0 || first_.run == 0) first_.run = together;
+    count_ = count();
+  }
+
+  /// Batches from the first place to the end; the largest number there is when there is no end.
+  constexpr std::uint64_t batches() const { return count_; }
+  /// Batches of a whole epoch; rounded up under Remainder::Wrap.
+  constexpr std::uint64_t per_epoch() const { return per_epoch_; }
+  constexpr bool knows_data() const { return size_ > 0; }
+
+  /// Where batch n begins.
+  constexpr DataPlace place(std::uint64_t n) const {
+    DataPlace at = first_;
+    if (wraps_) {
+      const bool is_end = epochs_ != 0 && n > 0 && n >= count_;  // the last batch may be short
+      const std::uint64_t samples = first_.samples + (is_end ? left_in_run() : n * together_);
+      at.epoch += samples / size_;
+      at.samples = samples % size_;
+    } else if (n < in_first_) {
+      at.samples += n * together_;
+    } else {
+      at.epoch += 1 + (n - in_first_) / per_epoch_;
+      at.samples = (n - in_first_) % per_epoch_ * together_;
+    }
+    if (at.epoch != first_.epoch) at.run = together_;
+    return at;
+  }
+  /// Samples of batch n, on all ranks.
+  constexpr std::uint64_t samples(std::uint64_t n) const {
+    if (order_ == Order::Random) return together_;
+    std::uint64_t left = size_ - place(n).samples;
+    if (wraps_) left = epochs_ != 0 && n + 1 == count_ ? left_in_run() - n * together_ : together_;
+    return left < together_ ? left : together_;
+  }
+  /// The number that the source knows sample i of a batch by that begins at `place`.
+  constexpr std::uint64_t index(std::uint64_t seed, const DataPlace& place, std::uint64_t i) const {
+    std::uint64_t epoch = place.epoch, at = place.samples + i;
+    if (order_ != Order::Random) {
+      epoch += at / size_;
+      at %= size_;
+    }
+    return position(order_, seed, epoch, at, size_, epoch == place.epoch ? place.run : together_);
+  }
+
+ private:
+  static constexpr std::uint64_t endless = (std::numeric_limits<std::uint64_t>::max)();
+
+  constexpr std::uint64_t batches_of(std::uint64_t samples) const { return samples / together_ + (!drops_ && samples % together_ != 0); }
+  /// Samples of all epochs from the first place on.
+  constexpr std::uint64_t left_in_run() const { return (epochs_ - first_.epoch) * size_ - first_.samples; }
+  constexpr std::uint64_t count() const {
+    if (epochs_ == 0) return endless;
+    if (first_.epoch >= epochs_) return 0;
+    const std::uint64_t further = epochs_ - first_.epoch - 1;
+    std::uint64_t all = 0;
+    if (__builtin_mul_overflow(further + 1, wraps_ ? size_ : per_epoch_, &all)) return endless;
+    if (wraps_) return left_in_run() / together_ + (left_in_run() % together_ != 0);
+    return __builtin_add_overflow(further * per_epoch_, in_first_, &all) ? endless : all;
+  }
+
+  std::uint64_t size_ = 0, together_ = 1;
+  Order order_ = Order::Shuffled;
+  bool drops_ = false, wraps_ = false;
+  std::uint64_t epochs_ = 0;
+  DataPlace first_{};
+  std::uint64_t per_epoch_ = 1, in_first_ = 1, count_ = 0;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,98 @@
+// What fit asks and says before its first step, and which samples its steps have.
+#include <regimen/data/fake.hpp>
+#include <regimen/data/text.hpp>
+#include <regimen/train/trainer.hpp>
+
+#include "support/captured.hpp"
+#include "support/catch.hpp"
+#include "temporary.hpp"
+
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+struct Net : Model<Input<Vector<8>>, Linear<4>> {};
+
+/// Samples of each step of two epochs, and what was said.
+template <std::size_t batch, std::size_t micro_batches = 1>
+std::vector<std::size_t> steps(std::size_t samples, const Run& run, std::string& said) {
+  std::vector<std::size_t> found;
+  said = support::captured_error([&] {
+    Trainer<Net, Batch<batch>, Accumulate<micro_batches>> trainer({.threads = 1});
+    trainer.fit(Fake({.samples = samples, .classes = 4}), run, [&](auto&, const StepResult& step) { found.push_back(step.samples); });
+  });
+  return found;
+}
+using Samples = std::vector<std::size_t>;
+
+}  // namespace
+
+TEST_CASE("an epoch that is shorter than a batch says so") {
+  std::string said;
+  CHECK(steps<512>(230, {.epochs = 2, .progress = false}, said) == Samples{230, 230});
+  CHECK(said ==
+        "regimen: an epoch has 230 samples, fewer than the 512 of a step (1 x Batch<512> x 1 rank): every batch is those 230; "
+        "Remainder::Wrap fills batches across epochs\n");
+  CHECK(steps<64, 8>(230, {.epochs = 2, .progress = false}, said) == Samples{460});
+  CHECK(said ==
+        "regimen: an epoch has 230 samples, fewer than the 512 of a step (8 x Batch<64> x 1 rank): a step sees samples of more than one epoch\n");
+  CHECK(steps<512>(230, {.epochs = 2, .remainder = Remainder::Wrap, .progress = false}, said) == Samples{460});
+  CHECK(said.empty());
+  CHECK(steps<512>(230, {.epochs = 2, .order = Order::Random, .progress = false}, said) == Samples{512, 512});
+  CHECK(said.empty());
+  CHECK(steps<230>(230, {.epochs = 2, .progress = false}, said) == Samples{230, 230});
+  CHECK(said.empty());
+  const std::string refused = ::test::error_of([&] { steps<512>(230, {.epochs = 2, .remainder = Remainder::Drop, .progress = false}, said); });
+  CHECK(::test::says(refused, "expected at least one batch of 512 samples, found 230 samples"));
+}
+
+TEST_CASE("a source that cannot serve is found before the first step") {
+  struct Holes {
+    std::size_t samples, hole;
+    std::int32_t label = 0;
+    std::size_t size(const SampleShape&) const { return samples; }
+    void read(std::size_t index, Sample<float, std::int32_t> sample) const {
+      if (index == hole) throw Error("the file", "a sample", "its end");
+      for (float& value : sample.input) value = 1;
+      sample.target[0] = label;
+    }
+  };
+  const auto refused = [](const Holes& source, const Holes& validation) {
+    Trainer<Net, Batch<4>> trainer({.threads = 1});
+    std::uint64_t steps = 0;
+    const std::string error = ::test::error_of(
+        [&] { trainer.fit(source, validation, {.steps = 3, .progress = false}, [&](auto&, const StepResult& step) { steps = step.step; }); });
+    CHECK(steps == (error.empty() ? 3 : 0));
+    return error;
+  };
+  const Holes whole{9, 100};
+  CHECK(refused(whole, whole).empty());
+  CHECK(refused(whole, {1, 100}).empty());
+  CHECK(::test::says(refused(whole, {0, 100}), "expected at least one sample, found none"));
+  CHECK(::test::says(refused(whole, {9, 0}), "expected a sample, found its end"));
+  CHECK(::test::says(refused(whole, {9, 8}), "expected a sample, found its end"));
+  CHECK(::test::says(refused(whole, {1, 0}), "expected a sample, found its end"));
+  CHECK(::test::says(refused(whole, {9, 100, 4}), "a target of at least 0 and below 4"));
+  CHECK(::test::says(refused({9, 8}, whole), "expected a sample, found its end"));
+  // Sixty held-out tokens are fewer than a window of 64 and the one behind it.
+  struct Gpt : Model<Input<Tokens<64>>, Embedding<Vocabulary<256>, 4>, Linear<256>> {};
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += char('a' + i * i % 26);
+  const auto parts = Text::from_string(text).split(0.9);
+  Trainer<Gpt, Batch<4>> trainer({.threads = 1});
+  CHECK(::test::says(::test::error_of([&] { trainer.fit(parts.train, parts.validation.blocks(), {.steps = 2, .progress = false}); }), "60"));
+  CHECK(trainer.steps_done() == 0);
+}
+
+TEST_CASE("the remainder of an epoch is a short batch, or dropped with every step full, or filled") {
+  std::string said;
+  CHECK(steps<10>(23, {.epochs = 3, .progress = false}, said) == Samples{10, 10, 3, 10, 10, 3, 10, 10, 3});
+  CHECK(steps<10>(23, {.epochs = 3, .remainder = Remainder::Drop, .progress = false}, said) == Samples(6, 10));
+  CHECK(steps<10>(23, {.epochs = 3, .remainder = Remainder::Wrap, .progress = false}, said) == Samples{10, 10, 10, 10, 10, 10, 9});
+  CHECK(steps<5, 2>(23, {.epochs = 3, .progress = false}, said) == Samples{10, 10, 8, 10, 8, 10, 10, 3});
+  CHECK(steps<5, 2>(23, {.epochs = 3, .remainder = Remainder::Drop, .progress = false}, said) == Samples(6, 10));
+  CHECK(steps<5, 3>(23, {.epochs = 2, .remainder = Remainder::Drop, .progress = false}, said) == Samples(2, 15));  // 8 batches: 2 are no step
+}
+// SPDX-License-Identifier: Apache-2.0
