@@ -5,15 +5,26 @@
 #include "comm/failing.hpp"
 #include "support/catch.hpp"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <atomic>
+
 using failing::says;
 using regimen::comm::Tcp;
 using regimen::comm::TcpOptions;
 using regimen::comm::detail::Address;
+using regimen::comm::detail::Challenge;
 using regimen::comm::detail::Clock;
+using regimen::comm::detail::Digest;
+using regimen::comm::detail::Hello;
 using regimen::comm::detail::listen_at;
+using regimen::comm::detail::PendingConnections;
 using regimen::comm::detail::receive_all;
 using regimen::comm::detail::send_all;
 using regimen::comm::detail::Socket;
+using regimen::comm::detail::Transcript;
+using regimen::comm::detail::wait_for;
 using std::chrono::milliseconds;
 
 namespace {
@@ -125,14 +136,20 @@ TEST_CASE("another program at the address: one that says nothing, one that hangs
 
   const auto answers = [](const std::string& text, const std::vector<std::string>& expected) {
     const Socket other = listen_at(loopback());
-    std::thread server([&] {
-      Address from;
-      const Socket socket = accept_at(*other, Clock::now() + std::chrono::seconds(20), from);
-      regimen::comm::detail::Hello hello;
-      receive_all(*socket, &hello, sizeof hello, Clock::now() + std::chrono::seconds(20));
-      send_all(*socket, text.data(), text.size(), Clock::now() + std::chrono::seconds(20));
+    std::atomic<bool> is_done = false;
+    std::thread server([&] {  // to all who come: a rank calls again when it was hung up on
+      while (!is_done) {
+        const auto soon = Clock::now() + std::chrono::seconds(20);
+        Address from;
+        if (!wait_for(*other, POLLIN, Clock::now() + milliseconds(10))) continue;
+        const Socket socket = accept_next(*other, from);
+        Hello hello;
+        receive_all(*socket, &hello, sizeof hello, soon);
+        send_all(*socket, text.data(), text.size(), soon);
+      }
     });
     const auto words = meet({option(1, 2, port_of(other), milliseconds(20000))});
+    is_done = true;
     server.join();
     require(words, expected);
   };
@@ -155,6 +172,209 @@ TEST_CASE("strangers who knock at rank 0 are not ranks") {
   CHECK(says(words[0], "no sign of rank 1"));
 }
 
+namespace {
+
+const std::string secret = "what nobody but these ranks can know", another = "what nobody but those ranks can know";
+
+/// A hello that looks like one of `rank` of `size`, as anybody can send it.
+Hello forged(std::uint32_t rank, std::uint32_t size, std::uint32_t to = 0) {
+  Hello hello;
+  hello.rank = rank;
+  hello.size = size;
+  hello.to = to;
+  hello.nonce.fill(7);
+  return hello;
+}
+/// Says it and, when it is challenged, proves that it knows `known`, or says `recorded`. The connection stays open.
+std::pair<Socket, Digest> knock(std::uint16_t port, const Hello& hello, const std::string& known, const Digest* recorded = nullptr) {
+  const auto soon = Clock::now() + std::chrono::seconds(20);
+  Socket socket = connect_to(loopback(port), soon);
+  Transcript transcript{hello, {}};
+  REQUIRE(send_all(*socket, &hello, sizeof hello, soon));
+  REQUIRE(receive_all(*socket, &transcript.challenge, sizeof(Challenge), soon));
+  REQUIRE(transcript.challenge.magic == Challenge{}.magic);
+  const Digest proof = recorded != nullptr ? *recorded : transcript.proof_of_caller(known);
+  REQUIRE(send_all(*socket, &proof, sizeof proof, soon));
+  return {std::move(socket), proof};
+}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Runs body in a process of its own, whose limits are its own: what it returned, or how it ended.
+template <class Body>
+std::string in_process(const Body& body) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const ::pid_t process = ::fork();
+  if (process == 0) {
+    const std::string text = body();
+    [[maybe_unused]] const auto said = ::write(ends[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text(4096, ' ');
+  const ::ssize_t count = ::read(ends[0], text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  return WIFEXITED(status) ? text : "signal " + std::to_string(WTERMSIG(status));
+}
+
+}  // namespace
+
+TEST_CASE("silent strangers keep nobody waiting, however many there are") {
+  Socket listener = listen_at(loopback());
+  const std::uint16_t port = port_of(listener);
+  std::vector<Socket> silent;
+  for (int i = 0; i < 200; ++i) silent.push_back(connect_to(loopback(port), Clock::now() + std::chrono::seconds(20)));
+  TcpOptions first = option(0, 3, port, milliseconds(60000));
+  first.listener = ::dup(*listener);
+  { const Socket closed = std::move(listener); }
+  const auto start = Clock::now();
+  CHECK(meet({first, option(1, 3, port, milliseconds(60000)), option(2, 3, port, milliseconds(60000))}) == std::vector<std::string>(3));
+  CHECK(seconds_since(start) < 10);  // one after another, a second each, they took 200
+}
+
+TEST_CASE("with a secret a stranger takes no seat, whatever it says") {
+  for (const std::string& known : {std::string(), another}) {
+    Socket listener = listen_at(loopback());
+    const std::uint16_t port = port_of(listener);
+    std::vector<TcpOptions> all;
+    for (std::size_t r = 0; r < 3; ++r) {
+      all.push_back(option(r, 3, port, milliseconds(20000)));
+      all.back().secret = secret;
+    }
+    all[0].listener = ::dup(*listener);
+    { const Socket closed = std::move(listener); }
+    std::vector<std::string> first(1);
+    std::thread rank_0([&] { first = meet({all[0]}); });
+    std::vector<Socket> forgers;
+    // With the proof that one can make who has another secret or none; the challenge is a new one each time.
+    for (const Hello& hello : {forged(1, 3), forged(1, 3), forged(2, 4), forged(9, 3)}) forgers.push_back(knock(port, hello, known).first);
+    CHECK(meet({all[1], all[2]}) == std::vector<std::string>(2));
+    rank_0.join();
+    CHECK(first[0].empty());
+  }
+}
+
+TEST_CASE("what was recorded of a handshake opens no other connection") {
+  const Socket listener = listen_at(loopback());
+  PendingConnections pending(*listener, 0, secret, 8);
+  for (const bool replayed : {false, true}) {
+    static Digest proof;
+    std::optional<PendingConnections::Arrival> arrival;
+    std::thread server([&] { arrival = pending.next(Clock::now() + milliseconds(replayed ? 500 : 20000)); });
+    const auto [socket, said] = knock(port_of(listener), forged(1, 2), secret, replayed ? &proof : nullptr);
+    proof = said;
+    server.join();
+    CHECK(arrival.has_value() != replayed);
+  }
+  CHECK(says(pending.refused(), "1 connection with another REGIMEN_SECRET, or none, the last one from 127.0.0.1"));
+}
+
+TEST_CASE("ranks whose secrets differ are told so, and nobody is told a secret") {
+  for (const auto& [theirs, ours] : {std::pair(secret, another), std::pair(secret, std::string()), std::pair(std::string(), secret)}) {
+    const std::uint16_t port = free_port();
+    TcpOptions first = option(0, 2, port, milliseconds(500)), second = option(1, 2, port, milliseconds(20000));
+    first.secret = theirs;
+    second.secret = ours;
+    const std::vector<std::string> words = meet({first, second});
+    INFO(words[0] << '\n' << words[1]);
+    CHECK(says(words[0], "no sign of rank 1 within 500 ms, but 1 connection with another REGIMEN_SECRET, or none, the last one from 127.0.0.1"));
+    CHECK(says(words[1], ours.empty() ? "that it has a REGIMEN_SECRET, and this rank none" : "another REGIMEN_SECRET than this rank"));
+    CHECK(says(words[1], "set REGIMEN_SECRET to the same for all ranks"));
+    for (const std::string& text : words) CHECK((!says(text, secret) && !says(text, another)));
+  }
+}
+
+TEST_CASE("who gave its seat up is not in the way of the rank") {
+  Socket listener = listen_at(loopback());
+  const std::uint16_t port = port_of(listener);
+  TcpOptions first = option(0, 3, port, milliseconds(20000));
+  first.listener = ::dup(*listener);
+  { const Socket closed = std::move(listener); }
+  std::vector<std::string> words(1);
+  std::thread rank_0([&] { words = meet({first}); });
+  { const auto closed = knock(port, forged(1, 3), {}); }
+  CHECK(meet({option(1, 3, port, milliseconds(20000)), option(2, 3, port, milliseconds(20000))}) == std::vector<std::string>(2));
+  rank_0.join();
+  CHECK(words[0].empty());
+}
+
+TEST_CASE("more ranks than can be are refused before anything is taken for them") {
+  const auto start = Clock::now();
+  require(meet({option(1, 100000000, 1, milliseconds(5000))}), {"at most 16384 ranks", "100000000", "WORLD_SIZE"});
+  CHECK(seconds_since(start) < 1);
+}
+
+TEST_CASE("too few open files are said to be that, and no missing rank") {
+  const auto limit = [](::rlim_t files) {
+    const ::rlimit few{files, files};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  };
+  const std::string before = in_process([&] {
+    limit(100);
+    return meet({option(0, 200, 1, milliseconds(5000))})[0];
+  });
+  INFO(before);
+  CHECK(says(before, "rank 0 of 200: expected 414 open files at least, two for each other rank, found a limit of 100; raise it with ulimit -n"));
+
+  // The limit would do, but others hold what it allows: all but the connection of one of two ranks.
+  const std::string within = in_process([&]() -> std::string {
+    Socket listener = listen_at(loopback());
+    const std::uint16_t port = port_of(listener);
+    std::vector<std::string> others(1);
+    std::string own;
+    const ::pid_t process = ::fork();
+    if (process == 0) {
+      { const Socket closed = std::move(listener); }
+      others = meet({option(1, 3, port, milliseconds(2000)), option(2, 3, port, milliseconds(2000))});
+      // There is a descriptor for one of them, which hears it; the other finds that nobody is there any more.
+      ::_exit(says(others[0], "rank 0 without a file descriptor") != says(others[1], "rank 0 without a file descriptor") ? 0 : 1);
+    }
+    TcpOptions first = option(0, 3, port, milliseconds(20000));
+    first.listener = *listener;
+    limit(64);
+    std::vector<Socket> held;
+    for (;;) {
+      const int copy = ::dup(0);
+      if (copy < 0) break;
+      held.emplace_back(copy);
+    }
+    held.pop_back();  // room for one
+    own = meet({first})[0];
+    held.clear();
+    [[maybe_unused]] const int gone = *std::exchange(listener, Socket(-1));
+    int status = 0;
+    ::waitpid(process, &status, 0);
+    return own + (WIFEXITED(status) && WEXITSTATUS(status) == 0 ? " (and the other heard it)" : " (and the other did not)");
+  });
+  INFO(within);
+  CHECK(says(within, "rank 0 without a file descriptor for rank"));
+  CHECK(says(within, "ulimit -n"));
+  CHECK(says(within, "and the other heard it"));
+}
+
+TEST_CASE("the longest deadline is for ever, and not over at once") {
+  for (const milliseconds deadline : {milliseconds(std::chrono::hours(24 * 365 * 300)), (milliseconds::max)()}) {
+    const std::uint16_t port = free_port();
+    CHECK(meet({option(0, 2, port, deadline), option(1, 2, port, deadline)}) == std::vector<std::string>(2));
+  }
+}
+
+TEST_CASE("a loopback address is one for all hosts, a host's name is not") {
+  using regimen::comm::detail::is_loopback_everywhere;
+  for (const char* address :
+       {"127.0.0.1", "127.0.1.1", "127.1", "localhost", "LocalHost", "localhost.", "rank0.localhost", "localhost.localdomain"}) {
+    INFO(address);
+    CHECK(is_loopback_everywhere(address));
+  }
+  for (const char* address : {"10.0.0.1", "0.0.0.0", "nodea", "localhost.example.org", "notlocalhost", "127.example.org", ""}) {
+    INFO(address);
+    CHECK(!is_loopback_everywhere(address));
+  }
+}
+
 TEST_CASE("what Tcp needs of a rendezvous") {
   regimen::comm::Membership world;
   world.rank = 1;
@@ -170,7 +390,11 @@ TEST_CASE("what Tcp needs of a rendezvous") {
   world.address = "localhost";
   require({error()}, {"no MASTER_PORT"});
   world.port = 29500;
+  ::unsetenv("REGIMEN_SECRET");
   const TcpOptions options = regimen::comm::tcp_options(world, 5, milliseconds(7));
   CHECK((options.rank == 1 && options.size == 4 && options.address == "localhost" && options.port == 29500 && options.fingerprint == 5 &&
-         options.deadline == milliseconds(7) && options.listener == -1));
+         options.deadline == milliseconds(7) && options.listener == -1 && options.secret.empty()));
+  ::setenv("REGIMEN_SECRET", secret.c_str(), 1);
+  CHECK(regimen::comm::tcp_options(world, 5).secret == secret);
+  ::unsetenv("REGIMEN_SECRET");
 }

@@ -124,6 +124,24 @@ TEST_CASE("what is wrong with the variables is said with their names and values"
   }
 }
 
+TEST_CASE("a secret is taken from the environment, and never repeated") {
+  const auto secret_of = [](const char* value) {
+    return regimen::comm::secret_from([value](const char* name) { return std::string(name) == "REGIMEN_SECRET" ? value : nullptr; });
+  };
+  CHECK(secret_of(nullptr).empty());
+  CHECK(secret_of("0123456789abcdef") == "0123456789abcdef");
+  for (const char* short_one : {"", "0123456789abcde"}) {
+    try {
+      secret_of(short_one);
+      FAIL("taken");
+    } catch (const regimen::Error& error) {
+      const std::string text = error.what();
+      CHECK(text.find("REGIMEN_SECRET: expected 16 characters at least") != std::string::npos);
+      CHECK(text.find("0123456789abcde") == std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("a program of one rank refuses to be one of many") {
   for (const Environment& environment : {torchrun, mpi, slurm}) CHECK_THROWS_AS(refuse_other_ranks(of(environment)), regimen::Error);
   try {

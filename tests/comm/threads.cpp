@@ -47,3 +47,13 @@ TEST_CASE("a collective in the background runs while its rank computes, and the 
     if (spans.size() != 1 || spans[0].begin < begin || spans[0].end > end || value != 2) throw std::runtime_error("no overlap");
   }));
 }
+
+TEST_CASE("ranks that wait for ever wait") {
+  CHECK_NOTHROW(regimen::launch(
+      2,
+      [](Threads& ranks) {
+        if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        ranks.barrier();
+      },
+      (regimen::comm::Deadline::max)()));
+}

@@ -65,7 +65,7 @@ class Endings final {
     std::unique_lock lock(mutex_);
     const auto all = [this] { return ended_ == returned_.size(); };
     changed_.wait(lock, [&] { return all() || cause_; });
-    if (changed_.wait_until(lock, std::chrono::steady_clock::now() + patience, all)) return;
+    if (changed_.wait_until(lock, end_of(patience), all)) return;
     const std::string hang = ranks_where(returned_.size(), [this](std::size_t r) { return !returned_[r]; });
     std::fprintf(stderr, "regimen: launch: %s; %s has not returned since, and a thread cannot be ended: the process ends\n", text().c_str(),
                  hang.c_str());

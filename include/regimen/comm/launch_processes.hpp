@@ -22,9 +22,29 @@
 #include <utility>
 #include <vector>
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
 namespace regimen {
 
 namespace comm::detail {
+
+/// What fork leaves of OpenMP in a child is a team whose threads did not come along, and it belongs to the thread that forked:
+/// GNU's runtime waits for them without end. A thread that is new there begins with a team of its own. It computes with as
+/// many threads as the one that called.
+template <class Body>
+void in_new_thread(const Body& body) {
+#if defined(_OPENMP)
+  const int threads = omp_get_max_threads();
+#endif
+  std::thread([&] {
+#if defined(_OPENMP)
+    omp_set_num_threads(threads);
+#endif
+    body();
+  }).join();
+}
 
 /// The processes that launch_processes started. What one says before it ends comes through a pipe.
 class Children final {
@@ -53,7 +73,8 @@ class Children final {
     if (process == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != parent) ::_exit(1);
-      const std::string failure = body();
+      std::string failure;
+      in_new_thread([&] { failure = body(); });
       const std::string_view text = std::string_view(failure).substr(0, 4096);  // what a pipe takes at once
       [[maybe_unused]] const ::ssize_t said = ::write(*writer, text.data(), text.size());
       std::fflush(nullptr);
@@ -78,7 +99,7 @@ class Children final {
         any = true;
         --left;
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
-        until = (std::min)(until, Clock::now() + patience);
+        until = (std::min)(until, end_of(patience));
         std::string& list = WIFSIGNALED(status) && !child.given_up ? causes : consequences;
         list += (list.empty() ? "" : "; ") + words(child, rank, status);
       }
@@ -118,8 +139,9 @@ class Children final {
 
 }  // namespace comm::detail
 
-/// f(communicator) in `ranks` processes, each with its own comm::Tcp over loopback, at a port that is free. To be called
-/// before this process has threads: a child has only the one that called.
+/// f(communicator) in `ranks` processes, each with its own comm::Tcp over loopback, at a port that is free, with a secret that
+/// only they know. This process may have used OpenMP before, also through BLAS; of its own threads a child has none, and what
+/// such a thread had locked stays locked there.
 ///
 ///   regimen::launch_processes(4, [](regimen::comm::Tcp& ranks) { ... });
 ///
@@ -136,6 +158,7 @@ void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = c
   options.port = ntohs(comm::detail::address_of(*listener).port);
   options.fingerprint = fingerprint;
   options.deadline = deadline;
+  for (const std::uint8_t byte : comm::detail::random_bytes<32>()) options.secret += static_cast<char>(byte);
   comm::detail::Children children(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     children.start(rank, [&]() -> std::string {

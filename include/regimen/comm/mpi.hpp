@@ -137,14 +137,13 @@ class Mpi final {
 
   /// Waits for all that was begun.
   void finish() {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = Clock::now();
+    const detail::Clock::time_point start = detail::Clock::now(), until = detail::end_of(deadline_, start);
     for (;;) {
       int all = 0;
       MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, MPI_STATUSES_IGNORE);
       if (all != 0) return;
-      const auto waited = Clock::now() - start;
-      if (waited > deadline_) {
+      const auto now = detail::Clock::now();
+      if (now > until) {
         // Testall completes all or none: ask each, to name only those that did not come.
         std::vector<bool> missing(size(), false);
         for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -154,7 +153,7 @@ class Mpi final {
         }
         end("no sign of " + detail::ranks_where(size(), [&](std::size_t r) { return missing[r]; }) + " within " + detail::words(deadline_));
       }
-      if (waited < std::chrono::milliseconds(1)) std::this_thread::yield();
+      if (now < start + std::chrono::milliseconds(1)) std::this_thread::yield();
       else std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }

@@ -19,11 +19,21 @@ class PeerError final : public Error {
   using Error::Error;
 };
 
-/// How long a rank waits for the others when nothing moves, and then says who did not come.
+/// How long a rank waits for the others when nothing moves, and then says who did not come. Any value will do: the largest
+/// waits for ever.
 using Deadline = std::chrono::milliseconds;
 inline constexpr Deadline default_deadline = std::chrono::seconds(300);
 
 namespace detail {
+
+using Clock = std::chrono::steady_clock;
+
+/// When a deadline that begins at `start` is over. A century is for ever, and leaves room to add to what is returned:
+/// the clock counts nanoseconds and overflows after 292 years.
+inline Clock::time_point end_of(Deadline deadline, Clock::time_point start = Clock::now()) {
+  constexpr Deadline century = std::chrono::hours(24 * 365 * 100);
+  return start + (deadline < century ? deadline : century);
+}
 
 /// A collective as ranks compare it: they must agree in all of it. `detail` is the root, or the size of an element.
 struct Call final {

@@ -167,10 +167,29 @@ Membership world_from(const Look& look) {
   return world;
 }
 
-/// world_from this process's environment.
-inline Membership world_of_environment() {
-  return world_from([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+/// The secret that all ranks of a run know and nobody else: REGIMEN_SECRET, read through `look`; empty where it is not set.
+///
+///   REGIMEN_SECRET=$(openssl rand -hex 32)        the same for all ranks
+///
+/// failure  Error, which does not repeat it, when it has less than 16 characters: who has recorded a handshake can try all
+///          short ones
+template <class Look>
+std::string secret_from(const Look& look) {
+  const std::optional<std::string> secret = detail::Variables<Look>(look).text("REGIMEN_SECRET");
+  if (!secret) return {};
+  if (secret->size() < 16) {
+    throw Error("REGIMEN_SECRET", "16 characters at least that nobody can guess", std::to_string(secret->size()) + " characters",
+                "make one with `openssl rand -hex 32` and give it to all ranks, or unset it");
+  }
+  return *secret;
 }
+
+namespace detail {
+inline const char* look_in_environment(const char* name) { return std::getenv(name); }
+}  // namespace detail
+
+/// world_from this process's environment.
+inline Membership world_of_environment() { return world_from(detail::look_in_environment); }
 
 /// For a program of one rank: does nothing when the environment names no others.
 ///

@@ -30,9 +30,13 @@ namespace regimen::comm {
 ///           not come. Collectives throw PeerError, as comm::Collectives says: within moments when a rank leaves, ends or
 ///           is killed (its connection closes); within the deadline, counted from the last byte that moved, when it hangs.
 ///           A communicator that is destroyed by an exception leaves
-/// units     IPv4; ranks of one byte order; 2 (ranks − 1) open files a rank
-/// trust     whoever reaches the port can take part: it is for networks of one owner, as all communicators of this kind are.
-///           With a loopback address all ranks listen on loopback only
+/// units     IPv4; ranks of one byte order; 16384 ranks at most; 2 (ranks − 1) open files a rank
+/// reach     where the address is a loopback one on every host (127.0.0.1, localhost) all ranks listen on loopback only, else on
+///           all interfaces: the name of a host is often a loopback address to that host, and to no other
+/// trust     with a secret only processes that know it take part: both sides of every connection prove it before anything
+///           else is said, and a stranger at the port delays nobody. Without one whoever reaches the port can take part, in
+///           place of a rank. Either way nothing is encrypted, and who can change what is on its way can change tensors: for
+///           networks of one owner, as all communicators of this kind are
 /// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging as chunked_staging_bytes says
 class Tcp final {
  public:
@@ -142,9 +146,9 @@ class Tcp final {
 
 static_assert(Collectives<Tcp>);
 
-/// What Tcp needs of a rendezvous.
+/// What Tcp needs of a rendezvous, and the secret of the environment (REGIMEN_SECRET, see secret_from).
 ///
-/// failure  Error when nobody said where rank 0 is to be found
+/// failure  Error when nobody said where rank 0 is to be found; what secret_from throws
 inline TcpOptions tcp_options(const Membership& world, std::uint64_t fingerprint, Deadline deadline = default_deadline) {
   if (world.size > 1 && (world.address.empty() || world.port == 0)) {
     throw Error(world.said, "MASTER_ADDR and MASTER_PORT, where rank 0 is to be found", world.address.empty() ? "no MASTER_ADDR" : "no MASTER_PORT",
@@ -157,6 +161,7 @@ inline TcpOptions tcp_options(const Membership& world, std::uint64_t fingerprint
   options.port = world.port;
   options.fingerprint = fingerprint;
   options.deadline = deadline;
+  options.secret = secret_from(detail::look_in_environment);
   return options;
 }
 

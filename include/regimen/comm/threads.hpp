@@ -27,7 +27,7 @@ using ThreadsWorld = detail::ThreadsWorld;
 /// failure   PeerError, as comm::Collectives says; for all ranks as soon as one leaves, ends while others wait for it, or
 ///           comes to another collective; within the deadline where one does not come. A communicator that is destroyed
 ///           by an exception leaves. The memory of a rank is read by others only while that rank is inside the collective
-/// cost      no staging; a slice is read once by each rank that needs it; two meetings a collective, three for all_reduce
+/// cost      no staging; a slice is read once by each rank that needs it; two barriers a collective
 class Threads final {
  public:
   Threads(std::shared_ptr<ThreadsWorld> world, std::size_t rank) : world_(std::move(world)), rank_(rank), exceptions_(std::uncaught_exceptions()) {
@@ -53,7 +53,7 @@ class Threads final {
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/, Teams teams = {}) {
     world_->arrive(rank_, Kind::ReduceScatter, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(all));
     tree_sum(summands<T>(teams.place(rank_) * count, teams), teams.members(size()), own, count);
-    world_->meet();
+    world_->barrier();
   }
 
   template <Number T>
@@ -61,24 +61,24 @@ class Threads final {
     world_->arrive(rank_, Kind::AllReduce, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(values));
     const std::size_t begin = slice_begin(count, size(), rank_);
     tree_sum(summands<T>(begin, {}), size(), values + begin, slice_begin(count, size(), rank_ + 1) - begin);
-    world_->meet();
+    world_->barrier();
     for_each_other({}, [&](std::size_t r) {
       const std::size_t first = slice_begin(count, size(), r), last = slice_begin(count, size(), r + 1);
       copy(world_->shown(r) + first * sizeof(T), reinterpret_cast<std::byte*>(values + first), (last - first) * sizeof(T));
     });
-    world_->meet();
+    world_->barrier();
   }
 
   void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
     if (root >= size()) throw Error("broadcast", "a root below " + std::to_string(size()), std::to_string(root));
     world_->arrive(rank_, Kind::Broadcast, n, root, bytes);
     if (rank_ != root) copy(world_->shown(root), bytes, n);
-    world_->meet();
+    world_->barrier();
   }
 
   void barrier() {
     world_->arrive(rank_, Kind::Barrier, 0, 0, nullptr);
-    world_->meet();
+    world_->barrier();
   }
 
   void leave(std::string_view reason) { world_->leave(rank_, reason); }
@@ -90,7 +90,7 @@ class Threads final {
     std::byte* const place = all + teams.place(rank_) * bytes;
     if (own != place) copy(own, place, bytes);
     for_each_other(teams, [&](std::size_t p) { copy(world_->shown(teams.member(rank_, p)), all + p * bytes, bytes); });
-    world_->meet();
+    world_->barrier();
   }
 
   /// Each rank begins with its neighbour: not all read the same memory at once.

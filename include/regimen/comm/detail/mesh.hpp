@@ -1,14 +1,23 @@
 // regimen/comm/detail/mesh.hpp — how processes that know one address become a full mesh of connections.
 #pragma once
 
+#include <regimen/comm/detail/handshake.hpp>
 #include <regimen/comm/detail/socket.hpp>
 #include <regimen/comm/peer_error.hpp>
 
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,7 +30,8 @@ struct TcpOptions final {
   std::uint16_t port = 0;             // where rank 0 listens
   std::uint64_t fingerprint = 0;      // of the program, its weights and data: ranks with another one are refused
   Deadline deadline = default_deadline;
-  int listener = -1;  // rank 0 only: a socket that listens already, which is taken over; port is not used then
+  int listener = -1;   // rank 0 only: a socket that listens already, which is taken over; port is not used then
+  std::string secret;  // what all ranks know and nobody else; empty: whoever reaches a port may take part
 };
 
 namespace detail {
@@ -35,39 +45,40 @@ struct Mesh final {
   std::vector<Peer> peers;
 };
 
-/// The first words on every connection.
-struct Hello final {
-  std::array<char, 8> magic{'r', 'e', 'g', 'i', 'm', 'e', 'n', '1'};
-  std::uint64_t fingerprint = 0;
-  std::uint32_t order = 0x01020304;  // bytes of another order are another program
-  std::uint32_t rank = 0, size = 0;
-  std::uint32_t channel = 0;  // 0 control, 1 data
-  std::uint32_t port = 0;     // where this rank listens, as on the wire; in the first hello to rank 0
-  std::uint32_t unused = 0;
+/// A full mesh is for as many as this; whatever the environment says, no more memory is taken than for these.
+inline constexpr std::size_t most_tcp_ranks = 16384;
 
-  bool ours() const { return magic == Hello{}.magic && order == Hello{}.order; }
-};
+/// What can be known before anybody is spoken to, and before any memory is taken.
+inline const TcpOptions& checked(const TcpOptions& options) {
+  if (options.rank >= options.size) throw Error("Tcp", "a rank below " + std::to_string(options.size), std::to_string(options.rank));
+  if (options.size > most_tcp_ranks) {
+    throw Error("Tcp", "at most " + std::to_string(most_tcp_ranks) + " ranks", std::to_string(options.size), "correct WORLD_SIZE");
+  }
+  ::rlimit files{};
+  const std::size_t needed = options.size == 1 ? 0 : 2 * (options.size - 1) + 16;  // 16: standard streams, listener, data files
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed) {
+    throw Error(place(options.rank, options.size), std::to_string(needed) + " open files at least, two for each other rank",
+                "a limit of " + std::to_string(files.rlim_cur), "raise it with ulimit -n");
+  }
+  return options;
+}
 
-/// Rank 0's answer: `bytes` of addresses, one a rank; or of text, why nothing comes of it.
-struct Answer final {
-  std::array<char, 8> magic{'r', 'e', 'g', 'i', 'm', 'e', 'n', '2'};
-  std::uint32_t refused = 0, bytes = 0;
-};
-
-class Meeting final {
+/// Rank 0 listens at the address that all know; the others come and say where they listen; rank 0 tells all of it to all;
+/// and each connects to the ranks below it.
+class Bootstrap final {
  public:
-  explicit Meeting(const TcpOptions& options) : options_(options), until_(Clock::now() + options.deadline) { mesh_.peers.resize(options.size); }
+  explicit Bootstrap(const TcpOptions& options) : options_(checked(options)), until_(end_of(options.deadline)) { mesh_.peers.resize(options.size); }
 
   Mesh join() {
-    if (options_.rank >= options_.size) throw Error("Tcp", "a rank below " + std::to_string(options_.size), std::to_string(options_.rank));
     if (options_.size == 1) return std::move(mesh_);
     std::vector<Address> addresses(options_.size);
     options_.rank == 0 ? gather(addresses) : introduce(addresses);
     for (std::size_t r = 0; r < options_.rank; ++r) {
       for (std::uint32_t channel = r == 0 ? 1 : 0; channel < 2; ++channel) {
-        Socket socket = connect_to(addresses[r], until_);
-        if (*socket < 0 || !say_hello(*socket, channel)) throw error("connecting to rank " + std::to_string(r), "it to listen", system_words(errno));
-        put(r, channel, std::move(socket));
+        const std::string doing = "connecting to rank " + std::to_string(r);
+        Caller caller = call(addresses[r], r, channel, doing);
+        hear_answer(caller, 0, nullptr, doing);
+        put(r, channel, std::move(caller.socket));
       }
     }
     accept_rest();
@@ -75,140 +86,242 @@ class Meeting final {
   }
 
  private:
+  /// A connection on which this rank has proved that it knows the secret.
+  struct Caller {
+    Socket socket;
+    Transcript transcript;
+  };
+
   PeerError error(const std::string& doing, const std::string& expected, const std::string& found, const std::string& cure = {}) const {
     return PeerError(place(options_.rank, options_.size) + ", " + doing, expected, found, cure);
   }
+  PeerError out_of_files(const std::string& doing) const {
+    return error(doing, "two open files for each other rank", system_words(EMFILE), "raise the limit with ulimit -n");
+  }
   std::string where() const { return options_.address + ":" + std::to_string(options_.port); }
 
-  bool say_hello(int socket, std::uint32_t channel) const {
-    Hello hello;
+  /// Every rank listens where those can reach it that reach rank 0.
+  std::uint32_t listening_host(const Address& master) const { return is_loopback_everywhere(options_.address) ? master.host : htonl(INADDR_ANY); }
+  PendingConnections pending_connections() const { return {*listener_, options_.rank, options_.secret, options_.size + 64}; }
+
+  Socket& at(std::size_t rank, std::uint32_t channel) { return channel == 0 ? mesh_.peers[rank].control : mesh_.peers[rank].data; }
+  void put(std::size_t rank, std::uint32_t channel, Socket socket) { at(rank, channel) = std::move(socket); }
+
+  /// Connects to a rank and proves the secret to it. One that is too busy with strangers may hang up before it listens: it
+  /// is called again.
+  Caller call(Address to, std::size_t rank, std::uint32_t channel, const std::string& doing) {
+    Caller caller;
+    Hello& hello = caller.transcript.hello;
     hello.fingerprint = options_.fingerprint;
     hello.rank = static_cast<std::uint32_t>(options_.rank);
     hello.size = static_cast<std::uint32_t>(options_.size);
+    hello.to = static_cast<std::uint32_t>(rank);
     hello.channel = channel;
     hello.port = *listener_ >= 0 ? address_of(*listener_).port : 0;
-    return send_all(socket, &hello, sizeof hello, until_);
+    for (int attempt = 1;; ++attempt) {
+      caller.socket = connect_to(to, until_);
+      if (*caller.socket < 0) {
+        if (is_out_of_files(errno)) throw out_of_files(doing);
+        throw error(doing, "it to listen within " + words(options_.deadline), system_words(errno),
+                    "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
+      }
+      hello.nonce = random_bytes<std::tuple_size_v<Nonce>>();
+      Challenge& challenge = caller.transcript.challenge;
+      if (send_all(*caller.socket, &hello, sizeof hello, until_) && receive_all(*caller.socket, &challenge, sizeof challenge, until_)) {
+        if (challenge.magic != Challenge{}.magic) throw other_bytes(doing);
+        const Digest proof = caller.transcript.proof_of_caller(options_.secret);
+        if (send_all(*caller.socket, &proof, sizeof proof, until_)) return caller;
+      }
+      const int code = errno;
+      const bool hung_up = code == 0 || code == ECONNRESET || code == EPIPE;
+      if (!hung_up || attempt == 10) throw no_answer(doing, code);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5 * attempt));
+    }
   }
-  /// False for strangers, who may also say nothing for long: they get a second.
-  bool hear_hello(int socket, Hello& hello) const {
-    return receive_all(socket, &hello, sizeof hello, (std::min)(until_, Clock::now() + std::chrono::seconds(1))) && hello.ours();
+  PeerError other_bytes(const std::string& doing) const {
+    return error(doing, "the answer of this library", "other bytes", "another program listens there; choose another MASTER_PORT");
   }
-  void put(std::size_t rank, std::uint32_t channel, Socket socket) {
-    (channel == 0 ? mesh_.peers[rank].control : mesh_.peers[rank].data) = std::move(socket);
+  PeerError no_answer(const std::string& doing, int code) const {
+    return error(doing, "its answer within " + words(options_.deadline), code == 0 ? "a closed connection" : system_words(code),
+                 "another program may be listening there, or that rank has ended; see what it reports");
   }
 
-  /// Rank 0: waits for all, compares what they are, and tells all of them the addresses, or why not.
-  void gather(std::vector<Address>& addresses) {
-    const Address at = options_.listener >= 0 ? Address{} : resolve(options_.address, options_.port);
-    listener_ = options_.listener >= 0 ? Socket(options_.listener) : listen_at({at.loopback() ? at.host : htonl(INADDR_ANY), at.port});
-    if (*listener_ < 0) {
-      throw error("listening at " + where(), "a port that is free", system_words(errno),
-                  "choose another MASTER_PORT, or end the program that holds it");
-    }
-    std::vector<std::uint64_t> fingerprints(options_.size, options_.fingerprint);
-    std::vector<bool> came(options_.size, false);
-    came[0] = true;
-    std::vector<Socket> refused;
-    std::string problem;
-    Clock::time_point until = until_;
-    for (std::size_t left = options_.size - 1; left > 0;) {
-      Address from;
-      Hello hello;
-      Socket socket = accept_at(*listener_, until, from);
-      if (*socket < 0) break;
-      if (!hear_hello(*socket, hello) || hello.channel != 0) continue;  // a stranger
-      --left;
-      const std::string name = "rank " + std::to_string(hello.rank);
-      std::string wrong;
-      if (hello.size != options_.size)
-        wrong = name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
-      else if (hello.rank >= options_.size) wrong = "a process that says it is " + name;
-      else if (came[hello.rank]) wrong = "two processes that say they are " + name;
-      if (!wrong.empty()) {
-        if (problem.empty()) until = (std::min)(until, Clock::now() + std::chrono::seconds(2));  // for the others to come and hear it
-        problem += (problem.empty() ? "" : "; ") + wrong;
-        refused.push_back(std::move(socket));
-        continue;
-      }
-      came[hello.rank] = true;
-      fingerprints[hello.rank] = hello.fingerprint;
-      addresses[hello.rank] = {from.host, static_cast<std::uint16_t>(hello.port)};
-      put(hello.rank, 0, std::move(socket));
-    }
-    const auto missing = [&](std::size_t r) { return !came[r]; };
-    const auto other = [&](std::size_t r) { return fingerprints[r] != options_.fingerprint; };
-    const auto any = [&](const auto& is) {
-      for (std::size_t r = 0; r < options_.size; ++r) {
-        if (is(r)) return true;
-      }
-      return false;
-    };
-    if (problem.empty() && any(missing)) problem = "no sign of " + ranks_where(options_.size, missing) + " within " + words(options_.deadline);
-    if (problem.empty() && any(other))
-      problem = ranks_where(options_.size, other) + " with another fingerprint than rank 0: another program, other weights or other data";
+  /// The answer, with `bytes` behind it that go to `body`, from one who knows the secret; a refusal is thrown.
+  void hear_answer(Caller& caller, std::size_t bytes, void* body, const std::string& doing) const {
     Answer answer;
-    answer.refused = !problem.empty();
-    answer.bytes = static_cast<std::uint32_t>(problem.empty() ? addresses.size() * sizeof(Address) : problem.size());
-    const void* const body = problem.empty() ? static_cast<const void*>(addresses.data()) : problem.data();
-    const Clock::time_point told = Clock::now() + std::chrono::seconds(2);
-    const auto tell = [&](int socket) {
-      return socket < 0 || (send_all(socket, &answer, sizeof answer, told) && send_all(socket, body, answer.bytes, told));
-    };
-    for (const Mesh::Peer& peer : mesh_.peers) tell(*peer.control);
-    for (const Socket& socket : refused) tell(*socket);
-    if (!problem.empty()) throw refusal(problem);
+    const Clock::time_point until = until_ + std::chrono::seconds(1);  // it may have begun its own deadline later
+    if (!receive_all(*caller.socket, &answer, sizeof answer, until)) throw no_answer(doing, errno);
+    if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 || (answer.refused == 0 && answer.bytes != bytes)) throw other_bytes(doing);
+    std::string text(answer.refused != 0 ? answer.bytes : 0, ' ');
+    if (answer.refused != 0) body = text.data();
+    if (!receive_all(*caller.socket, body, answer.bytes, until)) throw error(doing, "its whole answer", "a part of it", "see what it reports");
+    const Digest digest = Sha256().add(body, answer.bytes).finish();
+    if (!is_equal(answer.proof, caller.transcript.proof_of_answer(options_.secret, answer, digest))) {
+      throw error(
+          doing, "all ranks to know the same secret",
+          options_.secret.empty() ? "that it has a REGIMEN_SECRET, and this rank none" : "that it has another REGIMEN_SECRET than this rank, or none",
+          "set REGIMEN_SECRET to the same for all ranks");
+    }
+    if (answer.refused != 0) throw refusal(text);
   }
 
   PeerError refusal(const std::string& problem) const {
     return error("meeting at " + where(), "all ranks of one program", problem, "start all ranks with the same program, size, weights and data");
   }
 
+  /// Rank 0: waits for all, compares what they are, and tells all of them the addresses, or why not.
+  void gather(std::vector<Address>& addresses) {
+    const Address master = options_.listener >= 0 ? Address{} : resolve(options_.address, options_.port);
+    listener_ = options_.listener >= 0 ? Socket(options_.listener) : listen_at({listening_host(master), master.port});
+    if (*listener_ < 0) {
+      throw error("listening at " + where(), "a port that is free", system_words(errno),
+                  "choose another MASTER_PORT, or end the program that holds it");
+    }
+    PendingConnections pending = pending_connections();
+    std::vector<Told> told(options_.size);
+    std::vector<Told> refused;
+    std::string problem;
+    Clock::time_point until = until_;
+    const auto missing = [&](std::size_t r) { return r != 0 && *told[r].socket < 0; };
+    const auto any = [&](const auto& is) {
+      for (std::size_t r = 0; r < options_.size; ++r) {
+        if (is(r)) return true;
+      }
+      return false;
+    };
+    for (std::size_t left = options_.size - 1; left > 0;) {
+      std::optional<PendingConnections::Arrival> arrival = pending.next(until);
+      if (!arrival) break;
+      const Hello& hello = arrival->transcript.hello;
+      if (hello.channel != 0) continue;
+      const std::string name = "rank " + std::to_string(hello.rank);
+      std::string wrong;
+      if (hello.size != options_.size)
+        wrong = name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
+      else if (hello.rank >= options_.size) wrong = "a process that says it is " + name;
+      else if (hello.rank == 0) wrong = "two processes that say they are rank 0, one of them at " + words(arrival->from);
+      else if (!missing(hello.rank) && is_closed(*told[hello.rank].socket)) ++left;  // it gave up, and this one comes in its place
+      else if (!missing(hello.rank)) {
+        wrong = "two processes that say they are " + name + ", at " + words(told[hello.rank].from) + " and at " + words(arrival->from);
+      }
+      Told one{std::move(arrival->socket), arrival->from, arrival->transcript, {}, 0};
+      if (!wrong.empty()) {
+        if (problem.empty()) until = (std::min)(until, Clock::now() + std::chrono::seconds(2));  // for the others to come and hear it
+        if (refused.size() < most_refused) problem += (problem.empty() ? "" : "; ") + wrong;
+        if (refused.size() < most_refused) refused.push_back(std::move(one));
+        continue;
+      }
+      addresses[hello.rank] = {one.from.host, static_cast<std::uint16_t>(hello.port)};
+      told[hello.rank] = std::move(one);
+      if (--left > 0) continue;
+      for (Told& rank : told) {  // who has gone meanwhile is waited for again
+        if (*rank.socket < 0 || !is_closed(*rank.socket)) continue;
+        rank.socket = Socket();
+        ++left;
+      }
+    }
+    const auto other = [&](std::size_t r) { return r != 0 && told[r].transcript.hello.fingerprint != options_.fingerprint; };
+    if (problem.empty() && pending.is_out_of_files())
+      problem = "rank 0 without a file descriptor for " + ranks_where(options_.size, missing) + ": raise its limit of open files (ulimit -n)";
+    if (problem.empty() && any(missing)) {
+      problem = "no sign of " + ranks_where(options_.size, missing) + " within " + words(options_.deadline);
+      if (!pending.refused().empty()) problem += ", but " + pending.refused();
+    }
+    if (problem.empty() && any(other))
+      problem = ranks_where(options_.size, other) + " with another fingerprint than rank 0: another program, other weights or other data";
+    for (Told& one : refused) told.push_back(std::move(one));
+    if (problem.empty()) tell(told, false, addresses.data(), addresses.size() * sizeof(Address));
+    else tell(told, true, problem.data(), problem.size());
+    if (!problem.empty()) throw refusal(problem);
+    for (std::size_t r = 1; r < options_.size; ++r) put(r, 0, std::move(told[r].socket));
+  }
+
+  /// One who came to rank 0, and is to hear what came of it.
+  struct Told {
+    Socket socket;
+    Address from;
+    Transcript transcript;
+    std::string answer;
+    std::size_t sent = 0;
+  };
+  static constexpr std::size_t most_refused = 64;
+
+  /// The same to all at once: one that does not listen keeps nobody waiting.
+  void tell(std::vector<Told>& all, bool refused, const void* body, std::size_t bytes) const {
+    const Digest digest = Sha256().add(body, bytes).finish();
+    std::size_t left = 0;
+    for (Told& one : all) {
+      if (*one.socket < 0) continue;
+      Answer answer;
+      answer.refused = refused ? 1 : 0;
+      answer.bytes = static_cast<std::uint32_t>(bytes);
+      answer.proof = one.transcript.proof_of_answer(options_.secret, answer, digest);
+      one.answer.assign(reinterpret_cast<const char*>(&answer), sizeof answer);
+      ++left;
+    }
+    std::vector<::pollfd> polls(all.size());
+    const Clock::time_point until = Clock::now() + std::chrono::seconds(5);
+    while (left > 0) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        Told& one = all[i];
+        polls[i] = {-1, POLLOUT, 0};
+        if (*one.socket < 0 || one.sent == sizeof(Answer) + bytes) continue;
+        const std::size_t head = (std::min)(one.sent, one.answer.size()), tail = one.sent - head;
+        std::array<::iovec, 2> parts{
+            {{one.answer.data() + head, one.answer.size() - head}, {const_cast<char*>(static_cast<const char*>(body)) + tail, bytes - tail}}};
+        ::msghdr message{};
+        message.msg_iov = parts.data();
+        message.msg_iovlen = parts.size();
+        const ::ssize_t sent = ::sendmsg(*one.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        const bool waits = sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+        if (sent > 0) one.sent += static_cast<std::size_t>(sent);
+        else if (!waits) one.sent = sizeof(Answer) + bytes;  // it has gone, and will be missed
+        if (one.sent == sizeof(Answer) + bytes) --left;
+        else polls[i].fd = *one.socket;
+      }
+      if (left > 0 && ::poll(polls.data(), polls.size(), poll_time(until)) == 0 && Clock::now() >= until) return;
+    }
+  }
+
   /// Other ranks: go to rank 0 and learn where everybody is.
   void introduce(std::vector<Address>& addresses) {
     const Address master = resolve(options_.address, options_.port);
-    listener_ = listen_at({master.loopback() ? master.host : htonl(INADDR_ANY), 0});
+    listener_ = listen_at({listening_host(master), 0});
+    if (*listener_ < 0 && is_out_of_files(errno)) throw out_of_files("listening");
     if (*listener_ < 0) throw error("listening", "a free port", system_words(errno));
     const std::string doing = "meeting rank 0 at " + where();
-    Socket socket = connect_to(master, until_);
-    if (*socket < 0) {
-      throw error(doing, "it to listen within " + words(options_.deadline), system_words(errno),
-                  "is rank 0 started, and are MASTER_ADDR and MASTER_PORT the same for all?");
-    }
-    Answer answer;
-    if (!say_hello(*socket, 0) || !receive_all(*socket, &answer, sizeof answer, until_ + std::chrono::seconds(1))) {
-      const int code = errno;
-      throw error(doing, "its answer within " + words(options_.deadline), code == 0 ? "a closed connection" : system_words(code),
-                  "another program may be listening there, or rank 0 has ended; see what it reports");
-    }
-    if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 || (answer.refused == 0 && answer.bytes != addresses.size() * sizeof(Address))) {
-      throw error(doing, "the answer of this library", "other bytes", "another program listens there; choose another MASTER_PORT");
-    }
-    std::string text(answer.refused != 0 ? answer.bytes : 0, ' ');
-    void* const body = answer.refused != 0 ? static_cast<void*>(text.data()) : addresses.data();
-    if (!receive_all(*socket, body, answer.bytes, until_)) throw error(doing, "its whole answer", "a part of it", "see what rank 0 reports");
-    if (answer.refused != 0) throw refusal(text);
+    Caller caller = call(master, 0, 0, doing);
+    hear_answer(caller, addresses.size() * sizeof(Address), addresses.data(), doing);
     addresses[0] = master;
     for (Address& address : addresses) {
-      if (address.loopback()) address.host = master.host;  // what rank 0 calls its own machine
+      if (address.is_loopback()) address.host = master.host;  // what rank 0 calls its own machine
     }
-    put(0, 0, std::move(socket));
+    put(0, 0, std::move(caller.socket));
   }
 
   /// The ranks above come to this one.
   void accept_rest() {
+    PendingConnections pending = pending_connections();
     std::size_t left = (options_.size - 1 - options_.rank) * (options_.rank == 0 ? 1 : 2);
     while (left > 0) {
-      Address from;
-      Hello hello;
-      Socket socket = accept_at(*listener_, until_, from);
-      if (*socket < 0) {
+      std::optional<PendingConnections::Arrival> arrival = pending.next(until_);
+      if (!arrival) {
+        if (pending.is_out_of_files()) throw out_of_files("connecting the ranks");
         const auto missing = [this](std::size_t r) { return r > options_.rank && (*mesh_.peers[r].data < 0 || *mesh_.peers[r].control < 0); };
         throw error("connecting the ranks", "all to come within " + words(options_.deadline), "no sign of " + ranks_where(options_.size, missing));
       }
-      if (!hear_hello(*socket, hello) || hello.fingerprint != options_.fingerprint || hello.size != options_.size) continue;
+      const Hello& hello = arrival->transcript.hello;
+      if (hello.fingerprint != options_.fingerprint || hello.size != options_.size) continue;
       if (hello.rank <= options_.rank || hello.rank >= options_.size || hello.channel > 1) continue;
-      put(hello.rank, hello.channel, std::move(socket));
-      --left;
+      if (options_.rank == 0 && hello.channel == 0) continue;  // it comes too late
+      Socket& seat = at(hello.rank, hello.channel);
+      const bool is_free = *seat < 0;
+      if (!is_free && !is_closed(*seat)) continue;  // who came first stays
+      Answer answer;
+      answer.proof = arrival->transcript.proof_of_answer(options_.secret, answer, Sha256().finish());
+      if (!send_all(*arrival->socket, &answer, sizeof answer, until_)) continue;
+      seat = std::move(arrival->socket);
+      if (is_free) --left;
     }
   }
 

@@ -1,6 +1,7 @@
 // regimen/comm/detail/socket.hpp — sockets that never wait without end.
 #pragma once
 
+#include <regimen/comm/peer_error.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
 
@@ -10,10 +11,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -24,7 +27,6 @@
 
 namespace regimen::comm::detail {
 
-using Clock = std::chrono::steady_clock;
 using Socket = regimen::detail::Descriptor;
 using regimen::detail::system_words;
 
@@ -56,8 +58,27 @@ struct Address final {
     address.sin_port = port;
     return address;
   }
-  bool loopback() const { return (ntohl(host) >> 24) == 127; }
+  bool is_loopback() const { return (ntohl(host) >> 24) == 127; }
 };
+
+/// "10.0.0.7"
+inline std::string words(Address address) {
+  char text[INET_ADDRSTRLEN];
+  const ::in_addr native{address.host};
+  return ::inet_ntop(AF_INET, &native, text, sizeof text) == nullptr ? "an unknown address" : text;
+}
+
+/// Whether `host` means the own machine wherever it is said. The name of a host does not, even where it is written down as
+/// 127.0.1.1, as Debian and Ubuntu do on that host itself: the others know it by another address.
+///
+/// source  RFC 6761, section 6.3
+inline bool is_loopback_everywhere(std::string host) {
+  ::in_addr address{};
+  if (::inet_aton(host.c_str(), &address) != 0) return Address{address.s_addr, 0}.is_loopback();
+  for (char& letter : host) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  if (host.ends_with('.')) host.pop_back();
+  return host == "localhost" || host.ends_with(".localhost") || host == "localhost.localdomain";
+}
 
 /// The IPv4 address of a host name. Waits as long as the system's resolver does.
 inline Address resolve(const std::string& host, std::uint16_t port) {
@@ -72,6 +93,28 @@ inline Address resolve(const std::string& host, std::uint16_t port) {
   const Address result{address->sin_addr.s_addr, htons(port)};
   ::freeaddrinfo(found);
   return result;
+}
+
+/// Bytes that nobody can guess.
+template <std::size_t count>
+std::array<std::uint8_t, count> random_bytes() {
+  std::array<std::uint8_t, count> bytes{};
+  for (std::size_t at = 0; at < count;) {
+    const ::ssize_t got = ::getrandom(bytes.data() + at, count - at, 0);
+    if (got > 0) at += static_cast<std::size_t>(got);
+    else if (errno != EINTR) throw Error("getrandom", "random bytes from the system", system_words(errno));
+  }
+  return bytes;
+}
+
+/// Has the system, or this process, no file descriptor left?
+inline bool is_out_of_files(int code) { return code == EMFILE || code == ENFILE; }
+
+/// Whether the other side has closed this connection, of which nothing is to be read.
+inline bool is_closed(int socket) {
+  char byte = 0;
+  const ::ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 inline void prepare(int socket) {
@@ -100,19 +143,16 @@ inline Address address_of(int socket) {
   return {address.sin_addr.s_addr, address.sin_port};
 }
 
-/// The next connection, and where it comes from; invalid when the time is over.
-inline Socket accept_at(int listener, Clock::time_point until, Address& from) {
+/// The next connection that waits, and where it comes from; invalid, with errno set, when there is none.
+inline Socket accept_next(int listener, Address& from) {
   for (;;) {
     ::sockaddr_in address{};
     ::socklen_t length = sizeof address;
     Socket socket(::accept4(listener, reinterpret_cast<::sockaddr*>(&address), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (*socket >= 0) {
-      prepare(*socket);
-      from = {address.sin_addr.s_addr, address.sin_port};
-      return socket;
-    }
-    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) return Socket();
-    if (!wait_for(listener, POLLIN, until)) return Socket();
+    if (*socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+    if (*socket >= 0) prepare(*socket);
+    from = {address.sin_addr.s_addr, address.sin_port};
+    return socket;
   }
 }
 

@@ -1,4 +1,4 @@
-// regimen/comm/detail/threads_world.hpp — where threads that are ranks meet.
+// regimen/comm/detail/threads_world.hpp — what threads that are ranks share.
 #pragma once
 
 #include <regimen/comm/peer_error.hpp>
@@ -18,7 +18,7 @@ namespace regimen::comm::detail {
 ///
 ///   arrive   each rank shows its memory and waits, with the deadline, for all to have come. A rank that gives up says so
 ///            under the lock, before all have come: then nobody is let through, and nobody reads its memory.
-///   meet     all have come. Now ranks read the memory of others, and only copies and sums run, which end. So here nobody
+///   barrier  all have come. Now ranks read the memory of others, and only copies and sums run, which end. So here nobody
 ///            waits with a deadline and nobody can leave: memory that is being read stays.
 class ThreadsWorld final {
  public:
@@ -26,7 +26,7 @@ class ThreadsWorld final {
 
   std::size_t size() const { return seats_.size(); }
 
-  /// What rank r showed; between arrive and the last meet of a collective.
+  /// What rank r showed; between arrive and the last barrier of a collective.
   const std::byte* shown(std::size_t r) const { return seats_[r].shown; }
 
   void arrive(std::size_t rank, Kind kind, std::size_t bytes, std::size_t about, const std::byte* memory) {
@@ -43,22 +43,22 @@ class ThreadsWorld final {
       throw error(rank);
     }
     const std::uint64_t opened = opened_;
-    changed_.wait_until(lock, std::chrono::steady_clock::now() + deadline_, [&] { return opened_ != opened || !cause_.empty(); });
+    changed_.wait_until(lock, end_of(deadline_), [&] { return opened_ != opened || !cause_.empty(); });
     if (opened_ != opened) return;  // before anything else: the others may be reading already
     if (cause_.empty()) fail("no sign of " + who([](const Seat& s) { return !s.here; }) + " within " + words(deadline_));
     throw error(rank);
   }
 
   /// Waits until all have called it as often.
-  void meet() {
+  void barrier() {
     std::unique_lock lock(mutex_);
-    if (++met_ == size()) {
-      met_ = 0;
-      ++meetings_;
+    if (++waiting_ == size()) {
+      waiting_ = 0;
+      ++barriers_;
       changed_.notify_all();
     } else {
-      const std::uint64_t meeting = meetings_;
-      changed_.wait(lock, [&] { return meetings_ != meeting; });
+      const std::uint64_t barrier = barriers_;
+      changed_.wait(lock, [&] { return barriers_ != barrier; });
     }
   }
 
@@ -114,8 +114,8 @@ class ThreadsWorld final {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Seat> seats_;
-  std::size_t here_ = 0, met_ = 0;
-  std::uint64_t opened_ = 0, meetings_ = 0;
+  std::size_t here_ = 0, waiting_ = 0;
+  std::uint64_t opened_ = 0, barriers_ = 0;
   std::string cause_;  // why nothing works any more; empty while all is well
 };
 

@@ -17,8 +17,9 @@ namespace regimen::comm::detail {
 /// network while its window is full.
 class Wire final {
  public:
-  explicit Wire(const TcpOptions& options) : rank_(options.rank), deadline_(options.deadline), peers_(options.size), polls_(2 * options.size + 1) {
-    Mesh mesh = Meeting(options).join();
+  explicit Wire(const TcpOptions& options)
+      : rank_(checked(options).rank), deadline_(options.deadline), peers_(options.size), polls_(2 * options.size + 1) {
+    Mesh mesh = Bootstrap(options).join();
     for (std::size_t r = 0; r < size(); ++r) peers_[r].sockets = std::move(mesh.peers[r]);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw Error("Tcp", "a pipe", system_words(errno));
@@ -59,7 +60,7 @@ class Wire final {
         any = pull(r) || any;
       }
       if (any) moved = Clock::now();
-      else if (outstanding(until_sent)) rest(moved + deadline_);
+      else if (outstanding(until_sent)) rest(end_of(deadline_, moved));
     }
   }
 
