@@ -6,8 +6,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <string>
 
 using namespace regimen;
@@ -32,6 +35,13 @@ void poison(Train& trainer, const std::string& name, float value) {
       found = true;
     }
   REQUIRE(found);
+  trainer.parameters_changed();
+}
+
+template <class Train>
+void poison_all(Train& trainer, const std::string& name, float value) {
+  for (const auto& parameter : trainer.parameters())
+    if (parameter.name == name) std::fill(parameter.values.begin(), parameter.values.end(), value);
   trainer.parameters_changed();
 }
 
@@ -125,18 +135,67 @@ TEST_CASE("the layer whose gradient is not finite first is named, backward, unde
   check(Checkpoint<Selective<Linear<4>>>{});
 }
 
-TEST_CASE("a label outside the classes is named, and no layer blamed") {
-  struct Net : Model<Input<Vector<4>>, Linear<4>, Linear<3>> {};
-  Trainer<Net, Batch<2>, Accumulate<2>, Debug<Anomaly>> trainer;
-  const std::vector<float> inputs(16);
-  for (const std::int32_t wrong : {3, -1, -2147483647, 2147483647}) {
-    const std::vector<std::int32_t> labels{0, ignore_index, 2, wrong};
-    const std::string error = ::test::error_of([&] { trainer.step(inputs, labels); });
-    INFO(error);
-    CHECK(::test::says(error, "step 1, label of sample 3: expected one of 3 classes, 0 to 2, or ignore_index, found " + std::to_string(wrong)));
+TEST_CASE("a NaN reaches loss and output through a Relu, and a first layer that only compares is named") {
+  struct Net : Model<Input<Vector<4>>, Linear<16>, Relu, Linear<3>> {};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto check = [&](auto trainer) {
+    for (const float value : trainer->predict(std::vector<float>(4, nan))) CHECK(std::isnan(value));
+    poison_all(*trainer, "0.weight", nan);
+    for (const float value : trainer->predict(std::vector<float>(4, 1.0f))) CHECK(std::isnan(value));
+    const Rows<float, std::int32_t> data(std::vector<float>(40, 1.0f), std::vector<std::int32_t>(10), 4);
+    const Evaluation evaluation = trainer->evaluate(data);
+    CHECK(std::isnan(evaluation.loss));
+    CHECK(evaluation.accuracy == 0);  // the label is 0, and a row of NaN has no largest number
+    const StepResult result = trainer->step(std::vector<float>(8, 1.0f), std::vector<std::int32_t>{0, 1});
+    CHECK(std::isnan(result.loss));
+    CHECK(std::isnan(result.gradient_norm));
+    CHECK_FALSE(result.applied);
+  };
+  check(std::make_unique<Trainer<Net, Batch<2>>>());
+  check(std::make_unique<Trainer<Net, Batch<2>, Fusion<Off>>>());
+  check(std::make_unique<Trainer<Net, Batch<2>, Precision<bf16, fp32>>>());
+  check(std::make_unique<Trainer<Net, Batch<2>, Precision<fp16, fp32>, LossScale<Dynamic>>>());
+
+  struct Bare : Model<Input<Vector<4>>, Relu, Linear<3>> {};
+  Trainer<Bare, Batch<2>, Debug<Anomaly>> bare;
+  CHECK(::test::says(::test::error_of([&] { bare.step(std::vector<float>(8, nan), std::vector<std::int32_t>{0, 1}); }), "output of layer 0 (relu)"));
+}
+
+TEST_CASE("a token outside the vocabulary is named in every build, wherever it comes in") {
+  struct Words : Model<Input<Tokens<2>>, Embedding<Vocabulary<5>, 8>, Linear<16>, Relu, Linear<5>> {};
+  Trainer<Words, Batch<2>, Accumulate<2>> trainer;
+  Inference<Words, Batch<2>> inference;
+  inference.parameters_changed();
+  const std::vector<std::int32_t> targets{0, 1, 2, 3, 4, 0};
+  for (const std::int32_t wrong : {5, -1, ignore_index, -2147483647, 2147483647}) {
+    const std::vector<std::int32_t> tokens{0, 4, 1, 2, 3, wrong};  // of sample 2: in the second micro-batch
+    const std::string place = "token of sample 2, position 1: expected one of the vocabulary's 5, 0 to 4, found " + std::to_string(wrong);
+    CHECK(::test::says(::test::error_of([&] { trainer.step(tokens, targets); }), "step 1, " + place));
     CHECK(trainer.steps_done() == 0);
+    CHECK(::test::says(::test::error_of([&] { trainer.predict(tokens); }), "Trainer::predict, " + place));
+    CHECK(::test::says(::test::error_of([&] { inference.predict(tokens); }), "Inference::predict, " + place));
+    const std::vector<std::int32_t> alone{3, wrong};
+    CHECK(::test::says(::test::error_of([&] { trainer.forward(alone, std::vector<std::int32_t>{0, 1}); }), "token of sample 0, position 1"));
+    trainer.abandon();
   }
-  CHECK(trainer.step(inputs, std::vector<std::int32_t>{0, ignore_index, 2, 1}).applied);
+  CHECK(trainer.step(std::vector<std::int32_t>{0, 4, 1, 2, 3, 4}, targets).applied);
+}
+
+TEST_CASE("a label outside the classes is named in every build, and no layer blamed") {
+  struct Net : Model<Input<Vector<4>>, Linear<4>, Linear<3>> {};
+  const auto check = [](auto trainer) {
+    const std::vector<float> inputs(16);
+    for (const std::int32_t wrong : {3, -1, -2147483647, 2147483647}) {
+      const std::vector<std::int32_t> labels{0, ignore_index, 2, wrong};
+      const std::string error = ::test::error_of([&] { trainer->step(inputs, labels); });
+      INFO(error);
+      CHECK(::test::says(error, "step 1, label of sample 3: expected one of 3 classes, 0 to 2, or ignore_index, found " + std::to_string(wrong)));
+      CHECK(trainer->steps_done() == 0);
+    }
+    CHECK(trainer->step(inputs, std::vector<std::int32_t>{0, ignore_index, 2, 1}).applied);
+  };
+  check(std::make_unique<Trainer<Net, Batch<2>, Accumulate<2>, Debug<Anomaly>>>());
+  check(std::make_unique<Trainer<Net, Batch<2>, Accumulate<2>>>());
 
   Checked gpt;
   std::vector<std::int32_t> labels = tiny::tokens(4, 50);

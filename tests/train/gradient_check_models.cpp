@@ -48,3 +48,7 @@ TEST_CASE("odd trees have the gradients of their loss") {
   holds<Odd, Checkpoint<Selective<LayerNorm, RmsNorm, Silu, Linear<8>>>>("odd, selective");
 }
 TEST_CASE("what is not frozen has the gradients of the loss") { holds<Gpt, Freeze<Table, PositionEmbedding, Linear<16>, LayerNorm>>("frozen"); }
+TEST_CASE("a head wider than the tiles of the kernels has the gradients of its loss") {
+  struct Wide : Model<Input<Tokens<5>>, Embedding<Vocabulary<7>, 272>, Residual<LayerNorm, SelfAttention<Heads<1>, Causal, Drop>>, Linear<7>> {};
+  holds<Wide>("wide");
+}

@@ -18,6 +18,7 @@
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
+#include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
@@ -58,6 +59,8 @@ static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least
 static_assert(!recomputed_layer_is_replayable<Thing>::holds && recomputed_layer_is_replayable<Thing, true>::holds);
 static_assert(heads_divide_width<Heads<6>, Shape<384>>::holds && !heads_divide_width<Heads<5>, Shape<384>>::holds);
 static_assert(!heads_divide_width<Heads<0>, Shape<384>>::holds);
+static_assert(heads_at_most_2048<Heads<1>, Shape<4, 2048>>::holds && !heads_at_most_2048<Heads<1>, Shape<4, 2049>>::holds);
+static_assert(heads_at_most_2048<Heads<2>, Shape<4, 4096>>::holds && heads_at_most_2048<Heads<0>, Shape<4, 4096>>::holds);
 static_assert(residual_keeps_shape<Shape<4, 8>, Shape<4, 8>>::holds && !residual_keeps_shape<Shape<4, 8>, Shape<4, 9>>::holds);
 static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
 static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds && !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);

@@ -22,15 +22,15 @@ struct Identity final {
   }
 };
 
-/// y = max(x, 0); the derivative at 0 is 0
+/// y = max(x, 0), NaN where x is; the derivative at 0 is 0
 struct Relu final {
   template <class S>
   REGIMEN_HD static S value(S x) {
-    return x > S(0) ? x : S(0);
+    return x <= S(0) ? S(0) : x;
   }
   template <class S>
   REGIMEN_HD static S derivative(S x) {
-    return x > S(0) ? S(1) : S(0);
+    return x <= S(0) ? S(0) : S(1);
   }
 };
 

@@ -194,6 +194,7 @@ struct Dropout final {
 };
 
 struct AttentionShape {
+  static constexpr std::size_t largest_width = 2048;  // of a head
   std::size_t batch = 0, length = 0, heads = 0, width = 0;
   bool causal = false;
 
@@ -301,7 +302,7 @@ struct CrossEntropy final {
   constexpr Cost cost() const { return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1}; }
 };
 
-/// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals)
+/// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals); a row with a NaN has none
 ///   logits (rows,columns) S; target (rows) int32
 template <class S>
 struct CountCorrect final {

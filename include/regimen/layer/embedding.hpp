@@ -17,7 +17,7 @@ struct Vocabulary final {
 ///
 ///   x (B,T) tokens in [0,V)   y (B,T,C) the compute type   weight (V,C) normal(0, 0.02)
 ///
-/// failure  a token outside the vocabulary: sources refuse it; one that reaches a kernel gives a row of NaN
+/// failure  a token outside the vocabulary is an Error when its batch is loaded; one that reaches a kernel gives a row of NaN
 /// cost     saves the tokens; one row read and written per token; its gradient writes the whole table
 template <class Words, std::size_t Channels>
 struct Embedding final {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/train/safetensors.hpp>
 
@@ -24,7 +25,7 @@ To rounded(From x) {
   if constexpr (std::is_same_v<To, From>) return x;
   else if constexpr (sizeof(To) == 2 && std::is_same_v<From, fp64>) {
     float narrow = static_cast<float>(x);
-    if (static_cast<double>(narrow) != x && !std::isnan(x)) {
+    if (static_cast<double>(narrow) != x && !is_nan(x)) {
       auto bits = std::bit_cast<std::uint32_t>(narrow);
       if (std::fabs(static_cast<double>(narrow)) > std::fabs(x)) --bits;  // towards zero
       narrow = std::bit_cast<float>(bits | 1u);

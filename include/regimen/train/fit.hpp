@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/data/loader.hpp>
@@ -89,8 +90,9 @@ struct FitLoop final {
       trainer.validated_at_ = trainer.step_;
       fitted.validation_loss = evaluation.loss;
       progress.validation(trainer.step_, evaluation.loss, evaluation.accuracy);
-      trainer.without_gain_ = evaluation.loss < trainer.best_ ? 0 : trainer.without_gain_ + 1;
-      if (evaluation.loss < trainer.best_) trainer.best_ = evaluation.loss;
+      const bool gains = is_finite(evaluation.loss) && evaluation.loss < trainer.best_;
+      trainer.without_gain_ = gains ? 0 : trainer.without_gain_ + 1;
+      if (gains) trainer.best_ = evaluation.loss;
       if (run.patience != 0 && trainer.without_gain_ >= run.patience) {
         fitted.stopped_early = true;
         goes_on = false;

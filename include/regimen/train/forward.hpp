@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/plan/engine.hpp>
+#include <regimen/train/check_ids.hpp>
 #include <regimen/walk/model.hpp>
 
 #include <algorithm>
@@ -81,13 +82,15 @@ void bring_input(auto& engine, const Resident& r, std::span<const Input> inputs,
 }
 
 /// The outputs of any number of samples, a batch at a time.   inputs (samples,X)  →  (samples,Output)
+///   vocabulary   what tokens must be below; 0 where inputs are none
 template <class Forward>
 std::vector<typename Forward::Output::Element> predict_all(auto& engine, const Resident& r, std::span<const typename Forward::X::Element> inputs,
-                                                           const char* who) {
+                                                           std::size_t vocabulary, const char* who) {
   using Output = typename Forward::Output::Element;
   constexpr std::size_t input_size = Forward::X::size, output_size = Forward::Output::size;
   if (inputs.size() % input_size != 0)
     throw Error(who, "a multiple of " + std::to_string(input_size) + " numbers, the size of a sample", std::to_string(inputs.size()));
+  check_tokens(inputs, input_size, vocabulary, who, 0);
   const std::size_t samples = inputs.size() / input_size;
   std::vector<Output> outputs(samples * output_size);
   for (std::size_t done = 0; done < samples; done += engine.capacity) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
@@ -55,7 +56,7 @@ template <class Number>
 std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling, std::uint64_t position) {
   if (sampling.vocabulary > 0 && sampling.vocabulary < logits.size()) logits = logits.first(sampling.vocabulary);
   for (std::size_t i = 0; i < logits.size(); ++i)
-    if (!std::isfinite(logits[i]))
+    if (!is_finite(logits[i]))
       throw Error("generate, token " + std::to_string(position), "finite logits", "one that is not, for token " + std::to_string(i));
   const auto larger = [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; };
   std::vector<std::size_t> ids(logits.size());
@@ -85,7 +86,7 @@ template <PredictsTokens Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling) {
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
   if (prompt.empty()) throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
-  if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
+  if (!(sampling.temperature >= 0) || !is_finite(sampling.temperature))
     throw Error("generate, temperature", "0 or more", std::to_string(sampling.temperature));
   for (const std::int32_t token : prompt)
     if (token < 0 || static_cast<std::size_t>(token) >= vocabulary)

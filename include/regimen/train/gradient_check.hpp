@@ -1,6 +1,7 @@
 // regimen/train/gradient_check.hpp — gradients against differences of the loss: a new layer's first test.
 #pragma once
 
+#include <regimen/core/finite.hpp>
 #include <regimen/engine/cpu/engine.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/train/model_rules.hpp>
@@ -101,7 +102,7 @@ class GradientProbe final {
             std::abs(found - analytic[t][element] / Step::scale_of(engine_.capacity, 1)) * Step::scale_of(engine_.capacity, 1) / largest;
         ++result.checked;
         if (!(error <= result.worst)) {
-          result.worst = std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+          result.worst = is_finite(error) ? error : std::numeric_limits<double>::infinity();
           result.tensor = tensors_[t].name;
           result.element = element;
         }

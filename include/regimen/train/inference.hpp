@@ -159,7 +159,7 @@ class Inference {
       ~Guard() { self.engine_.abandon(self.resident_.end); }
       Inference& self;
     } guard{*this};
-    return train::predict_all<Step>(engine_, resident_, inputs, "Inference::predict");
+    return train::predict_all<Step>(engine_, resident_, inputs, train::vocabulary_of<Network>(), "Inference::predict");
   }
   /// Data in another type than the model's input are refused: convert them where it can be seen.
   template <class Data>

@@ -1,6 +1,7 @@
 // regimen/train/progress.hpp — what a long run shows: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <regimen/core/finite.hpp>
 #include <regimen/core/say.hpp>
 
 #include <algorithm>
@@ -83,7 +84,7 @@ class Progress {
     clear();
     char text[120];
     const int length = std::snprintf(text, sizeof text, "step %llu  validation loss %.4f", static_cast<unsigned long long>(step), loss);
-    if (std::isfinite(accuracy)) std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), "  accuracy %.4f", accuracy);
+    if (is_finite(accuracy)) std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), "  accuracy %.4f", accuracy);
     write(std::string(text) + "\n");
   }
 

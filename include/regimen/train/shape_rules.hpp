@@ -10,6 +10,7 @@
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/fraction_is_a_ratio.hpp>
+#include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
@@ -63,7 +64,7 @@ template <std::size_t Count, class... Options, class X>
 struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
   using type = mp::mp_append<
       mp::mp_list<rule::input_matches<X, SelfAttention<Heads<Count>, Options...>, Number<typename X::Element>>,
-                  rule::heads_divide_width<Heads<Count>, typename X::Shape>,
+                  rule::heads_divide_width<Heads<Count>, typename X::Shape>, rule::heads_at_most_2048<Heads<Count>, typename X::Shape>,
                   rule::attention_takes_option<Options, attention_option<Options>::known>...,
                   rule::attention_options_differ<SelfAttention<Heads<Count>, Options...>, (std::size_t{0} + ... + std::is_same_v<Options, Causal>),
                                                  (std::size_t{0} + ... + attention_option<Options>::drops)>>,

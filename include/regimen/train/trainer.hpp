@@ -16,7 +16,7 @@
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 #include <regimen/train/agreement.hpp>
-#include <regimen/train/check_labels.hpp>
+#include <regimen/train/check_ids.hpp>
 #include <regimen/train/collect.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
@@ -227,7 +227,7 @@ class Trainer {
   std::vector<Output> predict(std::span<const Input> inputs) {
     const cpu::ThreadScope scope(threads_);
     Mode mode(*this, false);
-    return train::predict_all<Step>(engine_, resident_, inputs, "Trainer::predict");
+    return train::predict_all<Step>(engine_, resident_, inputs, train::vocabulary_of<Network>(), "Trainer::predict");
   }
   /// Data in another type than the model's input are refused: convert them where it can be seen.
   template <class Data>
@@ -563,8 +563,9 @@ class Trainer {
   /// Random numbers are keyed by the sample's place in the global batch: micro-batch by micro-batch, in each of them rank by rank.
   void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t micro_batch) {
     const std::size_t first = (micro_batch * ranks() + rank()) * batch;
-    if constexpr (Configuration::debug::template uses<Anomaly> && std::is_integral_v<Target>)
-      train::check_labels(targets, target_size, Step::Output::columns, step_ + 1, first);
+    const std::string where = "step " + std::to_string(step_ + 1);
+    train::check_tokens(inputs, input_size, train::vocabulary_of<Network>(), where, first);
+    train::check_labels(targets, target_size, Step::Output::columns, where, first);
     train::bring_input(engine_, resident_, inputs, samples, first);
     std::copy(targets.begin(), targets.end(), engine_.data(View<Target>{resident_.target}));
   }

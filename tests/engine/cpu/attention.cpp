@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -21,6 +23,7 @@ namespace {
 using namespace regimen;
 
 constexpr op::Random random_of_test{7, 3, 100};
+using Sizes = std::initializer_list<std::size_t>;
 
 /// Values in (-1, 1), a function of `seed` and the place.
 template <class T>
@@ -221,6 +224,47 @@ TEST_CASE("attention agrees with the definition in every element type, for odd l
       shapes(bf16{});
       shapes(fp16{});
     }
+}
+
+// A head wider than 256 channels is taken in pieces of 256, in tiles whose rows depend on the width.
+TEST_CASE("wide heads agree with the definition, up to the widest") {
+  for (const bool causal : {false, true}) {
+    for (const std::size_t width : Sizes{257, 272, 512, 515}) {
+      check<float>({1, 70, 1, width, causal}, 0.25);
+      check<bf16>({2, 13, 1, width, causal}, 0);
+      check<double>({1, 45, 2, width, causal}, 0);
+    }
+    check<float>({2, 21, 16, 1500, causal}, 0);  // heads enough for one pass, whose gradients of queries it keeps
+    for (const std::size_t length : Sizes{1, 13, 16, 17, 40}) {
+      check<float>({1, length, 1, 2048, causal}, 0);
+      check<double>({1, length, 1, 2048, causal}, 0.25);
+    }
+    check<fp16>({1, 33, 2, 1031, causal}, 0);
+  }
+}
+
+TEMPLATE_TEST_CASE("a NaN in a query or a key reaches every position that sees it, and no other", "", float, double, bf16, fp16) {
+  using T = TestType;
+  for (const bool causal : {false, true})
+    for (const std::size_t width : Sizes{8, 272})
+      for (const std::size_t part : Sizes{0, 1})  // query, key
+        for (const std::size_t at : Sizes{0, 1, 63, 64, 89}) {
+          const op::AttentionShape s{1, 90, 2, width, causal};
+          const std::size_t count = s.length * s.heads * width;
+          std::vector<T> qkv = values<T>(3 * count, 1);
+          qkv[((at * 3 + part) * s.heads + 1) * width + width - 1] = T(std::numeric_limits<statistic_t<T>>::quiet_NaN());
+          const Result<T> result = run(s, {}, qkv, values<T>(count, 2));
+          std::size_t wrong = 0;
+          for (std::size_t t = 0; t < s.length; ++t)
+            for (std::size_t h = 0; h < s.heads; ++h) {
+              const bool sees = h == 1 && (part == 0 ? t == at : !causal || t >= at);
+              wrong += std::isnan(exactly(result.y[(t * s.heads + h) * width])) != sees;
+              wrong += std::isnan(exactly(result.log_sum[h * s.length + t])) != sees;
+            }
+          CHECK(wrong == 0);
+          // Backward: the keys that a NaN query sees have no finite gradient.
+          CHECK(std::isnan(exactly(result.d_qkv[((at * 3 + 1) * s.heads + 1) * width])));
+        }
 }
 
 TEST_CASE("the gradient of attention is what differences say") {

@@ -49,11 +49,11 @@ template <>
 struct Formula<activation::Relu> {
   template <class S>
   static Vector<S> value(Vector<S> x) {
-    return select(x > S(0), x, Vector<S>(S(0)));
+    return select(at_most_zero(x), Vector<S>(S(0)), x);
   }
   template <class S>
   static Vector<S> derivative(Vector<S> x) {
-    return select(x > S(0), Vector<S>(S(1)), Vector<S>(S(0)));
+    return select(at_most_zero(x), Vector<S>(S(0)), Vector<S>(S(1)));
   }
 };
 

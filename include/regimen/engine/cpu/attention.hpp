@@ -15,11 +15,12 @@ namespace regimen::cpu {
 
 namespace detail {
 
-/// Forward attention of one head for up to AttentionTile::queries queries.
+/// Forward attention of one head for as many queries as rows_of says.
 template <class T>
 struct AttentionForward final {
   using S = statistic_t<T>;
   using Tile = AttentionTile<S>;
+  static constexpr std::size_t output_room = (Tile::queries + Tile::spare_rows) * Tile::largest_width;
 
   const T* qkv;
   T* y;
@@ -29,20 +30,24 @@ struct AttentionForward final {
   bool drops;
   DropRow<S> drop;
 
-  alignas(64) S keys[Tile::largest_width * Tile::score_stride];                    // (D,keys)
-  alignas(64) S values[Tile::keys * Tile::row_stride];                             // (keys,D)
-  alignas(64) S query[block_rows * Tile::row_stride];                              // (group,D)
-  alignas(64) S scores[block_rows * Tile::score_stride];                           // (group,keys), then probabilities
-  alignas(64) S output[(Tile::queries + Tile::spare_rows) * Tile::largest_width];  // (queries,D)
+  alignas(64) S keys[Tile::largest_width * Tile::score_stride];  // (D,keys)
+  alignas(64) S values[Tile::keys * Tile::row_stride];           // (keys,D)
+  alignas(64) S query[block_rows * Tile::row_stride];            // (group,D)
+  alignas(64) S scores[block_rows * Tile::score_stride];         // (group,keys), then probabilities
+  alignas(64) S output[output_room];                             // (queries,D)
   S largest[Tile::queries], sums[Tile::queries];
 
+  static std::size_t rows_of(std::size_t width) { return HeadPieces<S>{width}.rows(output_room, Tile::queries); }
+
   void operator()(std::size_t first, std::size_t count) {
-    const HeadRows key_rows = HeadRows::of_qkv(shape, b, h, 1), value_rows = HeadRows::of_qkv(shape, b, h, 2);
+    const HeadPieces<S> pieces{shape.width};
     const std::size_t end = shape.causal ? first + count : shape.length;
     for (std::size_t first_key = 0; first_key < end; first_key += Tile::keys) {
       const std::size_t key_count = end - first_key < Tile::keys ? end - first_key : Tile::keys;
-      copy_columns(keys, qkv, key_rows, first_key, key_count, shape.width);
-      copy_rows(values, qkv, value_rows, first_key, key_count, shape.width);
+      if (!pieces.is_wide()) {
+        pack_keys(first_key, key_count, 0);
+        pack_values(first_key, key_count, 0);
+      }
       for (std::size_t i = 0; i < count; i += block_rows) {
         const std::size_t rows = count - i < block_rows ? count - i : block_rows;
         const std::size_t seen = visible(shape.causal, first + i + rows - 1, first_key, key_count);
@@ -51,23 +56,39 @@ struct AttentionForward final {
     }
     const HeadRows y_rows = HeadRows::of_y(shape, b, h);
     for (std::size_t i = 0; i < count; ++i) {
-      store_row(y + y_rows(first + i), output + i * Tile::largest_width, S(1) / sums[i], shape.width);
+      store_row(y + y_rows(first + i), output + i * pieces.stride(), S(1) / sums[i], shape.width);
       log_sum[first + i] = largest[i] + std::log(sums[i]);
     }
   }
 
+  void pack_keys(std::size_t first_key, std::size_t count, std::size_t piece) {
+    const HeadPieces<S> pieces{shape.width};
+    copy_columns(keys, qkv, HeadRows::of_qkv(shape, b, h, 1).from(pieces.begin(piece)), first_key, count, pieces.size(piece));
+  }
+  void pack_values(std::size_t first_key, std::size_t count, std::size_t piece) {
+    const HeadPieces<S> pieces{shape.width};
+    copy_rows(values, qkv, HeadRows::of_qkv(shape, b, h, 2).from(pieces.begin(piece)), first_key, count, pieces.size(piece));
+  }
+
   /// A few queries, as many as fit a block of registers, against the keys of a tile that the last of them sees.
   void group(std::size_t first, std::size_t i, std::size_t rows, std::size_t first_key, std::size_t seen) {
-    copy_rows(query, qkv, HeadRows::of_qkv(shape, b, h, 0), first + i, rows, shape.width);
-    multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, query, keys, block_columns<S>, scores, Tile::score_stride,
-                                                              false);
+    const HeadPieces<S> pieces{shape.width};
+    for (std::size_t c = 0; c < pieces.count(); ++c) {
+      if (pieces.is_wide()) pack_keys(first_key, seen, c);
+      copy_rows(query, qkv, HeadRows::of_qkv(shape, b, h, 0).from(pieces.begin(c)), first + i, rows, pieces.size(c));
+      multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, pieces.size(c), query, keys, block_columns<S>, scores, Tile::score_stride,
+                                                                c > 0);
+    }
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t valid = visible(shape.causal, first + i + r, first_key, seen);
       softmax_row(scores + r * Tile::score_stride, valid, seen, i + r, first_key == 0);
       if (drops && valid > 0) drop_row(scores + r * Tile::score_stride, first + i + r, first_key, valid);
     }
-    multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, shape.width, seen, scores, values, block_columns<S>,
-                                                              output + i * Tile::largest_width, Tile::largest_width, first_key > 0);
+    for (std::size_t c = 0; c < pieces.count(); ++c) {
+      if (pieces.is_wide()) pack_values(first_key, seen, c);
+      multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, pieces.size(c), seen, scores, values, block_columns<S>,
+                                                                output + i * pieces.stride() + pieces.begin(c), pieces.stride(), first_key > 0);
+    }
   }
 
   /// Scores to probabilities relative to the largest score so far; what was summed before is brought to the same footing.
@@ -94,7 +115,7 @@ struct AttentionForward final {
     } else {
       const Vector<S> before = exp_or_zero<S>(Vector<S>(largest[i] - peak));
       sums[i] = sums[i] * before[0] + sum(sum_of);
-      S* const row = output + i * Tile::largest_width;
+      S* const row = output + i * HeadPieces<S>{shape.width}.stride();
       for (std::size_t d = 0; d < shape.width; d += lanes<S>) store<S>(load<S>(row + d) * before, row + d);
     }
     largest[i] = peak;
@@ -113,7 +134,7 @@ struct AttentionForward final {
 ///
 /// error   as that of exp and of sums over keys in tiles of 64; probabilities below e^-80 of the row's largest count as 0
 /// cost    some 330 KiB of stack per thread; keys are packed once for every 128 queries; tiles that causality hides are
-///         skipped, in steps of a register block
+///         skipped, in steps of a register block. Heads wider than 256: keys are packed again for every few queries
 template <class T>
 void compute(const op::Attention<T>& o, const Memory& at) {
   using Forward = detail::AttentionForward<T>;
@@ -122,10 +143,10 @@ void compute(const op::Attention<T>& o, const Memory& at) {
   T* const y = at(o.y);
   auto* const log_sum = at(o.log_sum);
   const std::size_t heads = o.shape.heads, length = o.shape.length;
-  const std::size_t tiles = (length + Forward::Tile::queries - 1) / Forward::Tile::queries;
+  const std::size_t rows = Forward::rows_of(o.shape.width), tiles = (length + rows - 1) / rows;
   parallel_for(o.shape.batch * heads * tiles, [&](std::size_t chunk) {
     const std::size_t head = chunk / tiles, tile = chunk % tiles, b = head / heads;
-    const std::size_t first = tile * Forward::Tile::queries;
+    const std::size_t first = tile * rows;
     Forward forward;
     forward.qkv = qkv;
     forward.y = y;
@@ -135,7 +156,7 @@ void compute(const op::Attention<T>& o, const Memory& at) {
     forward.h = head % heads;
     forward.drops = o.drop.threshold > 0;
     forward.drop = detail::DropRow<typename Forward::S>::of(o.drop, at.random, b);
-    forward(first, length - first < Forward::Tile::queries ? length - first : Forward::Tile::queries);
+    forward(first, length - first < rows ? length - first : rows);
   });
 }
 

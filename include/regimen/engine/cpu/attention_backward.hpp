@@ -38,16 +38,21 @@ struct AttentionGradient final {
   alignas(64) S key_columns[Tile::largest_width * Tile::score_stride];                                    // kᵀ (D,keys)
   alignas(64) S value_columns[Tile::largest_width * Tile::score_stride];                                  // vᵀ (D,keys)
   alignas(64) S p[Tile::keys * Tile::score_stride], d_s[Tile::keys * Tile::score_stride];                 // (queries,keys)
-  alignas(64) S d_k[(Tile::keys + Tile::spare_rows) * Tile::largest_width];                               // (keys,D)
-  alignas(64) S d_v[(Tile::keys + Tile::spare_rows) * Tile::largest_width];
+  static constexpr std::size_t sums_room = (Tile::keys + Tile::spare_rows) * Tile::largest_width;
+  alignas(64) S d_k[sums_room], d_v[sums_room];                            // (keys,D)
   alignas(64) S d_q[query_room + Tile::spare_rows * Tile::largest_width];  // (queries of the pass, D rounded up)
 
-  std::size_t tiles() const { return (shape.length + Tile::keys - 1) / Tile::keys; }
+  /// Rows of a tile, and tiles of a sequence.
+  static std::size_t rows_of(std::size_t width) { return HeadPieces<S>{width}.rows(sums_room, Tile::keys); }
+  static std::size_t tiles(const op::AttentionShape& s) { return (s.length + rows_of(s.width) - 1) / rows_of(s.width); }
   std::size_t tile_rows(std::size_t tile) const {
-    const std::size_t left = shape.length - tile * Tile::keys;
-    return left < Tile::keys ? left : Tile::keys;
+    const std::size_t rows = rows_of(shape.width), left = shape.length - tile * rows;
+    return left < rows ? left : rows;
   }
-  static bool keeps_queries(const op::AttentionShape& s) { return s.length * round_up(s.width, lanes<S>) <= query_room; }
+  static bool keeps_queries(const op::AttentionShape& s) {  // products round the rows of a tile up, for which a narrow head has spare ones
+    const std::size_t rows = HeadPieces<S>{s.width}.is_wide() ? round_up(s.length, HeadPieces<S>::third) : s.length;
+    return rows * round_up(s.width, lanes<S>) <= query_room;
+  }
 
   void sum_rows() {
     const HeadRows rows = HeadRows::of_y(shape, b, h);
@@ -59,49 +64,75 @@ struct AttentionGradient final {
     }
   }
 
+  void pack_keys(std::size_t tile, std::size_t piece) {
+    const HeadPieces<S> pieces{shape.width};
+    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile), from = pieces.begin(piece), size = pieces.size(piece);
+    copy_rows(key_rows, qkv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
+    copy_columns(key_columns, qkv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
+    copy_columns(value_columns, qkv, HeadRows::of_qkv(shape, b, h, 2).from(from), first, count, size);
+  }
+  void pack_queries(std::size_t tile, std::size_t piece) {
+    const HeadPieces<S> pieces{shape.width};
+    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile), from = pieces.begin(piece), size = pieces.size(piece);
+    copy_rows(query_rows, qkv, HeadRows::of_qkv(shape, b, h, 0).from(from), first, count, size);
+    copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h).from(from), first, count, size);
+  }
+
   /// Key tiles [key_begin, key_end) against query tiles [query_begin, query_end); writes d_k and d_v of the former if
   /// `for_keys`, d_q of the latter if `for_queries`.
   void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys, bool for_queries) {
-    const std::size_t d_q_stride = round_up(shape.width, lanes<S>);
+    const HeadPieces<S> pieces{shape.width};
+    const std::size_t d_q_stride = round_up(shape.width, lanes<S>), tile = rows_of(shape.width);
     for (std::size_t key = key_begin; key < key_end; ++key) {
       const std::size_t keys = tile_rows(key), first_query = shape.causal && key > query_begin ? key : query_begin;
-      copy_rows(key_rows, qkv, HeadRows::of_qkv(shape, b, h, 1), key * Tile::keys, keys, shape.width);
-      copy_columns(key_columns, qkv, HeadRows::of_qkv(shape, b, h, 1), key * Tile::keys, keys, shape.width);
-      copy_columns(value_columns, qkv, HeadRows::of_qkv(shape, b, h, 2), key * Tile::keys, keys, shape.width);
+      if (!pieces.is_wide()) pack_keys(key, 0);
       for (std::size_t query = first_query; query < query_end; ++query) {
         const std::size_t queries = tile_rows(query);
-        copy_rows(query_rows, qkv, HeadRows::of_qkv(shape, b, h, 0), query * Tile::keys, queries, shape.width);
-        copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h), query * Tile::keys, queries, shape.width);
+        if (!pieces.is_wide()) pack_queries(query, 0);
         const bool diagonal = shape.causal && query == key;
-        probabilities(query * Tile::keys, queries, key * Tile::keys, keys);
-        if (for_keys) add_keys(queries, keys, diagonal, query > first_query);
-        if (for_queries) add_queries(queries, keys, diagonal, d_q + (query - query_begin) * Tile::keys * d_q_stride, d_q_stride, key > 0);
+        for (std::size_t c = 0; c < pieces.count(); ++c) {
+          if (pieces.is_wide()) {
+            pack_keys(key, c);
+            pack_queries(query, c);
+          }
+          probabilities(query * tile, queries, key * tile, keys, c);
+        }
+        for (std::size_t c = 0; c < pieces.count(); ++c) {
+          if (pieces.is_wide() && for_keys) pack_queries(query, c);
+          if (pieces.is_wide() && for_queries) pack_keys(key, c);
+          if (for_keys) add_keys(queries, keys, diagonal, query > first_query, c);
+          if (for_queries)
+            add_queries(queries, keys, diagonal, d_q + (query - query_begin) * tile * d_q_stride + pieces.begin(c), d_q_stride, key > 0,
+                        pieces.size(c));
+        }
       }
       if (for_keys)
         for (std::size_t j = 0; j < keys; ++j) {
-          const std::size_t position = key * Tile::keys + j;
-          store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 1)(position), d_k + j * Tile::largest_width, S(1), shape.width);
-          store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 2)(position), d_v + j * Tile::largest_width, S(1), shape.width);
+          const std::size_t position = key * tile + j;
+          store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 1)(position), d_k + j * pieces.stride(), S(1), shape.width);
+          store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 2)(position), d_v + j * pieces.stride(), S(1), shape.width);
         }
     }
     if (!for_queries) return;
-    const std::size_t first = query_begin * Tile::keys, last = query_end * Tile::keys < shape.length ? query_end * Tile::keys : shape.length;
+    const std::size_t first = query_begin * tile, last = query_end * tile < shape.length ? query_end * tile : shape.length;
     for (std::size_t t = first; t < last; ++t)
       store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 0)(t), d_q + (t - first) * d_q_stride, S(1), shape.width);
   }
 
-  /// p ∘ f and d_s of one pair of tiles, 0 where a query does not see a key.
-  void probabilities(std::size_t first_query, std::size_t queries, std::size_t first_key, std::size_t keys) {
+  /// p ∘ f and d_s of one pair of tiles, 0 where a query does not see a key; complete with the head's last piece.
+  void probabilities(std::size_t first_query, std::size_t queries, std::size_t first_key, std::size_t keys, std::size_t piece) {
+    const HeadPieces<S> pieces{shape.width};
     const S scale = S(1) / std::sqrt(static_cast<S>(shape.width));
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
       const std::size_t seen = visible(shape.causal, first_query + i + rows - 1, first_key, keys);
       S* const scores = p + i * Tile::score_stride;
       S* const d_scores = d_s + i * Tile::score_stride;
-      multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, query_rows + i * Tile::row_stride, key_columns,
-                                                                block_columns<S>, scores, Tile::score_stride, false);
-      multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, shape.width, gradient_rows + i * Tile::row_stride, value_columns,
-                                                                block_columns<S>, d_scores, Tile::score_stride, false);
+      multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, pieces.size(piece), query_rows + i * Tile::row_stride, key_columns,
+                                                                block_columns<S>, scores, Tile::score_stride, piece > 0);
+      multiply_tile<S, Tile::row_stride, 1, Tile::score_stride>(rows, seen, pieces.size(piece), gradient_rows + i * Tile::row_stride, value_columns,
+                                                                block_columns<S>, d_scores, Tile::score_stride, piece > 0);
+      if (piece + 1 < pieces.count()) continue;
       for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t t = first_query + i + r, valid = visible(shape.causal, t, first_key, keys);
         gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys, scale);
@@ -130,24 +161,26 @@ struct AttentionGradient final {
   }
 
   /// d_v += (p ∘ f)ᵀ d_y and d_k += d_sᵀ q; on the diagonal, keys from j on are seen by queries from j on.
-  void add_keys(std::size_t queries, std::size_t keys, bool diagonal, bool add) {
+  void add_keys(std::size_t queries, std::size_t keys, bool diagonal, bool add, std::size_t piece) {
+    const HeadPieces<S> pieces{shape.width};
+    const std::size_t width = pieces.size(piece), stride = pieces.stride();
     const auto to = [&](std::size_t j, std::size_t rows, std::size_t from) {
-      multiply_tile<S, 1, Tile::score_stride, Tile::row_stride>(rows, shape.width, queries - from, p + from * Tile::score_stride + j,
+      multiply_tile<S, 1, Tile::score_stride, Tile::row_stride>(rows, width, queries - from, p + from * Tile::score_stride + j,
                                                                 gradient_rows + from * Tile::row_stride, block_columns<S>,
-                                                                d_v + j * Tile::largest_width, Tile::largest_width, add);
-      multiply_tile<S, 1, Tile::score_stride, Tile::row_stride>(rows, shape.width, queries - from, d_s + from * Tile::score_stride + j,
-                                                                query_rows + from * Tile::row_stride, block_columns<S>, d_k + j * Tile::largest_width,
-                                                                Tile::largest_width, add);
+                                                                d_v + j * stride + pieces.begin(piece), stride, add);
+      multiply_tile<S, 1, Tile::score_stride, Tile::row_stride>(rows, width, queries - from, d_s + from * Tile::score_stride + j,
+                                                                query_rows + from * Tile::row_stride, block_columns<S>,
+                                                                d_k + j * stride + pieces.begin(piece), stride, add);
     };
     if (!diagonal) return to(0, keys, 0);
     for (std::size_t j = 0; j < keys; j += block_rows) to(j, keys - j < block_rows ? keys - j : block_rows, j);
   }
 
   /// d_q += d_s k; on the diagonal, queries up to i see keys up to i.
-  void add_queries(std::size_t queries, std::size_t keys, bool diagonal, S* to, std::size_t stride, bool add) {
+  void add_queries(std::size_t queries, std::size_t keys, bool diagonal, S* to, std::size_t stride, bool add, std::size_t width) {
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
-      multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, shape.width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride, key_rows,
+      multiply_tile<S, Tile::score_stride, 1, Tile::row_stride>(rows, width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride, key_rows,
                                                                 block_columns<S>, to + i * stride, stride, add);
     }
   }
@@ -159,7 +192,8 @@ struct AttentionGradient final {
 ///
 /// error   as forward; row_dot is taken from the stored, rounded y
 /// cost    one pass per head where heads are many and d_q of a head fits the stack; else two, which recompute the scores
-///         but cut heads into tiles: 7 products of a tile instead of 5. Some 700 KiB of stack per thread
+///         but cut heads into tiles: 7 products of a tile instead of 5. Some 700 KiB of stack per thread. Heads wider than 256:
+///         tiles of fewer rows, packed again for every pair of tiles
 template <class T>
 void compute(const op::AttentionBackward<T>& o, const Memory& at) {
   using Gradient = detail::AttentionGradient<T>;
@@ -171,7 +205,7 @@ void compute(const op::AttentionBackward<T>& o, const Memory& at) {
   T* const d_qkv = at(o.d_qkv);
   const S* const log_sum = at(o.log_sum);
   S* const row_dot = at(o.row_dot);
-  const std::size_t heads = o.shape.batch * o.shape.heads, tiles = (o.shape.length + Gradient::Tile::keys - 1) / Gradient::Tile::keys;
+  const std::size_t heads = o.shape.batch * o.shape.heads, tiles = Gradient::tiles(o.shape);
   const auto on_head = [&](std::size_t head, const auto& work) {
     Gradient gradient;
     gradient.qkv = qkv;

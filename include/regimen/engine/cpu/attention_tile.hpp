@@ -17,7 +17,7 @@ namespace regimen::cpu::detail {
 /// The sizes of tiles. Strides are constants, so that products need no registers for them, and no powers of two.
 template <class S>
 struct AttentionTile final {
-  static constexpr std::size_t largest_width = 256;                          // of a head
+  static constexpr std::size_t largest_width = 256;                          // of a head, or of a piece of a wider one
   static constexpr std::size_t keys = 256 / sizeof(S);                       // and queries, in backward
   static constexpr std::size_t queries = 512 / sizeof(S);                    // in forward: each packs the keys again
   static constexpr std::size_t row_stride = largest_width + 64 / sizeof(S);  // of (·,D)
@@ -25,10 +25,30 @@ struct AttentionTile final {
   static constexpr std::size_t spare_rows = block_rows;                      // products round rows up
 };
 
-/// A wider head would not fit the tiles: a defect of the recipe that a layer should have refused, so it ends the program.
+/// A head as tiles take it: whole up to 256 channels, a wider one in pieces of 256. Of a wide head a tile has fewer rows, so that
+/// their sums over all channels fit where those of a narrow one do; its operands are packed piece by piece, again for each use.
+template <class S>
+struct HeadPieces final {
+  static constexpr std::size_t piece = AttentionTile<S>::largest_width, third = block_rows / 3;
+  std::size_t width = 0;
+
+  bool is_wide() const { return width > piece; }
+  std::size_t count() const { return (width + piece - 1) / piece; }
+  std::size_t begin(std::size_t c) const { return c * piece; }
+  std::size_t size(std::size_t c) const { return width - c * piece < piece ? width - c * piece : piece; }
+  /// Elements between the sums of two rows, and how many rows fit `room` elements: `most` of a narrow head.
+  std::size_t stride() const { return is_wide() ? (width + lanes<S> - 1) / lanes<S> * lanes<S> : piece; }
+  std::size_t rows(std::size_t room, std::size_t most) const {
+    if (!is_wide()) return most;
+    const std::size_t fit = room / stride() / third * third;
+    return fit < most ? fit : most;
+  }
+};
+
+/// A wider head would not fit the tiles: the rule heads_at_most_2048 refuses it in a recipe, so here it ends the program.
 inline void check_head(std::size_t width) {
-  if (width <= AttentionTile<float>::largest_width) return;
-  std::fputs("regimen: attention on the CPU takes heads of at most 256 channels\n", stderr);
+  if (width <= op::AttentionShape::largest_width) return;
+  std::fputs("regimen: attention on the CPU takes heads of at most 2048 channels\n", stderr);
   std::abort();
 }
 
@@ -37,6 +57,7 @@ struct HeadRows final {
   std::size_t begin = 0, stride = 0;
 
   std::size_t operator()(std::size_t t) const { return begin + t * stride; }
+  HeadRows from(std::size_t channel) const { return {begin + channel, stride}; }
   /// part 0, 1, 2 for q, k, v in (B,T,3,H,D)
   static HeadRows of_qkv(const op::AttentionShape& s, std::size_t b, std::size_t h, std::size_t part) {
     return {((b * s.length * 3 + part) * s.heads + h) * s.width, 3 * s.heads * s.width};
@@ -80,7 +101,8 @@ constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (coun
 template <class S>
 Vector<S> exp_or_zero(Vector<S> x) {
   const Vector<S> least = S(-80);
-  return select(x < least, Vector<S>(S(0)), exp(max(x, least)));
+  const Vector<S> kept = max(x, least);  // NaN where x is
+  return select(kept == least, Vector<S>(S(0)), exp(kept));
 }
 
 template <class S, std::size_t... Lane>

@@ -4,6 +4,7 @@
 #include <regimen/comm/tree.hpp>
 #include <regimen/core/arena.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
@@ -21,7 +22,6 @@
 #include <regimen/engine/plan/engine.hpp>
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -151,11 +151,10 @@ class Engine {
   template <class T>
   void find_anomaly(const T* values, std::size_t count, Path path) const {
     for (std::size_t i = 0; i < count; ++i) {
-      const double value = double(static_cast<statistic_t<T>>(values[i]));
-      if (std::isfinite(value)) continue;
+      if (is_finite(values[i])) continue;
       throw Error("step " + std::to_string(memory.random.step + 1) + ", " + (phase == plan::Phase::forward ? "output" : "gradient") + " of layer " +
                       path.text(),
-                  "finite numbers", std::isnan(value) ? "a NaN at element " + std::to_string(i) : "an infinity at element " + std::to_string(i),
+                  "finite numbers", is_nan(values[i]) ? "a NaN at element " + std::to_string(i) : "an infinity at element " + std::to_string(i),
                   "this is the first layer where one appears; look at its input, its weights and the learning rate");
     }
   }

@@ -38,6 +38,7 @@ template <>
 struct Register<float> {
   typedef float Native __attribute__((vector_size(vector_bytes)));
   typedef float Half __attribute__((vector_size(vector_bytes / 2)));
+  using Word = std::int32_t;
   typedef std::int32_t Signed __attribute__((vector_size(vector_bytes)));
   typedef std::uint32_t Unsigned __attribute__((vector_size(vector_bytes)));
   typedef std::uint16_t Short __attribute__((vector_size(vector_bytes / 2)));  // as many 16-bit numbers
@@ -46,6 +47,7 @@ template <>
 struct Register<double> {
   typedef double Native __attribute__((vector_size(vector_bytes)));
   typedef double Half __attribute__((vector_size(vector_bytes / 2)));
+  using Word = std::int64_t;
   typedef std::int64_t Signed __attribute__((vector_size(vector_bytes)));
   typedef std::uint64_t Unsigned __attribute__((vector_size(vector_bytes)));
   typedef float Single __attribute__((vector_size(vector_bytes / 2)));  // as many fp32 numbers
@@ -104,14 +106,43 @@ Vector<S> select(Mask<S> mask, Vector<S> yes, Vector<S> no) {
   return Vector<S>(mask.bits ? yes.native : no.native);
 }
 
-/// The smaller and the larger per lane; `a` where either is NaN.
+/// Where x is NaN, by its bits.
+template <class S>
+Mask<S> where_nan(Vector<S> x) {
+  using V = Vector<S>;
+  using Word = typename detail::Register<S>::Word;
+  constexpr Word infinity = std::is_same_v<S, float> ? Word(0x7F80'0000) : Word(0x7FF0'0000'0000'0000);
+  const auto magnitude = std::bit_cast<typename V::Unsigned>(x.native) << 1 >> 1;
+  return {std::bit_cast<typename V::Signed>(magnitude) > infinity};
+}
+
+/// x <= 0, by the bits of x: as a signed integer a negative number lies below −∞ or is it, and a NaN of either sign above.
+template <class S>
+Mask<S> at_most_zero(Vector<S> x) {
+  using Word = typename detail::Register<S>::Word;
+  constexpr Word minus_infinity = std::is_same_v<S, float> ? Word(0xFF80'0000u) : static_cast<Word>(0xFFF0'0000'0000'0000u);
+  const auto bits = std::bit_cast<typename Vector<S>::Signed>(x.native);
+  return {(bits <= minus_infinity) | (bits == Word(0))};
+}
+
+/// The smaller and the larger per lane; `a` where either is NaN. (Under -ffast-math a comparison may say anything of a NaN.)
 template <class S>
 Vector<S> min(Vector<S> a, Vector<S> b) {
-  return Vector<S>(b.native < a.native ? b.native : a.native);
+  const Vector<S> smaller(b.native < a.native ? b.native : a.native);
+#if __FINITE_MATH_ONLY__
+  return select(where_nan(a) | where_nan(b), a, smaller);
+#else
+  return smaller;
+#endif
 }
 template <class S>
 Vector<S> max(Vector<S> a, Vector<S> b) {
-  return Vector<S>(b.native > a.native ? b.native : a.native);
+  const Vector<S> larger(b.native > a.native ? b.native : a.native);
+#if __FINITE_MATH_ONLY__
+  return select(where_nan(a) | where_nan(b), a, larger);
+#else
+  return larger;
+#endif
 }
 
 template <class S>

@@ -1,6 +1,7 @@
 // regimen/engine/cpu/step.hpp — the decisions of a step: op::Begin and op::Finish.
 #pragma once
 
+#include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 
@@ -22,10 +23,12 @@ void compute(const op::CountCorrect<S>& o, const Memory& at) {
   for (std::size_t row = 0; row < o.rows; ++row) {
     if (target[row] == ignore_index) continue;
     const S* const x = logits + row * o.columns;
-    std::size_t largest = 0;
-    for (std::size_t i = 1; i < o.columns; ++i)
+    std::size_t largest = 0, nans = 0;
+    for (std::size_t i = 0; i < o.columns; ++i) {
+      nans += is_nan(x[i]) ? 1 : 0;
       if (x[i] > x[largest]) largest = i;
-    correct += static_cast<std::size_t>(target[row]) == largest ? 1 : 0;
+    }
+    correct += nans == 0 && static_cast<std::size_t>(target[row]) == largest ? 1 : 0;
   }
   at(o.scalars)->correct += correct;
 }
@@ -43,7 +46,7 @@ void compute(const op::Finish<Rule>& o, const Memory& at) {
   const double unscaled = 1 / (s.count * o.scale * s.loss_scale);
   s.gradient_norm = std::sqrt(s.square_sum) * unscaled;
   s.factor = o.clip > 0 && s.gradient_norm > o.clip ? unscaled * (o.clip / (s.gradient_norm + 1e-6)) : unscaled;
-  s.apply = std::isfinite(s.gradient_norm) ? 1 : 0;
+  s.apply = is_finite(s.gradient_norm) ? 1 : 0;
   if (s.apply) {
     ++s.updates;
     s.correction_first = Rule::correction_first(o.options, s.updates);

@@ -1,0 +1,48 @@
+// regimen/core/finite.hpp — is it a finite number? Asked of the bits.
+#pragma once
+
+#include <regimen/core/number.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace regimen {
+
+namespace detail {
+
+/// What the compiler may not reason about: under -ffast-math it takes the result of arithmetic for finite, its bits too.
+template <class Bits>
+inline Bits opaque(Bits bits) {
+#if !defined(__CUDACC__)
+  __asm__("" : "+r"(bits));
+#endif
+  return bits;
+}
+
+/// The bits without the sign, and those of infinity: all NaNs lie above it.
+inline std::uint64_t magnitude_of(double x) { return opaque(bits_as<std::uint64_t>(x)) & 0x7FFF'FFFF'FFFF'FFFFu; }
+inline std::uint32_t magnitude_of(float x) { return opaque(bits_as<std::uint32_t>(x)) & 0x7FFF'FFFFu; }
+template <int Exponent>
+std::uint32_t magnitude_of(half<Exponent> x) {
+  return x.bits & 0x7FFFu;
+}
+template <class T>
+inline constexpr auto infinity_bits = std::is_same_v<T, fp64>   ? 0x7FF0'0000'0000'0000u
+                                      : std::is_same_v<T, fp32> ? 0x7F80'0000u
+                                      : std::is_same_v<T, bf16> ? 0x7F80u
+                                                                : 0x7C00u;
+
+}  // namespace detail
+
+/// Neither NaN nor infinite, whatever the compiler's options: std::isfinite is always true under -ffast-math.
+template <Number T>
+bool is_finite(T x) {
+  return detail::magnitude_of(x) < detail::infinity_bits<T>;
+}
+template <Number T>
+bool is_nan(T x) {
+  return detail::magnitude_of(x) > detail::infinity_bits<T>;
+}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

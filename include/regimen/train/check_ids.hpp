@@ -1,0 +1,48 @@
+// regimen/train/check_ids.hpp — tokens outside the vocabulary and labels outside the classes, found while a batch is loaded.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/operation.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace regimen::train {
+
+/// vocabulary = 0: the numbers are no tokens.
+/// failure   Error naming sample (the first of these is `first`), position and token
+template <class Input>
+void check_tokens([[maybe_unused]] std::span<const Input> inputs, [[maybe_unused]] std::size_t per_sample, [[maybe_unused]] std::size_t vocabulary,
+                  [[maybe_unused]] const std::string& where, [[maybe_unused]] std::size_t first) {
+  if constexpr (std::is_integral_v<Input>) {
+    if (vocabulary == 0) return;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (!std::in_range<std::size_t>(inputs[i]) || std::cmp_greater_equal(inputs[i], vocabulary))
+        throw Error(where + ", token of sample " + std::to_string(first + i / per_sample) + ", position " + std::to_string(i % per_sample),
+                    "one of the vocabulary's " + std::to_string(vocabulary) + ", 0 to " + std::to_string(vocabulary - 1), std::to_string(inputs[i]),
+                    "mend the data, or give the Embedding a larger Vocabulary");
+  }
+}
+
+/// failure   Error naming sample (the first of these is `first`), row and label
+template <class Target>
+void check_labels([[maybe_unused]] std::span<const Target> targets, [[maybe_unused]] std::size_t per_sample, [[maybe_unused]] std::size_t classes,
+                  [[maybe_unused]] const std::string& where, [[maybe_unused]] std::size_t first) {
+  if constexpr (std::is_integral_v<Target>) {
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const Target label = targets[i];
+      if (label == Target(ignore_index) || (label >= 0 && std::cmp_less(label, classes))) continue;
+      const std::string row = per_sample > 1 ? ", row " + std::to_string(i % per_sample) : std::string();
+      throw Error(where + ", label of sample " + std::to_string(first + i / per_sample) + row,
+                  "one of " + std::to_string(classes) + " classes, 0 to " + std::to_string(classes - 1) + ", or ignore_index", std::to_string(label),
+                  "mend the data, or give the last layer as many outputs as there are classes");
+    }
+  }
+}
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
