@@ -1,0 +1,284 @@
+// tests/random/lists.hpp — what random programs are made of: a new layer or policy joins by one line here.
+#pragma once
+
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/cast.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/loss/cross_entropy.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/optimizer/adam.hpp>
+#include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/rmsprop.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/policy/compose.hpp>
+#include <regimen/train/initial.hpp>
+#include <regimen/train/model_rules.hpp>
+
+#include "random/draw.hpp"
+#include "support/whole_tensor_rules.hpp"
+
+namespace regimen::random {
+
+// ---- layers: what can be drawn at a place, and what comes of it
+
+/// So many layers, drawn one behind the other: see program.hpp.
+///   keeps    the rank of the shape
+///   closes   with a Linear where the shape has changed, so that it is the first one's again
+template <class Parent, std::size_t count, bool keeps, bool closes>
+struct Chain;
+
+/// A layer without options that reads numbers.
+template <class Layer>
+struct Plain {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers;
+  template <class At>
+  using make = Leaf<Layer, At>;
+};
+struct AnyLinear {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers;
+  template <class At>
+  using make = Leaf<Linear<At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 4, 5, 8, 9, 16, 17, 33})>, At>;
+};
+struct AnyDropout {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers;
+  template <class At>
+  using make = Leaf<Dropout<Ratio<1, static_cast<long>(2 + At::below(0, 7))>>, At>;
+};
+struct AnyEmbedding {
+  template <class At>
+  static constexpr bool fits = !At::reads_numbers;
+  template <class At>
+  using make = Leaf<typename At::Table, At>;
+};
+template <class Table, class X>
+inline constexpr bool ties = X::columns == Table::template Bound<Value<std::int32_t, Shape<1>>, DrawnRoles>::Output::columns;
+template <class X>
+inline constexpr bool ties<void, X> = false;
+struct AnyTiedLinear {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers && ties<typename At::Table, typename At::X>;
+  template <class At>
+  using make = Leaf<TiedLinear<typename At::Table>, At>;
+};
+struct AnyFlatten {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers && !At::keeps;
+  template <class At>
+  using make = Leaf<Flatten, At>;
+};
+struct AnyAttention {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers;
+  template <class At>
+  static constexpr std::size_t heads = At::X::columns % (1 + At::below(0, 4)) == 0 ? 1 + At::below(0, 4) : 1;
+  using options = mp::mp_list<Often<2, mp::mp_list<>>, Often<3, mp::mp_list<Causal>>, Often<1, mp::mp_list<Dropout<Ratio<1, 4>>>>,
+                              Often<2, mp::mp_list<Dropout<Ratio<1, 5>>, Causal>>>;
+  template <class At>
+  using make = Opaque<mp::mp_apply<SelfAttention, mp::mp_push_front<picked<typename At::Source, At::id, 1, always, options>, Heads<heads<At>>>>, At>;
+};
+
+// Combinators. Inside of them all is drawn again.
+template <class Parent, template <class...> class Combinator, class Inner>
+using AroundDrawn = std::conditional_t<
+    mp::mp_empty<typename Inner::Layers>::value, Nothing<Parent>,
+    std::conditional_t<
+        Parent::Source::has(unwrapped | Parent::id),
+        Drawn<mp::mp_apply<Combinator, typename Inner::Layers>, typename Inner::Out, typename Inner::leaves, typename Inner::weighted,
+              mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, Parent::id>, std::integral_constant<Id, (unwrapped | Parent::id)>>>,
+        Inner>>;
+template <class Parent, template <class...> class Combinator, std::size_t count, bool keeps, bool closes>
+using Around = AroundDrawn<Parent, Combinator, Chain<Parent, count, keeps, closes>>;
+inline constexpr std::size_t deepest = 3;
+
+struct AnySequential {
+  template <class At>
+  static constexpr bool fits = At::level < deepest;
+  template <class At>
+  using make = Around<At, Sequential, 1 + At::below(0, 3), At::keeps, false>;
+};
+struct AnyResidual {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers && At::level < deepest;
+  template <class At>
+  using make = Around<At, Residual, 1 + At::below(0, 3), true, true>;
+};
+template <std::size_t Count>
+struct Repeated {
+  template <class... Layers>
+  struct block {
+    using type = Sequential<Layers...>;
+  };
+  template <class Layer>
+  struct block<Layer> {
+    using type = Layer;
+  };
+  template <class... Layers>
+  using of = Repeat<Count, typename block<Layers...>::type>;
+};
+struct AnyRepeat {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers && At::level < deepest;
+  template <class At>
+  using make = Around<At, Repeated<At::one_of(1, {1, 2, 3, 4, 5})>::template of, 1 + At::below(0, 3), true, true>;
+};
+/// In a type that fits the program's: fp64 does not mix with others, and fp16 needs a loss scale.
+template <class Compute, std::size_t Which>
+using as_type = std::conditional_t<std::is_same_v<Compute, fp64>, fp64,
+                                   mp::mp_at_c<mp::mp_list<fp32, fp32, bf16, std::conditional_t<std::is_same_v<Compute, fp16>, fp16, bf16>>, Which>>;
+template <class T>
+struct In {
+  template <class... Layers>
+  using of = As<T, Layers...>;
+};
+struct AnyAs {
+  template <class At>
+  static constexpr bool fits = At::level < deepest;
+  template <class At>
+  using make = Around<At, In<as_type<typename At::Source::compute, At::below(1, 4)>>::template of, 1 + At::below(0, 2), At::keeps, false>;
+};
+
+using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, Plain<Relu>>, Often<1, Plain<Silu>>, Often<2, Plain<Gelu>>, Often<1, Plain<GeluTanh>>,
+                           Often<2, Plain<LayerNorm>>, Often<1, Plain<RmsNorm>>, Often<2, AnyAttention>, Often<8, AnyEmbedding>,
+                           Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyFlatten>,
+                           Often<2, AnySequential>, Often<4, AnyResidual>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
+
+// ---- inputs
+
+struct AnyTokens {
+  template <class At>
+  using make = Tokens<At::one_of(0, {1, 2, 3, 5, 8})>;
+  template <class At>  // sometimes as many words as channels: then a tied layer keeps the shape
+  using Table = Embedding<Vocabulary<At::one_of(1, {2, 4, 5, 11})>, At::one_of(2, {1, 2, 4, 6, 8, 12, 17})>;
+};
+struct AnyVector {
+  template <class At>
+  using make = Vector<At::one_of(0, {1, 2, 5, 8, 19})>;
+  template <class>
+  using Table = void;
+};
+struct AnyImage {
+  template <class At>
+  using make = Image<1 + At::below(0, 3), 1 + At::below(1, 3), At::one_of(2, {1, 2, 3, 6})>;
+  template <class>
+  using Table = void;
+};
+using Inputs = mp::mp_list<Often<4, AnyTokens>, Often<2, AnyVector>, Often<1, AnyImage>>;
+
+// ---- policies: a list of choices for each axis, in the order in which they are drawn; a choice may decide neighbouring axes with it
+
+/// Policies that do not look at the model.
+template <class... Policies>
+struct Say {
+  template <class>
+  static constexpr bool fits = true;
+  template <class>
+  using make = mp::mp_list<Policies...>;
+};
+template <class Function>
+struct SayLoss {
+  template <class Model>
+  static constexpr bool fits = train::accepts_output<Function, typename Model::Out>();
+  template <class>
+  using make = mp::mp_list<Loss<Function>>;
+};
+/// Every<1> to Every<depth>.
+struct SayEvery {
+  template <class Model>
+  static constexpr bool fits = Model::depth > 0;
+  template <class Model>
+  using make = mp::mp_list<Checkpoint<Every<1 + Model::Source::below(of_policy, 1, Model::depth > 0 ? Model::depth : 1)>>>;
+};
+/// One layer of the model, two, or all.
+struct SaySelective {
+  template <class Model>
+  static constexpr bool fits = !mp::mp_empty<typename Model::leaves>::value;
+  template <class Model, std::size_t count = mp::mp_size<typename Model::leaves>::value>
+  using make = mp::mp_list<Checkpoint<mp::mp_apply<
+      Selective, std::conditional_t<Model::Source::below(of_policy, 2, 3) == 0, typename Model::leaves,
+                                    mp::mp_unique<mp::mp_list<mp::mp_at_c<typename Model::leaves, Model::Source::below(of_policy, 3, count)>,
+                                                              mp::mp_at_c<typename Model::leaves, Model::Source::below(of_policy, 4, count)>>>>>>>;
+};
+struct SayFreeze {
+  template <class Model>
+  static constexpr bool fits = !mp::mp_empty<typename Model::weighted>::value;
+  template <class Model, std::size_t count = mp::mp_size<typename Model::weighted>::value>
+  using make = mp::mp_list<Freeze<mp::mp_at_c<typename Model::weighted, Model::Source::below(of_policy, 5, count > 0 ? count : 1)>>>;
+};
+
+/// fp16 overflows now and then, which is no anomaly of ours.
+struct SayAnomaly {
+  template <class Model>
+  static constexpr bool fits = !std::is_same_v<typename Model::Source::compute, fp16>;
+  template <class>
+  using make = mp::mp_list<Debug<Anomaly>>;
+};
+
+template <class Layer>
+struct is_linear : std::false_type {};
+template <std::size_t Width>
+struct is_linear<Linear<Width>> : std::true_type {};
+template <class Layer>
+struct is_block : std::false_type {};
+template <class... Layers>
+struct is_block<Residual<Layers...>> : std::true_type {};
+template <class... Layers>
+struct is_block<Sequential<Layers...>> : std::true_type {};
+
+template <class... Kinds>
+using Equally = mp::mp_list<Often<1, Kinds>...>;
+
+using Formats =
+    mp::mp_list<Often<6, Say<>>, Often<4, Say<Precision<fp64>>>, Often<3, Say<Precision<bf16, fp32>>>, Often<1, Say<Precision<bf16, fp32, bf16>>>,
+                Often<1, Say<Precision<fp16, fp32>, LossScale<Dynamic>>>, Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
+                Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
+using Losses = Equally<SayLoss<CrossEntropy>, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayLoss<MeanSquaredError>>;
+using Rules = Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>, Say<Optimizer<rules::Lamb>>>;
+using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;
+using Inits = mp::mp_list<Often<2, Say<>>, Often<1, Say<Init<Gpt2>>>>;
+using Seeds = Equally<Say<>, Say<Seed<7>>>;
+using Freezes = Equally<Say<>, SayFreeze>;
+using Batches = Equally<Say<Batch<1>>, Say<Batch<2>>, Say<Batch<3>>, Say<Batch<5>>>;
+using Accumulations = mp::mp_list<Often<4, Say<>>, Often<2, Say<Accumulate<2>>>, Often<1, Say<Accumulate<3>>>,
+                                  Often<1, Say<Accumulate<2, ReduceEach>>>, Often<1, Say<SimulateWorld<2>>>>;
+using Fusions = Equally<Say<>, Say<Fusion<Off>>>;
+using Checkpoints = mp::mp_list<Often<2, Say<>>, Often<3, SayEvery>, Often<2, SaySelective>>;
+using Communicators = mp::mp_list<Often<2, Say<>>, Often<3, Say<Communicator<Threads>>>, Often<1, Say<Communicator<Threads>, World<2>>>>;
+using Shards = Equally<Say<>, Say<Shard<ZeRO1>>, Say<Shard<ZeRO2>>, Say<Shard<ZeRO3>>, Say<Shard<Hybrid<2>>>, Say<Shard<Replicated, Bucket<1000>>>,
+                       Say<Shard<ZeRO3, Prefetch<0>>>, Say<Shard<ZeRO3, KeepSegments>>, Say<Shard<ZeRO3, WrapIf<is_linear>>>,
+                       Say<Shard<ZeRO1, WrapIf<is_block>>>>;
+using Targets = mp::mp_list<Often<2, Say<>>, Often<1, Say<Target<targets::host<64'000'000>>>>>;
+using Checks = mp::mp_list<Often<6, Say<>>, Often<1, SayAnomaly>, Often<1, Say<Debug<Profile>>>>;
+
+/// What the element types are, drawn before the model, and all else, drawn after it.
+using OtherAxes =
+    mp::mp_list<Losses, Rules, Clips, Inits, Seeds, Freezes, Batches, Accumulations, Fusions, Checkpoints, Communicators, Shards, Targets, Checks>;
+
+// ---- neighbours: what changes no bit, and what changes rounding alone
+
+/// Another choice on an axis.
+template <class Axis_, class Choices_>
+struct Move {
+  using Axis = Axis_;
+  using Choices = Choices_;
+  static constexpr bool is_exact = true;
+};
+struct MoveFusion : Move<axis::fusion, Fusions> {
+  static constexpr bool is_exact = false;
+};
+/// The same samples, cut into other micro-batches.
+struct MoveBatch {
+  static constexpr bool is_exact = false;
+};
+using Moves = mp::mp_list<Move<axis::communicator, Communicators>, Move<axis::shard, Shards>, Move<axis::checkpoint, Checkpoints>, MoveBatch,
+                          MoveFusion, Move<axis::debug, Checks>, Move<axis::target, Targets>>;
+
+}  // namespace regimen::random
+// SPDX-License-Identifier: Apache-2.0

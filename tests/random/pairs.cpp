@@ -1,0 +1,88 @@
+// What the fixed seeds cover: every pair of axes is decided together, every pair of moves leads to a neighbour, every layer stands everywhere.
+#include "random/seed.hpp"
+#include "support/catch.hpp"
+
+#include <set>
+
+using namespace regimen;
+using namespace regimen::random;
+
+namespace {
+
+constexpr std::size_t fixed_seeds = 48, axis_count = mp::mp_size<detail::default_policies>::value;
+
+/// A bit for each axis on which a program does not have the default.
+template <class Policies>
+constexpr unsigned decided() {
+  unsigned bits = 0, bit = 1;
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, detail::default_policies>>([&](auto given) {
+    using Default = typename decltype(given)::type;
+    if (!std::is_same_v<policy_in<Policies, typename Default::axis>, Default>) bits |= bit;
+    bit *= 2;
+  });
+  return bits;
+}
+/// A bit for each axis on which two programs differ.
+template <class A, class B>
+constexpr unsigned moved_axes() {
+  unsigned bits = 0, bit = 1;
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, detail::default_policies>>([&](auto given) {
+    using Axis = typename decltype(given)::type::axis;
+    if (!std::is_same_v<policy_in<A, Axis>, policy_in<B, Axis>>) bits |= bit;
+    bit *= 2;
+  });
+  return bits;
+}
+
+struct Seen {
+  unsigned decided[2], moved;
+};
+template <std::size_t... seed>
+std::array<Seen, sizeof...(seed)> all_seen(std::index_sequence<seed...>) {
+  return {Seen{{decided<typename Program<seed>::Policies>(), decided<typename Program<seed>::NeighbourPolicies>()},
+               moved_axes<typename Program<seed>::Policies, typename Program<seed>::NeighbourPolicies>()}...};
+}
+const auto& seen() {
+  static const auto all = all_seen(std::make_index_sequence<fixed_seeds>{});
+  return all;
+}
+
+template <class Axis>
+constexpr std::size_t place_of() {
+  std::size_t place = 0, found = axis_count;
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, detail::default_policies>>([&](auto given) {
+    if (std::is_same_v<typename decltype(given)::type::axis, Axis>) found = place;
+    ++place;
+  });
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("every pair of axes that compose is decided in one of the fixed programs") {
+  // A Device has one choice.
+  const std::set<std::size_t> alone{place_of<axis::device>()};
+  for (std::size_t a = 0; a < axis_count; ++a)
+    for (std::size_t b = a + 1; b < axis_count; ++b) {
+      if (alone.contains(a) || alone.contains(b)) continue;
+      bool found = false;
+      for (const Seen& programs : seen())
+        for (const unsigned bits : programs.decided) found = found || ((bits >> a & 1u) != 0 && (bits >> b & 1u) != 0);
+      INFO("axes " << a << " and " << b << " of the default policies");
+      CHECK(found);
+    }
+}
+
+TEST_CASE("every pair of moves leads to a neighbour") {
+  const std::size_t moves[] = {place_of<axis::communicator>(), place_of<axis::shard>(), place_of<axis::checkpoint>(), place_of<axis::batch>(),
+                               place_of<axis::fusion>(),       place_of<axis::debug>(), place_of<axis::target>()};
+  static_assert(std::size(moves) == move_count);
+  for (std::size_t a = 0; a < move_count; ++a)
+    for (std::size_t b = a + 1; b < move_count; ++b) {
+      bool found = false;
+      for (const Seen& programs : seen()) found = found || ((programs.moved >> moves[a] & 1u) != 0 && (programs.moved >> moves[b] & 1u) != 0);
+      INFO("moves " << a << " and " << b);
+      CHECK(found);
+    }
+}
+// SPDX-License-Identifier: Apache-2.0
