@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -144,6 +145,11 @@ void flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
   throw regimen::Error("standard output", "room for what the program says", errno != 0 ? std::strerror(errno) : "an earlier line that was not written");
 }
+bool is_output_closed() {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+void ignore_closed_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 int finished(int code) {
   try {
     flush_output();
@@ -183,7 +189,6 @@ Event& Event::add(const char* name, const Event& value) {
 
 Log::Log(const std::string& name, bool append) : name_(name) {
   if (name.empty()) return;
-  std::signal(SIGPIPE, SIG_IGN);
   if (name == "-") {
     file_ = stdout;
     return;

@@ -61,12 +61,18 @@ class CommandLine {
 
 /// Throws when something that was printed did not arrive.
 void flush_output();
+/// Has the reader of standard output left (`| head`)? Asked between steps, also when nothing was printed since.
+bool is_output_closed();
 /// The exit code of a program that is done with printing: `code`, or, where the output did not arrive, a line that says so and 1.
 int finished(int code);
+
+/// From now on a pipe whose reader has left is an error of the next write and not, as SIGPIPE would have it, the end of the program.
+void ignore_closed_pipes();
 
 /// Runs the rest of main; an exception becomes one line on standard error and exit code 1.
 template <class Body>
 int run(const Body& body) {
+  ignore_closed_pipes();
   try {
     return finished(body());
   } catch (const std::exception& error) {
@@ -92,8 +98,7 @@ class Event {
 };
 
 /// Writes one JSON object a line: to a file, to standard output (`-`), or nowhere (an empty name). `append` goes on with
-/// a file that is there, without the half line that a killed program may have left. A reader who leaves a pipe is an error
-/// of the next write and not, as SIGPIPE would have it, the end of the program.
+/// a file that is there, without the half line that a killed program may have left.
 class Log {
  public:
   explicit Log(const std::string& name, bool append);

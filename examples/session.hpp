@@ -5,6 +5,7 @@
 
 #include "program.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -75,6 +76,7 @@ class Session {
   bool operator()(Train&, const regimen::StepResult& step) {
     const double seconds = step.milliseconds * 1e-3, samples = double(step.samples);
     loss_ = step.loss;
+    diverged_ = step.targets != 0 && !std::isfinite(step.loss);
     Event event("step");
     event.add("step", step.step).add("loss", step.loss).add("milliseconds", step.milliseconds);
     event.add("tokens_per_second", samples * double(Train::target_size) / seconds).add("samples_per_second", samples / seconds);
@@ -82,10 +84,11 @@ class Session {
     if (Train::scales_loss) event.add("loss_scale", step.loss_scale);
     write(event.add("applied", step.applied));
     if (options_.save_every != 0 && step.step % options_.save_every == 0) save();
-    return log_error_.empty() && !is_interrupted();
+    return log_error_.empty() && !(tells() && is_output_closed()) && !is_interrupted();
   }
   void operator()(Train& trainer, const regimen::Evaluation& found) {
     validation_ = found;
+    diverged_ = diverged_ || (found.targets != 0 && !std::isfinite(found.loss));
     Event event("validation");
     event.add("step", trainer.steps_done()).add("loss", found.loss);
     if (found.accuracy == found.accuracy) event.add("accuracy", found.accuracy);
@@ -95,7 +98,7 @@ class Session {
   const regimen::Evaluation& validation() const { return validation_; }
 
   /// Saves, ends the log, says what was planned and what was used. The exit code of the program, if nothing follows, and the same on
-  /// all ranks; what follows can fail, and the state is safe.
+  /// all ranks: failed when training diverged or the log did. What follows can fail, and the state is safe.
   int finish() {
     if (!options_.save.empty() && saved_at_ != trainer_.steps_done()) save();
     const bool interrupted = !trainer_.on_all_ranks(!is_interrupted());
@@ -109,10 +112,12 @@ class Session {
       std::fprintf(out(), "%llu steps, loss %.4f, validation loss %.4f\n", static_cast<unsigned long long>(trainer_.steps_done()), loss_, validation_.loss);
       std::fprintf(out(), "planned %zu bytes, used %zu bytes\n", trainer_.planned().peak, used.peak);
     }
-    const bool logged = trainer_.on_all_ranks(log_error_.empty());
+    if (tells() && diverged_)
+      std::fprintf(stderr, "the loss is not finite after %llu steps: training diverged; a lower --learning-rate may help\n", static_cast<unsigned long long>(trainer_.steps_done()));
+    const bool well = trainer_.on_all_ranks(log_error_.empty() && !diverged_);
     if (interrupted) return Exit::interrupted;
     release_interrupt();  // nothing is left to save
-    return logged ? Exit::ok : Exit::failed;
+    return well ? Exit::ok : Exit::failed;
   }
 
  private:
@@ -150,6 +155,7 @@ class Session {
   const Options& options_;
   Log log_;
   std::string log_error_{};
+  bool diverged_ = false;   // of the last step and what was evaluated after it
   double began_, loss_ = std::numeric_limits<double>::quiet_NaN();
   regimen::Evaluation validation_{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
   std::uint64_t saved_at_ = std::numeric_limits<std::uint64_t>::max();

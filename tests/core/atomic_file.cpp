@@ -4,10 +4,22 @@
 #include "../temporary.hpp"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <catch2/catch.hpp>
 
+#include <cerrno>
 #include <csignal>
+
+namespace {
+bool no_locks = false;
+}
+/// In place of the system's: file systems without locks, as Lustre is without -o flock.
+extern "C" int flock(int file, int operation) noexcept {
+  if (!no_locks) return static_cast<int>(::syscall(SYS_flock, file, operation));
+  errno = ENOSYS;
+  return -1;
+}
 
 using regimen::detail::AtomicFile;
 using test::Bytes;
@@ -20,6 +32,18 @@ void write(const std::string& path, const Bytes& bytes) {
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(bytes)));
   file.commit();
+}
+
+/// As a killed writer leaves it.
+void put_temporary(const std::string& path) {
+  test::put(path, std::string_view("stale"));
+  REQUIRE(::chmod(path.c_str(), 01600) == 0);
+}
+
+::mode_t mode_of(const std::string& path) {
+  struct ::stat about{};
+  REQUIRE(::lstat(path.c_str(), &about) == 0);
+  return about.st_mode & 07777;
 }
 
 }  // namespace
@@ -52,8 +76,12 @@ TEST_CASE("a file that cannot be written is refused with the system's reason") {
   REQUIRE(says(error_of([&] { write(directory / "none/state", {1}); }), "none/state: expected to create "));
   REQUIRE(says(error_of([&] { write(directory / "none/state", {1}); }), "found No such file or directory"));
   REQUIRE(::mkdir((directory / "taken").c_str(), 0700) == 0);
-  REQUIRE(says(error_of([&] { write(directory / "taken", {1}); }), "expected to rename "));
-  REQUIRE(directory.files() == 1);
+  REQUIRE(says(error_of([&] { write(directory / "taken", {1}); }), "taken: expected a file, or a name that is free, found a folder"));
+  REQUIRE(says(error_of([&] { write(directory / "taken/", {1}); }), "found a folder"));
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  REQUIRE(says(error_of([&] { write(directory / "pipe", {1}); }), "found a pipe or a device"));
+  REQUIRE(says(error_of([] { write("", {1}); }), "expected a name, found an empty one"));
+  REQUIRE(directory.files() == 2);
 }
 
 TEST_CASE("a full disk leaves the old file and no temporary") {
@@ -88,18 +116,87 @@ TEST_CASE("two writers of one path in one process: the second is refused") {
 TEST_CASE("temporaries of killed writers go, those of living ones and other files stay") {
   const test::Directory directory;
   const std::string path = directory / "state";
-  test::put(path + ".tmp-999999999", std::string_view("stale"));
-  test::put(path + ".tmp-", std::string_view("not ours"));
-  test::put(path + ".tmp-12a", std::string_view("not ours"));
-  test::put(directory / "statement.tmp-1", std::string_view("not ours"));
+  for (const char* end : {".tmp-999999999", ".tmp-999999999-1"}) put_temporary(path + end);
+  // A user's files, whatever they are called: they have no mark, or a name that no writer gives.
+  const std::string own = ".tmp-" + std::to_string(::getpid());
+  for (const char* end : {".tmp-2024", ".tmp-2024-12", own.c_str()}) test::put(path + end, std::string_view("mine"));
+  for (const char* end : {".tmp-", ".tmp-12a", ".tmp-12-", ".tmp--12", ".tmp-1-2-3"}) put_temporary(path + end);
+  put_temporary(directory / "statement.tmp-1");
   const std::string living = path + ".tmp-999999998";
-  test::put(living, std::string_view("at work"));
+  put_temporary(living);
   const regimen::detail::Descriptor lock(::open(living.c_str(), O_RDWR));
   REQUIRE(::flock(*lock, LOCK_EX) == 0);
   write(path, {1});
-  REQUIRE(directory.files() == 5);
-  REQUIRE(test::get(living).size() == 7);
-  REQUIRE(test::get(path + ".tmp-999999999").empty());
+  REQUIRE(test::get(path) == Bytes{1});
+  REQUIRE(directory.files() == 1 + 3 + 5 + 1 + 1);
+  REQUIRE(test::get(living).size() == 5);
+  for (const char* end : {".tmp-2024", ".tmp-2024-12", own.c_str()}) REQUIRE(test::get(path + end) == Bytes{'m', 'i', 'n', 'e'});
+}
+
+TEST_CASE("where there are no locks files are written, and temporaries stay, since nobody knows whose they are") {
+  const test::Directory directory;
+  const std::string path = directory / "state", own = path + ".tmp-" + std::to_string(::getpid());
+  put_temporary(path + ".tmp-999999999");
+  put_temporary(own);
+  no_locks = true;
+  const std::string error = error_of([&] {
+    write(path, {1});
+    AtomicFile another(path);
+    write(path, {2});
+  });
+  no_locks = false;
+  REQUIRE(error.empty());
+  REQUIRE(test::get(path) == Bytes{2});
+  REQUIRE(directory.files() == 3);
+  write(path, {3});
+  REQUIRE(directory.files() == 1);
+}
+
+TEST_CASE("a symbolic link stays one, and the file behind it is replaced") {
+  const test::Directory directory;
+  const auto link = [&](const char* to, const std::string& at) { REQUIRE(::symlink(to, (directory / at).c_str()) == 0); };
+  REQUIRE(::mkdir((directory / "runs").c_str(), 0700) == 0);
+  write(directory / "runs/first", {1});
+  link("runs/first", "latest");
+  link("../latest", "runs/alias");
+  link("runs/second", "next");  // leads to nothing yet
+  link("circle", "circle");
+  write(directory / "latest", {2});
+  REQUIRE(test::get(directory / "runs/first") == Bytes{2});
+  write(directory / "runs/alias", {3});
+  REQUIRE(test::get(directory / "runs/first") == Bytes{3});
+  write(directory / "next", {4});
+  REQUIRE(test::get(directory / "runs/second") == Bytes{4});
+  for (const char* name : {"latest", "runs/alias", "next"}) REQUIRE(std::filesystem::is_symlink(directory / name));
+  REQUIRE(says(error_of([&] { write(directory / "circle", {5}); }), "circle: expected a file behind at most 40 symbolic links"));
+  REQUIRE(directory.files() == 4);
+}
+
+TEST_CASE("a file that is replaced keeps its mode, a new one has what the process gives") {
+  const test::Directory directory;
+  const std::string path = directory / "state";
+  const ::mode_t before = ::umask(027);
+  write(path, {1});
+  const ::mode_t first = mode_of(path);
+  ::mode_t later[3], parts = 0;
+  for (const ::mode_t mode : {0600u, 0664u, 0444u}) {
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    AtomicFile file(path);
+    const ::mode_t meanwhile = mode_of(path + ".tmp-" + std::to_string(::getpid()));
+    file.commit();
+    later[mode == 0600 ? 0 : mode == 0664 ? 1 : 2] = mode_of(path);
+    REQUIRE((meanwhile & ~mode & 0777) == 0);  // nobody reads more of it while it is written
+  }
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  AtomicFile part(directory / "part", path);
+  part.commit();
+  parts = mode_of(directory / "part");
+  ::umask(before);
+  REQUIRE(first == 0640);
+  REQUIRE(later[0] == 0600);
+  REQUIRE(later[1] == 0664);
+  REQUIRE(later[2] == 0444);
+  REQUIRE(parts == 0600);
 }
 
 TEST_CASE("killed at any moment, a writer leaves a whole file") {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <atomic>
 #include <chrono>
@@ -188,7 +189,7 @@ TEST_CASE("the sample has no characters but the text's, and comes after the stat
   // The weights have become infinite: nothing can be drawn, which is said, and nothing else is lost.
   const Outcome not_finite = sample({"--learning-rate", "1e300"});
   CHECK(not_finite.code == 1);
-  CHECK(has(not_finite.err, "finite logits"));
+  CHECK(has(not_finite.err, "the loss is not finite after 2 steps: training diverged"));
   CHECK(has(not_finite.out, "planned "));
   CHECK(std::filesystem::exists(folder / "state/state.safetensors"));
   CHECK(log(folder / "log").back()["event"] == "end");
@@ -336,5 +337,63 @@ TEST_CASE("a log that fails ends the training with 1 after saving, and resuming 
   CHECK(resumed.code == 1);  // its log fails at once; but it was loaded
   CHECK(has(resumed.err, "/dev/full"));
   CHECK(has(run(lesson, {"--steps", "1", "--resume", folder / "state"}).err, "expected more than the "));
+}
+
+namespace {
+
+/// A lesson in a process of its own, whose standard output and error go through a pipe to a reader that leaves after the first bytes.
+int run_and_leave(int (*program)(int, char**), std::vector<std::string> arguments, bool error_too, const std::string& error = "/dev/null") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  std::fflush(nullptr);
+  const ::pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::signal(SIGPIPE, SIG_DFL);  // as a shell leaves it
+    ::dup2(ends[1], 1);
+    const int file = error_too ? ends[1] : ::open(error.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(file, 2);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    arguments.insert(arguments.begin(), "lesson");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    std::exit(program(static_cast<int>(argv.size()) - 1, argv.data()));
+  }
+  ::close(ends[1]);
+  char bytes[64];
+  REQUIRE(::read(ends[0], bytes, sizeof bytes) > 0);
+  ::close(ends[0]);
+  int status = 0;
+  REQUIRE(::test::reap(child, &status));
+  INFO("status " << status);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+TEST_CASE("an output whose reader leaves ends the training with 1 after saving, without a log, too") {
+  for (const bool error_too : {false, true}) {
+    INFO((error_too ? "2>&1 | head" : "| head"));
+    const ::test::Directory folder;
+    const std::vector<std::string> arguments{"--steps", "100000000", "--threads", "1", "--save", folder / "state"};
+    CHECK(run_and_leave(lesson, arguments, error_too, folder / "error") == 1);
+    CHECK(std::filesystem::exists(folder / "state/state.safetensors"));
+    if (!error_too) {
+      const ::test::Bytes said = ::test::get(folder / "error");
+      CHECK(has(std::string(said.begin(), said.end()), "standard output: expected room for what the program says, found Broken pipe"));
+    }
+  }
+}
+
+TEST_CASE("a training that diverged ends with 1, and says so") {
+  const ::test::Directory folder;
+  const Outcome outcome = run(lesson, {"--steps", "5", "--learning-rate", "1e300", "--save", folder / "state"});
+  CHECK(outcome.code == 1);
+  CHECK(has(outcome.err, "training diverged"));
+  CHECK(std::filesystem::exists(folder / "state/state.safetensors"));
+  CHECK(run(lesson, {"--steps", "5"}).code == 0);
 }
 // SPDX-License-Identifier: Apache-2.0

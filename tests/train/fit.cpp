@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "temporary.hpp"
 
+#include <csignal>
+#include <filesystem>
 #include <vector>
 
 using namespace regimen;
@@ -84,6 +86,29 @@ TEST_CASE("a source that cannot serve is found before the first step") {
   Trainer<Gpt, Batch<4>> trainer({.threads = 1});
   CHECK(::test::says(::test::error_of([&] { trainer.fit(parts.train, parts.validation.blocks(), {.steps = 2, .progress = false}); }), "60"));
   CHECK(trainer.steps_done() == 0);
+}
+
+TEST_CASE("progress that nobody reads any more ends no training") {
+  const ::test::Directory folder;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  ::close(ends[0]);  // as `2>&1 | head` does
+  const ::pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::signal(SIGPIPE, SIG_DFL);
+    ::dup2(ends[1], STDERR_FILENO);
+    Trainer<Net, Batch<4>> trainer({.threads = 1});
+    const Fake data({.samples = 8, .classes = 4});
+    trainer.fit(data, data, {.steps = 20, .validate_every = 5});
+    trainer.save(folder / "state");
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  int status = 0;
+  REQUIRE(::test::reap(child, &status));
+  CHECK(status == 0);
+  CHECK(std::filesystem::exists(folder / "state"));
 }
 
 TEST_CASE("the remainder of an epoch is a short batch, or dropped with every step full, or filled") {

@@ -4,6 +4,7 @@
 #include "support/data.hpp"
 #include "support/tiny.hpp"
 
+#include <regimen/comm/launch.hpp>
 #include <regimen/models/gpt2.hpp>
 
 #include <algorithm>
@@ -246,4 +247,26 @@ TEST_CASE("a file of another model is refused by the tensor's name, and nothing 
     for (auto& tensor : tensors)
       if (tensor.name.ends_with("ln_f.bias")) tensor.dtype = safetensors::Dtype::I32;
   });
+}
+
+TEST_CASE("several ranks write one file for the transformers library, that of one rank, and read it") {
+  ::test::Directory directory;
+  Train one({.threads = 1});
+  hugging_face::save(one, directory / "one");
+  launch(3, [&](comm::Threads& communicator) {
+    Trainer<Small, Batch<3>, Init<Gpt2>, Communicator<Threads>, Shard<ZeRO3>> trainer(communicator, {.threads = 1});
+    hugging_face::save(trainer, directory / "three");
+    hugging_face::load(trainer, directory / "one");
+    hugging_face::save(trainer, directory / "again");
+  });
+  CHECK(directory.files() == 3);
+  CHECK(::test::get(directory / "three") == ::test::get(directory / "one"));
+  CHECK(::test::get(directory / "again") == ::test::get(directory / "one"));
+  const std::string error = ::test::error_of([&] {
+    launch(2, [&](comm::Threads& communicator) {
+      Trainer<Small, Batch<3>, Init<Gpt2>, Communicator<Threads>, Shard<ZeRO3>> trainer(communicator, {.threads = 1});
+      hugging_face::save(trainer, directory / "none/three");
+    });
+  });
+  CHECK(::test::says(error, "No such file or directory"));
 }

@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "support/tiny.hpp"
 
+#include <regimen/comm/launch.hpp>
+
 #include <cmath>
 #include <map>
 #include <string>
@@ -80,6 +82,25 @@ TEST_CASE("inference predicts what the trainer that saved predicts, bit for bit"
     model.poison_dead_memory();
     CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)), std::span<const float>(trainer.predict(inputs))));
     CHECK(model.used().peak == Half::plan().peak);
+  }
+}
+
+TEST_CASE("inference reads what several ranks saved, and the same in one file") {
+  ::test::Directory directory;
+  const std::vector<std::int32_t> inputs = tiny::tokens(3, 5);
+  std::vector<float> expected;
+  launch(2, [&](comm::Threads& communicator) {
+    Trainer<tiny::Gpt, Batch<4>, Communicator<Threads>, Shard<ZeRO3>> trainer(communicator, {.threads = 1});
+    run(trainer, 3);
+    trainer.save(directory / "state");
+    trainer.save_whole(directory / "whole");
+    const std::vector<float> predicted = trainer.predict(inputs);
+    if (communicator.rank() == 0) expected = predicted;
+  });
+  REQUIRE(directory.files() == 4);
+  for (const char* name : {"state", "whole"}) {
+    Full model(directory / name);
+    CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)), std::span<const float>(expected)));
   }
 }
 

@@ -4,9 +4,33 @@
 #include "temporary.hpp"
 #include "train/shard.hpp"
 
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+
+namespace {
+/// Files with this in their name find the disk full.
+std::atomic<const char*> no_room_for{nullptr};
+}  // namespace
+/// In place of the system's.
+extern "C" ::ssize_t write(int file, const void* bytes, ::size_t count) {
+  if (const char* const name = no_room_for) {
+    char path[4096] = {};
+    const std::string link = "/proc/self/fd/" + std::to_string(file);
+    if (::readlink(link.c_str(), path, sizeof path - 1) > 0 && std::string(path).find(name) != std::string::npos) {
+      errno = ENOSPC;
+      return -1;
+    }
+  }
+  return ::syscall(SYS_write, file, bytes, count);
+}
 
 using namespace regimen;
 using namespace regimen::test;
@@ -73,6 +97,7 @@ TEST_CASE("a save removes the parts that killed ranks left behind, and nothing e
   const auto orphans = [&] {  // a rank was killed while it wrote its part, another before the index was in place
     ::test::put(folder / "state.4-12345.part-0-of-2", std::string_view("left"));
     ::test::put(folder / "state.4-12345.part-1-of-2.tmp-999999999", std::string_view("half"));
+    REQUIRE(::chmod((folder / "state.4-12345.part-1-of-2.tmp-999999999").c_str(), 01600) == 0);  // as a writer marks it
   };
   orphans();
   train_and_save(3, 2, path);
@@ -109,6 +134,64 @@ TEST_CASE("a save removes the parts that killed ranks left behind, and nothing e
   train_and_save(1, 14, path);
   CHECK(files_in(folder).size() == others.size() + 1);
   for (const std::string& name : others) CHECK(::test::get(folder / name) == ::test::Bytes{'m', 'i', 'n', 'e'});
+}
+
+TEST_CASE("ranks that find no room to save leave nothing behind, and the older state") {
+  const ::test::Directory folder;
+  const std::string path = folder / "state";
+  train_and_save(3, 2, path);
+  const std::vector<std::string> older = files_in(folder);
+  REQUIRE(older.size() == 4);
+  const auto fails = [&](const char* where, bool in_background) {
+    INFO(where << (in_background ? ", in the background" : ""));
+    no_room_for = where;
+    const std::string error = ::test::error_of([&] {
+      static const Fake data({.samples = 43, .classes = 11, .seed = 3});
+      launch(3, [&](comm::Threads& communicator) {
+        Train trainer(communicator);
+        trainer.load(path);
+        CHECK(trainer.steps_done() == 2);
+        trainer.fit(data, {.steps = 4, .progress = false});
+        if (in_background) trainer.save_in_background(path, std::chrono::seconds(60));
+        else trainer.save(path);
+        trainer.finish_saving();
+      });
+    });
+    no_room_for = nullptr;
+    CHECK(::test::says(error, "No space left on device"));
+    return files_in(folder);
+  };
+  for (const char* where : {".part-0-of-3", ".part-1-of-3", ".part-2-of-3", "/state.tmp-"}) CHECK(fails(where, false) == older);
+  CHECK(fails("/state.tmp-", true) == older);
+  // Each rank writes in the background by itself: parts that came after rank 0 had given up go with the next attempt, before it needs room.
+  for (const char* where : {".part-1-of-3", ".part-2-of-3", ".part-0-of-3"})
+    for (int attempt = 0; attempt < 3; ++attempt) CHECK(fails(where, true).size() <= older.size() + 2);
+  CHECK(fails(".part-1-of-3", false) == older);
+  train_and_save(3, 4, path);
+  CHECK(files_in(folder).size() == 4);
+}
+
+TEST_CASE("parts are found behind a symbolic link to their index, and have its mode") {
+  const ::test::Directory folder;
+  std::filesystem::create_directory(folder / "disk");
+  std::filesystem::create_symlink("disk/real", folder / "state");
+  train_and_save(2, 2, folder / "state");
+  CHECK(std::filesystem::is_symlink(folder / "state"));
+  CHECK(folder.files() == 2);
+  REQUIRE(::chmod((folder / "disk/real").c_str(), 0600) == 0);
+  train_and_save(2, 4, folder / "state");  // which loads it
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "disk")) {
+    struct ::stat about{};
+    REQUIRE(::stat(entry.path().c_str(), &about) == 0);
+    CHECK((about.st_mode & 07777) == 0600);
+    ++files;
+  }
+  CHECK(files == 3);
+  CHECK(train::SavedState(folder / "disk/real").metadata().at("regimen.step") == "4");
+  train_and_save(2, 6, folder / "state", true);
+  CHECK(std::filesystem::is_symlink(folder / "state"));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder / "disk"), {}) == 1);
 }
 
 TEST_CASE("parts of a save that began later stay") {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -20,32 +21,55 @@
 
 namespace regimen::detail {
 
+/// The directory of a file, with its slash; empty for a bare name.
+inline std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+/// Where a file lies whose name may be that of a symbolic link, or of a link to a link; it need not be there yet.
+inline std::string behind_links(const std::string& path) {
+  std::string at = path;
+  for (int links = 0; links < 40; ++links) {
+    std::array<char, 4096> text{};
+    const ::ssize_t length = ::readlink(at.c_str(), text.data(), text.size());
+    if (length < 0) return at;
+    const std::string to(text.data(), static_cast<std::size_t>(length));
+    at = to.starts_with('/') ? to : directory_of(at) + to;
+  }
+  throw Error(path, "a file behind at most 40 symbolic links", "more of them, or a circle");
+}
+
 /// Bytes go to `path.tmp-<process>` in the same directory; commit() syncs them, renames them over `path`, and syncs the
 /// directory. Without commit() the destructor removes them and `path` is as it was. Linux and other POSIX systems.
 ///
-/// A process that is killed leaves its temporary behind; the next writer of the same path removes it. Living writers are
-/// told from dead ones by a lock on the temporary, which ends with its process.
-///
-/// failure  every member throws Error with the system's reason (no such directory, permission, no space left); then
-///          `path` holds what it held. Only when the final sync of the directory fails may it hold either.
+/// links     a symbolic link stays one: the file that it leads to is replaced
+/// mode      that of the file which is replaced, of `mode_of` if that is given and there, or what the process gives new files
+/// killed    a process that is killed leaves its temporary behind; the next writer of the same path removes it. A temporary is told from
+///           a user's file by its sticky bit, which nobody else sets, and that of a dead writer from that of a living one by a lock,
+///           which ends with its process. Where the file system has no locks (Lustre without -o flock), it stays
+/// failure   every member throws Error with the system's reason (no such directory, permission, no space left); then
+///           `path` holds what it held. Only when the final sync of the directory fails may it hold either.
 class AtomicFile final {
  public:
-  explicit AtomicFile(const std::string& path) : path_(path), temporary_(path + ".tmp-" + std::to_string(::getpid())) {
+  explicit AtomicFile(const std::string& path, const std::string& mode_of = {}) : path_(path), target_(behind_links(path)) {
+    struct ::stat there{};
+    if (path.empty()) throw Error("a file", "a name", "an empty one");
+    if (::stat(target_.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+      throw Error(path_, "a file, or a name that is free", S_ISDIR(there.st_mode) ? "a folder" : "a pipe or a device", "give the path of a file");
     remove_stale();
-    for (;;) {
-      file_ = Descriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-      if (*file_ < 0) throw failure("to create " + temporary_);
-      if (::flock(*file_, LOCK_EX | LOCK_NB) != 0) throw failure("to be the only writer of " + temporary_);
-      struct ::stat about{};
-      if (::fstat(*file_, &about) != 0) throw failure("to look at " + temporary_);
-      if (about.st_nlink != 0) break;  // else another writer took it for stale between the two calls
-    }
+    const bool has_model = ::stat((mode_of.empty() ? target_ : mode_of).c_str(), &there) == 0;
+    create(has_model ? 0600 : 0666);
     owned_ = true;
-    try {
-      if (::ftruncate(*file_, 0) != 0) throw failure("to empty " + temporary_);
-    } catch (...) {
-      discard();
-      throw;
+    if (has_model) {
+      mode_ = there.st_mode & 0777;
+      struct ::stat about{};
+      const bool same = ::fstat(*file_, &about) == 0 && about.st_gid == there.st_gid && about.st_uid == there.st_uid;
+      if (!same && ::fchown(*file_, there.st_uid, there.st_gid) != 0 && ::fchown(*file_, ::uid_t(-1), there.st_gid) != 0)
+        mode_ = (mode_ & ~::mode_t{070}) | (mode_ & 07) << 3;  // another group gets no more than others do
+      set_mode(mode_ | mark);
+    } else if (struct ::stat about{}; ::fstat(*file_, &about) == 0) {
+      mode_ = about.st_mode & 0777;  // as the process's mask leaves it
     }
   }
   AtomicFile(const AtomicFile&) = delete;
@@ -61,25 +85,67 @@ class AtomicFile final {
     }
   }
 
-  void commit() {
+  /// All bytes are on the disk: a commit needs no more room.
+  void sync() {
     if (::fsync(*file_) != 0) throw failure("to sync " + temporary_);
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) throw failure("to rename " + temporary_);
+  }
+
+  void commit() {
+    sync();
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) throw failure("to rename " + temporary_);
     owned_ = false;
-    const Descriptor directory(::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    set_mode(mode_);  // a kill just before leaves the mark, which harms nothing and goes with the next save
+    const std::string name = directory_of(target_);
+    const Descriptor directory(::open(name.empty() ? "." : name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (*directory < 0 || (::fsync(*directory) != 0 && errno != EINVAL))
       throw failure("to sync the directory", "the new file is in place, but may not survive a loss of power");
   }
 
-  /// Removes the temporary of a writer that was killed; that of a living one stays.
+  /// Whether `text` is what a temporary's name has behind its path: "tmp-<process>" or "tmp-<process>-<number>" behind a dot.
+  static bool ends_temporary(std::string_view text) {
+    constexpr std::string_view begin = ".tmp-";
+    if (!text.starts_with(begin)) return false;
+    text.remove_prefix(begin.size());
+    const std::size_t dash = text.find('-');
+    return is_number(text.substr(0, dash)) && (dash == std::string_view::npos || is_number(text.substr(dash + 1)));
+  }
+  /// Removes the temporary of a writer that was killed; that of a living one stays, and so does any other file.
   static void remove_if_stale(const std::string& temporary) {
     const Descriptor file(::open(temporary.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (*file >= 0 && ::flock(*file, LOCK_EX | LOCK_NB) == 0) ::unlink(temporary.c_str());
+    if (is_marked(file) && ::flock(*file, LOCK_EX | LOCK_NB) == 0) ::unlink(temporary.c_str());
   }
 
  private:
-  static std::string directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  static constexpr ::mode_t mark = S_ISVTX;
+
+  static bool is_number(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  }
+  static bool is_marked(const Descriptor& file) {
+    struct ::stat about{};
+    return *file >= 0 && ::fstat(*file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & mark) != 0;
+  }
+  void set_mode(::mode_t mode) const { (void)::fchmod(*file_, mode); }  // there are file systems without
+
+  /// A file that was not there, locked where there are locks.
+  void create(::mode_t mode) {
+    const std::string first = target_ + ".tmp-" + std::to_string(::getpid());
+    for (int number = 0; number < 1000; ++number) {
+      temporary_ = number == 0 ? first : first + "-" + std::to_string(number);
+      file_ = Descriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode | mark));
+      if (*file_ < 0 && errno != EEXIST) throw failure("to create " + temporary_);
+      if (*file_ < 0) {
+        const Descriptor other(::open(temporary_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+        if (is_marked(other) && ::flock(*other, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+          throw failure("to be the only writer of " + temporary_);
+        continue;  // of somebody else
+      }
+      if (::flock(*file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;  // another writer takes it for stale
+      struct ::stat about{};
+      if (::fstat(*file_, &about) != 0) throw failure("to look at " + temporary_);
+      if (about.st_nlink != 0) return;  // else another writer has
+    }
+    throw failure("to create a file like " + temporary_);
   }
 
   Error failure(const std::string& what, const char* state = "the file that was there before is untouched") const {
@@ -94,23 +160,19 @@ class AtomicFile final {
 
   /// Removes what writers of the same path left behind when they were killed.
   void remove_stale() const {
-    const std::string directory = directory_of(path_);
-    const std::size_t slash = path_.rfind('/');
-    const std::string prefix = (slash == std::string::npos ? path_ : path_.substr(slash + 1)) + ".tmp-";
-    ::DIR* const entries = ::opendir(directory.c_str());
+    const std::string directory = directory_of(target_), name = target_.substr(directory.size());
+    ::DIR* const entries = ::opendir(directory.empty() ? "." : directory.c_str());
     if (entries == nullptr) return;  // creating the file says why
     while (const ::dirent* const entry = ::readdir(entries)) {
-      const std::string_view name = entry->d_name;
-      if (name.size() <= prefix.size() || name.substr(0, prefix.size()) != prefix) continue;
-      const std::string_view process = name.substr(prefix.size());
-      if (!std::all_of(process.begin(), process.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
-      remove_if_stale(directory + (directory.back() == '/' ? "" : "/") + entry->d_name);
+      const std::string_view found = entry->d_name;
+      if (found.starts_with(name) && ends_temporary(found.substr(name.size()))) remove_if_stale(directory + entry->d_name);
     }
     ::closedir(entries);
   }
 
-  std::string path_, temporary_;
+  std::string path_, target_, temporary_;
   Descriptor file_;
+  ::mode_t mode_ = 0600;
   bool owned_ = false;
 };
 

@@ -124,6 +124,28 @@ inline bool is_mask(std::string_view name, std::size_t depth) {
 
 inline std::vector<std::size_t> reversed(const std::vector<std::size_t>& shape) { return {shape.rbegin(), shape.rend()}; }
 
+template <class Parameters>
+void write(const std::vector<Name>& names, const Parameters& parameters, const std::string& path) {
+  std::vector<safetensors::Tensor> tensors;
+  std::vector<std::vector<std::byte>> copies(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    parameters[i].visit([&]<class T>(std::span<T> values) {
+      std::span<const std::byte> bytes = std::as_bytes(values);
+      std::vector<std::size_t> shape = parameters[i].shape;
+      if (names[i].transposed) {
+        const std::size_t out = shape[0], in = shape[1];
+        copies[i].resize(values.size_bytes());
+        T* const to = reinterpret_cast<T*>(copies[i].data());
+        for (std::size_t row = 0; row < out; ++row)
+          for (std::size_t column = 0; column < in; ++column) to[column * out + row] = values[row * in + column];
+        bytes = copies[i];
+        shape = {in, out};
+      }
+      tensors.push_back({std::string(prefix) + names[i].text, safetensors::dtype_of<std::remove_const_t<T>>, shape, bytes});
+    });
+  safetensors::write(path, tensors);
+}
+
 }  // namespace detail
 
 /// Reads GPT-2 weights as the transformers library writes them into a Trainer or an Inference of the same shape.
@@ -176,31 +198,17 @@ void load(Owner& owner, const std::string& path) {
   owner.parameters_changed();
 }
 
-/// Writes the weights of a Trainer or an Inference as the transformers library reads them, in their own element type.
+/// Writes the weights of a Trainer or an Inference as the transformers library reads them, in their own element type. All ranks of a
+/// Trainer call it; rank 0 writes.
 /// failure   as safetensors::write; a kill at any moment leaves the previous file whole
 template <class Owner>
 void save(Owner& owner, const std::string& path) {
   static_assert(sizeof(typename rule::model_is_gpt2<typename Owner::Recipe::Network>::must_hold));
   const std::vector<detail::Name> names = detail::names_of(detail::depth_of<typename Owner::Recipe::Network>);
   const auto parameters = owner.parameters();
-  std::vector<safetensors::Tensor> tensors;
-  std::vector<std::vector<std::byte>> copies(names.size());
-  for (std::size_t i = 0; i < names.size(); ++i)
-    parameters[i].visit([&]<class T>(std::span<T> values) {
-      std::span<const std::byte> bytes = std::as_bytes(values);
-      std::vector<std::size_t> shape = parameters[i].shape;
-      if (names[i].transposed) {
-        const std::size_t out = shape[0], in = shape[1];
-        copies[i].resize(values.size_bytes());
-        T* const to = reinterpret_cast<T*>(copies[i].data());
-        for (std::size_t row = 0; row < out; ++row)
-          for (std::size_t column = 0; column < in; ++column) to[column * out + row] = values[row * in + column];
-        bytes = copies[i];
-        shape = {in, out};
-      }
-      tensors.push_back({std::string(detail::prefix) + names[i].text, safetensors::dtype_of<std::remove_const_t<T>>, shape, bytes});
-    });
-  safetensors::write(path, tensors);
+  if constexpr (requires { typename Owner::Master; })
+    return train::StateAccess<Owner>::do_once(owner, [&] { detail::write(names, parameters, path); });
+  else detail::write(names, parameters, path);
 }
 
 }  // namespace hugging_face

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -34,7 +35,15 @@ struct StateFiles final {
   std::map<std::string, std::string> index;  // likewise
   bool first = true;                         // is this rank 0?
 
-  void write_own() const { safetensors::write(own, tensors, metadata); }
+  /// `all_written` returns when every rank has all of its bytes on the disk; until then none has a part in place, so that ranks which find
+  /// no room leave nothing behind.
+  void write_own(const auto& all_written) const {
+    regimen::detail::AtomicFile file(own, path);
+    safetensors::detail::write_into(file, own, tensors, metadata);
+    file.sync();
+    all_written();
+    file.commit();
+  }
   /// Once all parts are there. Until the index is in place the older state holds; then its parts go.
   void finish() const {
     if (!first) return;
@@ -43,6 +52,15 @@ struct StateFiles final {
         throw Error(path, "the part " + part, "none any more", "one run at a time may save to a path; the older state is in place");
     if (!save.empty()) safetensors::write(path, {}, index);
     SavedState::remove_parts_before(path, time);
+  }
+  /// What saves left behind that did not come to their end, which would fill the disk: this one, if its index is not in place, and older ones.
+  void clean(bool this_one) const {
+    if (!first) return;
+    const auto held = SavedState::save_at(path);
+    if (!held) return;
+    SavedState::remove_parts_before(path, time, *held);
+    if (this_one && *held != save)
+      for (const std::string& part : parts) std::remove(part.c_str());
   }
 };
 
@@ -68,11 +86,13 @@ class BackgroundSave final {
     }
     writer_ = std::thread([this] {
       try {
-        files_.write_own();
+        files_.write_own([] {});
         pass(written);
         if (wait_for_parts()) files_.finish();
+        else files_.clean(true);
       } catch (...) {
         failure_ = std::current_exception();
+        files_.clean(true);
         pass(failed);
       }
     });

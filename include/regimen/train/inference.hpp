@@ -138,16 +138,15 @@ class Inference {
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
 
-  /// Reads the weights of a file that Trainer::save wrote, or of one with weights alone. Its element type may be another:
+  /// Reads the weights of what Trainer::save wrote, on one rank or on several, or of a file with weights alone. Its element type may be another:
   /// each value is rounded once. A file that does not fit leaves everything as it was.
   void load(const std::string& path) {
-    const safetensors::File file(path);
-    for (const train::TensorRecord& tensor : tensors_) train::expect_numbers(file, tensor.name, train::shape_of(tensor.parameter));
-    for (const safetensors::Tensor& found : file.tensors())
-      if (!is_known(found.name))
-        throw Error(path, "tensors of this model only", "the tensor " + found.name, "load it into the model that it was saved from");
+    const train::SavedState file(path);
+    for (const train::TensorRecord& tensor : tensors_) file.expect_numbers(tensor.name, train::shape_of(tensor.parameter));
+    for (const std::string& found : file.names())
+      if (!is_known(found)) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
     for (const HeldParameter& parameter : parameters())
-      parameter.visit([&]<class T>(std::span<T> values) { train::copy_converted(file, file.tensor(parameter.name), values); });
+      parameter.visit([&]<class T>(std::span<T> values) { file.copy_converted(parameter.name, 0, values); });
     loaded_ = true;
   }
 

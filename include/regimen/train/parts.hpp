@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,8 +76,7 @@ struct PartNames final {
     const std::string_view save(begin, static_cast<std::size_t>(file.data() - begin));
     if (!skip(".part-") || !skip_number() || !skip("-of-") || !skip_number()) return {};
     if (file.empty()) return {save, false};
-    if (!skip(".tmp-") || !skip_number() || !file.empty()) return {};
-    return {save, true};
+    return regimen::detail::AtomicFile::ends_temporary(file) ? Found{save, true} : Found{};
   }
 };
 
@@ -142,9 +142,23 @@ class SavedState final {
     });
   }
 
-  /// What lies beside `path` of saves that began before `time` goes: the parts of the state that was replaced, and what ranks left behind that were
-  /// killed while they saved. Names that save does not give stay, and so do parts of a save that began later.
-  static void remove_parts_before(const std::string& path, std::uint64_t time) {
+  /// The name of the save that lies at `path`: empty if it is one file, or nothing is there; nothing if that cannot be said.
+  static std::optional<std::string> save_at(const std::string& path) {
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed)) return failed ? std::nullopt : std::optional(std::string());
+    try {
+      const MappedFile file(path);  // without the checksums of its data
+      std::vector<safetensors::Tensor> tensors;
+      std::map<std::string, std::string> metadata;
+      safetensors::detail::parse_header(path, file.bytes(), tensors, metadata);
+      return metadata["regimen.save"];
+    } catch (const Error&) { return std::nullopt; }
+  }
+
+  /// What lies beside `path` of saves that began before `time` goes, but for the parts of the save `kept`: those of a state that was
+  /// replaced, and what ranks left behind that failed or were killed while they saved. Names that save does not give stay, and so do parts of
+  /// a save that began later.
+  static void remove_parts_before(const std::string& path, std::uint64_t time, const std::string& kept = {}) {
     const std::filesystem::path whole(path), directory = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
     const std::string index = whole.filename().string();
     std::vector<std::string> others;
@@ -152,8 +166,8 @@ class SavedState final {
     for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end; entry.increment(failed)) {
       const std::string name = entry->path().filename().string();
       const PartNames::Found part = PartNames::find(name, index);
-      if (part.save.empty() || PartNames::time_of(part.save) >= time) continue;
-      if (part.is_temporary) detail::AtomicFile::remove_if_stale(entry->path().string());
+      if (part.save.empty() || part.save == kept || PartNames::time_of(part.save) >= time) continue;
+      if (part.is_temporary) regimen::detail::AtomicFile::remove_if_stale(entry->path().string());
       else others.push_back(entry->path().string());
     }
     for (const std::string& other : others) std::remove(other.c_str());
@@ -203,7 +217,7 @@ class SavedState final {
     if (count < 1 || count > 65536) throw Error(path_ + ", metadata, " + PartNames::count, "1 to 65536 parts", std::to_string(count));
     files_.reserve(static_cast<std::size_t>(count) + 1);  // runs point into them
     for (std::size_t rank = 0; rank < count; ++rank) {
-      const std::string part = beside(path_, files_.front().value(PartNames::part(rank)));
+      const std::string part = beside(regimen::detail::behind_links(path_), files_.front().value(PartNames::part(rank)));
       files_.emplace_back(part);
       const safetensors::File& file = files_.back();
       const auto same = file.metadata().find("regimen.save");

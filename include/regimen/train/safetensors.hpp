@@ -133,16 +133,26 @@ class File final {
 ///
 /// failure  Error: the system's reason; two tensors of one name; a name that is no UTF-8; bytes that are not those of the shape
 /// cost     two passes over the data: checksums, writing; then the disk's
-inline void write(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata = {}) {
-  const std::vector<Tensor> ordered = detail::lay_out(path, tensors);
+inline void write(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata = {});
+
+namespace detail {
+/// The same into a file that the caller commits.
+inline void write_into(regimen::detail::AtomicFile& file, const std::string& path, std::span<const Tensor> tensors,
+                       std::map<std::string, std::string> metadata) {
+  const std::vector<Tensor> ordered = lay_out(path, tensors);
   metadata.emplace("format", "pt");
-  const std::string header = detail::write_header(path, ordered, std::move(metadata));
-  regimen::detail::AtomicFile file(path);
+  const std::string header = write_header(path, ordered, std::move(metadata));
   std::array<std::byte, 8> length{};
   for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xFF);
   file.write(length);
   file.write(std::as_bytes(std::span(header)));
   for (const Tensor& tensor : ordered) file.write(tensor.bytes);
+}
+}  // namespace detail
+
+inline void write(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata) {
+  regimen::detail::AtomicFile file(path);
+  detail::write_into(file, path, tensors, std::move(metadata));
   file.commit();
 }
 

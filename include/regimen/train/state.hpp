@@ -67,9 +67,14 @@ struct StateAccess {
     expect_finished_step(trainer, "Trainer::save");
     trainer.guarded([&] {  // the others wait for this rank's part
       const StateFiles files = files_of(trainer, path);
-      files.write_own();
-      meet(trainer.peers_.get());  // all parts are there
-      files.finish();
+      try {
+        files.write_own([&] { meet(trainer.peers_.get()); });
+        meet(trainer.peers_.get());  // all parts are there
+        files.finish();
+      } catch (...) {
+        files.clean(true);
+        throw;
+      }
       meet(trainer.peers_.get());  // the index is there
     });
   }
@@ -97,7 +102,7 @@ struct StateAccess {
   /// What this rank has to write; views of what it keeps.
   static StateFiles files_of(Trainer& trainer, const std::string& path) {
     StateFiles files;
-    files.path = files.own = path;
+    files.path = files.own = regimen::detail::behind_links(path);
     files.time = now();
     if (trainer.ranks() == 1) {
       files.tensors = kept(trainer);
@@ -105,6 +110,7 @@ struct StateAccess {
     } else if constexpr (!Trainer::Step::Sharding::alone) {
       describe_parts(trainer, files);
     }
+    files.clean(false);
     return files;
   }
 
@@ -138,12 +144,20 @@ struct StateAccess {
     }
   }
 
+  /// What all ranks ask for and rank 0 does, such as writing a file; the others wait until it is done.
+  static void do_once(Trainer& trainer, const auto& action) {
+    trainer.guarded([&] {
+      if (trainer.rank() == 0) action();
+      meet(trainer.peers_.get());
+    });
+  }
+
   /// All of it in one file, written by rank 0: what one rank would have saved.
   static void save_whole(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save_whole");
     const std::uint64_t begun = now();
     trainer.guarded([&] { write_whole(trainer, path); });
-    if (trainer.rank() == 0) SavedState::remove_parts_before(path, begun);
+    if (trainer.rank() == 0) SavedState::remove_parts_before(regimen::detail::behind_links(path), begun);
     meet(trainer.peers_.get());
   }
 
