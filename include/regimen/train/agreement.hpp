@@ -37,6 +37,21 @@ inline void agree(cpu::Peers* peers, const char* where, const char* what, std::u
                 "start all ranks from one program with the same arguments, files and data");
 }
 
+/// The same for what people read: says what rank 0 has, and what the first that differs.   own   255 bytes of it count
+inline void agree_in_words(cpu::Peers* peers, const char* where, const char* what, const std::string& own, const char* cure) {
+  if (peers == nullptr || peers->size() == 1) return;
+  struct Words {
+    char text[256];
+  };
+  Words words{};
+  own.copy(words.text, sizeof words.text - 1);
+  const std::vector<Words> all = gather_small(*peers, words);
+  for (std::size_t r = 1; r < all.size(); ++r)
+    if (std::string(all[r].text) != all[0].text)
+      throw Error(where, std::string("the same ") + what + " on all " + std::to_string(all.size()) + " ranks",
+                  "\"" + std::string(all[0].text) + "\" on rank 0 and \"" + all[r].text + "\" on rank " + std::to_string(r), cure);
+}
+
 /// Whether it is true on every rank.
 inline bool on_all(cpu::Peers& peers, bool own) {
   const std::vector<std::uint8_t> all = gather_small(peers, static_cast<std::uint8_t>(own));
@@ -88,7 +103,7 @@ std::uint64_t print_of_rule(const typename Rule::Options& options) {
 /// The model, the policies, what the update rule does, and the learning rate; of a schedule its values at steps that are powers of two.
 template <class Trainer>
 std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
-  std::uint64_t print = mix(seed, Trainer::batch * Trainer::micro_batches);
+  std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
   print = mix(print, print_of_rule<typename Trainer::Rule>(options.optimizer));
   for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)

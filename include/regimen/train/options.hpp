@@ -1,8 +1,8 @@
 // regimen/train/options.hpp — what a program says at run time: hyper-parameters, schedules, the length of a run.
 #pragma once
 
-#include <regimen/optimizer/range.hpp>
 #include <regimen/data/batching.hpp>
+#include <regimen/optimizer/range.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -65,6 +65,7 @@ struct Schedule final {
 ///   seed        of initial weights, dropout and data order; 0: the Seed policy's
 ///   threads     for the CPU engine; 0: as many as the machine has
 ///   verbose     say how products are computed and on how many threads (standard error)
+///   compare_weights_every   steps between comparisons of the weights that several ranks keep, bit by bit; 0: never. Each reads all weights once
 ///
 /// failure   Error from the constructor when a number lies outside the range that its header states
 template <class Rule>
@@ -74,6 +75,7 @@ struct Options {
   std::uint64_t seed = 0;
   int threads = 0;
   bool verbose = false;
+  std::uint64_t compare_weights_every = 100;
 };
 
 namespace train {

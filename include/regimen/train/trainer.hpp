@@ -25,6 +25,7 @@
 #include <regimen/train/parameters.hpp>
 #include <regimen/train/recipe.hpp>
 #include <regimen/train/refused_data.hpp>
+#include <regimen/train/replicas.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/train/state.hpp>
 
@@ -115,8 +116,12 @@ class Trainer {
                     "start as many, or leave World out");
     train::check_options<Master, Rule>(options_);
     const cpu::ThreadScope scope(threads_);
-    if constexpr (!Step::Sharding::alone)
+    if constexpr (!Step::Sharding::alone) {
       train::agree(peers_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
+      train::agree_in_words(peers_.get(), "Trainer", "arithmetic", cpu::path_text<typename Recipe::Roles::compute>(),
+                            "build for one processor (-march), give all ranks the same libraries, and say how many .threads each has");
+      hashes_.resize(ranks());
+    }
     resident_ = Step::setup(engine_);
     tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
     engine_.memory.random.seed = seed_;
@@ -313,6 +318,7 @@ class Trainer {
     const cpu::ThreadScope scope(threads_);
     guarded([&] {
       Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+      compare_weights();
       batches_by_hand_ += hand_batches_;
       if (batching_.knows_data()) place_ = batching_.place(batches_by_hand_);
     });
@@ -592,8 +598,29 @@ class Trainer {
         Step::backward(engine_, resident_, Step::forward(engine_, resident_, m > 0), m);
       }
       Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+      compare_weights();
     });
     return finish(samples);
+  }
+
+  /// At the chosen steps: what several ranks keep is the same on each.
+  void compare_weights() {
+    using Sharding = typename Step::Sharding;
+    if constexpr (!Sharding::alone && (!Sharding::slices_parameters || Sharding::group > 0)) {
+      const std::uint64_t every = options_.compare_weights_every;
+      if (ranks() == 1 || every == 0 || (step_ + 1) % every != 0) return;
+      std::uint64_t own = 0;
+      for (const train::TensorRecord& tensor : tensors_) {
+        std::size_t begin = master_view(tensor).offset, bytes = tensor.count * sizeof(Master);
+        if (Sharding::slices_state && !Sharding::slices_parameters) {  // master weights are of one rank, their copies of all
+          begin = resident_.parameters + tensor.unit.parameters + tensor.place.values;
+          bytes = tensor.place.count * bytes_of(tensor.place.element);
+        }
+        own = mix(own, train::hash_of_bytes({engine_.data(View<std::byte>{begin}), bytes}));
+      }
+      peers_->gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes_.data()), sizeof own);
+      train::compare_hashes(hashes_, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); }, step_ + 1);
+    }
   }
 
   StepResult finish(std::size_t samples) {
@@ -647,6 +674,7 @@ class Trainer {
   std::vector<Master> whole_;  // of weights that are kept in slices, since parameters() was called
   train::Resident resident_{};
   std::vector<train::TensorRecord> tensors_;
+  std::vector<std::uint64_t> hashes_;  // of what ranks keep, when they compare it
   std::uint64_t step_ = 0, batches_by_hand_ = 0, ticket_ = 0;
   DataPlace place_{};                                      // in the data that fit reads
   Batching batching_;                                      // of the data that batches() was asked for last; batches_by_hand_ of them are applied

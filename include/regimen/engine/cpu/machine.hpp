@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/product.hpp>
+#include <regimen/engine/cpu/simd.hpp>
 
 #include <cstdio>
 #include <string>
@@ -50,11 +51,23 @@ class ThreadScope final {
   int before_;
 };
 
-/// What decides the bits of a run beside the program: how products are computed, and on how many threads.
+/// What decides the bits of a run beside the program: how products are computed, what a register holds, whether multiplication and addition
+/// round once, and on how many threads.
 template <class Compute>
 std::string path_text() {
-  char text[128];  // not a sum of strings: g++ 12 warns about the insides of those
-  std::snprintf(text, sizeof text, "products: %s; threads: %d", product_path<Compute, Compute, Compute>(), threads());
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  constexpr const char* fused = ", fused multiply-add";
+#else
+  constexpr const char* fused = "";
+#endif
+#if defined(__FAST_MATH__)
+  constexpr const char* fast = ", -ffast-math";
+#else
+  constexpr const char* fast = "";
+#endif
+  char text[256];  // not a sum of strings: g++ 12 warns about the insides of those
+  std::snprintf(text, sizeof text, "products: %s; registers: %zu bytes%s%s; threads: %d", product_path<Compute, Compute, Compute>(), vector_bytes,
+                fused, fast, threads());
   return text;
 }
 
