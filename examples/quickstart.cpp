@@ -16,8 +16,9 @@ int main(int argc, char** argv) try {
     return std::puts("usage: quickstart TEXT"), argc == 2 ? 0 : 2;
   auto [text, held_out] = Text(argv[1]).split(0.9);
   Train trainer{{.optimizer = {.learning_rate = 1e-3}}};
-  trainer.fit(text, held_out.blocks(), {.steps = 500, .validate_every = 100});
+  const Fitted fitted = trainer.fit(text, held_out.blocks(), {.steps = 500, .validate_every = 100});
   std::printf("planned %zu bytes, used %zu\n", Train::plan().peak, trainer.used().peak);
+  return std::isfinite(fitted.loss) ? 0 : 1;
 } catch (const std::exception& error) {
   return std::fprintf(stderr, "%s\n", error.what()), 1;
 }
