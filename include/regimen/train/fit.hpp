@@ -54,7 +54,7 @@ struct FitLoop final {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     trainer.guarded([&] {  // what cannot be read is found now, and not after hours
-      ask(source);
+      (void)source.size(Trainer::sample_shape());
       if (validation != nullptr) ask(*validation);
     });
     auto loader = trainer.batches(source, run);
