@@ -3,6 +3,7 @@
 
 #include <regimen/comm/threads.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/threads.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -16,10 +17,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 namespace regimen {
 
@@ -91,8 +88,8 @@ class Endings final {
 
 }  // namespace comm::detail
 
-/// f(communicator) on `ranks` threads of this process, each with its own comm::Threads. With OpenMP each rank's loops get
-/// its share of the cores, at least one.
+/// f(communicator) on `ranks` threads of this process, each with its own comm::Threads. Each rank computes with its
+/// share of the processors, at least one.
 ///
 ///   regimen::launch(4, [](regimen::comm::Threads& ranks) { ... ranks.all_reduce(...) ... });
 ///
@@ -106,9 +103,7 @@ void launch(std::size_t ranks, const F& f, comm::Deadline deadline = comm::defau
   comm::detail::Endings endings(ranks);
   const auto body = [&](std::size_t rank) noexcept {
     std::exception_ptr failure;
-#if defined(_OPENMP)
-    omp_set_num_threads((std::max)(1, omp_get_num_procs() / static_cast<int>(ranks)));
-#endif
+    set_threads((std::max)(1, processors() / static_cast<int>(ranks)));
     try {
       comm::Threads communicator(world, rank);
       try {

@@ -128,7 +128,7 @@ class Trainer {
     engine_.check_anomalies = Configuration::debug::template uses<Anomaly>;
     if constexpr (Configuration::debug::checks)
       if (rank() == 0) train::announce_debug();
-    if (options.verbose && rank() == 0) std::fprintf(stderr, "regimen: %s\n", cpu::path_text<typename Recipe::Roles::compute>().c_str());
+    if (options.verbose && rank() == 0) std::fprintf(stderr, "regimen: %s; threads: %d\n", cpu::path_text<typename Recipe::Roles::compute>().c_str(), threads_);
     scalars() = Scalars{};
     scalars().loss_scale = Recipe::loss_scaling.initial;
     initialise();

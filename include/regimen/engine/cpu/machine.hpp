@@ -2,40 +2,22 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/threads.hpp>
 #include <regimen/engine/cpu/product.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 
 #include <cstdio>
 #include <string>
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 namespace regimen::cpu {
 
-/// Threads of the loops and products that the calling thread starts from now on; 0 leaves what the environment says.
-inline void set_threads([[maybe_unused]] int threads) {
-#if defined(_OPENMP)
-  if (threads > 0) omp_set_num_threads(threads);
-#endif
-}
-
-inline int threads() {
-#if defined(_OPENMP)
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
+using regimen::set_threads;
+using regimen::threads;
 
 /// How many threads an object of the library computes with, whoever calls it: what was asked for, or, for 0, what the thread
 /// that made it had.
 inline int threads_for(int asked) {
   if (asked < 0) throw Error("options.threads", "0 (as the machine has) or more", std::to_string(asked));
-#if !defined(_OPENMP)
-  if (asked > 1) throw Error("options.threads", "1, since this program was built without OpenMP", std::to_string(asked), "build with OpenMP");
-#endif
   return asked > 0 ? asked : threads();
 }
 
@@ -51,8 +33,8 @@ class ThreadScope final {
   int before_;
 };
 
-/// What decides the bits of a run beside the program: how products are computed, what a register holds, whether multiplication and addition
-/// round once, and on how many threads.
+/// What decides the bits of a run beside the program: how products are computed, what a register holds, whether multiplication and
+/// addition round once. The number of threads does not.
 template <class Compute>
 std::string path_text() {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
@@ -65,9 +47,9 @@ std::string path_text() {
 #else
   constexpr const char* fast = "";
 #endif
-  char text[256];  // not a sum of strings: g++ 12 warns about the insides of those
-  std::snprintf(text, sizeof text, "products: %s; registers: %zu bytes%s%s; threads: %d", product_path<Compute, Compute, Compute>(), vector_bytes,
-                fused, fast, threads());
+  char text[512];  // not a sum of strings: g++ 12 warns about the insides of those
+  std::snprintf(text, sizeof text, "products: %s; registers: %zu bytes%s%s", product_path<Compute, Compute, Compute>().c_str(), vector_bytes, fused,
+                fast);
   return text;
 }
 

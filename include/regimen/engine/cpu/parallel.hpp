@@ -1,27 +1,24 @@
 // regimen/engine/cpu/parallel.hpp — the one way a CPU loop uses several cores.
 #pragma once
 
-#include <cstddef>
+#include <regimen/core/threads.hpp>
+#include <regimen/engine/cpu/team.hpp>
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
+#include <cstddef>
 
 namespace regimen::cpu {
 
-/// body(0) ... body(chunks - 1), in any order, on all cores. Callers cut work into chunks by shape alone, never by the
-/// number of threads, and no chunk reads what another writes: results do not depend on how many threads there are.
-/// Inside another parallel_for, and without OpenMP, it is a plain loop.
+/// body(0) ... body(chunks - 1), in any order, on as many threads as threads() says. Callers cut work into chunks by shape
+/// alone, never by the number of threads, and no chunk reads what another writes: results depend neither on how many
+/// threads there are nor on which of them took a chunk. Inside another parallel_for it is a plain loop.
+///
+/// failure  what the first of the chunks that throw has thrown, after all others have run
 template <class Body>
 void parallel_for(std::size_t chunks, const Body& body) {
-#if defined(_OPENMP)
-  if (chunks > 1 && !omp_in_parallel()) {
-    const std::ptrdiff_t end = static_cast<std::ptrdiff_t>(chunks);
-#pragma omp parallel for schedule(static)
-    for (std::ptrdiff_t chunk = 0; chunk < end; ++chunk) body(static_cast<std::size_t>(chunk));
-    return;
-  }
-#endif
+  const int count = chunks > 1 ? threads() : 1;
+  if (count > 1)
+    if (detail::Team* const team = detail::Team::here())
+      return team->run(chunks, count, [](const void* what, std::size_t chunk) { (*static_cast<const Body*>(what))(chunk); }, &body);
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
 }
 

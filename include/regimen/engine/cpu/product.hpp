@@ -2,68 +2,129 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/amx_product.hpp>
+#include <regimen/engine/cpu/blas.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/onednn.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
+#include <regimen/engine/cpu/single_thread.hpp>
 
 #if REGIMEN_HAS_CBLAS
 #include <cblas.h>
 #endif
 
 #include <cstddef>
+#include <string>
 #include <type_traits>
+
+#include <unistd.h>
 
 namespace regimen::cpu {
 
 namespace detail {
 
-template <class A, class B, class C>
-inline constexpr bool is_blas_product = std::is_same_v<A, B> && std::is_same_v<B, C> && (std::is_same_v<C, fp32> || std::is_same_v<C, fp64>);
+/// Who computes products of fp32 or of fp64.
+enum class Products { packed, blas, onednn };
 
-template <class A, class B, class C>
-inline constexpr bool is_bf16_product = std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && (std::is_same_v<C, bf16> || std::is_same_v<C, fp32>);
-
-/// Does CBLAS take the shape? Middle sizes are better off with the packed product when it is compiled for wide vectors
-/// and FMA: BLAS libraries use one thread, or cut too finely, just above their small-matrix kernels (bench/run/kernels).
-constexpr bool prefers_blas(std::size_t m, std::size_t n, std::size_t k) {
-  constexpr std::size_t largest = 0x7FFF'FFFF;  // CBLAS counts in int
-  if (m > largest || n > largest || k > largest) return false;
-#if defined(__FMA__)
-  const std::size_t multiplications = m * n * k;
-  return multiplications < std::size_t{1'000'000} || multiplications >= std::size_t{100'000'000};
-#else
-  return true;
+/// A function of the processor and the libraries that are loaded.
+template <class S>
+Products products_of() {
+#if REGIMEN_HAS_ONEDNN
+  if constexpr (std::is_same_v<S, fp32>)
+    if (onednn::is_fastest()) return Products::onednn;
 #endif
+#if REGIMEN_HAS_CBLAS
+  if constexpr (std::is_same_v<S, fp32> || std::is_same_v<S, fp64>)
+    if (Blas::here().fast) return Products::blas;
+#endif
+  return Products::packed;
 }
 
 #if REGIMEN_HAS_CBLAS
 template <class S>
-void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
+void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, std::size_t lda, std::size_t ldb, std::size_t ldc,
+                  bool transpose_a, bool transpose_b, bool add) {
   const CBLAS_TRANSPOSE op_a = transpose_a ? CblasTrans : CblasNoTrans, op_b = transpose_b ? CblasTrans : CblasNoTrans;
-  const int rows = static_cast<int>(m), columns = static_cast<int>(n), depth = static_cast<int>(k);
-  const int lda = transpose_a ? rows : depth, ldb = transpose_b ? depth : columns;
+  const auto size = [](std::size_t value) { return static_cast<int>(value); };
   const S beta = add ? S(1) : S(0);
-  if constexpr (std::is_same_v<S, fp32>) cblas_sgemm(CblasRowMajor, op_a, op_b, rows, columns, depth, S(1), a, lda, b, ldb, beta, c, columns);
-  else cblas_dgemm(CblasRowMajor, op_a, op_b, rows, columns, depth, S(1), a, lda, b, ldb, beta, c, columns);
+  if constexpr (std::is_same_v<S, fp32>)
+    cblas_sgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c, size(ldc));
+  else cblas_dgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c, size(ldc));
 }
 #endif
 
+/// Processors of the machine, whoever may use them.
+inline std::size_t machine_processors() {
+  static const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 0 ? static_cast<std::size_t>(count) : 1;
+}
+
+/// How c is cut for a library that computes each tile on one thread: a function of the shape and the machine, not of how many
+/// threads there are. Two tiles for each processor, in halves of the longer side, as long as a tile keeps 2^21
+/// multiplications (some 30 µs) and 96 rows and columns, below which libraries spend their time on packing.
+struct LibraryTiles final {
+  std::size_t down = 1, across = 1;
+
+  static constexpr LibraryTiles of(std::size_t m, std::size_t n, std::size_t k, std::size_t processors) {
+    LibraryTiles tiles;
+    while (tiles.down * tiles.across < 2 * processors) {
+      const std::size_t height = m / tiles.down, width = n / tiles.across;
+      if (height * width * k < (std::size_t{1} << 22)) break;
+      if (height >= width && height >= 192) tiles.down *= 2;
+      else if (width >= 192) tiles.across *= 2;
+      else break;
+    }
+    return tiles;
+  }
+};
+
+/// c = op(a) · op(b), or c +=, by call(a, b, c, m, n, k, lda, ldb, ldc), which computes a tile of it on the thread that it is on.
+template <class S, class Call>
+void product_by_tiles(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b,
+                      const Call& call) {
+  const LibraryTiles tiles = LibraryTiles::of(m, n, k, machine_processors());
+  const std::size_t lda = transpose_a ? m : k, ldb = transpose_b ? k : n;
+  const SingleThread library;
+  parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
+    const std::size_t i = tile % tiles.down, j = tile / tiles.down;
+    const std::size_t i0 = block_begin(m, 16, tiles.down, i), i1 = block_begin(m, 16, tiles.down, i + 1);
+    const std::size_t j0 = block_begin(n, 16, tiles.across, j), j1 = block_begin(n, 16, tiles.across, j + 1);
+    call(a + (transpose_a ? i0 : i0 * k), b + (transpose_b ? j0 * k : j0), c + i0 * n + j0, i1 - i0, j1 - j0, k, lda, ldb, n);
+  });
+}
+
+template <class A, class B, class C>
+inline constexpr bool is_bf16_product = std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && (std::is_same_v<C, bf16> || std::is_same_v<C, fp32>);
+
+template <class A, class B, class C>
+inline constexpr bool is_library_product = std::is_same_v<A, B> && std::is_same_v<B, C> && (std::is_same_v<C, fp32> || std::is_same_v<C, fp64>);
+
+constexpr bool is_counted_in_int(std::size_t m, std::size_t n, std::size_t k) {  // as CBLAS does
+  constexpr std::size_t largest = 0x7FFF'FFFF;
+  return m <= largest && n <= largest && k <= largest;
+}
+
 }  // namespace detail
 
-/// What computes products of these types here, for people. The path of one product is a function of its shape, its types
-/// and the processor.
+/// What computes products of these types here, for people: the library and its version, or the portable product.
 template <class A, class B, class C>
-const char* product_path() {
-#if REGIMEN_HAS_CBLAS
-  if constexpr (detail::is_blas_product<A, B, C>) return detail::prefers_blas(200, 200, 200) ? "cblas" : "cblas (packed for middle sizes)";
-#endif
+std::string product_path() {
+  using detail::Products;
+  if constexpr (detail::is_library_product<A, B, C>) {
 #if REGIMEN_HAS_ONEDNN
-  if constexpr (detail::is_bf16_product<A, B, C>)
-    if (onednn::has_bf16_tiles() || onednn::forced) return onednn::has_bf16_tiles() ? "onednn amx-bf16" : "onednn bf16 (forced)";
+    if (detail::products_of<C>() == Products::onednn) return onednn::name();
 #endif
+    if (detail::products_of<C>() == Products::blas) return Blas::here().name;
+  }
+  std::string unused;
+#if REGIMEN_HAS_CBLAS
+  if (!Blas::here().fast) unused = "; " + Blas::here().name + " is not known to be fast: not used";
+#endif
+  if constexpr (detail::is_bf16_product<A, B, C>)
+    if (amx::is_available()) return "packed bf16 (amx-bf16)";
   if constexpr (detail::multiplies_pairs && detail::is_bf16_product<A, B, C>) return "packed bf16 (avx512-bf16)";
-  else if constexpr (std::is_same_v<statistic_t<C>, fp64>) return "packed fp64";
-  else if constexpr (std::is_same_v<A, fp32> && std::is_same_v<B, fp32> && std::is_same_v<C, fp32>) return "packed fp32";
+  else if constexpr (std::is_same_v<statistic_t<C>, fp64>) return "packed fp64" + unused;
+  else if constexpr (std::is_same_v<A, fp32> && std::is_same_v<B, fp32> && std::is_same_v<C, fp32>) return "packed fp32" + unused;
   else if constexpr (std::is_same_v<A, bf16> || std::is_same_v<B, bf16> || std::is_same_v<C, bf16>) return "packed fp32 (bf16 storage)";
   else return "packed fp32 (fp16 storage)";
 }
@@ -71,7 +132,7 @@ const char* product_path() {
 /// op::Product on the CPU.
 ///
 /// error   fp32, fp64: that of the path, at most k roundings of partial sums; 16-bit operands are exact in fp32, and c is
-///         rounded once. Packed products do not depend on the number of threads; those of CBLAS and oneDNN may.
+///         rounded once. A function of the shape, the types, the machine and the library; not of the number of threads
 template <class A, class B, class C>
 void compute(const op::Product<A, B, C>& o, const Memory& at) {
   const A* const a = at(o.a);
@@ -81,14 +142,21 @@ void compute(const op::Product<A, B, C>& o, const Memory& at) {
     for (std::size_t i = 0; i < o.m * o.n && !o.add; ++i) c[i] = C{};
     return;
   }
-#if REGIMEN_HAS_CBLAS
-  if constexpr (detail::is_blas_product<A, B, C>)
-    if (detail::prefers_blas(o.m, o.n, o.k)) return detail::blas_product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);
-#endif
+  if constexpr (detail::is_library_product<A, B, C>) {
+    const detail::Products products = detail::is_counted_in_int(o.m, o.n, o.k) ? detail::products_of<C>() : detail::Products::packed;
+    if (products != detail::Products::packed)
+      return detail::product_by_tiles(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, [&](auto... tile) {
 #if REGIMEN_HAS_ONEDNN
-  if constexpr (detail::is_bf16_product<A, B, C>)
-    if ((onednn::has_bf16_tiles() || onednn::forced) && onednn::product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add)) return;
+        if constexpr (std::is_same_v<C, fp32>)
+          if (products == detail::Products::onednn) return onednn::product(tile..., o.transpose_a, o.transpose_b, o.add);
 #endif
+#if REGIMEN_HAS_CBLAS
+        detail::blas_product(tile..., o.transpose_a, o.transpose_b, o.add);
+#endif
+      });
+  }
+  if constexpr (detail::is_bf16_product<A, B, C>)
+    if (amx::is_available()) return amx::product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);
   packed_product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);
 }
 

@@ -1,0 +1,62 @@
+// regimen/engine/cpu/single_thread.hpp — libraries compute on the thread that calls them: who else works is ours to say.
+#pragma once
+
+#include <regimen/engine/cpu/blas.hpp>
+
+namespace regimen::cpu {
+
+namespace detail {
+
+/// How the libraries that may be there are told. OpenMP's and MKL's number belongs to the calling thread; that of OpenBLAS and
+/// BLIS with threads of their own to the whole process, and is set once.
+struct ThreadControl final {
+  int (*in_parallel)() = loaded<int()>("omp_in_parallel");
+  int (*openmp_threads)() = loaded<int()>("omp_get_max_threads");
+  void (*set_openmp_threads)(int) = loaded<void(int)>("omp_set_num_threads");
+  int (*set_mkl_threads)(int) = loaded<int(int)>("MKL_Set_Num_Threads_Local");
+
+  ThreadControl() {
+    const auto parallel = loaded<int()>("openblas_get_parallel");  // 0: one thread, 1: threads of its own, 2: OpenMP's
+    if (const auto set = loaded<void(int)>("openblas_set_num_threads"); set != nullptr && parallel != nullptr && parallel() == 1) set(1);
+    if (const auto set = loaded<void(long)>("bli_thread_set_num_threads")) set(1);
+  }
+
+  static const ThreadControl& here() {
+    static const ThreadControl control;
+    return control;
+  }
+};
+
+}  // namespace detail
+
+/// Is the caller one of several threads of an OpenMP region? Then the processors are taken.
+inline bool in_parallel_region() {
+  const auto asks = detail::ThreadControl::here().in_parallel;
+  return asks != nullptr && asks() != 0;
+}
+
+/// Until the end of the scope, libraries that the calling thread calls use no other thread.
+class SingleThread final {
+ public:
+  SingleThread() {
+    const detail::ThreadControl& control = detail::ThreadControl::here();
+    if (control.openmp_threads != nullptr && control.set_openmp_threads != nullptr) {
+      openmp_ = control.openmp_threads();
+      control.set_openmp_threads(1);
+    }
+    if (control.set_mkl_threads != nullptr) mkl_ = control.set_mkl_threads(1);
+  }
+  SingleThread(const SingleThread&) = delete;
+  SingleThread& operator=(const SingleThread&) = delete;
+  ~SingleThread() {
+    const detail::ThreadControl& control = detail::ThreadControl::here();
+    if (openmp_ > 0) control.set_openmp_threads(openmp_);
+    if (control.set_mkl_threads != nullptr) control.set_mkl_threads(mkl_);
+  }
+
+ private:
+  int openmp_ = 0, mkl_ = 0;
+};
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

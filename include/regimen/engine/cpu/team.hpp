@@ -1,0 +1,174 @@
+// regimen/engine/cpu/team.hpp — threads that help the thread that owns them.
+#pragma once
+
+#include <regimen/engine/cpu/single_thread.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <pthread.h>
+
+namespace regimen::cpu::detail {
+
+/// How long a thread that waits keeps its processor: longer than the gaps between the loops of a step, so that a machine
+/// of one's own never waits for a wake-up; shorter than what the scheduler gives a thread at a time, so that whoever else
+/// is ready to run gets the processor.
+inline constexpr std::chrono::microseconds spin_time{50};
+
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Returns when `word` is no longer `old`: looks at it for a while, then sleeps.
+inline void wait_while(const std::atomic<unsigned>& word, unsigned old) {
+  const auto give_up = std::chrono::steady_clock::now() + spin_time;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (word.load(std::memory_order_acquire) != old) return;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < give_up);
+  while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+}
+
+/// A thread and its helpers, who take chunks of its loops as they can: a loop ends when every chunk that somebody has taken
+/// is done. A helper that another program keeps from running has taken none, and nobody waits for it.
+class Team final {
+ public:
+  /// Of the calling thread; null within a loop, whose chunks are not divided again.
+  static Team* here() {
+    if (inside || in_parallel_region()) return nullptr;
+    thread_local Owner owner;
+    if (owner.team == nullptr || owner.forks != forks()) {
+      owner.team = std::make_unique<Team>(owner.team.release());
+      owner.forks = forks();
+    }
+    return owner.team.get();
+  }
+
+  /// In a process that was forked the parent's helpers do not run: its team is kept as it was, and never ended.
+  explicit Team(Team* of_parent) : of_parent_(of_parent) {}
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  ~Team() {
+    ending_.store(true, std::memory_order_relaxed);
+    call(helpers_.size());
+    for (const auto& helper : helpers_) helper->thread.join();
+  }
+
+  using Chunk = void (*)(const void* body, std::size_t chunk);
+
+  void run(std::size_t chunks, int threads, Chunk chunk, const void* body) {
+    const std::size_t wanted = static_cast<std::size_t>(threads) < chunks ? static_cast<std::size_t>(threads) - 1 : chunks - 1;
+    while (helpers_.size() < wanted && add_helper()) {}
+    chunk_ = chunk;
+    body_ = body;
+    chunks_ = chunks;
+    next_.store(0, std::memory_order_relaxed);
+    gate_.store(open, std::memory_order_release);
+    call(wanted < helpers_.size() ? wanted : helpers_.size());
+    work();
+    for (unsigned gate = gate_.fetch_and(~open, std::memory_order_acq_rel) & ~open; gate != 0; gate = gate_.load(std::memory_order_acquire))
+      wait_while(gate_, gate);
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+ private:
+  static constexpr unsigned open = 1, one_inside = 2;  // of gate_
+
+  struct alignas(64) Helper final {
+    std::atomic<unsigned> calls{0};
+    std::thread thread{};
+  };
+  struct Owner final {
+    std::unique_ptr<Team> team{};
+    unsigned forks = 0;
+
+    ~Owner() {
+      if (forks != Team::forks()) static_cast<void>(team.release());
+    }
+  };
+
+  inline static thread_local bool inside = false;  // a loop
+
+  /// Forks between the first process and this one.
+  static unsigned forks() {
+    static std::atomic<unsigned> count{0};
+    static const int registered = pthread_atfork(nullptr, nullptr, [] { count.fetch_add(1, std::memory_order_relaxed); });
+    static_cast<void>(registered);
+    return count.load(std::memory_order_relaxed);
+  }
+
+  bool add_helper() {
+    auto helper = std::make_unique<Helper>();
+    try {
+      helper->thread = std::thread([this, calls = &helper->calls] { help(*calls); });
+    } catch (const std::system_error&) { return false; }  // the system has no more threads: those that are there do the work
+    helpers_.push_back(std::move(helper));
+    return true;
+  }
+
+  void call(std::size_t helpers) {
+    for (std::size_t i = 0; i < helpers; ++i) {
+      helpers_[i]->calls.fetch_add(1, std::memory_order_release);
+      helpers_[i]->calls.notify_one();
+    }
+  }
+
+  void help(const std::atomic<unsigned>& calls) {
+    const SingleThread libraries;
+    for (unsigned seen = 0;;) {
+      wait_while(calls, seen);
+      seen = calls.load(std::memory_order_acquire);
+      if (ending_.load(std::memory_order_relaxed)) return;
+      // The loop that called may be over, and the next begun: then this helps with the next.
+      unsigned gate = gate_.load(std::memory_order_relaxed);
+      while ((gate & open) != 0 && !gate_.compare_exchange_weak(gate, gate + one_inside, std::memory_order_acq_rel)) {}
+      if ((gate & open) == 0) continue;
+      work();
+      if (gate_.fetch_sub(one_inside, std::memory_order_acq_rel) == one_inside) gate_.notify_one();  // the last, and the owner waits
+    }
+  }
+
+  void work() {
+    inside = true;
+    for (std::size_t chunk; (chunk = next_.fetch_add(1, std::memory_order_relaxed)) < chunks_;) {
+      try {
+        chunk_(body_, chunk);
+      } catch (...) {
+        const std::lock_guard lock(failing_);
+        if (!failure_ || chunk < failed_) {
+          failure_ = std::current_exception();
+          failed_ = chunk;
+        }
+      }
+    }
+    inside = false;
+  }
+
+  Team* of_parent_;
+  Chunk chunk_ = nullptr;
+  const void* body_ = nullptr;
+  std::size_t chunks_ = 0, failed_ = 0;
+  std::exception_ptr failure_{};
+  std::mutex failing_{};
+  std::vector<std::unique_ptr<Helper>> helpers_{};
+  std::atomic<bool> ending_{false};
+  alignas(64) std::atomic<std::size_t> next_{0};
+  alignas(64) std::atomic<unsigned> gate_{0};  // open + one_inside for every helper that takes chunks
+};
+
+}  // namespace regimen::cpu::detail
+// SPDX-License-Identifier: Apache-2.0
