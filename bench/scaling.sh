@@ -42,7 +42,6 @@ done
 for program in scaling overlap; do
   [ -x "$build/bench/$program" ] || die "no program $build/bench/$program; build the target bench_$program"
 done
-export OMP_WAIT_POLICY=passive   # ranks that share processors must not spin for one another
 
 busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }   # of all processors since the start, in hundredths of a second
 deadline=$((SECONDS + patience))

@@ -2,10 +2,10 @@
 # package: a consumer gets the same decisions. Defines two targets: regimen::dependencies, which the library brings, and,
 # where MPI is found, regimen::mpi, for programs whose ranks are MPI processes (regimen/comm/mpi.hpp).
 #
-#   REGIMEN_OPENMP, REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
+#   REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
 include(CheckCXXSourceCompiles)
 
-foreach(choice IN ITEMS OPENMP CBLAS ONEDNN MPI)
+foreach(choice IN ITEMS CBLAS ONEDNN MPI)
   if(NOT DEFINED REGIMEN_${choice})
     set(REGIMEN_${choice} AUTO CACHE STRING "AUTO, ON or OFF")
     set_property(CACHE REGIMEN_${choice} PROPERTY STRINGS AUTO ON OFF)
@@ -59,25 +59,14 @@ endmacro()
 
 # ---- always ----------------------------------------------------------------------------------------------------------
 regimen_need(Boost 1.74)            # Mp11, headers only: packs of policies are sorted, searched and checked with it
-regimen_need(Threads)               # the loader's workers
+regimen_need(Threads)               # loops on all cores, the loader's workers
 regimen_need(ZLIB)                  # data/idx.hpp reads MNIST as it is published, gzipped
 regimen_need(nlohmann_json 3.9)     # train/safetensors.hpp: the header of a safetensors file is JSON
-list(APPEND regimen_links Boost::headers Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json)
-
-# ---- OpenMP: loops of the CPU engine on all cores, on the same threads as the product libraries ------------------------
-set(REGIMEN_HAS_OPENMP OFF)
-if(NOT REGIMEN_OPENMP STREQUAL "OFF")
-  find_package(OpenMP QUIET COMPONENTS CXX)
-  if(OpenMP_CXX_FOUND)
-    set(REGIMEN_HAS_OPENMP ON)
-    list(APPEND regimen_links OpenMP::OpenMP_CXX)
-  else()
-    regimen_missing(OPENMP "no OpenMP found: loops run on one core; for clang install libomp-dev")
-  endif()
-endif()
+list(APPEND regimen_links Boost::headers Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 
 # ---- CBLAS: fp32 and fp64 products -----------------------------------------------------------------------------------
 set(REGIMEN_HAS_CBLAS OFF)
+set(regimen_blas_name OFF)
 if(NOT REGIMEN_CBLAS STREQUAL "OFF")
   find_package(BLAS QUIET)
   find_path(REGIMEN_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp openblas openblas-pthread cblas)
@@ -96,20 +85,33 @@ int main() {
   endif()
   if(BLAS_FOUND AND REGIMEN_CBLAS_INCLUDE AND REGIMEN_CBLAS_LINKS)
     set(REGIMEN_HAS_CBLAS ON)
+    set(regimen_blas_name ON)
     list(APPEND regimen_links BLAS::BLAS)
     list(APPEND regimen_includes ${REGIMEN_CBLAS_INCLUDE})
     list(APPEND regimen_defines REGIMEN_HAS_CBLAS=1)
-    list(GET BLAS_LIBRARIES 0 regimen_blas)
-    get_filename_component(regimen_blas "${regimen_blas}" REALPATH)
-    if(regimen_blas MATCHES "openblas-pthread" AND NOT regimen_FIND_QUIETLY)
-      message(STATUS "regimen: this OpenBLAS has threads of its own beside OpenMP's, which is slow; install libopenblas-openmp-dev")
+    # Which library it is, and whether it is fast, is asked again each time that a program starts: regimen/engine/cpu/blas.hpp.
+    get_filename_component(regimen_blas_header "${CMAKE_CURRENT_LIST_DIR}/../include" ABSOLUTE)
+    if(NOT EXISTS "${regimen_blas_header}/regimen/engine/cpu/blas.hpp")
+      get_filename_component(regimen_blas_header "${CMAKE_CURRENT_LIST_DIR}/../../../include" ABSOLUTE)   # installed: lib/cmake/regimen
+    endif()
+    if(NOT CMAKE_CROSSCOMPILING)
+      try_run(regimen_blas_is_slow regimen_blas_compiles ${CMAKE_BINARY_DIR}/regimen_blas ${CMAKE_CURRENT_LIST_DIR}/blas_name.cpp
+        CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${regimen_blas_header};${REGIMEN_CBLAS_INCLUDE}"
+        LINK_LIBRARIES BLAS::BLAS ${CMAKE_DL_LIBS} CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON RUN_OUTPUT_VARIABLE regimen_blas_said)
+      if(regimen_blas_compiles AND regimen_blas_said)
+        string(STRIP "${regimen_blas_said}" regimen_blas_name)
+        if(regimen_blas_is_slow)
+          set(regimen_blas_name "${regimen_blas_name}, not used")
+          regimen_missing(CBLAS "the BLAS here is ${regimen_blas_said}, not known to be fast: programs use it only if another is loaded in its place; install libopenblas-openmp-dev")
+        endif()
+      endif()
     endif()
   else()
     regimen_missing(CBLAS "no CBLAS found: products use the portable packed path; install libopenblas-openmp-dev")
   endif()
 endif()
 
-# ---- oneDNN: bf16 products and convolutions where the processor has bf16 -----------------------------------------------
+# ---- oneDNN: fp32 products on the processors where it is the fastest -----------------------------------------------
 # Not by find_package(dnnl): Debian's configuration file demands OpenCL.
 set(REGIMEN_HAS_ONEDNN OFF)
 if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
@@ -122,7 +124,7 @@ if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
     list(APPEND regimen_includes ${REGIMEN_ONEDNN_INCLUDE})
     list(APPEND regimen_defines REGIMEN_HAS_ONEDNN=1)
   else()
-    regimen_missing(ONEDNN "no oneDNN found: bf16 is stored, products run in fp32; install libdnnl-dev")
+    regimen_missing(ONEDNN "no oneDNN found: fp32 products on Intel's processors are slower than they could be; install libdnnl-dev")
   endif()
 endif()
 
@@ -148,5 +150,5 @@ target_link_libraries(regimen::dependencies INTERFACE ${regimen_links})
 target_include_directories(regimen::dependencies INTERFACE ${regimen_includes})
 target_compile_definitions(regimen::dependencies INTERFACE ${regimen_defines})
 if(NOT regimen_FIND_QUIETLY)
-  message(STATUS "regimen: OpenMP ${REGIMEN_HAS_OPENMP}, CBLAS ${REGIMEN_HAS_CBLAS}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}")
+  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}")
 endif()

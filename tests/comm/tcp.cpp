@@ -1,4 +1,5 @@
 // Tcp: conformance, in threads and in processes.
+// compiled with -fopenmp
 #include <regimen/comm/launch_processes.hpp>
 
 #include "comm/conformance.hpp"

@@ -3,7 +3,6 @@
 # losses, bit for bit; Ctrl-C on one rank ends all, saved; and a program that was told half of what it needs does not train alone.
 set -u
 program=$1 mpiexec=${2:-} with_mpi=${3:-}
-export OMP_WAIT_POLICY=passive
 unset RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR MASTER_PORT
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

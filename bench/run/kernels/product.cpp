@@ -1,13 +1,14 @@
 // bench/run/kernels/product.cpp — GFLOP/s of every path of the CPU's matrix product.
 //
-//   cblas         the BLAS library, fp32                   with REGIMEN_HAS_CBLAS
 //   packed        regimen::cpu::packed_product, fp32
-//   packed bf16   the same on bf16 storage, bf16 result
-//   onednn bf16   oneDNN's matmul                          with REGIMEN_HAS_ONEDNN, where it has bf16
+//   cblas         the BLAS library, fp32, tile by tile     with REGIMEN_HAS_CBLAS
+//   onednn        oneDNN's sgemm, likewise                 with REGIMEN_HAS_ONEDNN
+//   packed bf16   packed_product on bf16 storage, bf16 result
+//   amx bf16      the same in AMX tiles                    where the processor has them
 //   chosen        what op::Product in fp32 takes
 //
 // Each is checked against a naive product before it is timed. A cell is the best of interleaved rounds, and its time over
-// that of cblas (of packed, without cblas). Run with OMP_NUM_THREADS set; argument: seconds per line, default 0.3.
+// that of packed. Run with OMP_NUM_THREADS set; argument: seconds per line, default 0.3.
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/product.hpp>
 
@@ -111,47 +112,55 @@ bool measure(const Shape& s, int layout, double budget) {
   std::vector<Path> paths;
   std::vector<int> kinds;
   const auto call = [&](std::size_t i) {
+    const auto by_tiles = [&](const auto& library) {
+      cpu::detail::product_by_tiles(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b,
+                                    [&](auto... tile) { library(tile..., transpose_a, transpose_b, false); });
+    };
     switch (kinds[i]) {
-#if REGIMEN_HAS_CBLAS
       case 0:
-        cpu::detail::blas_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
-        break;
-#endif
-      case 1:
         cpu::packed_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
         break;
-      case 2:
-        cpu::packed_product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
-        break;
-#if REGIMEN_HAS_ONEDNN
-      case 3:
-        cpu::onednn::product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+#if REGIMEN_HAS_CBLAS
+      case 1:
+        by_tiles([](auto... what) { cpu::detail::blas_product(what...); });
         break;
 #endif
+#if REGIMEN_HAS_ONEDNN
+      case 2:
+        by_tiles([](auto... what) { cpu::onednn::product(what...); });
+        break;
+#endif
+      case 3:
+        cpu::packed_product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        break;
+      case 4:
+        cpu::amx::product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        break;
       default:
         cpu::compute(product, memory);
     }
   };
   bool right = true;
   const auto add = [&](const char* name, int kind) {
-    paths.push_back({name, kind == 2 || kind == 3 ? 0x1p-7 : 1e-5});
+    paths.push_back({name, kind == 3 || kind == 4 ? 0x1p-7 : 1e-5});
     kinds.push_back(kind);
     call(kinds.size() - 1);
-    if (kind == 4) std::memcpy(single.c.data(), arena.data() + product.c.offset, bytes(single.c));
-    const double error = kind == 2 || kind == 3 ? error_of(half, s, transpose_a, transpose_b) : error_of(single, s, transpose_a, transpose_b);
+    if (kind == 5) std::memcpy(single.c.data(), arena.data() + product.c.offset, bytes(single.c));
+    const double error = kind == 3 || kind == 4 ? error_of(half, s, transpose_a, transpose_b) : error_of(single, s, transpose_a, transpose_b);
     if (error <= paths.back().allowed_error) return;
     std::printf("\n%s is wrong by %g\n", name, error);
     right = false;
   };
+  add("packed", 0);
 #if REGIMEN_HAS_CBLAS
-  add("cblas", 0);
+  add("cblas", 1);
 #endif
-  add("packed", 1);
-  add("packed bf16", 2);
 #if REGIMEN_HAS_ONEDNN
-  if (cpu::onednn::product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false)) add("onednn bf16", 3);
+  add("onednn", 2);
 #endif
-  add("chosen", 4);
+  add("packed bf16", 3);
+  if (cpu::amx::is_available()) add("amx bf16", 4);
+  add("chosen", 5);
   std::printf("%5zu %5zu %5zu %s:", s.m, s.n, s.k, layout == 0 ? "NN" : layout == 1 ? "NT" : "TN");
   time(paths, call, budget, 2.0 * static_cast<double>(s.m * s.n * s.k));
   std::printf("\n");
@@ -162,8 +171,8 @@ bool measure(const Shape& s, int layout, double budget) {
 
 int main(int count, char** arguments) {
   const double budget = count > 1 ? std::atof(arguments[1]) : 0.3;
-  std::printf("fp32: %s; bf16: %s\n   m     n     k          GFLOP/s (time over the first)\n", cpu::product_path<float, float, float>(),
-              cpu::product_path<bf16, bf16, bf16>());
+  std::printf("fp32: %s; bf16: %s\n   m     n     k          GFLOP/s (time over the first)\n", cpu::product_path<float, float, float>().c_str(),
+              cpu::product_path<bf16, bf16, bf16>().c_str());
   bool right = true;
   for (const Shape& shape : shapes)
     for (int layout = 0; layout < 3; ++layout) right = measure(shape, layout, budget) && right;

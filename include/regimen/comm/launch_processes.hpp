@@ -4,6 +4,7 @@
 #include <regimen/comm/detail/reap.hpp>
 #include <regimen/comm/tcp.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/threads.hpp>
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -38,7 +39,9 @@ void in_new_thread(const Body& body) {
 #if defined(_OPENMP)
   const int threads = omp_get_max_threads();
 #endif
+  const int own = regimen::threads();
   std::thread([&] {
+    set_threads(own);
 #if defined(_OPENMP)
     omp_set_num_threads(threads);
 #endif

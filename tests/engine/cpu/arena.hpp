@@ -5,6 +5,7 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/threads.hpp>
 #include <regimen/core/view.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 
@@ -14,10 +15,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <vector>
-
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 namespace test {
 
@@ -124,17 +121,11 @@ std::size_t misses(const Values& actual, const Values& expected, const Tolerance
 /// The arena after `run(arena)`, computed by this many threads.
 template <class Run>
 std::vector<std::byte> bytes_after(int threads, const Run& run, std::size_t bytes = std::size_t{1} << 24) {
-#if defined(_OPENMP)
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(threads);
-#else
-  (void)threads;
-#endif
+  const int before = regimen::threads();
+  regimen::set_threads(threads);
   Arena arena(bytes);
   run(arena);
-#if defined(_OPENMP)
-  omp_set_num_threads(before);
-#endif
+  regimen::set_threads(before);
   CHECK(arena.guards_hold());
   return arena.bytes();
 }

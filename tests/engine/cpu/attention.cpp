@@ -14,10 +14,6 @@
 #include <type_traits>
 #include <vector>
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 namespace {
 
 using namespace regimen;
@@ -337,22 +333,20 @@ TEST_CASE("a sequence of 2048 needs no (T,T) memory") {
   CHECK(largest_difference(exactly(result.d_qkv), expected.d_qkv) < 1e-5);
 }
 
-#if defined(_OPENMP)
 TEST_CASE("attention does not depend on the number of threads") {
-  const int threads = omp_get_max_threads();
+  const int threads = regimen::threads();
   for (const op::AttentionShape& s : {op::AttentionShape{5, 90, 4, 24, true}, op::AttentionShape{1, 300, 2, 40, false}}) {
     const std::size_t count = s.batch * s.length * s.heads * s.width;
     const std::vector<bf16> qkv = values<bf16>(3 * count, 1), d_y = values<bf16>(count, 2);
-    omp_set_num_threads(1);
+    set_threads(1);
     const Result<bf16> one = run<bf16>(s, {6000, 1}, qkv, d_y);
     for (const int more : {2, 5}) {
-      omp_set_num_threads(more);
+      set_threads(more);
       const Result<bf16> several = run<bf16>(s, {6000, 1}, qkv, d_y);
       CHECK(std::memcmp(one.y.data(), several.y.data(), count * sizeof(bf16)) == 0);
       CHECK(std::memcmp(one.d_qkv.data(), several.d_qkv.data(), 3 * count * sizeof(bf16)) == 0);
       CHECK(std::memcmp(one.log_sum.data(), several.log_sum.data(), one.log_sum.size() * sizeof(float)) == 0);
     }
   }
-  omp_set_num_threads(threads);
+  set_threads(threads);
 }
-#endif

@@ -1,35 +1,13 @@
 // regimen/engine/cpu/blas.hpp — which BLAS library this program has loaded, and whether it is worth calling.
 #pragma once
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include <dlfcn.h>
 
 namespace regimen::cpu {
-
-namespace detail {
-
-/// A function of a library that this program has loaded, if it has; so nothing has to be linked for its sake.
-template <class Function>
-Function* loaded(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
-
-/// The file that holds a loaded function, without its folder and with its version: "libblas.so.3.11.0".
-inline std::string file_of(const char* function) {
-  Dl_info found{};
-  void* const at = dlsym(RTLD_DEFAULT, function);
-  if (at == nullptr || dladdr(at, &found) == 0 || found.dli_fname == nullptr) return "";
-  char* const path = realpath(found.dli_fname, nullptr);
-  const std::string whole = path != nullptr ? path : found.dli_fname;
-  std::free(path);
-  return whole.substr(whole.rfind('/') + 1);
-}
-
-}  // namespace detail
 
 /// The BLAS library of this process. The loader chooses it each time that the program starts (a distribution's alternatives,
 /// LD_LIBRARY_PATH), so what the build has seen says nothing.
@@ -47,29 +25,38 @@ struct Blas final {
   }
 
  private:
+  /// Asks the library that cblas_sgemm comes from, or what that stands on; another one may be loaded beside it.
   static Blas find() {
-    using detail::loaded;
-    if (const auto config = loaded<const char*()>("openblas_get_config")) {  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
-      const char* const text = config();
-      const char* const space = std::strchr(text, ' ');
-      const char* const end = space == nullptr ? nullptr : std::strchr(space + 1, ' ');
-      const auto core = loaded<const char*()>("openblas_get_corename");
-      return {std::string(text, end == nullptr ? std::strlen(text) : static_cast<std::size_t>(end - text)) +
-                  (core == nullptr ? std::string() : " (" + std::string(core()) + ")"),
-              true};
+    Dl_info where{};
+    void* const product = dlsym(RTLD_DEFAULT, "cblas_sgemm");
+    if (product == nullptr || dladdr(product, &where) == 0 || where.dli_fname == nullptr) return {};
+    void* handle = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) handle = dlopen(nullptr, RTLD_LAZY);  // part of the program itself
+    const auto ask = [&]<class Function>(const char* name, Function*& function) {
+      return (function = reinterpret_cast<Function*>(dlsym(handle, name))) != nullptr;
+    };
+    const char* (*text)() = nullptr;
+    const char* (*core)() = nullptr;
+    void (*write)(char*, int) = nullptr;
+    if (ask("openblas_get_config", text)) {  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": two words of it
+      std::string name = text();
+      name.resize((std::min)(name.find(' ', name.find(' ') + 1), name.size()));
+      return {ask("openblas_get_corename", core) ? name + " (" + core() + ")" : name, true};
     }
-    if (const auto version = loaded<void(char*, int)>("mkl_get_version_string")) {
-      char text[256] = {};
-      version(text, sizeof text - 1);
-      return {std::string("MKL, ") + text, true};
+    if (ask("mkl_get_version_string", write)) {
+      char version[256] = {};
+      write(version, sizeof version - 1);
+      return {std::string("MKL, ") + version, true};
     }
-    if (const auto version = loaded<const char*()>("bli_info_get_version_str")) return {std::string("BLIS ") + version(), true};
-    if (loaded<void()>("armpl_get_version") != nullptr || loaded<void()>("armplversion") != nullptr) return {"Arm Performance Libraries", true};
-    const std::string file = detail::file_of("cblas_sgemm");
+    if (ask("bli_info_get_version_str", text)) return {std::string("BLIS ") + text(), true};
+    if (ask("armpl_get_version", text) || ask("armplversion", text)) return {"Arm Performance Libraries", true};
+    char* const path = realpath(where.dli_fname, nullptr);
+    const std::string file = path != nullptr ? path : where.dli_fname;
+    std::free(path);
 #if REGIMEN_TRUST_CBLAS
-    return {file.empty() ? "CBLAS" : file, true};
+    return {file.substr(file.rfind('/') + 1), true};
 #else
-    return {file, false};
+    return {file.substr(file.rfind('/') + 1), false};
 #endif
   }
 };

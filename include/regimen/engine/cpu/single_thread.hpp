@@ -1,11 +1,17 @@
 // regimen/engine/cpu/single_thread.hpp — libraries compute on the thread that calls them: who else works is ours to say.
 #pragma once
 
-#include <regimen/engine/cpu/blas.hpp>
+#include <dlfcn.h>
 
 namespace regimen::cpu {
 
 namespace detail {
+
+/// A function of a library that this program has loaded, if it has; so nothing has to be linked for its sake.
+template <class Function>
+Function* loaded(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
 
 /// How the libraries that may be there are told. OpenMP's and MKL's number belongs to the calling thread; that of OpenBLAS and
 /// BLIS with threads of their own to the whole process, and is set once.

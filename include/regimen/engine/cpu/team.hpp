@@ -52,14 +52,14 @@ class Team final {
     if (inside || in_parallel_region()) return nullptr;
     thread_local Owner owner;
     if (owner.team == nullptr || owner.forks != forks()) {
-      owner.team = std::make_unique<Team>(owner.team.release());
+      of_parent = owner.team.release();
+      owner.team = std::make_unique<Team>();
       owner.forks = forks();
     }
     return owner.team.get();
   }
 
-  /// In a process that was forked the parent's helpers do not run: its team is kept as it was, and never ended.
-  explicit Team(Team* of_parent) : of_parent_(of_parent) {}
+  Team() = default;
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
   ~Team() {
@@ -97,11 +97,13 @@ class Team final {
     unsigned forks = 0;
 
     ~Owner() {
-      if (forks != Team::forks()) static_cast<void>(team.release());
+      if (forks != Team::forks()) of_parent = team.release();
     }
   };
 
   inline static thread_local bool inside = false;  // a loop
+  /// In a process that was forked the parent's helpers do not run: its team is kept as it was, and never ended.
+  inline static thread_local Team* of_parent = nullptr;
 
   /// Forks between the first process and this one.
   static unsigned forks() {
@@ -158,7 +160,6 @@ class Team final {
     inside = false;
   }
 
-  Team* of_parent_;
   Chunk chunk_ = nullptr;
   const void* body_ = nullptr;
   std::size_t chunks_ = 0, failed_ = 0;
