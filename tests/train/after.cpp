@@ -9,8 +9,14 @@
 #include "temporary.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 using namespace regimen;
 
@@ -165,24 +171,36 @@ TEST_CASE("under another batch a run goes on with the sample that was next") {
 }
 
 TEST_CASE("threads belong to a Trainer, not to the thread that calls it, and decide no bit") {
+  struct Wide : Model<Input<Vector<256>>, Linear<512>> {};  // its update is work for four threads
+  using Train = Trainer<Wide, Batch<4>>;
   const int before = cpu::threads();
-  Plain one({.threads = before + 1}), two({.threads = before + 2});
-  CHECK(cpu::threads() == before);
-  const Fake data({.samples = 64, .classes = 3});
-  const auto threads_in = [&](Plain& trainer) {
-    int seen = 0;
-    trainer.fit(data, data, {.steps = 2, .progress = false}, [&](auto&, const StepResult&) { seen = cpu::threads(); });
-    return seen;
-  };
-  CHECK(threads_in(one) == before + 1);
-  int elsewhere = 0;
-  std::thread([&] { elsewhere = threads_in(two); }).join();
-  CHECK(elsewhere == before + 2);
-  CHECK(cpu::threads() == before);
   const ::test::Directory folder;
-  one.save(folder / "one");
-  two.save(folder / "two");
-  CHECK(safetensors::File(folder / "one").value("regimen.path") == safetensors::File(folder / "two").value("regimen.path"));
+  const std::vector<float> input(4 * 256, 0.5f);
+  const auto helpers_of_a_step = [&](const char* name, int threads) {
+    Train trainer({.threads = threads});
+    CHECK(cpu::threads() == before);
+    std::ptrdiff_t helpers = 0;
+    std::thread([&] {  // which has no helpers yet
+      const auto count = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); };
+      const std::ptrdiff_t others = count();
+      trainer.step(input, labels);
+      helpers = count() - others;
+    })
+        .join();
+    trainer.save(folder / name);
+    return helpers;
+  };
+  CHECK(helpers_of_a_step("one", 1) == 0);
+  CHECK(helpers_of_a_step("two", 2) == 1);
+  CHECK(helpers_of_a_step("four", 4) == 3);
+  CHECK(cpu::threads() == before);
+  const auto bytes = [&](const char* name) {
+    std::ifstream file(folder / name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  CHECK(bytes("one").size() > 256 * 512 * 4);
+  CHECK(bytes("two") == bytes("one"));
+  CHECK(bytes("four") == bytes("one"));
 }
 
 TEST_CASE("absurd numbers of batches and threads ahead are refused") {

@@ -197,7 +197,7 @@ TEST_CASE("products do not depend on the number of threads") {
 
 #if REGIMEN_HAS_CBLAS
 TEST_CASE("tiles are a function of shape and machine, cover everything and stay worth a call") {
-  for (const std::size_t processors : {1, 2, 7, 64})
+  for (const std::size_t processors : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{64}})
     for (const Case& s : {Case{1, 1, 1, false, false, false}, Case{768, 128, 512, false, false, false}, Case{64, 64, 784, false, false, false},
                           Case{4096, 4096, 1024, false, false, false}}) {
       const auto tiles = cpu::detail::LibraryTiles::of(s.m, s.n, s.k, processors);

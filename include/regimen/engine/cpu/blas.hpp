@@ -32,8 +32,8 @@ struct Blas final {
     if (product == nullptr || dladdr(product, &where) == 0 || where.dli_fname == nullptr) return {};
     void* handle = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) handle = dlopen(nullptr, RTLD_LAZY);  // part of the program itself
-    const auto ask = [&]<class Function>(const char* name, Function*& function) {
-      return (function = reinterpret_cast<Function*>(dlsym(handle, name))) != nullptr;
+    const auto ask = [&]<class Function>(const char* symbol, Function*& function) {
+      return (function = reinterpret_cast<Function*>(dlsym(handle, symbol))) != nullptr;
     };
     const char* (*text)() = nullptr;
     const char* (*core)() = nullptr;
