@@ -356,7 +356,7 @@ struct StateAccess {
     return false;
   }
 
-  /// What decides the bits of a run beside the program: product path and threads.
+  /// What decides the bits of a run beside the program: cpu::path_text.
   static std::string path_text() { return cpu::path_text<typename Trainer::Recipe::Roles::compute>(); }
 };
 

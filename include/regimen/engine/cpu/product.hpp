@@ -111,10 +111,12 @@ template <class A, class B, class C>
 std::string product_path() {
   using detail::Products;
   if constexpr (detail::is_library_product<A, B, C>) {
+    std::string name;
 #if REGIMEN_HAS_ONEDNN
-    if (detail::products_of<C>() == Products::onednn) return onednn::name();
+    if (detail::products_of<C>() == Products::onednn) name = onednn::name();
 #endif
-    if (detail::products_of<C>() == Products::blas) return Blas::here().name;
+    if (detail::products_of<C>() == Products::blas) name = Blas::here().name;
+    if (!name.empty()) return name.append(", in tiles for ").append(std::to_string(detail::machine_processors())).append(" processors");
   }
   std::string unused;
 #if REGIMEN_HAS_CBLAS
