@@ -2,10 +2,10 @@
 //
 // Ranks are threads, behind links that are pretended: a collective sleeps as long as the link would take, which takes no processor. What
 // the transport itself takes does: on a machine with no processor to spare for it, it does not run beside the computation but instead of it.
+#include "delayed.hpp"
 #include "ranks.hpp"
 
 #include <regimen/comm/counting.hpp>
-#include <regimen/comm/delayed.hpp>
 #include <regimen/engine/rank_trace.hpp>
 
 #include <thread>
@@ -28,11 +28,11 @@ struct Measured {
 
 /// One round of a rank 0.
 template <class Train>
-void measure(const Settings& settings, const comm::Link& link, bool overlaps, Measured& result) {
+void measure(const Settings& settings, const bench::Link& link, bool overlaps, Measured& result) {
   launch(settings.ranks, [&](comm::Threads& threads) {
-    comm::Delayed slow(threads, link);
+    bench::Delayed slow(threads, link);
     comm::Counting counted(slow);
-    comm::WaitedFor waited_for(counted);
+    bench::WaitedFor waited_for(counted);
     const auto run = [&](auto& communicator) {
       Train trainer(communicator, {.threads = 1});
       const auto times = milliseconds_of_steps(trainer, settings.warmup, settings.steps, [&] { counted.reset(); });
@@ -51,7 +51,7 @@ template <class Stage>
 void rows(const char* name, const Settings& settings, program::Log& log, std::FILE* out) {
   double alone = 0;  // without a link: what is computed, and the transport itself
   for (const double megabytes : {0.0, 1600.0, 400.0, 200.0, 100.0, 50.0}) {
-    const comm::Link link{megabytes > 0 ? settings.latency * 1e-6 : 0, megabytes * 1e6};
+    const bench::Link link{megabytes > 0 ? settings.latency * 1e-6 : 0, megabytes * 1e6};
     Measured with, without;
     for (std::uint64_t round = 0; round < settings.rounds; ++round) {  // alternately: what else the machine does meets both
       measure<Train<Stage>>(settings, link, true, with);
@@ -82,7 +82,7 @@ void write_trace(const Settings& settings, const std::string& path) {
   std::vector<OperationTimes> times(settings.ranks);
   std::vector<std::vector<comm::Span>> spans(settings.ranks);
   launch(settings.ranks, [&](comm::Threads& threads) {
-    comm::Delayed slow(threads, {settings.latency * 1e-6, 100e6});
+    bench::Delayed slow(threads, {settings.latency * 1e-6, 100e6});
     comm::Tracing traced(slow);
     Traced trainer(traced, {.threads = 1});
     milliseconds_of_steps(trainer, settings.warmup, 3, [&] { trainer.profile().clear(); });

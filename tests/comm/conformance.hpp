@@ -2,7 +2,6 @@
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
-#include <regimen/comm/small.hpp>
 
 #include <array>
 #include <bit>
@@ -10,7 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -156,61 +154,17 @@ void in_teams(C& ranks, std::size_t count) {
 }
 
 template <class T, class C>
-void all_reduces(C& ranks, std::size_t count) {
-  const std::size_t n = ranks.size(), me = ranks.rank(), salt = 31 * count + sizeof(T);
-  std::vector<T> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = value<T>(me, i, salt);
-  Staging staging(C::staging_bytes(n, regimen::comm::slice_count(count, n) * sizeof(T)));
-  ranks.all_reduce(values.data(), count, staging.data());
-  for (std::size_t i = 0; i < count; ++i) {
-    check(same_bits(values[i], expected_sum<T>(n, i, salt)),
-          [&] { return std::string("all_reduce of ") + regimen::name_of<T> + " x " + std::to_string(count) + ": element " + std::to_string(i); });
-  }
-  staging.check_guard();
-}
-
-template <class T, class C>
 void sums(C& ranks) {
   for (const std::size_t count : {0u, 1u, 3u, 64u, 513u, 1000u}) {
     for (const bool in_place : {false, true}) reduces<T>(ranks, count, in_place);
-    all_reduces<T>(ranks, count);
   }
-}
-
-template <class C>
-void broadcasts(C& ranks, std::size_t bytes) {
-  for (std::size_t root = 0; root < ranks.size(); ++root) {
-    std::vector<unsigned char> message(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) message[i] = static_cast<unsigned char>(ranks.rank() == root ? i + root : 0);
-    ranks.broadcast(reinterpret_cast<std::byte*>(message.data()), bytes, root);
-    for (std::size_t i = 0; i < bytes; ++i)
-      check(message[i] == static_cast<unsigned char>(i + root), [&] { return "broadcast from rank " + std::to_string(root); });
-  }
-}
-
-template <class C>
-void smalls(C& ranks) {
-  struct Record {
-    double norm;
-    std::uint64_t count;
-  };
-  std::vector<Record> all(ranks.size());
-  const Record own{static_cast<double>(ranks.rank()) + 0.5, ranks.rank() * 7};
-  regimen::comm::gather_records(ranks, own, std::span(all));
-  for (std::size_t r = 0; r < all.size(); ++r) check(all[r].norm == static_cast<double>(r) + 0.5 && all[r].count == 7 * r, "gather_records");
-
-  std::array<double, 3> values{};
-  std::vector<double> scratch(3 * ranks.size());
-  for (std::size_t i = 0; i < 3; ++i) values[i] = value<double>(ranks.rank(), i, 5);
-  regimen::comm::sum_small(ranks, std::span<double>(values), std::span<double>(scratch));
-  for (std::size_t i = 0; i < 3; ++i) check(same_bits(values[i], expected_sum<double>(ranks.size(), i, 5)), "sum_small");
 }
 
 /// Many in a row, of all kinds, without a pause: ranks run apart, and a message of one must not be taken for another's.
 template <class C>
 void row(C& ranks, std::size_t turns) {
   for (std::size_t turn = 0; turn < turns; ++turn) {
-    switch (turn % 6) {
+    switch (turn % 5) {
       case 0:
         gathers(ranks, turn % 37, turn % 2 == 0, false);
         break;
@@ -218,17 +172,13 @@ void row(C& ranks, std::size_t turns) {
         reduces<float>(ranks, turn % 23, turn % 2 == 0);
         break;
       case 2:
-        all_reduces<regimen::bf16>(ranks, turn % 41);
+        gathers(ranks, turn % 11, turn % 2 == 0, true);
         break;
       case 3:
-        smalls(ranks);
-        break;
-      case 4:
         in_teams<float>(ranks, turn % 19);
         break;
       default:
         ranks.barrier();
-        broadcasts(ranks, turn % 11);
         break;
     }
   }
@@ -252,14 +202,11 @@ void conform(C& ranks, std::size_t turns = 200, std::size_t large = (std::size_t
     in_teams<float>(ranks, count);
     in_teams<regimen::bf16>(ranks, count);
   }
-  for (const std::size_t bytes : {0u, 1u, 1000u}) broadcasts(ranks, bytes);
-  smalls(ranks);
   row(ranks, turns);
   // Larger than a chunk of 1 MiB, and no multiple of it.
   gathers(ranks, 5 * large, true, false);
   reduces<float>(ranks, large, true);
-  all_reduces<double>(ranks, large);
-  broadcasts(ranks, 5 * large);
+  reduces<double>(ranks, large, false);
   ranks.barrier();
 }
 

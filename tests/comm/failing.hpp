@@ -31,10 +31,6 @@ void collective(C& ranks, regimen::comm::Kind kind, std::size_t count = 1000) {
       return ranks.all_gather_small(bytes + me * 8, bytes, 8);
     case Kind::ReduceScatter:
       return ranks.reduce_scatter(static_cast<const float*>(values.data()), sum.data(), count, aligned);
-    case Kind::AllReduce:
-      return ranks.all_reduce(values.data(), count, aligned);
-    case Kind::Broadcast:
-      return ranks.broadcast(bytes, slice, 0);
     case Kind::Barrier:
       return ranks.barrier();
   }

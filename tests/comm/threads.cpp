@@ -36,9 +36,10 @@ TEST_CASE("a collective in the background runs while its rank computes, and the 
   CHECK_NOTHROW(regimen::launch(2, [](Threads& ranks) {
     regimen::comm::Tracing<Threads> traced(ranks);
     regimen::comm::Background<regimen::comm::Tracing<Threads>> behind(traced);
-    double value = 1;
+    const double values[2] = {1, 1};
+    double value = 0;
     const Clock::time_point begin = Clock::now();
-    const regimen::Pending sum = behind.all_reduce(&value, 1, nullptr);
+    const regimen::Pending sum = behind.reduce_scatter(values, &value, 1, nullptr);
     // "Computes" until the trace has it; only a worker can have put it there.
     while (traced.seen() == 0 && Clock::now() - begin < std::chrono::seconds(20)) std::this_thread::yield();
     const Clock::time_point end = Clock::now();

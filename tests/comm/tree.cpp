@@ -92,17 +92,6 @@ TEST_CASE("the tree of a few values is the same tree") {
   STATIC_REQUIRE(tree_of_values(four, 4) == 10);
 }
 
-TEST_CASE("slices cover a range once, the last ones shorter") {
-  using regimen::comm::slice_begin;
-  for (std::size_t ranks = 1; ranks <= 9; ++ranks) {
-    for (std::size_t count = 0; count <= 30; ++count) {
-      CHECK(slice_begin(count, ranks, 0) == 0);
-      CHECK(slice_begin(count, ranks, ranks) == count);
-      for (std::size_t r = 0; r < ranks; ++r) CHECK(slice_begin(count, ranks, r) <= slice_begin(count, ranks, r + 1));
-    }
-  }
-}
-
 TEST_CASE("staging is bounded, whatever the number of ranks") {
   using regimen::comm::chunked_staging_bytes;
   STATIC_REQUIRE(chunked_staging_bytes(1, 1000) == 0);

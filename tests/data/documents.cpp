@@ -1,8 +1,8 @@
 // Documents of unequal lengths: each token is predicted once, windows are full, and ranks have equal shares.
-#include <regimen/data/balance.hpp>
 #include <regimen/data/documents.hpp>
 
 #include "../temporary.hpp"
+#include "data/balance.hpp"
 #include "support/catch.hpp"
 
 #include <map>
@@ -82,9 +82,9 @@ TEST_CASE("packed windows are nearly full, and never two of them would fit into 
 TEST_CASE("ranks that get packed windows share the targets equally") {
   const Documents packed(skewed(), length), single(skewed(), length, Documents::OneAWindow);
   const auto balance = [](const Documents& source) {
-    return balance_of<std::int32_t, std::int32_t>(source, shape, {.batch = 2, .remainder = Remainder::Drop, .seed = 3, .ranks = 4});
+    return test::balance_of<std::int32_t, std::int32_t>(source, shape, {.batch = 2, .remainder = Remainder::Drop, .seed = 3, .ranks = 4});
   };
-  const Balance equal = balance(packed), unequal = balance(single);
+  const test::Balance equal = balance(packed), unequal = balance(single);
   INFO(equal.table() << unequal.table());
   // No rank has more than its places, and all have fill times theirs.
   CHECK(equal.fill > 0.95);
@@ -97,10 +97,10 @@ TEST_CASE("ranks that get packed windows share the targets equally") {
 
 TEST_CASE("batches of documents of like lengths give ranks like shares") {
   const auto balance = [](Documents::Batching batching, Order order) {
-    return balance_of<std::int32_t, std::int32_t>(Documents(skewed(), length, batching), shape,
-                                                  {.batch = 2, .order = order, .remainder = Remainder::Short, .seed = 3, .ranks = 4});
+    return test::balance_of<std::int32_t, std::int32_t>(Documents(skewed(), length, batching), shape,
+                                                        {.batch = 2, .order = order, .remainder = Remainder::Short, .seed = 3, .ranks = 4});
   };
-  const Balance sorted = balance(Documents::ByLength, Order::Runs), mixed = balance(Documents::OneAWindow, Order::Shuffled);
+  const test::Balance sorted = balance(Documents::ByLength, Order::Runs), mixed = balance(Documents::OneAWindow, Order::Shuffled);
   INFO(sorted.table() << mixed.table());
   CHECK(sorted.fill == mixed.fill);  // the same pieces
   CHECK(mixed.imbalance > 1.3);

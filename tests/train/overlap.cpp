@@ -1,8 +1,8 @@
 // Overlap is shown, not assumed: what a rank computes between the start of a collective and the wait for it, and what the link does then.
-#include <regimen/comm/delayed.hpp>
 #include <regimen/comm/tracing.hpp>
 #include <regimen/engine/rank_trace.hpp>
 
+#include "../../bench/delayed.hpp"
 #include "support/catch.hpp"
 #include "temporary.hpp"
 
@@ -52,9 +52,9 @@ template <class Train>
 Record recorded(bool overlaps) {
   std::vector<Record> found(ranks);
   launch(ranks, [&](comm::Threads& communicator) {
-    comm::Delayed slow(communicator, {.latency = 0.02});
+    bench::Delayed slow(communicator, {.latency = 0.02});
     comm::Tracing traced(slow);
-    comm::WaitedFor waited_for(traced);
+    bench::WaitedFor waited_for(traced);
     found[communicator.rank()] = overlaps ? record<Train>(traced, traced) : record<Train>(waited_for, traced);
   });
   return found[1];

@@ -1,8 +1,8 @@
 // Weights that several ranks keep: one bit that differs on one of them is found, at the next comparison, with the rank's name. And ranks that
 // would compute other bits from the start are refused at the start.
-#include <regimen/comm/detail/around.hpp>
 #include <regimen/train/replicas.hpp>
 
+#include "../../bench/delayed.hpp"
 #include "train/shard.hpp"
 
 #include <bit>
@@ -117,15 +117,9 @@ TEST_CASE("a weight that differs on one rank is found at the next comparison") {
 
 namespace {
 
-struct Unwatched {
-  template <class Body>
-  void operator()(comm::Kind, std::size_t, const Body& body) const {
-    body();
-  }
-};
 /// Gathers what the others sent, but for one bit.
-class Flipping final : public comm::detail::Around<comm::Threads, Unwatched> {
-  using Base = comm::detail::Around<comm::Threads, Unwatched>;
+class Flipping final : public comm::detail::Around<comm::Threads, bench::Unwatched> {
+  using Base = comm::detail::Around<comm::Threads, bench::Unwatched>;
 
  public:
   explicit Flipping(comm::Threads& inner) : Base(inner) {}

@@ -51,27 +51,19 @@ class Background final : public detail::Waiter {
 
   Pending all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
     return start(
-        {[](C& c, const Job& job) { c.all_gather(bytes(job.in), bytes(job.out), job.count, job.teams); }, own, all, slice_bytes, 0, nullptr, teams});
+        {[](C& c, const Job& job) { c.all_gather(bytes(job.in), bytes(job.out), job.count, job.teams); }, own, all, slice_bytes, nullptr, teams});
   }
   Pending all_gather_small(const std::byte* own, std::byte* all, std::size_t count) {
-    return start({[](C& c, const Job& job) { c.all_gather_small(bytes(job.in), bytes(job.out), job.count); }, own, all, count, 0, nullptr, {}});
+    return start({[](C& c, const Job& job) { c.all_gather_small(bytes(job.in), bytes(job.out), job.count); }, own, all, count, nullptr, {}});
   }
   template <Number T>
   Pending reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     return start(
         {[](C& c, const Job& job) { c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging, job.teams); },
-         all, own, count, 0, staging, teams});
-  }
-  template <Number T>
-  Pending all_reduce(T* values, std::size_t count, std::byte* staging) {
-    return start(
-        {[](C& c, const Job& job) { c.all_reduce(static_cast<T*>(job.out), job.count, job.staging); }, nullptr, values, count, 0, staging, {}});
-  }
-  Pending broadcast(std::byte* message, std::size_t n, std::size_t root) {
-    return start({[](C& c, const Job& job) { c.broadcast(bytes(job.out), job.count, job.root); }, nullptr, message, n, root, nullptr, {}});
+         all, own, count, staging, teams});
   }
   Pending barrier() {
-    return start({[](C& c, const Job&) { c.barrier(); }, nullptr, nullptr, 0, 0, nullptr, {}});
+    return start({[](C& c, const Job&) { c.barrier(); }, nullptr, nullptr, 0, nullptr, {}});
   }
 
   /// Waits for all that was started.
@@ -93,7 +85,7 @@ class Background final : public detail::Waiter {
     void (*run)(C&, const Job&) = nullptr;
     const void* in = nullptr;
     void* out = nullptr;
-    std::size_t count = 0, root = 0;
+    std::size_t count = 0;
     std::byte* staging = nullptr;
     Teams teams{};
   };

@@ -41,8 +41,6 @@ namespace comm {
 ///   all_gather(own, all, bytes)                 all[r · bytes ...] of every rank r; in place when own = all + rank · bytes
 ///   all_gather_small(own, all, bytes)           the same, counted apart: norms, loss counts, fingerprints
 ///   reduce_scatter(all, own, count, staging)    own[i] = Σ_r all_r[rank · count + i]; in place when own = all + rank · count
-///   all_reduce(values, count, staging)          values[i] = Σ_r values_r[i], by slices: see slice_begin
-///   broadcast(bytes, n, root)                   the bytes of rank root
 ///   barrier()                                   nobody leaves before all have come
 ///
 /// all_gather and reduce_scatter take Teams behind their arguments: then "all ranks" are those of a team, in the order of their
@@ -57,8 +55,8 @@ namespace comm {
 ///           numbers are added in fp32 and rounded once
 /// failure   PeerError that names the ranks that failed, or did not come within the deadline, or came to another
 ///           collective. Then outputs hold anything, and every later call throws as well: a communicator has no second life
-/// memory    staging_bytes(ranks, slice bytes) at `staging`, aligned to 64, for the two that add; a slice of all_reduce is
-///           that of slice_count. Nothing is allocated after construction, but for the text of an error
+/// memory    staging_bytes(ranks, slice bytes) at `staging`, aligned to 64. Nothing is allocated after construction, but for
+///           the text of an error
 template <class C>
 concept Collectives = requires(C& c, const C& k, const std::byte* in, std::byte* out, const fp32* summands, fp32* sums, std::size_t n) {
   { k.rank() } -> std::same_as<std::size_t>;
@@ -69,8 +67,6 @@ concept Collectives = requires(C& c, const C& k, const std::byte* in, std::byte*
   c.all_gather_small(in, out, n);
   c.reduce_scatter(summands, sums, n, out);
   c.reduce_scatter(summands, sums, n, out, Teams{});
-  c.all_reduce(sums, n, out);
-  c.broadcast(out, n, n);
   c.barrier();
   c.leave(std::string_view{});
 };
@@ -91,19 +87,11 @@ template <class C>
 using transport_t = typename detail::transport_of<C>::type;
 
 /// The collectives by name: what a header on the wire, a count or a trace is about.
-enum class Kind : unsigned char { AllGather, AllGatherSmall, ReduceScatter, AllReduce, Broadcast, Barrier };
-inline constexpr std::size_t kinds = 6;
+enum class Kind : unsigned char { AllGather, AllGatherSmall, ReduceScatter, Barrier };
+inline constexpr std::size_t kinds = 4;
 constexpr const char* name_of_kind(Kind kind) {
-  constexpr const char* names[kinds] = {"all_gather", "all_gather_small", "reduce_scatter", "all_reduce", "broadcast", "barrier"};
+  constexpr const char* names[kinds] = {"all_gather", "all_gather_small", "reduce_scatter", "barrier"};
   return names[static_cast<std::size_t>(kind)];
-}
-
-/// The slices of an all_reduce: rank r owns [slice_begin(count, ranks, r), slice_begin(count, ranks, r + 1)). All are
-/// equal but the last ones, which may be shorter or empty. The cut changes no bit of a sum, only who adds it.
-constexpr std::size_t slice_count(std::size_t count, std::size_t ranks) { return count / ranks + (count % ranks != 0); }
-constexpr std::size_t slice_begin(std::size_t count, std::size_t ranks, std::size_t rank) {
-  const std::size_t begin = rank * slice_count(count, ranks);
-  return begin < count ? begin : count;
 }
 
 /// What communicators that receive the summands of the others hold at once, of each peer: 1 MiB, less beyond 17 ranks,

@@ -91,7 +91,7 @@ class Endings final {
 /// f(communicator) on `ranks` threads of this process, each with its own comm::Threads. Each rank computes with its
 /// share of the processors, at least one.
 ///
-///   regimen::launch(4, [](regimen::comm::Threads& ranks) { ... ranks.all_reduce(...) ... });
+///   regimen::launch(4, [](regimen::comm::Threads& ranks) { ... ranks.reduce_scatter(...) ... });
 ///
 /// failure  an exception of one rank ends the collectives of all; when all have returned, Error says which rank failed and
 ///          why, with the exception itself nested in it (std::rethrow_if_nested). A rank that does not return within the

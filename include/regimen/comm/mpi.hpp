@@ -80,25 +80,16 @@ class Mpi final {
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     begin(Kind::ReduceScatter, count * sizeof(T), sizeof(T));
-    reduce(all, own, staging, [count](std::size_t place) { return place * count; }, teams);
-  }
-
-  template <Number T>
-  void all_reduce(T* values, std::size_t count, std::byte* staging) {
-    const auto first = [count, n = size()](std::size_t r) { return slice_begin(count, n, r); };
-    begin(Kind::AllReduce, count * sizeof(T), sizeof(T));
-    reduce(static_cast<const T*>(values), values + first(rank()), staging, first, {});
-    exchange(reinterpret_cast<std::byte*>(values), [&](std::size_t r) { return first(r) * sizeof(T); }, {});
-  }
-
-  void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
-    if (root >= size()) throw Error("broadcast", "a root below " + std::to_string(size()), std::to_string(root));
-    begin(Kind::Broadcast, n, root);
-    for (std::size_t at = 0; at < n; at += piece) {
-      const std::size_t now = piece < n - at ? piece : n - at;
-      if (rank_ == root) for_each_other({}, [&](std::size_t r) { send(r, bytes + at, now); });
-      else receive(root, bytes + at, now);
+    const std::size_t members = teams.members(size()), here = teams.place(rank_);
+    const std::size_t most = chunk_bytes(members) / sizeof(T), lane = ((count < most ? count : most) * sizeof(T) + 63) / 64 * 64;
+    const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
+    for (std::size_t at = 0; at < count; at += most) {
+      const std::size_t now = most < count - at ? most : count - at;
+      for_each_other(teams, [&](std::size_t p) { receive(teams.member(rank_, p), lane_of(p), now * sizeof(T)); });
+      for_each_other(teams,
+                     [&](std::size_t p) { send(teams.member(rank_, p), reinterpret_cast<const std::byte*>(all + p * count + at), now * sizeof(T)); });
       finish();
+      tree_sum([&](std::size_t p) { return p == here ? all + here * count + at : reinterpret_cast<const T*>(lane_of(p)); }, members, own + at, now);
     }
   }
 
@@ -169,50 +160,11 @@ class Mpi final {
     begin(kind, bytes, 0);
     std::byte* const here = all + teams.place(rank_) * bytes;
     if (own != here && bytes != 0) std::memcpy(here, own, bytes);
-    exchange(all, [bytes](std::size_t place) { return place * bytes; }, teams);
-  }
-
-  /// Bytes [begin(p), begin(p + 1)) of every place p go to all others.
-  template <class Begin>
-  void exchange(std::byte* all, const Begin& begin, Teams teams) {
-    const std::size_t members = teams.members(size()), here = teams.place(rank_);
-    std::size_t longest = 0;
-    for (std::size_t r = 0; r < members; ++r) longest = longest < begin(r + 1) - begin(r) ? begin(r + 1) - begin(r) : longest;
-    const auto rest = [&](std::size_t r, std::size_t at) {
-      const std::size_t count = begin(r + 1) - begin(r);
-      return at >= count ? 0 : count - at < piece ? count - at : piece;
-    };
-    for (std::size_t at = 0; at < longest; at += piece) {
-      for_each_other(teams, [&](std::size_t p) {
-        if (rest(p, at) != 0) receive(teams.member(rank_, p), all + begin(p) + at, rest(p, at));
-      });
-      for_each_other(teams, [&](std::size_t p) {
-        if (rest(here, at) != 0) send(teams.member(rank_, p), all + begin(here) + at, rest(here, at));
-      });
+    for (std::size_t at = 0; at < bytes; at += piece) {
+      const std::size_t now = piece < bytes - at ? piece : bytes - at;
+      for_each_other(teams, [&](std::size_t p) { receive(teams.member(rank_, p), all + p * bytes + at, now); });
+      for_each_other(teams, [&](std::size_t p) { send(teams.member(rank_, p), here + at, now); });
       finish();
-    }
-  }
-
-  /// Slice p of all goes to place p; of those that come here, a chunk at a time, the sum goes to own.
-  template <Number T, class Begin>
-  void reduce(const T* all, T* own, std::byte* staging, const Begin& begin, Teams teams) {
-    const std::size_t members = teams.members(size()), here = teams.place(rank_);
-    const auto count_of = [&](std::size_t r) { return begin(r + 1) - begin(r); };
-    const std::size_t first = begin(here), count = count_of(here), longest = count_of(0);  // slices never grow
-    const std::size_t most = chunk_bytes(members) / sizeof(T), lane = ((count < most ? count : most) * sizeof(T) + 63) / 64 * 64;
-    const auto rest = [&](std::size_t r, std::size_t at) { return at >= count_of(r) ? 0 : count_of(r) - at < most ? count_of(r) - at : most; };
-    const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
-    for (std::size_t at = 0; at < longest; at += most) {
-      const std::size_t now = rest(here, at);
-      for_each_other(teams, [&](std::size_t p) {
-        if (now != 0) receive(teams.member(rank_, p), lane_of(p), now * sizeof(T));
-      });
-      for_each_other(teams, [&](std::size_t p) {
-        if (rest(p, at) != 0) send(teams.member(rank_, p), reinterpret_cast<const std::byte*>(all + begin(p) + at), rest(p, at) * sizeof(T));
-      });
-      finish();
-      if (now == 0) continue;
-      tree_sum([&](std::size_t p) { return p == here ? all + first + at : reinterpret_cast<const T*>(lane_of(p)); }, members, own + at, now);
     }
   }
 

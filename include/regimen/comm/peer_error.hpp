@@ -35,7 +35,7 @@ inline Clock::time_point end_of(Deadline deadline, Clock::time_point start = Clo
   return start + (deadline < century ? deadline : century);
 }
 
-/// A collective as ranks compare it: they must agree in all of it. `detail` is the root, or the size of an element.
+/// A collective as ranks compare it: they must agree in all of it. `detail` is the size of an element that is added.
 struct Call final {
   std::uint64_t number = 0;  // of this communicator's collectives, from 0
   std::uint64_t bytes = 0;
@@ -50,8 +50,7 @@ inline std::string words(const Call& call) {
   std::string text = std::string(name_of_kind(call.kind)) + " number " + std::to_string(call.number);
   if (call.kind == Kind::Barrier) return text;
   text += " (" + std::to_string(call.bytes) + " bytes";
-  if (call.kind == Kind::Broadcast) text += " of rank " + std::to_string(call.detail);
-  if (call.kind == Kind::ReduceScatter || call.kind == Kind::AllReduce) text += ", elements of " + std::to_string(call.detail);
+  if (call.kind == Kind::ReduceScatter) text += ", elements of " + std::to_string(call.detail);
   return text + ")";
 }
 

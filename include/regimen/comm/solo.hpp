@@ -13,7 +13,7 @@ namespace regimen::comm {
 
 /// The communicator of a program of one rank. Sums of one summand are the summand: in place nothing is touched.
 ///
-/// failure  Error for a broadcast from a rank other than 0; after leave() every collective throws it
+/// failure  after leave() every collective throws Error
 class Solo final {
  public:
   static constexpr std::size_t rank() { return 0; }
@@ -25,14 +25,6 @@ class Solo final {
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/, Teams = {}) const {
     copy(all, own, count * sizeof(T));
-  }
-  template <Number T>
-  void all_reduce(T* /*values*/, std::size_t /*count*/, std::byte* /*staging*/) const {
-    check();
-  }
-  void broadcast(std::byte* /*bytes*/, std::size_t /*n*/, std::size_t root) const {
-    if (root != 0) throw Error("broadcast", "a root below 1, the number of ranks", std::to_string(root));
-    check();
   }
   void barrier() const { check(); }
   void leave(std::string_view reason) {

@@ -59,31 +59,19 @@ class Tcp final {
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     wire_.begin(Kind::ReduceScatter, count * sizeof(T), sizeof(T));
-    reduce(all, own, staging, [count](std::size_t place) { return place * count; }, teams);
-  }
-
-  template <Number T>
-  void all_reduce(T* values, std::size_t count, std::byte* staging) {
-    const auto begin = [count, n = size()](std::size_t r) { return slice_begin(count, n, r); };
-    wire_.begin(Kind::AllReduce, count * sizeof(T), sizeof(T));
-    reduce(static_cast<const T*>(values), values + begin(rank()), staging, begin, {});
-    std::byte* const bytes = reinterpret_cast<std::byte*>(values);
-    for_each_other({}, [&](std::size_t r) {
-      wire_.send(r, bytes + begin(rank()) * sizeof(T), (begin(rank() + 1) - begin(rank())) * sizeof(T));
-      wire_.expect(r);
-      wire_.window(r, bytes + begin(r) * sizeof(T), (begin(r + 1) - begin(r)) * sizeof(T));
+    const std::size_t members = teams.members(size()), here = teams.place(rank());
+    const std::size_t most = chunk_bytes(members) / sizeof(T), chunk = count < most ? count : most, lane = (chunk * sizeof(T) + 63) / 64 * 64;
+    for_each_other(teams, [&](std::size_t p) {
+      wire_.send(teams.member(rank(), p), reinterpret_cast<const std::byte*>(all + p * count), count * sizeof(T));
+      wire_.expect(teams.member(rank(), p));
     });
-    wire_.run(true);
-  }
-
-  void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
-    if (root >= size()) throw Error("broadcast", "a root below " + std::to_string(size()), std::to_string(root));
-    wire_.begin(Kind::Broadcast, n, root);
-    if (rank() == root) {
-      for_each_other({}, [&](std::size_t r) { wire_.send(r, bytes, n); });
-    } else {
-      wire_.expect(root);
-      wire_.window(root, bytes, n);
+    // The lanes of the others lie side by side; this rank's own summands stay where they are. A chunk at a time is added.
+    const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
+    for (std::size_t at = 0; at < count; at += chunk) {
+      const std::size_t now = chunk < count - at ? chunk : count - at;
+      for_each_other(teams, [&](std::size_t p) { wire_.window(teams.member(rank(), p), lane_of(p), now * sizeof(T)); });
+      wire_.run(false);
+      tree_sum([&](std::size_t p) { return p == here ? all + here * count + at : reinterpret_cast<const T*>(lane_of(p)); }, members, own + at, now);
     }
     wire_.run(true);
   }
@@ -117,26 +105,6 @@ class Tcp final {
       wire_.expect(r);
       wire_.window(r, all + place * bytes, bytes);
     });
-    wire_.run(true);
-  }
-
-  /// Slice p of all goes to place p; of those that come here, a chunk at a time, the sum goes to own.
-  template <Number T, class Begin>
-  void reduce(const T* all, T* own, std::byte* staging, const Begin& begin, Teams teams) {
-    const std::size_t members = teams.members(size()), here = teams.place(rank()), first = begin(here), count = begin(here + 1) - first;
-    const std::size_t most = chunk_bytes(members) / sizeof(T), chunk = count < most ? count : most, lane = (chunk * sizeof(T) + 63) / 64 * 64;
-    for_each_other(teams, [&](std::size_t p) {
-      wire_.send(teams.member(rank(), p), reinterpret_cast<const std::byte*>(all + begin(p)), (begin(p + 1) - begin(p)) * sizeof(T));
-      wire_.expect(teams.member(rank(), p));
-    });
-    // The lanes of the others lie side by side; this rank's own summands stay where they are.
-    const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
-    for (std::size_t at = 0; at < count; at += chunk) {
-      const std::size_t now = chunk < count - at ? chunk : count - at;
-      for_each_other(teams, [&](std::size_t p) { wire_.window(teams.member(rank(), p), lane_of(p), now * sizeof(T)); });
-      wire_.run(false);
-      tree_sum([&](std::size_t p) { return p == here ? all + first + at : reinterpret_cast<const T*>(lane_of(p)); }, members, own + at, now);
-    }
     wire_.run(true);
   }
 

@@ -56,26 +56,6 @@ class Threads final {
     world_->barrier();
   }
 
-  template <Number T>
-  void all_reduce(T* values, std::size_t count, std::byte* /*staging*/) {
-    world_->arrive(rank_, Kind::AllReduce, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(values));
-    const std::size_t begin = slice_begin(count, size(), rank_);
-    tree_sum(summands<T>(begin, {}), size(), values + begin, slice_begin(count, size(), rank_ + 1) - begin);
-    world_->barrier();
-    for_each_other({}, [&](std::size_t r) {
-      const std::size_t first = slice_begin(count, size(), r), last = slice_begin(count, size(), r + 1);
-      copy(world_->shown(r) + first * sizeof(T), reinterpret_cast<std::byte*>(values + first), (last - first) * sizeof(T));
-    });
-    world_->barrier();
-  }
-
-  void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
-    if (root >= size()) throw Error("broadcast", "a root below " + std::to_string(size()), std::to_string(root));
-    world_->arrive(rank_, Kind::Broadcast, n, root, bytes);
-    if (rank_ != root) copy(world_->shown(root), bytes, n);
-    world_->barrier();
-  }
-
   void barrier() {
     world_->arrive(rank_, Kind::Barrier, 0, 0, nullptr);
     world_->barrier();

@@ -18,7 +18,7 @@
 namespace regimen {
 
 /// Documents, each a row of tokens, as samples of a model of T tokens. A window costs a model the same whatever is in it, so what ranks are
-/// given unequally is valid targets; balance.hpp measures it.
+/// given unequally is valid targets.
 ///
 ///   Documents(documents, T)                             packed: every window is filled with pieces of documents, the longest first, each where it
 ///                                                       leaves least room (best fit, decreasing); nearly constant numbers of tokens

@@ -13,8 +13,6 @@ namespace regimen::comm::detail {
 ///
 ///   all_gather, all_gather_small   bytes · (ranks of a team − 1)
 ///   reduce_scatter                 count · element · (ranks of a team − 1)
-///   all_reduce                     what is not the own slice, to its owners; then the own slice · (ranks − 1)
-///   broadcast                      bytes · (ranks − 1) at the root, 0 elsewhere
 ///   barrier                        0
 ///
 /// This is payload; what a transport adds (headers, acknowledgements) is left out. Threads read instead of being sent to,
@@ -40,14 +38,6 @@ class Around {
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     watch_(Kind::ReduceScatter, count * sizeof(T) * (teams.members(size()) - 1), [&] { inner_.reduce_scatter(all, own, count, staging, teams); });
-  }
-  template <Number T>
-  void all_reduce(T* values, std::size_t count, std::byte* staging) {
-    const std::size_t slice = slice_begin(count, size(), rank() + 1) - slice_begin(count, size(), rank());
-    watch_(Kind::AllReduce, (count - slice + slice * others()) * sizeof(T), [&] { inner_.all_reduce(values, count, staging); });
-  }
-  void broadcast(std::byte* bytes, std::size_t n, std::size_t root) {
-    watch_(Kind::Broadcast, rank() == root ? n * others() : 0, [&] { inner_.broadcast(bytes, n, root); });
   }
   void barrier() {
     watch_(Kind::Barrier, 0, [&] { inner_.barrier(); });

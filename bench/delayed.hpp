@@ -1,4 +1,4 @@
-// regimen/comm/delayed.hpp — a slower link than there is, and collectives that overlap with nothing: to show what overlap is worth.
+// bench/delayed.hpp — a slower link than there is, and collectives that overlap with nothing: to show what overlap is worth.
 #pragma once
 
 #include <regimen/comm/detail/around.hpp>
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <thread>
 
-namespace regimen::comm {
+namespace bench {
 
 /// A link as it is pretended. seconds(n) = latency + n / bandwidth for a collective in which this rank sends n bytes.
 struct Link final {
@@ -17,12 +17,11 @@ struct Link final {
   constexpr double seconds(std::size_t bytes) const { return latency + (bandwidth > 0 ? double(bytes) / bandwidth : 0); }
 };
 
-namespace detail {
 class Delayer final {
  public:
   explicit Delayer(const Link& link) : link_(link) {}
   template <class Body>
-  void operator()(Kind, std::size_t sent, const Body& body) const {
+  void operator()(regimen::comm::Kind, std::size_t sent, const Body& body) const {
     std::this_thread::sleep_for(std::chrono::duration<double>(link_.seconds(sent)));
     body();
   }
@@ -32,26 +31,25 @@ class Delayer final {
 };
 struct Unwatched final {
   template <class Body>
-  void operator()(Kind, std::size_t, const Body& body) const {
+  void operator()(regimen::comm::Kind, std::size_t, const Body& body) const {
     body();
   }
 };
-}  // namespace detail
 
 /// C behind a slower link: every collective first sleeps as long as the link takes, which costs no processor.
-template <Collectives C>
-class Delayed final : public detail::Around<C, detail::Delayer> {
+template <regimen::comm::Collectives C>
+class Delayed final : public regimen::comm::detail::Around<C, Delayer> {
  public:
-  Delayed(C& inner, const Link& link) : detail::Around<C, detail::Delayer>(inner, link) {}
+  Delayed(C& inner, const Link& link) : regimen::comm::detail::Around<C, Delayer>(inner, link) {}
 };
 
 /// C, for whose collectives a Trainer waits where it starts them: what it is without overlap.
-template <Collectives C>
-class WaitedFor final : public detail::Around<C, detail::Unwatched> {
+template <regimen::comm::Collectives C>
+class WaitedFor final : public regimen::comm::detail::Around<C, Unwatched> {
  public:
   static constexpr bool waits_at_start = true;
-  explicit WaitedFor(C& inner) : detail::Around<C, detail::Unwatched>(inner) {}
+  explicit WaitedFor(C& inner) : regimen::comm::detail::Around<C, Unwatched>(inner) {}
 };
 
-}  // namespace regimen::comm
+}  // namespace bench
 // SPDX-License-Identifier: Apache-2.0

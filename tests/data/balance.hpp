@@ -1,4 +1,4 @@
-// regimen/data/balance.hpp — how equally the ranks share what counts.
+// tests/data/balance.hpp — how equally the ranks share what counts.
 #pragma once
 
 #include <regimen/data/loader.hpp>
@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace regimen {
+namespace test {
+
+using namespace regimen;
 
 /// What the ranks are given in an epoch, step by step. A step takes as long as the rank with the most to do.
 ///
@@ -72,5 +74,5 @@ Balance balance_of(const S& source, const SampleShape& shape, LoaderOptions opti
   return balance;
 }
 
-}  // namespace regimen
+}  // namespace test
 // SPDX-License-Identifier: Apache-2.0
