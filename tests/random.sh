@@ -3,7 +3,7 @@
 #
 #   tests/random.sh --from 1000 --count 500     seeds 1000 to 1499
 #   tests/random.sh --shrink 1234               a smaller program of that seed that still fails
-#   tests/random.sh --planted                   every defect of tests/random/planted, put into a copy of the library, is found
+#   tests/random.sh --planted [--only NAME]     every defect of tests/random/planted.txt, put into a copy of the library, is found
 #
 #   --piece N       seeds in one program (8); a seed costs 2 to 3 seconds of processor time
 #   --compiler C    g++ by default
@@ -15,7 +15,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-from='' count=1 piece=8 compiler=${CXX:-g++} out=$root/build/random jobs=1 prefix='' work=seeds include=$root
+from='' count=1 piece=8 compiler=${CXX:-g++} out=$root/build/random jobs=1 prefix='' work=seeds include=$root parsed=() only=''
 while [ $# -gt 0 ]; do
   case $1 in
     --from) from=${2:?}; shift 2 ;;
@@ -27,6 +27,7 @@ while [ $# -gt 0 ]; do
     --prefix) prefix=${2:?}; shift 2 ;;
     --shrink) work=shrink; from=${2:?}; shift 2 ;;
     --planted) work=planted; shift ;;
+    --only) only=${2:?}; shift 2 ;;
     --status) work=status; shift ;;
     --help | -h) sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//'; exit ;;
     *) echo "unknown argument '$1'; see --help" >&2; exit 2 ;;
@@ -37,9 +38,19 @@ export OMP_NUM_THREADS=1 CCACHE_DISABLE=1
 flags=(-std=c++20 -O0)   # clang compiles these in half of g++'s time
 case ${compiler##*/} in g++*) flags+=(-fopenmp --param ggc-min-expand=1000 --param ggc-min-heapsize=4000000) ;; esac
 
+# The headers, parsed once.
+parse() {
+  parsed=(-I "$out/parsed")
+  mkdir -p "$out/parsed/random"
+  case ${compiler##*/} in
+    clang*) parsed=(-include-pch "$out/parsed/random/seed.hpp.gch") ;;
+  esac
+  $prefix "$compiler" "${flags[@]}" -I "$root/include" -I "$root/tests" -x c++-header "$root/tests/random/seed.hpp" \
+    -o "$out/parsed/random/seed.hpp.gch"
+}
 # compile FROM COUNT WITHOUT PROGRAM: the program of these seeds. WITHOUT is a list of ids, each with a comma before it.
 compile() {
-  echo '#include "random/run.hpp"' | $prefix "$compiler" "${flags[@]}" -I "$include/include" -I "$include/tests" -DREGIMEN_RANDOM_FROM="$1" \
+  echo '#include "random/run.hpp"' | $prefix "$compiler" "${flags[@]}" "${parsed[@]}" -I "$include/include" -I "$include/tests" -DREGIMEN_RANDOM_FROM="$1" \
     -DREGIMEN_RANDOM_COUNT="$2" -DREGIMEN_RANDOM_WITHOUT="$3" -x c++ - -o "$4" -lz
 }
 # run_piece FROM COUNT: compiles, runs, and writes down what came of it.
@@ -66,6 +77,7 @@ case $work in
   seeds)
     [ -n "$from" ] || { echo "--from needs a seed; see --help" >&2; exit 2; }
     touch "$out/done"
+    parse
     for ((first = from; first < from + count; first += piece)); do
       size=$((first + piece > from + count ? from + count - first : piece))
       grep -q "^$first $size " "$out/done" && continue
@@ -84,6 +96,7 @@ case $work in
 
   shrink)
     program=$out/shrink_$from without=''
+    parse
     # fails WITHOUT: is what is left a program, and does it still fail?
     fails() {
       local code=0
@@ -112,28 +125,47 @@ case $work in
     ;;
 
   planted)
-    # Each patch says in its first lines which seeds find it.
-    missed=0
-    for patch in "$root"/tests/random/planted/*.patch; do
-      name=$(basename "$patch" .patch)
-      copy=$out/planted/$name
-      rm -rf "$copy"; mkdir -p "$copy"
-      cp -r "$root/include" "$root/tests" "$copy/"
-      patch -d "$copy" -p1 -s < "$patch"
-      include=$copy found=no
-      for seed in $(sed -n 's/^seeds: //p' "$patch"); do
-        code=0
-        compile "$seed" 1 '' "$copy/program" > "$copy/log" 2>&1 || { cat "$copy/log" | head -n 5; continue; }
-        timeout 600 "$copy/program" > "$copy/log" 2>&1 || code=$?
-        if [ "$code" != 0 ]; then
-          found=yes
-          echo "$name: found by seed $seed: $(grep -v '^seed\|^  Model\|^  mp_list\|^  neighbour' "$copy/log" | head -n 1)"
-          break
-        fi
-      done
-      [ $found = yes ] || { echo "$name: MISSED"; missed=$((missed + 1)); }
-      rm -rf "$copy"
-    done
+    # tests/random/planted.txt: a name, what stands once in the library, what is put in its place, and seeds that find it.
+    missed=0 name='' old='' new=''
+    while IFS= read -r line; do
+      case $line in
+        name:*) name=${line#name: } ;;
+        old:*) old=${line#old: } ;;
+        new:*) new=${line#new: } ;;
+        seeds:*)
+          [ -z "$only" ] || [ "$only" = "$name" ] || continue
+          copy=$out/planted/$name
+          rm -rf "$copy"
+          mkdir -p "$copy"
+          cp -r "$root/include" "$root/tests" "$copy/"
+          file=$(grep -rlF -- "$old" "$copy/include" || true)
+          if [ "$(grep -rhcF -- "$old" "$copy/include" | awk '{ sum += $1 } END { print sum }')" != 1 ]; then
+            echo "$name: STALE: what it replaces does not stand in the library once; mend tests/random/planted.txt"
+            missed=$((missed + 1))
+            continue
+          fi
+          OLD=$old NEW=$new perl -pi -e 's/\Q$ENV{OLD}\E/$ENV{NEW}/' "$file"
+          include=$copy found=no
+          for seed in ${line#seeds: }; do
+            code=0
+            if ! compile "$seed" 1 '' "$copy/program" > "$copy/log" 2>&1; then
+              # A plan that does not add up is no constant: found, too.
+              if grep -q "constant expression" "$copy/log"; then found=yes; echo "$name: found by seed $seed: its plan is no constant"; break; fi
+              head -n 5 "$copy/log"
+              continue
+            fi
+            $prefix timeout 600 "$copy/program" > "$copy/log" 2>&1 || code=$?
+            if [ "$code" != 0 ]; then
+              found=yes
+              echo "$name: found by seed $seed: $(grep -v '^seed\|^  Model\|^  mp_list\|^  neighbour mp_list\|^regimen: Debug' "$copy/log" | head -n 1 | cut -c1-160)"
+              break
+            fi
+          done
+          [ $found = yes ] || { echo "$name: MISSED"; missed=$((missed + 1)); }
+          rm -rf "$copy"
+          ;;
+      esac
+    done < "$root/tests/random/planted.txt"
     [ $missed = 0 ]
     ;;
 esac

@@ -6,10 +6,18 @@
 
 namespace regimen::random {
 
+/// A seed that fails is printed, and then, which takes minutes, a smaller program that still does.
 template <std::uint64_t Seed>
 void hold() {
   const std::string wrong = check_seed<Seed>();
-  INFO(wrong << "  a smaller program that still fails: tests/random.sh --shrink " << Seed);
+  if (!wrong.empty()) {
+    const std::string here = __FILE__, root = here.substr(0, here.rfind("/tests/random/"));
+    const ::test::Directory folder;
+    const std::string command = "\"" + root + "/tests/random.sh\" --shrink " + std::to_string(Seed) + " --out \"" + (folder / "") + "\" >&2";
+    std::fprintf(stderr, "%s%s\n", wrong.c_str(), command.c_str());
+    if (std::system(command.c_str()) == 0) std::fprintf(stderr, "compiled apart, it holds\n");
+  }
+  INFO(wrong);
   CHECK(wrong.empty());
 }
 
