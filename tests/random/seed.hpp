@@ -49,7 +49,8 @@ void check_plan(Findings& findings) {
   volatile std::size_t hidden = Train::batch;
   for (const std::size_t ranks : {Recipe::planned_ranks, std::size_t{2}}) {
     if (ranks == 2 && Train::Step::Sharding::alone) continue;
-    if (Train::Step::Sharding::group > 0 && ranks % Train::Step::Sharding::group != 0) continue;
+    constexpr std::size_t group = Train::Step::Sharding::group > 0 ? Train::Step::Sharding::group : 1;
+    if (ranks % group != 0) continue;
     const plan::Engine step = Recipe::walk_step(hidden, false, nullptr, ranks), full = Recipe::walk_step(hidden, true, nullptr, ranks);
     const plan::Engine evaluation = Recipe::walk_evaluation(hidden, false, nullptr, ranks),
                        whole = Recipe::walk_evaluation(hidden, true, nullptr, ranks);

@@ -32,6 +32,8 @@ static_assert(Full::plan().peak < Train::plan().peak);
 
 // The policies that a forward pass reads, in any order; the others are refused.
 static_assert(Inferable<tiny::Gpt> && Inferable<tiny::Gpt, Fusion<Off>, Batch<1>, Target<targets::h200>, Device<Cpu>, Precision<fp16>>);
+struct HalfInside : Model<Input<Vector<4>>, As<fp16, Linear<3>>, Linear<2>> {};
+static_assert(Inferable<HalfInside, Precision<fp16>> && !Composable<HalfInside, Precision<fp32>>);  // what trains nothing scales no loss
 static_assert(Inferable<tiny::Gpt, Precision<bf16, fp32>> && Inferable<tiny::Gpt, Batch<Largest>, Target<targets::h200>>);
 static_assert(!Inferable<tiny::Gpt, Optimizer<AdamW>> && !Inferable<tiny::Gpt, Checkpoint<Every<2>>> && !Inferable<tiny::Gpt, Seed<2>>);
 static_assert(!Inferable<tiny::Gpt, Loss<CrossEntropy>> && !Inferable<tiny::Gpt, Accumulate<2>> && !Inferable<tiny::Gpt, Debug<Anomaly>>);

@@ -194,7 +194,7 @@ constexpr auto rules_of_layers() {
   using AsTypes = mp::mp_unique<typename as_types<typename P::Layers>::type>;
   using Names =
       mp::mp_append<mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
-                    mp::mp_transform<as_rules<Configuration>::template scaled, AsTypes>,
+                    mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
                     typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
                     typename freeze_rules<typename Configuration::freeze, All>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
                     mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>::value>>>;
