@@ -17,10 +17,14 @@ TEST_CASE("GPTs, as deep as segments divide and not") {
 
 TEST_CASE("the largest batch fits, and the next does not") {
   using Recipe = train::Recipe<Gpt<5>, Configured<Checkpoint<Every<2>>>>;
-  for (std::size_t bytes = Recipe::peak(1); bytes < (std::size_t{1} << 32); bytes = bytes * 7 / 4) {
-    const std::size_t batch = Recipe::largest_batch(bytes);
+  constexpr std::size_t one = Recipe::peak(1);
+  const auto look = []<std::size_t bytes>(std::integral_constant<std::size_t, bytes>) {
+    constexpr std::size_t batch = Recipe::largest_batch<bytes>();
     CHECK(Recipe::peak(batch) <= bytes);
     CHECK(Recipe::peak(batch + 1) > bytes);
-  }
-  CHECK(Recipe::largest_batch(Recipe::peak(1) - 1) == 0);
+  };
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (look(std::integral_constant<std::size_t, one + one * i * i * i * i / 3>{}), ...);  // up to some thousand samples
+  }(std::make_index_sequence<12>{});
+  CHECK(Recipe::largest_batch<one - 1>() == 0);
 }

@@ -31,10 +31,11 @@ struct Item {
   Path path{};
 };
 
-/// The live transient tensors, from the end of the arena downwards.
+/// The live transient tensors, from the end of the arena downwards. (A plain array: compilers limit the steps of a constant expression, of which
+/// each access to a std::array costs several.)
 struct Transients {
   static constexpr std::size_t limit = 32;
-  std::array<Item, limit> items{};
+  Item items[limit]{};
   std::size_t count = 0, bytes = 0;
 
   constexpr bool same_layout(const Transients& other) const {
@@ -72,8 +73,8 @@ struct Log {
     Item item{};
     std::size_t stride = 1, copies = 1;
   };
-  static constexpr std::size_t limit = 512;
-  std::array<Entry, limit> entries{};
+  static constexpr std::size_t limit = 4096;
+  Entry entries[limit]{};
   std::size_t count = 0, snapshot_at = 0;
   Report report{};
 
@@ -82,31 +83,26 @@ struct Log {
     entries[count++] = {item, 1, 1};
   }
   constexpr void pop_to(std::size_t mark) {
-    // Only entries at the end can reach beyond the mark, but an entry of several copies may straddle it.
-    std::size_t left = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      Entry& entry = entries[i];
-      if (entry.item.offset >= mark) continue;
-      if (entry.copies > 1) {
-        const std::size_t below = (mark - entry.item.offset + entry.stride - 1) / entry.stride;
-        if (below < entry.copies) entry.copies = below;
-      }
-      if (left != i) entries[left] = entry;
-      ++left;
+    // Entries lie in the order of their offsets. Those of several copies, which may straddle the mark, are the last ones that stay.
+    while (count > 0 && entries[count - 1].item.offset >= mark) --count;
+    for (std::size_t i = count; i > 0 && entries[i - 1].stride > 1; --i) {
+      Entry& entry = entries[i - 1];
+      const std::size_t below = (mark - entry.item.offset + entry.stride - 1) / entry.stride;
+      if (below < entry.copies) entry.copies = below;
     }
-    count = left;
   }
   constexpr void snapshot(const Transients& transients) {
     for (std::size_t i = 0; i < transients.count; ++i) report.add(transients.items[i], 1);
     for (std::size_t i = 0; i < count; ++i) {  // the same tensor of several iterations is one line
+      const Item& item = entries[i].item;
       std::size_t copies = entries[i].copies;
       bool seen = false;
-      for (std::size_t j = 0; j < count; ++j)
-        if (j != i && same_tensor(entries[i].item, entries[j].item)) {
+      for (std::size_t j = 0; item.path.in_repeat && j < count; ++j)
+        if (j != i && same_tensor(item, entries[j].item)) {
           copies += entries[j].copies;
           seen = seen || j < i;
         }
-      if (!seen) report.add(entries[i].item, copies);
+      if (!seen) report.add(item, copies);
     }
   }
   static constexpr bool same_tensor(const Item& a, const Item& b) {

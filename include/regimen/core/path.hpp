@@ -14,15 +14,16 @@ namespace regimen {
 struct Path final {
   const char* name = "model";
   std::uint64_t digits = 0, iteration = 0;
+  bool in_repeat = false;
 
   static constexpr std::size_t levels = 7;
 
   /// What belongs to no layer, such as the input: outside(0, ...), outside(1, ...).
-  static constexpr Path outside(std::uint64_t index, const char* name) { return {name, ~index, 0}; }
+  static constexpr Path outside(std::uint64_t index, const char* name) { return {name, ~index}; }
   constexpr bool is_outside() const { return digits >> (8 * levels) != 0; }
 
-  constexpr Path child(std::size_t index, const char* child_name) const { return {child_name, digits * 256 + index + 1, iteration}; }
-  constexpr Path repeated(std::size_t index, std::size_t count) const { return {name, digits, iteration * count + index}; }
+  constexpr Path child(std::size_t index, const char* child_name) const { return {child_name, digits * 256 + index + 1, iteration, in_repeat}; }
+  constexpr Path repeated(std::size_t index, std::size_t count) const { return {name, digits, iteration * count + index, true}; }
 
   /// A number for this place that no other place of the model has; random numbers are keyed by it.
   constexpr std::uint64_t stream() const { return mix(digits, iteration); }

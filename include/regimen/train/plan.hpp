@@ -86,32 +86,40 @@ struct MemoryPlan final {
 
 namespace train {
 
-/// The largest batch whose peak fits; 0 if none does. `peak(batch)` is close to a straight line, so the line through two
-/// points finds the answer in a handful of them.
-template <class Peak>
-constexpr std::size_t largest_batch_within(std::size_t bytes, Peak peak) {
-  struct Point {
-    std::size_t batch, peak;
-  };
-  const auto planned = [&](std::size_t batch) { return Point{batch, peak(batch)}; };
-  Point low = planned(1);
-  if (low.peak > bytes) return 0;
-  Point high = planned(2);
-  const auto crossing = [&] {  // where the line through both points reaches `bytes`
-    const std::size_t slope = (high.peak - low.peak) / (high.batch - low.batch);
-    return low.batch + (bytes - low.peak) / (slope > 0 ? slope : 1);
-  };
-  while (high.peak <= bytes) {
-    const std::size_t beyond = crossing() + 1;
-    low = high;
-    high = planned(beyond > high.batch ? beyond : high.batch + 1);
+/// Two batches and their peaks, between which, or beyond which, the largest batch that fits lies. The peak is close to a straight line, so the
+/// line through both finds it in a handful of steps.
+struct BatchBracket {
+  std::size_t low = 1, low_peak = 0, high = 2, high_peak = 0;
+
+  /// The batch to plan next; 0: the lower one is the largest that fits.
+  constexpr std::size_t next(std::size_t bytes) const {
+    const std::size_t slope = (high_peak - low_peak) / (high - low), guess = low + (bytes - low_peak) / (slope > 0 ? slope : 1);
+    if (high_peak <= bytes) return guess >= high ? guess + 1 : high + 1;
+    if (high - low <= 1) return 0;
+    return guess <= low ? low + 1 : guess >= high ? high - 1 : guess;
   }
-  while (high.batch - low.batch > 1) {
-    const std::size_t guess = crossing();
-    const Point middle = planned(guess <= low.batch ? low.batch + 1 : guess >= high.batch ? high.batch - 1 : guess);
-    (middle.peak <= bytes ? low : high) = middle;
+  constexpr BatchBracket with(std::size_t batch, std::size_t peak, std::size_t bytes) const {
+    if (high_peak <= bytes) return {high, high_peak, batch, peak};
+    return peak <= bytes ? BatchBracket{batch, peak, high, high_peak} : BatchBracket{low, low_peak, batch, peak};
   }
-  return low.batch;
+};
+
+/// The largest batch whose peak fits; 0 if none does.   Peak   Peak::of<batch>: each a constant of its own, as compilers count the steps of one
+template <class Peak, std::size_t bytes, std::size_t low, std::size_t low_peak, std::size_t high, std::size_t high_peak>
+constexpr std::size_t largest_batch_between() {
+  constexpr BatchBracket now{low, low_peak, high, high_peak};
+  constexpr std::size_t guess = now.next(bytes);
+  if constexpr (guess == 0) {
+    return low;
+  } else {
+    constexpr BatchBracket then = now.with(guess, Peak::template of<guess>, bytes);
+    return largest_batch_between<Peak, bytes, then.low, then.low_peak, then.high, then.high_peak>();
+  }
+}
+template <class Peak, std::size_t bytes>
+constexpr std::size_t largest_batch_within() {
+  if constexpr (Peak::template of<1> > bytes) return 0;
+  else return largest_batch_between<Peak, bytes, 1, Peak::template of<1>, 2, Peak::template of<2>>();
 }
 
 /// What lives at the peak, from a log of the walk that reached it.

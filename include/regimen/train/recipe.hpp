@@ -18,7 +18,7 @@ template <class Configuration>
 using sharding_of = walk::ShardingOf<Configuration::shard::stage::level, typename Configuration::communicator::ranks,
                                      Configuration::accumulate::reduces_each(Configuration::shard::stage::level), Configuration::shard::prefetches,
                                      Configuration::shard::keeps, Configuration::shard::stage::group, Configuration::shard::bucket,
-                                     typename Configuration::shard::wrap>;
+                                     typename Configuration::shard::wrap, Configuration::world::ranks == 0 ? 1 : Configuration::world::ranks>;
 /// One rank, which holds everything.
 using Unsharded = walk::ShardingOf<0, Solo, false>;
 
@@ -66,16 +66,23 @@ struct Recipe {
     return step > evaluation ? step : evaluation;
   }
 
+  struct StepPeak {
+    template <std::size_t samples>
+    static constexpr std::size_t of = walk_step(samples, false, nullptr, planned_ranks, nullptr).arena.peak;
+  };
+  template <std::size_t samples>
+  static constexpr std::size_t evaluation_peak = walk_evaluation(samples, false, nullptr, planned_ranks).arena.peak;
   /// The largest batch whose step and evaluation fit; 0 if none does.
-  static constexpr std::size_t largest_batch(std::size_t bytes) {
-    std::size_t found = largest_batch_within(bytes, [](std::size_t guess) { return walk_step(guess).arena.peak; });
-    while (found > 0 && walk_evaluation(found).arena.peak > bytes) --found;  // evaluation is the smaller one in all but toy models
-    return found;
+  template <std::size_t bytes, std::size_t found = largest_batch_within<StepPeak, bytes>()>
+  static constexpr std::size_t largest_batch() {
+    if constexpr (found == 0) return 0;
+    else if constexpr (evaluation_peak<found> > bytes) return largest_batch<bytes, found - 1>();  // it is the smaller one in all but toy models
+    else return found;
   }
 
   static constexpr std::size_t batch = [] {
     if constexpr (Configuration::batch::largest) {
-      constexpr std::size_t found = largest_batch(Target::memory);
+      constexpr std::size_t found = largest_batch<Target::memory>();
       return found > 0 ? found : 1;  // that one does not fit is for the rule fits_target to say
     } else if constexpr (Configuration::batch::global > 0) {
       return Configuration::batch::global / (planned_ranks * micro_batches);
@@ -147,10 +154,13 @@ struct InferenceRecipe {
     return engine;
   }
 
+  struct ForwardPeak {
+    template <std::size_t samples>
+    static constexpr std::size_t of = walk_forward(samples, false, nullptr).arena.peak;
+  };
   static constexpr std::size_t batch = [] {
     if constexpr (Configuration::batch::largest) {
-      constexpr std::size_t found =
-          largest_batch_within(Target::memory, [](std::size_t guess) { return walk_forward(guess, false, nullptr).arena.peak; });
+      constexpr std::size_t found = largest_batch_within<ForwardPeak, Target::memory>();
       return found > 0 ? found : 1;
     } else {
       return Configuration::batch::size;

@@ -237,7 +237,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
       return result;
     }(std::make_index_sequence<count>{});
   }
-  static constexpr std::array<UnitOffsets, count + 1> unit_offsets_alone = unit_offsets_at(1);
+  static constexpr std::array<UnitOffsets, count + 1> unit_offsets_alone = unit_offsets_at(1),
+                                                      unit_offsets_planned = unit_offsets_at(Context::Sharding::planned_ranks);
 
   /// Where child i's parameters and gradients are kept.
   static constexpr Weights resident_of(const auto& engine, Weights weights, std::size_t i) {
@@ -301,7 +302,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
  public:
   // Where child i's units begin in the persistent regions; i = count: where they end.
   static constexpr UnitOffsets unit_offset(std::size_t i, std::size_t ranks) {
-    return ranks == 1 ? unit_offsets_alone[i] : unit_offsets_at(ranks)[i];
+    if (ranks == 1) return unit_offsets_alone[i];
+    return ranks == Context::Sharding::planned_ranks ? unit_offsets_planned[i] : unit_offsets_at(ranks)[i];
   }
 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.

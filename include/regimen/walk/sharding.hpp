@@ -17,18 +17,19 @@ namespace regimen::walk {
 ///   keeps         the units of a segment that is computed again stay gathered until it was walked back
 ///   bucket        bytes of gradients of neighbouring units that travel together; 0: each unit's alone
 ///   Wrap          which layers are units; void: each child of the model and each iteration of a Repeat
+///   planned_ranks of the constant plan, for which a walk looks up what it would else compute
 ///   group         ranks that keep the slices of one whole between them, each group another whole; 0: all ranks are one
 ///
 /// A buffer is always cut into as many parts as there are ranks. A slice is what one rank of a group keeps: a part, or, of several
 /// groups, as many neighbouring parts as there are groups. So a gathered buffer looks the same under every Shard.
 template <int stage_, class Transport_, bool reduces_each_, bool prefetches_ = true, bool keeps_ = false, std::size_t group_ = 0,
-          std::size_t bucket_ = 0, class Wrap_ = void>
+          std::size_t bucket_ = 0, class Wrap_ = void, std::size_t planned_ranks_ = 1>
 struct ShardingOf final {
   using Transport = Transport_;
   using Wrap = Wrap_;
   static constexpr int stage = stage_;
   static constexpr bool reduces_each = reduces_each_, prefetches = prefetches_, keeps = keeps_;
-  static constexpr std::size_t group = group_, bucket = bucket_;
+  static constexpr std::size_t group = group_, bucket = bucket_, planned_ranks = planned_ranks_;
 
   /// One rank for certain: nothing is gathered, reduced or exchanged, and the code for it is not made.
   static constexpr bool alone = Transport::is_alone;

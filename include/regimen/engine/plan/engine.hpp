@@ -53,20 +53,17 @@ struct Engine {
   template <class Sharding>
   constexpr void exchange(View<Scalars>, View<double>) {}
 
-  /// body(0) ... body(count - 1), which take and give the same memory. The first may differ in what it computes (it assigns
-  /// gradients where further micro-batches add to them); the second stands for all others.
+  /// body(0) ... body(count - 1), which compute alike, and take and give the same memory: one stands for all.
   constexpr void repeat(std::size_t count, auto&& body) {
-    if (full) {
+    if (full || count < 2) {
       for (std::size_t i = 0; i < count; ++i) body(i);
       return;
     }
-    if (count > 0) body(std::size_t{0});
-    if (count < 2) return;
     const std::array<Cost, 3> before = cost;
     const std::size_t called = calls();
-    body(std::size_t{1});
-    if (wire) wire->multiply(called, count - 1);
-    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, before[phase_index], double(count - 2), count - 2);
+    body(std::size_t{0});
+    if (wire) wire->multiply(called, count);
+    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, before[phase_index], double(count - 1), count - 1);
   }
 
   // What must repeat before iterations may be skipped, and what skipping them multiplies.
