@@ -147,7 +147,7 @@ void compute(const op::Product<A, B, C>& o, const Memory& at) {
   if constexpr (detail::is_library_product<A, B, C>) {
     const detail::Products products = detail::is_counted_in_int(o.m, o.n, o.k) ? detail::products_of<C>() : detail::Products::packed;
     if (products != detail::Products::packed)
-      return detail::product_by_tiles(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, [&](auto... tile) {
+      return detail::product_by_tiles(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, [&]([[maybe_unused]] auto... tile) {
 #if REGIMEN_HAS_ONEDNN
         if constexpr (std::is_same_v<C, fp32>)
           if (products == detail::Products::onednn) return onednn::product(tile..., o.transpose_a, o.transpose_b, o.add);
