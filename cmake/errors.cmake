@@ -49,9 +49,15 @@ set(pages README.md)
 foreach(source IN LISTS sources)
   string(REGEX REPLACE "\\.cpp$" "" name ${source})
   file(READ ${ROOT}/tests/misuse/${source} text)
-  between(story "${text}" "// " "\n// expect: ")
+  if(text MATCHES "\n// compiler: ")         # the language leaves no way to speak
+    between(story "${text}" "// " "\n// compiler: ")
+    set(sentence "(the compiler's own words)")
+  else()
+    between(story "${text}" "// " "\n// expect: ")
+    between(sentence "${text}" "// expect: " "\n")
+    string(PREPEND sentence "regimen: ")
+  endif()
   string(REPLACE "\n// " " " story "${story}")
-  between(sentence "${text}" "// expect: " "\n")
   string(REGEX REPLACE "\\[0-9\\][+*]" "N" sentence "${sentence}")          # a regex, told as a sentence
   string(REGEX REPLACE "\\.[+*]" "…" sentence "${sentence}")
   string(REGEX REPLACE "\\\\(.)" "\\1" sentence "${sentence}")
@@ -69,7 +75,7 @@ foreach(source IN LISTS sources)
 
 ${story}
 
-> regimen: ${sentence}
+> ${sentence}
 
 The mistake:
 
@@ -84,6 +90,7 @@ ${rule}The whole program: [`tests/misuse/${source}`](../../tests/misuse/${source
 ")
   list(APPEND pages ${name}.md)
   string(REPLACE "|" "\\|" sentence "${sentence}")
+  string(REGEX REPLACE "^regimen: " "" sentence "${sentence}")
   string(APPEND index "| [${name}](${name}.md) | ${sentence} |\n")
 endforeach()
 settle(${folder}/README.md "${index}")

@@ -5,6 +5,7 @@
 #
 # The file's first lines say what must be said:
 #   // expect: <regex>   the whole sentence after "regimen: ", on the first error line, from a static assertion
+#   // compiler: <regex>  in place of expect, where the language leaves no way to speak: the first error matches it, more may follow
 #   // names: <text>     a type that broke the rule (Precision<...>, not rule::...: nvcc writes "rule<A> [with A=...]"); it must
 #                        stand somewhere in the output, blanks and integer casts aside; may be repeated
 #   // harness: must fail <regex>    a test of this script: it must reject the file, for this reason
@@ -32,10 +33,13 @@ endfunction()
 file(READ "${SOURCE}" source)
 string(REGEX MATCH "// expect: ([^\n]*)" found "${source}")
 set(expect "${CMAKE_MATCH_1}")
-if(expect STREQUAL "")
+string(REGEX MATCH "// compiler: ([^\n]*)" found "${source}")
+set(own_words "${CMAKE_MATCH_1}")
+if(expect STREQUAL "" AND own_words STREQUAL "")
   message(FATAL_ERROR "${SOURCE}: no line '// expect: <the sentence>'")
 endif()
 string(REPLACE ";" "${semicolon}" expect "${expect}")
+string(REPLACE ";" "${semicolon}" own_words "${own_words}")
 string(REPLACE "\\[" "${opening}" expect "${expect}")
 string(REPLACE "\\]" "${closing}" expect "${expect}")
 string(REGEX MATCH "// harness: must fail ([^\n]*)" must_fail "${source}")
@@ -89,6 +93,11 @@ else()
 
   if(mistake EQUAL 0)
     set(complaint "the mistake compiles")
+  elseif(own_words AND NOT first MATCHES "${own_words}")
+    set(complaint "the first error does not say: ${own_words}")
+  elseif(own_words AND count GREATER 24)
+    set(complaint "${count} lines: the budget is 24, where the compiler speaks alone")
+  elseif(own_words)
   elseif(NOT first MATCHES "static(_assert| assertion) failed")
     set(complaint "the first error is not a static assertion")
   elseif(NOT first MATCHES "regimen: ${expect}\"?$")

@@ -33,7 +33,32 @@ struct Mine {  // a layer of a user
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using Output = X;
+    static constexpr void forward(auto&, const auto&) {}
+    static constexpr void backward(auto&, const auto&) {}
   };
+};
+struct OneWay {
+  static constexpr const char* name = "one_way";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using Output = X;
+    static constexpr void forward(auto&, const auto&) {}
+  };
+};
+struct Rootless {
+  static constexpr const char* name = "rootless";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  struct Bound {};
+};
+struct Unsummed {  // a loss that cannot be computed
+  using option_of = axis::loss;
+  static constexpr bool couples_samples = false;
+  template <class Output>
+  using Target = Value<std::int32_t, Shape<1>>;
+  template <class Output>
+  static constexpr std::size_t rows = 1;
 };
 struct Coupled : Mine {  // one whose samples look at one another
   static constexpr bool couples_samples = true;
@@ -55,6 +80,14 @@ template <class... Policies>
 inline constexpr bool cut = breaks<Numbers<Repeat<2, Coupled>, Linear<4>>, CutBy<Policies...>, Policies...>;
 static_assert(Composable<Numbers<Coupled, Linear<4>>> && Composable<Numbers<Coupled, Linear<4>>, Communicator<Threads>, World<1>>);
 static_assert(cut<Accumulate<2>> && cut<SimulateWorld<2>> && cut<Communicator<Threads>> && cut<Communicator<Tcp>, World<2>>);
+static_assert(breaks<Numbers<Residual<OneWay>, Linear<4>>, rule::layer_goes_both_ways<OneWay>>);
+static_assert(breaks<Numbers<Rootless, Linear<4>>, rule::layer_goes_both_ways<Rootless>>);
+static_assert(breaks<Numbers<Linear<4>>, rule::loss_is_whole<Unsummed, Value<fp32, Shape<4>>>, Loss<Unsummed>>);
+using Wide = Linear<4, 8>;
+using Flagged = Linear<4, false>;
+static_assert(breaks<Numbers<Wide>, rule::linear_takes_one_width<Wide>> && breaks<Numbers<Flagged>, rule::linear_takes_one_width<Flagged>>);
+using Three = Repeat<3, Linear<8>, Relu>;
+static_assert(breaks<Numbers<Three, Linear<4>>, rule::list_holds_layers<Three>>);
 static_assert(breaks<Numbers<int>, rule::list_holds_layers<int>> && breaks<Numbers<Linear<4>, int, int>, rule::list_holds_layers<int>>);
 static_assert(breaks<Numbers<Unfinished, Linear<4>>, rule::list_holds_layers<Unfinished>>);
 static_assert(breaks<Numbers<Linear<4>, Batch<8>>, rule::list_holds_layers<Batch<8>>>);

@@ -7,6 +7,8 @@
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/policy/compose.hpp>
 
+#include <array>
+#include <cstdint>
 #include <ratio>
 
 using namespace regimen;
@@ -126,6 +128,38 @@ static_assert(Debug<Anomaly>::checks && Debug<Anomaly>::uses<Anomaly> && !Debug<
 static_assert(Compatible<Freeze<>> && Freeze<Linear<4>>::freezes<Linear<4>> && !Freeze<Linear<4>>::freezes<Linear<5>>);
 static_assert(Fusion<On>::on && !Fusion<Off>::on);
 static_assert(Seed<42>::value == 42);
+
+// ---- update rules of a user ---------------------------------------------------------------------------------------------------
+template <std::size_t count, std::size_t names, std::size_t array>
+struct Descent {
+  struct Options {
+    double learning_rate = 1;
+  };
+  static constexpr std::size_t states = count;
+  static constexpr std::array<const char*, names> state_names{};
+  template <class S>
+  struct Coefficients {
+    Coefficients(const Options&, const Scalars&) {}
+  };
+  static double correction_first(const Options&, std::uint64_t) { return 1; }
+  static double correction_second(const Options&, std::uint64_t) { return 1; }
+  template <class V, class S>
+  static void update(V&, V, V (&)[array], const Coefficients<S>&, bool) {}
+};
+struct Unnamed : Descent<1, 1, 1> {
+  struct Options {
+    double rate = 1;
+  };
+};
+struct Idle {
+  using Options = Descent<1, 1, 1>::Options;
+  static constexpr std::size_t states = 0;
+};
+template <class Rule>
+inline constexpr bool updates = Compatible<Optimizer<Rule>>;
+static_assert(updates<Descent<1, 1, 1>> && updates<Descent<3, 3, 3>> && updates<Descent<0, 0, 1>>);
+static_assert(!updates<Descent<2, 1, 2>> && !updates<Descent<2, 2, 1>> && !updates<Descent<1, 2, 1>> && !updates<Descent<0, 0, 2>>);
+static_assert(!updates<Unnamed> && !updates<Idle>);
 
 // ---- a loss that couples samples, and a batch in pieces ------------------------------------------------------------------------
 struct Undecided {

@@ -76,7 +76,8 @@ struct LinearBound : LayerDefaults {
 ///
 /// error    one product with fp32 (fp64) accumulation, one rounding
 /// cost     2·B·T·In·Width flops forward, twice that backward; saves x
-template <std::size_t Width>
+/// refuses  more than one number: `More` is there to be answered
+template <std::size_t Width, auto... More>
 struct Linear final {
   static constexpr const char* name = "linear";
   static constexpr bool couples_samples = false;

@@ -55,8 +55,9 @@ struct Residual final {
 };
 
 /// `Block` `Count` times, each time with parameters of its own. The block keeps the shape of its input; it is
-/// instantiated once, so neither compile time nor program size depends on Count.
-template <std::size_t Count, class Block>
+/// instantiated once, so neither compile time nor program size depends on Count. Several layers are one block as Sequential<...>; `More`
+/// is there to be refused.
+template <std::size_t Count, class Block, class... More>
 struct Repeat final {
   static constexpr const char* name = "repeat";
 };

@@ -1,6 +1,7 @@
 // regimen/policy/compose.hpp — from a pack of policies, in any order, to one configuration; and the verdict on it.
 #pragma once
 
+#include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/batch.hpp>
 #include <regimen/policy/checkpoint.hpp>
@@ -57,6 +58,8 @@
 #include <regimen/rule/shard_options_fit.hpp>
 #include <regimen/rule/smoothing_below_one.hpp>
 #include <regimen/rule/target_computes_in.hpp>
+#include <regimen/rule/update_rule_is_whole.hpp>
+#include <regimen/rule/update_rule_states_agree.hpp>
 #include <regimen/rule/whole_tensors_stay_whole.hpp>
 #include <regimen/rule/world_is_a_number.hpp>
 #include <regimen/rule/world_needs_communicator.hpp>
@@ -65,6 +68,11 @@
 #include <boost/mp11/bind.hpp>
 #include <boost/mp11/list.hpp>
 #include <boost/mp11/set.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
 
 namespace regimen {
 
@@ -261,6 +269,58 @@ struct loss_rules<Loss> {
                             rule::smoothing_below_one<typename Loss::smoothing>>;
 };
 
+/// What a step asks of an update rule: of its options, and of what it does with so many states.
+template <class Rule>
+concept HasCoefficients = requires(const typename Rule::Options& options, const Scalars& scalars, double number) {
+  { options.learning_rate } -> std::convertible_to<double>;
+  typename Rule::template Coefficients<fp64>;
+  requires std::is_constructible_v<typename Rule::template Coefficients<fp64>, const typename Rule::Options&, const Scalars&>;
+  number = Rule::correction_first(options, 1);
+  number = Rule::correction_second(options, 1);
+};
+template <class Rule, std::size_t states>
+concept UpdatesElements = requires(fp64& weight, fp64 gradient, fp64 (&state)[states == 0 ? 1 : states],
+                                   const typename Rule::template Coefficients<fp64>& c) { Rule::update(weight, gradient, state, c, true); };
+template <class Rule, std::size_t states>
+concept UpdatesTensors =
+    requires(const WholeTensor<fp64, states>& tensor, const typename Rule::template Coefficients<fp64>& c) { Rule::update_tensor(tensor, c); };
+template <class Rule, std::size_t states>
+constexpr bool updates_with() {
+  if constexpr (sees_whole_tensors<Rule>) return UpdatesTensors<Rule, states>;
+  else return UpdatesElements<Rule, states>;
+}
+template <class Rule, std::size_t... states>
+constexpr bool updates_with_any(std::index_sequence<states...>) {
+  return (updates_with<Rule, states>() || ...);
+}
+template <class Rule>
+constexpr bool states_agree() {
+  if constexpr (!updates_with<Rule, Rule::states>()) return false;
+  else if constexpr (Rule::states == 0) return true;
+  else if constexpr (requires { Rule::state_names.size(); }) return Rule::state_names.size() == Rule::states;
+  else return false;
+}
+/// Of an update rule that is not defined yet nothing is asked here.
+template <class Rule>
+struct update_rules {
+  using rules = mp::mp_list<rule::update_rule_is_whole<Rule>>;
+};
+template <class Rule>
+  requires is_incomplete<Rule>
+struct update_rules<Rule> {
+  using rules = mp::mp_list<>;
+};
+template <class Rule>
+  requires HasCoefficients<Rule>
+struct update_rules<Rule> {
+  static constexpr bool agree = states_agree<Rule>();
+  static constexpr bool updates = [] {
+    if constexpr (agree) return true;
+    else return updates_with_any<Rule>(std::make_index_sequence<5>{});
+  }();
+  using rules = mp::mp_list<rule::update_rule_is_whole<Rule, updates>, rule::update_rule_states_agree<Rule, agree || !updates>>;
+};
+
 /// What a policy must be for itself.
 template <class P, class Axis = typename P::axis>
 struct single {
@@ -291,6 +351,10 @@ struct single<P, axis::accumulate> {
 template <class P>
 struct single<P, axis::clip> {
   using rules = mp::mp_list<rule::clip_above_zero<P>>;
+};
+template <class P>
+struct single<P, axis::optimizer> {
+  using rules = typename update_rules<typename P::rule>::rules;
 };
 template <class P>
 struct single<P, axis::loss> {

@@ -6,6 +6,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/policy/policy.hpp>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace regimen {
@@ -50,6 +51,14 @@ struct list_holds_layers<Input<Kind>> {
   static constexpr bool holds = detail::can_be_bound<Input<Kind>>;
   struct must_hold {
     static_assert(holds, "regimen: a list of layers holds an Input; a model has one, and begins with it");
+  };
+};
+
+template <std::size_t Count, class Block, class Second, class... More>
+struct list_holds_layers<Repeat<Count, Block, Second, More...>> {
+  static constexpr bool holds = detail::can_be_bound<Repeat<Count, Block, Second, More...>>;
+  struct must_hold {
+    static_assert(holds, "regimen: Repeat<N, Block> repeats one block; write Repeat<N, Sequential<...>>");
   };
 };
 

@@ -18,6 +18,7 @@
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
+#include <regimen/rule/loss_is_whole.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
@@ -102,6 +103,14 @@ constexpr bool accepts_output() {
   if constexpr (requires { Loss::template accepts<Output>; }) return Loss::template accepts<Output>;
   else return Number<typename Output::Element>;
 }
+
+/// What a step asks of a loss.
+template <class Loss, class Output>
+concept WholeLoss = requires(plan::Engine& engine, std::size_t at, View<Scalars> scalars, double scale) {
+  { Loss::template rows<Output> } -> std::convertible_to<std::size_t>;
+  Loss::template run<true, Output>(engine, at, at, scalars, scale);
+  Loss::template run<false, Output>(engine, at, at, scalars, scale);
+};
 
 // ---- memory
 
@@ -211,7 +220,8 @@ constexpr auto rules_of_layers() {
     using Output = Value<typename Roles::statistic, typename Shapes::Output::Shape>;
     using Loss = typename Configuration::loss::function;
     using Last = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<mp::mp_back<typename P::Layers>>::type>,
-                             rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>>;
+                             rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>,
+                             rule::loss_is_whole<Loss, Output, !trains || WholeLoss<Loss, Output>>>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
     constexpr double of_a_sample = elements_in<typename X::Shape>, of_a_batch = (Shapes::elements + of_a_sample) * samples;
     using Countable =

@@ -2,6 +2,7 @@
 // that refuses.
 #pragma once
 
+#include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/policy/compose.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
@@ -14,7 +15,9 @@
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/layer_goes_both_ways.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
+#include <regimen/rule/linear_takes_one_width.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
@@ -38,6 +41,10 @@ struct layer_rules<Layer, X> {
 template <std::size_t Width, class X>
 struct layer_rules<Linear<Width>, X> {
   using type = mp::mp_list<rule::input_matches<X, Linear<Width>, Number<typename X::Element>>, rule::extents_at_least_one<Linear<Width>, Width>>;
+};
+template <std::size_t Width, auto Second, auto... More, class X>
+struct layer_rules<Linear<Width, Second, More...>, X> {
+  using type = mp::mp_list<rule::linear_takes_one_width<Linear<Width, Second, More...>>>;
 };
 template <class Words, std::size_t Channels, class X>
 struct layer_rules<Embedding<Words, Channels>, X> {
@@ -106,21 +113,43 @@ struct check_chain {
   static constexpr double elements = 0;
 };
 
+/// What a walk asks of a bound layer, beside what LayerDefaults has.
+template <class Bound>
+concept GoesBothWays = requires(plan::Engine& engine, const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
+                                const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
+  typename Bound::Output::Shape;
+  Bound::forward(engine, forward);
+  Bound::backward(engine, backward);
+};
+
 template <class Layer, class X, class Roles>
 struct check_layer {
-  using broken = broken_of<typename layer_rules<Layer, X>::type>;
-  template <class Checked, bool sound>
-  struct output {
-    using type = X;
+ private:
+  template <class Checked, class Broken>
+  struct bound {
+    using broken = Broken;
+    using Output = X;
     static constexpr double elements = 0;
   };
   template <class Checked>
-  struct output<Checked, true> {
-    using type = typename Checked::template Bound<X, Roles>::Output;
+  struct bound<Checked, mp::mp_list<>> {
+    using broken = mp::mp_list<rule::layer_goes_both_ways<Checked>>;
+    using Output = X;
+    static constexpr double elements = 0;
+  };
+  template <class Checked>
+    requires GoesBothWays<typename Checked::template Bound<X, Roles>>
+  struct bound<Checked, mp::mp_list<>> {
+    using broken = mp::mp_list<>;
+    using Output = typename Checked::template Bound<X, Roles>::Output;
     static constexpr double elements = elements_of<typename Checked::template Bound<X, Roles>>();
   };
-  using Output = typename output<Layer, mp::mp_empty<broken>::value>::type;
-  static constexpr double elements = output<Layer, mp::mp_empty<broken>::value>::elements;
+  using Found = bound<Layer, broken_of<typename layer_rules<Layer, X>::type>>;
+
+ public:
+  using broken = typename Found::broken;
+  using Output = typename Found::Output;
+  static constexpr double elements = Found::elements;
 };
 template <class HeadCount, class... Options, class X, class Roles>
 struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {

@@ -12,14 +12,20 @@
 #include <regimen/policy/rejected.hpp>
 #include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
+#include <regimen/rule/communicator_is_given.hpp>
+#include <regimen/rule/data_lies_somewhere.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/rule/rule_options_stand_inside.hpp>
+#include <regimen/rule/run_has_option.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/rule/trainer_is_not_copied.hpp>
 #include <regimen/train/agreement.hpp>
 #include <regimen/train/check_ids.hpp>
 #include <regimen/train/collect.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
+#include <regimen/train/mistakes.hpp>
 #include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/parameters.hpp>
@@ -37,6 +43,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <span>
@@ -88,10 +95,9 @@ class Trainer {
     return Recipe::make_plan(batch_size, ranks);
   }
 
-  /// One rank. Error when the environment says that this program is one of many.
-  explicit Trainer(const Options& options = {})
-    requires std::is_same_v<typename Configuration::communicator::ranks, Solo>
-      : Trainer(std::unique_ptr<cpu::Peers>(), options) {
+  /// One rank. Error when the environment says that this program is one of many. A recipe with a Communicator is refused: see below.
+  explicit Trainer(const Options& options = {}) : Trainer(std::unique_ptr<cpu::Peers>(), options) {
+    static_assert(sizeof(typename rule::communicator_is_given<typename Configuration::communicator, Step::Sharding::alone>::must_hold));
     comm::refuse_other_ranks(comm::world_of_environment());
   }
 
@@ -101,6 +107,24 @@ class Trainer {
     requires std::is_same_v<comm::transport_t<C>, typename Configuration::communicator::ranks::type>
   explicit Trainer(C& communicator, const Options& options = {})
       : Trainer(std::unique_ptr<cpu::Peers>(std::make_unique<cpu::PeersOf<C>>(communicator)), options) {}
+
+  // Mistakes, answered: copies, options one level too high or without names, another communicator. No Trainer is ever made so.
+  Trainer(const Trainer&) : Trainer(std::unique_ptr<cpu::Peers>(), Options{}) {
+    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer>::must_hold));
+  }
+  Trainer& operator=(const Trainer&) {
+    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer>::must_hold));
+    return *this;
+  }
+  template <class TheRule = Rule>
+  explicit Trainer(const typename TheRule::Options&) : Trainer(std::unique_ptr<cpu::Peers>(), Options{}) {
+    static_assert(sizeof(typename rule::rule_options_stand_inside<typename TheRule::Options>::must_hold));
+  }
+  template <class First, class... Others>
+    requires(!std::is_convertible_v<First, Options> && !std::is_base_of_v<Trainer, First>)
+  explicit Trainer(const First&, const Others&...) : Trainer(std::unique_ptr<cpu::Peers>(), Options{}) {
+    static_assert(sizeof(typename train::constructor_mistake<First, typename Configuration::communicator>::type));
+  }
 
  private:
   Trainer(std::unique_ptr<cpu::Peers> peers, const Options& options)
@@ -178,6 +202,19 @@ class Trainer {
     return {};
   }
 
+  template <class Inputs, class Targets>
+    requires(std::is_arithmetic_v<Inputs> && std::is_arithmetic_v<Targets>)
+  StepResult step(std::initializer_list<Inputs>, std::initializer_list<Targets>) {
+    static_assert(sizeof(typename rule::data_lies_somewhere<std::initializer_list<Inputs>>::must_hold));
+    return {};
+  }
+  template <class Inputs, class Targets>
+    requires std::is_arithmetic_v<Targets>
+  StepResult step(const Inputs&, std::initializer_list<Targets>) {
+    static_assert(sizeof(typename rule::data_lies_somewhere<std::initializer_list<Targets>>::must_hold));
+    return {};
+  }
+
   /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
   /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run. One that accepts
   /// neither is refused. Among several ranks all end when a callback of one says so.
@@ -202,6 +239,17 @@ class Trainer {
       if constexpr ((train::is_called<Trainer, Callbacks> && ...)) return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
       else return {};
     }
+  }
+
+  template <class Source, class... Callbacks>
+  Fitted fit(const Source&, const train::MisnamedRun&, Callbacks&&...) {
+    static_assert(sizeof(typename rule::run_has_option<std::conditional_t<serves<Source>, Run, Run>>::must_hold));
+    return {};
+  }
+  template <class Source, class Validation, class... Callbacks>
+  Fitted fit(const Source&, const Validation&, const train::MisnamedRun&, Callbacks&&...) {
+    static_assert(sizeof(typename rule::run_has_option<std::conditional_t<serves<Source>, Run, Run>>::must_hold));
+    return {};
   }
 
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
@@ -687,6 +735,10 @@ class Trainer {
   std::unique_ptr<train::BackgroundSave> saving_;
   int exceptions_ = std::uncaught_exceptions();  // in flight when this was made
 };
+
+/// `Trainer t(model)`: a sentence in place of a failed deduction.
+template <class First, class... Others>
+Trainer(const First&, const Others&...) -> Trainer<First>;
 
 namespace detail {
 /// What the members of a Trainer return, where that does not depend on its policies.

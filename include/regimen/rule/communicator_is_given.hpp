@@ -1,0 +1,16 @@
+// regimen/rule/communicator_is_given.hpp — ranks are given their communicator.
+#pragma once
+
+namespace regimen::rule {
+
+/// Whoever started the ranks has it: launch, comm::Tcp, comm::Mpi.   docs/errors/communicator_is_given.md
+template <class Communicator, bool Given = false>
+struct communicator_is_given {
+  static constexpr bool holds = Given;
+  struct must_hold {
+    static_assert(holds, "regimen: a recipe with Communicator<...> needs one to speak through; write Train trainer(communicator)");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,16 @@
+// regimen/rule/data_lies_somewhere.hpp — a step reads data where they lie.
+#pragma once
+
+namespace regimen::rule {
+
+/// What stands in braces has no place of its own.   docs/errors/data_lies_somewhere.md
+template <class Data, bool Lies = false>
+struct data_lies_somewhere {
+  static constexpr bool holds = Lies;
+  struct must_hold {
+    static_assert(holds, "regimen: a step reads data where they lie; put the numbers into a std::vector of Train::Input or Train::Target first");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,16 @@
+// regimen/rule/linear_takes_one_width.hpp — a Linear is told its outputs.
+#pragma once
+
+namespace regimen::rule {
+
+/// Its inputs are what stands before it, and it always has a bias.   docs/errors/linear_takes_one_width.md
+template <class Linear, bool One = false>
+struct linear_takes_one_width {
+  static constexpr bool holds = One;
+  struct must_hold {
+    static_assert(holds, "regimen: Linear<N> takes its outputs alone, and its inputs from what stands before it; write one number");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

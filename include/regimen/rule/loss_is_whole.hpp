@@ -1,0 +1,16 @@
+// regimen/rule/loss_is_whole.hpp — a loss counts its targets and computes itself.
+#pragma once
+
+namespace regimen::rule {
+
+/// Whole: whether it has rows and run for this output.   docs/errors/loss_is_whole.md
+template <class Loss, class Output, bool Whole = false>
+struct loss_is_whole {
+  static constexpr bool holds = Whole;
+  struct must_hold {
+    static_assert(holds, "regimen: a loss has rows<Output> and run<gradient, Output>(engine, output, target, scalars, scale); give it both");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,16 @@
+// regimen/rule/model_is_a_type.hpp — a model is a type, not a value.
+#pragma once
+
+namespace regimen::rule {
+
+/// A Trainer holds the weights; a value of the model has none.   docs/errors/model_is_a_type.md
+template <class Model, bool Taken = false>
+struct model_is_a_type {
+  static constexpr bool holds = Taken;
+  struct must_hold {
+    static_assert(holds, "regimen: a model is a type, and a Trainer holds its weights; write Trainer<Model> trainer");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

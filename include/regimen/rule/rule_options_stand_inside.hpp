@@ -1,0 +1,16 @@
+// regimen/rule/rule_options_stand_inside.hpp — the options of the update rule stand one level deeper.
+#pragma once
+
+namespace regimen::rule {
+
+/// A Trainer has options of its own beside them: schedule, seed, threads.   docs/errors/rule_options_stand_inside.md
+template <class RuleOptions, bool Taken = false>
+struct rule_options_stand_inside {
+  static constexpr bool holds = Taken;
+  struct must_hold {
+    static_assert(holds, "regimen: these options are the update rule's; write them inside, Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,16 @@
+// regimen/rule/update_rule_is_whole.hpp — an update rule has all that a step asks of it.
+#pragma once
+
+namespace regimen::rule {
+
+/// policy/optimizer.hpp lists it.   docs/errors/update_rule_is_whole.md
+template <class Rule, bool Whole = false>
+struct update_rule_is_whole {
+  static constexpr bool holds = Whole;
+  struct must_hold {
+    static_assert(holds, "regimen: an update rule has Options::learning_rate, Coefficients<S>, both corrections, and update; give it all");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,16 @@
+// regimen/rule/update_rule_states_agree.hpp — an update rule counts its states once.
+#pragma once
+
+namespace regimen::rule {
+
+/// Agree: whether state_names and the array of update are as long as states says.   docs/errors/update_rule_states_agree.md
+template <class Rule, bool Agree = false>
+struct update_rule_states_agree {
+  static constexpr bool holds = Agree;
+  struct must_hold {
+    static_assert(holds, "regimen: an update rule counts its states differently; let states, state_names and the array of update agree");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,57 @@
+// regimen/train/mistakes.hpp — what users write by mistake where a Trainer takes something else, so that each mistake gets its sentence.
+#pragma once
+
+#include <regimen/comm/communicator.hpp>
+#include <regimen/data/batching.hpp>
+#include <regimen/data/order.hpp>
+#include <regimen/rule/communicator_matches.hpp>
+#include <regimen/rule/model_comes_first.hpp>
+#include <regimen/rule/model_is_a_type.hpp>
+#include <regimen/rule/options_have_names.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace regimen::train {
+
+/// A number that must be given.
+struct Given final {
+  constexpr Given(double) {}
+};
+
+/// What takes the place of Run where one of its options is called by another name. A list that names none of these is none of this, and
+/// neither is one without names.
+struct MisnamedRun final {
+  struct Unnamed {
+    constexpr Unnamed() {}
+  };
+  Unnamed unnamed{};
+  union {
+    Given step, epoch, iterations, max_steps, max_epochs, num_steps, num_epochs;
+  };
+#if !defined(__CUDACC__)  // nvcc 13 would take this for Run where only these are named
+  std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;
+  Order order = Order::Shuffled;
+  Remainder remainder = Remainder::Short;
+  std::size_t workers = 1, ahead = 2;
+  bool progress = true;
+#endif
+};
+
+template <class T, class Communicator>
+struct constructor_mistake {
+  using type = typename rule::options_have_names<T>::must_hold;
+};
+template <class T, class Communicator>
+  requires detail::is_model<T>
+struct constructor_mistake<T, Communicator> {
+  using type = typename rule::model_is_a_type<T>::must_hold;
+};
+template <comm::Collectives T, class Communicator>
+struct constructor_mistake<T, Communicator> {
+  using type = typename rule::communicator_matches<T, Communicator>::must_hold;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,24 @@
+// Numbers in braces, where a step wants data that lie in memory.
+// expect: a step reads data where they lie; put the numbers into a std::vector of Train::Input or Train::Target first
+#include <regimen/regimen.hpp>
+
+#include <vector>
+
+using namespace regimen;
+
+struct Mlp : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+using Train = Trainer<Mlp>;
+
+#ifndef REGIMEN_MISUSE
+int main() {
+  Train trainer;
+  const std::vector<float> inputs{1, 2, 3, 4};
+  const std::vector<std::int32_t> targets{1};
+  trainer.step(inputs, targets);
+}
+#else
+int main() {
+  Train trainer;
+  trainer.step({1, 2, 3, 4}, {1});
+}
+#endif

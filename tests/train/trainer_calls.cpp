@@ -1,0 +1,76 @@
+// The ways in which programs make a Trainer and call fit and step: none is taken for one of the mistakes that get a sentence.
+#include "support/catch.hpp"
+
+#include <regimen/comm/counting.hpp>
+#include <regimen/comm/launch.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/train/trainer.hpp>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+struct Small : Model<Input<Vector<4>>, Linear<3>> {};
+using Train = Trainer<Small, Batch<2>>;
+using Ranked = Trainer<Small, Batch<2>, Communicator<Threads>>;
+struct Held {
+  Train trainer{{.seed = 3}};
+};
+struct Derived : Train {
+  using Train::Train;
+};
+Train made() { return Train{{.optimizer = {.learning_rate = 1e-3}}}; }
+
+}  // namespace
+
+TEST_CASE("a Trainer is made in many ways") {
+  const Train::Options options{.seed = 3};
+  Train plain, braces{}, inner{{}}, given{options}, temporary(Train::Options{}), named{{.seed = 3}}, elided = made();
+  Train both{{.optimizer = {.learning_rate = 1e-3}, .schedule = Schedule::warmup_cosine(1, 9), .threads = 1}}, positional{{{2e-3}}};
+  Derived derived, with_options{{.seed = 3}};
+  const auto kept = std::make_unique<Train>(), kept_too = std::make_unique<Train>(options);
+  CHECK(plain.seed() == 1);
+  CHECK((braces.seed() == 1 && inner.seed() == 1 && temporary.seed() == 1 && derived.seed() == 1 && kept->seed() == 1));
+  CHECK((given.seed() == 3 && named.seed() == 3 && Held().trainer.seed() == 3 && with_options.seed() == 3 && kept_too->seed() == 3));
+  CHECK((elided.options().optimizer.learning_rate == 1e-3 && both.options().threads == 1 && positional.options().optimizer.learning_rate == 2e-3));
+  launch(1, [](comm::Threads& c) {
+    comm::Counting<comm::Threads> counted(c);
+    const Ranked::Options own{.seed = 4};
+    Ranked alone(c), with_names(c, {.seed = 4}), with_own(c, own), with_nothing{c, {}};
+    Ranked around(counted, {.seed = 4});
+    CHECK((alone.seed() == 1 && with_names.seed() == 4 && with_own.seed() == 4 && with_nothing.seed() == 1 && around.seed() == 4));
+  });
+}
+
+TEST_CASE("fit and step are called in many ways") {
+  Train trainer;
+  const Fake data({.samples = 4, .classes = 3});
+  trainer.fit(data, {.steps = 2, .progress = false});
+  trainer.fit(data, Run{.steps = 3, .progress = false});
+  trainer.fit(data, data, {.steps = 4, .validate_every = 1, .progress = false});
+  trainer.fit(data, {.steps = 5, .progress = false}, [](auto&, const StepResult&) {});
+  trainer.fit(data, {6});
+  trainer.fit(data, data, {7, 0, 0});
+  CHECK_THROWS_AS(trainer.fit(data, {.progress = false}), Error);  // nothing ends the run
+  CHECK_THROWS_AS(trainer.fit(data), Error);
+  CHECK(trainer.steps_done() == 7);
+
+  std::vector<float> x(4);
+  std::vector<std::int32_t> y(1);
+  const float array[4] = {};
+  const std::int32_t one[1] = {};
+  trainer.step(x, y);
+  trainer.step(array, one);
+  trainer.step({x.data(), 4}, {y.data(), 1});
+  trainer.step({x}, {y});
+  trainer.step(x, {y.data(), 1});
+  trainer.step(std::array<float, 4>{}, std::span(y));
+  CHECK(trainer.steps_done() == 13);
+}
+// SPDX-License-Identifier: Apache-2.0
