@@ -150,8 +150,8 @@ TEST_CASE("a weight that came to one rank as another is found where ranks keep s
 namespace {
 
 /// Says of rank 1 that its registers are others, as one would that was built for another processor.
-class OtherProcessor final : public comm::detail::Around<comm::Threads, Unwatched> {
-  using Base = comm::detail::Around<comm::Threads, Unwatched>;
+class OtherProcessor final : public comm::detail::Around<comm::Threads, bench::Unwatched> {
+  using Base = comm::detail::Around<comm::Threads, bench::Unwatched>;
 
  public:
   explicit OtherProcessor(comm::Threads& inner) : Base(inner), rank_(inner.rank()) {}

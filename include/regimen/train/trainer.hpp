@@ -143,7 +143,7 @@ class Trainer {
     if constexpr (!Step::Sharding::alone) {
       train::agree(peers_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
       train::agree_in_words(peers_.get(), "Trainer", "arithmetic", cpu::path_text<typename Recipe::Roles::compute>(),
-                            "build for one processor (-march), give all ranks the same libraries, and say how many .threads each has");
+                            "build for one processor (-march), and give all ranks the same libraries");
       hashes_.resize(ranks());
     }
     resident_ = Step::setup(engine_);
