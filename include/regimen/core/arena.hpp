@@ -12,10 +12,10 @@
 namespace regimen {
 
 /// What a byte of the arena is for.
-enum class Kind : unsigned char { parameter, gradient, optimizer, saved, transient, scratch, communication, input };
-inline constexpr std::size_t kind_count = 8;
-inline constexpr std::array<const char*, kind_count> kind_names{"parameter", "gradient", "optimizer",     "saved",
-                                                                "transient", "scratch",  "communication", "input"};
+enum class Kind : unsigned char { parameter, gradient, optimizer, saved, transient, scratch, communication, input, cache };
+inline constexpr std::size_t kind_count = 9;
+inline constexpr std::array<const char*, kind_count> kind_names{"parameter", "gradient",      "optimizer", "saved", "transient",
+                                                                "scratch",   "communication", "input",     "cache"};
 
 /// Ends the program: a walker broke a rule of the arena. No input can cause it. Not constexpr, so a plan that reaches
 /// it does not compile and the compiler shows the call.

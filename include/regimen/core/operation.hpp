@@ -238,6 +238,34 @@ struct AttentionBackward final {
   }
 };
 
+/// keys[b,h,first + t,:] = k[b,t,h,:], and values likewise, of `length` new positions; what earlier ones left stays
+///   qkv (B,T,3,H,D); keys, values (B,H,window,D)
+template <class T>
+struct KeepKeys final {
+  static constexpr const char* name = "keep_keys";
+  View<T> qkv, keys, values;
+  AttentionShape shape;
+  std::size_t first = 0, window = 0;
+
+  constexpr Cost cost() const { return {0, 4 * double(shape.batch * shape.length * shape.heads * shape.width) * sizeof(T), 1}; }
+};
+
+/// y = softmax(q kᵀ / √D) v per head, of one new position against the first `seen` that are kept
+///   qkv (B,1,3,H,D), of which q is read; keys, values (B,H,window,D); y (B,1,H,D)
+///   Works on tiles of keys with a running maximum, as Attention does
+template <class T>
+struct AttendKept final {
+  static constexpr const char* name = "attend_kept";
+  View<T> qkv, keys, values, y;
+  AttentionShape shape;
+  std::size_t seen = 0, window = 0;
+
+  constexpr Cost cost() const {
+    const double kept = double(shape.batch * shape.heads * shape.width) * double(seen);
+    return {4 * kept, 2 * kept * sizeof(T), 1};
+  }
+};
+
 /// y[i,:] = table[token[i],:]                                token (count) int32 in [0,V); table (V,C); y (count,C)
 template <class T>
 struct Embed final {

@@ -61,7 +61,7 @@ struct BiasActivation final {
 /// y = max(x, 0)                                      x, y any shape; saves y; the derivative at 0 is 0
 struct Relu final {
   static constexpr const char* name = "relu";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
   using Function = activation::Relu;
   template <class X, class Roles>
   using Bound = detail::ActivationBound<Function, false, X, Roles>;
@@ -70,7 +70,7 @@ struct Relu final {
 /// y = x · sigmoid(x)                                 x, y any shape; saves x
 struct Silu final {
   static constexpr const char* name = "silu";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
   using Function = activation::Silu;
   template <class X, class Roles>
   using Bound = detail::ActivationBound<Function, false, X, Roles>;
@@ -79,7 +79,7 @@ struct Silu final {
 /// y = x · Φ(x), with the error function              x, y any shape; saves x       Hendrycks, Gimpel 2016
 struct Gelu final {
   static constexpr const char* name = "gelu";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
   using Function = activation::GeluErf;
   template <class X, class Roles>
   using Bound = detail::ActivationBound<Function, false, X, Roles>;
@@ -88,7 +88,7 @@ struct Gelu final {
 /// Gelu by its tanh approximation, as in GPT-2        x, y any shape; saves x       ibid.
 struct GeluTanh final {
   static constexpr const char* name = "gelu_tanh";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
   using Function = activation::GeluTanh;
   template <class X, class Roles>
   using Bound = detail::ActivationBound<Function, false, X, Roles>;

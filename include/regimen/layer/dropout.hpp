@@ -27,7 +27,7 @@ constexpr op::Drop drop_of(bool training, Path path) {
 template <class Rate>
 struct Dropout final {
   static constexpr const char* name = "dropout";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {

@@ -22,7 +22,7 @@ struct Vocabulary final {
 template <class Words, std::size_t Channels>
 struct Embedding final {
   static constexpr const char* name = "embedding";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -87,7 +87,7 @@ struct TiedLinear;
 template <class Words, std::size_t Channels>
 struct TiedLinear<Embedding<Words, Channels>> final {
   static constexpr const char* name = "tied_linear";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
   using Table = Embedding<Words, Channels>;
 
   template <class X, class Roles, class Out>

@@ -75,6 +75,7 @@ struct LayerDefaults {
   using Saved = Tensors<>;  // kept from forward to backward, besides input and output
   using ForwardScratch = Tensors<>;
   using BackwardScratch = Tensors<>;
+  using Cache = Tensors<>;  // kept from one walk to the next, of a model that walks on from position to position
   static constexpr Reads backward_reads(bool /*trains*/) { return Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool /*wants_d_x*/) { return true; }
   static constexpr bool in_place = false;           // y may overwrite a dead x, d_x may overwrite a dead d_y
@@ -82,12 +83,13 @@ struct LayerDefaults {
 };
 
 /// Offsets of what a call may touch; what the layer did not declare is absent.
-template <std::size_t SavedCount, std::size_t ScratchCount>
+template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0>
 struct ForwardCall {
   std::size_t x, y, parameters;
   std::array<std::size_t, SavedCount> saved;
   std::array<std::size_t, ScratchCount> scratch;
   Path path;
+  std::array<std::size_t, CacheCount> cache{};
 };
 
 /// d_x is absent when nobody before this layer wants a gradient; gradients is absent when the layer is frozen.

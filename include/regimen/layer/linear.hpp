@@ -80,7 +80,7 @@ struct LinearBound : LayerDefaults {
 template <std::size_t Width, auto... More>
 struct Linear final {
   static constexpr const char* name = "linear";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
   template <class X, class Roles>
   using Bound = detail::LinearBound<Width, X, Roles, typename X::Element, detail::BiasIs::added_here>;
 };

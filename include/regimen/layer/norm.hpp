@@ -74,7 +74,7 @@ struct NormBound : LayerDefaults {
 /// cost     saves x and 2·B·T statistics
 struct LayerNorm final {
   static constexpr const char* name = "layer_norm";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
   template <class X, class Roles>
   using Bound = detail::NormBound<true, X, Roles>;
 };
@@ -87,7 +87,7 @@ struct LayerNorm final {
 /// cost     saves x and B·T statistics
 struct RmsNorm final {
   static constexpr const char* name = "rms_norm";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, couples_positions = false;
   template <class X, class Roles>
   using Bound = detail::NormBound<false, X, Roles>;
 };

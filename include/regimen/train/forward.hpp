@@ -19,6 +19,7 @@ namespace regimen::train {
 struct Resident {
   std::size_t parameters = View<char>::absent, states = View<char>::absent, gradients = View<char>::absent;
   std::size_t input = View<char>::absent, target = View<char>::absent;
+  std::size_t cache = View<char>::absent;  // what an inference that walks on keeps
   View<Scalars> scalars{};
   View<double> square_sums{};  // of each rank's slice of the gradients; one rank has it among its scalars
   std::size_t end = 0;         // where the saved stack begins
@@ -34,11 +35,12 @@ struct Forward {
   using X = typename Bound::X;
   using Output = typename Bound::Output;
 
-  /// Takes what inference keeps: parameters and one input.
-  static constexpr Resident setup_inference(auto& engine) {
+  /// Takes what inference keeps: parameters, one input, and what layers keep from one walk to the next.
+  static constexpr Resident setup_inference(auto& engine, std::size_t cache_bytes = 0) {
     Resident r{};
     r.parameters = push_units(engine, Kind::parameter, &walk::UnitOffsets::parameters);
     r.input = push_input(engine);
+    if (cache_bytes > 0) r.cache = engine.arena.push(cache_bytes, Kind::cache, path_of_cache);
     r.end = engine.arena.top;
     return r;
   }
@@ -54,10 +56,18 @@ struct Forward {
     return output;
   }
 
+  /// The same of a model that walks on: the output for positions `first` and on, of one sample.
+  static constexpr std::size_t walk_on(auto& engine, const Resident& r, std::size_t first) {
+    engine.batch = 1;
+    engine.cache = r.cache;
+    engine.position = first;
+    return predict(engine, r);
+  }
+
  protected:
   static constexpr Path path_of_scalars = Path::outside(0, "step_scalars"), path_of_input = Path::outside(1, "input"),
                         path_of_target = Path::outside(2, "target"), path_of_square_sums = Path::outside(3, "square_sums"),
-                        path_of_bucket = Path::outside(4, "bucket");
+                        path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache");
 
   static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, path_of_input); }
   /// Each child's part under its own name.

@@ -82,6 +82,13 @@ std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling
 
 namespace detail {
 
+/// Reads a text position by position, as Inference does.
+template <class Model>
+concept Decodes = PredictsTokens<Model> && requires(Model& model, std::span<const std::int32_t> text) {
+  { model.start(text)[0] } -> std::convertible_to<double>;
+  { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text))>;
+};
+
 template <PredictsTokens Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling) {
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
@@ -95,6 +102,13 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   std::vector<std::int32_t> text(prompt.begin(), prompt.end()), window(length);
   text.reserve(prompt.size() + count);
   for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (Decodes<Model>) {
+      if (text.size() <= length) {
+        const auto logits = i == 0 ? model.start(std::span<const std::int32_t>(text)) : model.next(text.back());
+        text.push_back(draw_token(std::span(logits), sampling, i));
+        continue;
+      }
+    }
     const std::size_t seen = (std::min)(text.size(), length);
     std::copy(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), window.begin());
     std::fill(window.begin() + static_cast<std::ptrdiff_t>(seen), window.end(), 0);
@@ -112,9 +126,13 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 /// The model sees the last T tokens. While there are fewer, they stand at the front of the window and zeros fill the rest,
 /// so position p − 1 must not look at what follows it: **the model must be causal**.
 ///
+/// An Inference whose model `decodes` keeps keys and values of what it has read: until the window is full a token costs one position, and
+/// attention to those before; the tokens are those of whole windows, within the rounding of logits. Beyond the window every token moves
+/// all others to another position, and what is kept is void: each costs a whole window, as it always does with a Trainer.
+///
 /// refuses  a SelfAttention without Causal, where the type of the model names its network
 /// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, logits that are not finite
-/// cost     one forward pass over T tokens for each token
+/// cost     one position for each token, where what is read is kept; else one forward pass over T tokens
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
   static_assert(sizeof(typename rule::generate_needs_logits<Model, PredictsTokens<Model>>::must_hold));

@@ -14,6 +14,7 @@
 #include <regimen/train/refused_data.hpp>
 #include <regimen/train/state.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -109,7 +110,8 @@ struct HeldParameter {
 ///
 /// Each parameter is held once, in the compute type: Precision<bf16> needs no fp32 beside it, since nothing is trained.
 ///
-/// memory    one arena of exactly plan().peak bytes: parameters, one batch of input, and the activations of a layer or two
+/// memory    one arena of exactly plan().peak bytes: parameters, one batch of input, the activations of a layer or two, and, of
+///           a causal model of tokens, keys and values of one text (the kind `cache`)
 /// failure   as for a Trainer: what cannot work does not compile; at run time Error
 /// threads   one thread at a time may call an Inference
 template <class Network, class... Policies>
@@ -133,7 +135,7 @@ class Inference {
   explicit Inference(int threads = 0)
       : threads_(cpu::threads_for(threads)), engine_(batch, plan().peak), tensors_(train::list_tensors<typename Recipe::Bound>()) {
     const cpu::ThreadScope scope(threads_);
-    resident_ = Step::setup_inference(engine_);
+    resident_ = Step::setup_inference(engine_, Recipe::cache_bytes);
     engine_.training = false;
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
@@ -147,17 +149,14 @@ class Inference {
       if (!is_known(found)) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
     for (const HeldParameter& parameter : parameters())
       parameter.visit([&]<class T>(std::span<T> values) { file.copy_converted(parameter.name, 0, values); });
-    loaded_ = true;
+    parameters_changed();
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   std::vector<Output> predict(std::span<const Input> inputs) {
-    if (!loaded_) throw Error("Inference::predict", "weights", "none", "call load, or give the constructor a path");
+    expect_weights("Inference::predict");
     const cpu::ThreadScope scope(threads_);
-    struct Guard {
-      ~Guard() { self.engine_.abandon(self.resident_.end); }
-      Inference& self;
-    } guard{*this};
+    const Guard guard{*this};
     return train::predict_all<Step>(engine_, resident_, inputs, train::vocabulary_of<Network>(), "Inference::predict");
   }
   /// Data in another type than the model's input are refused: convert them where it can be seen.
@@ -166,6 +165,40 @@ class Inference {
   std::vector<Output> predict(const Data&) {
     static_assert(sizeof(train::refused_data<Data, Input>));
     return {};
+  }
+
+  /// Whether text is read position by position: a causal model of tokens, of layers that say couples_positions = false.
+  static constexpr bool decodes = Recipe::decodes;
+
+  /// Reads the beginning of a text, 1 to T tokens, and keeps the keys and values of its positions: next() goes on from there.
+  /// The logits of what follows it, as predict gives them for its last position, within rounding.        (V)
+  ///
+  /// cost     a short text a token each, a longer one a forward pass over the window
+  std::vector<Output> start(std::span<const Input> text)
+    requires Recipe::decodes
+  {
+    expect_weights("Inference::start");
+    if (text.empty() || text.size() > Recipe::window)
+      throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window", std::to_string(text.size()));
+    train::check_tokens(text, Recipe::window, train::vocabulary_of<Network>(), "Inference::start", 0);
+    position_ = 0;
+    if (text.size() * 16 > Recipe::window) return read<Recipe::window>(text);
+    for (const Input& token : text.first(text.size() - 1)) read<1>({&token, 1});
+    return read<1>(text.last(1));
+  }
+  /// Reads one more token, and gives the logits of what follows it.        (V)
+  ///
+  /// cost     that of one position, and of attention to those before
+  /// failure  Error before start, and when the window is full: what is kept belongs to positions that cannot move
+  std::vector<Output> next(Input token)
+    requires Recipe::decodes
+  {
+    if (position_ == 0) throw Error("Inference::next", "a text that start has read", "none, or new weights since");
+    if (position_ == Recipe::window)
+      throw Error("Inference::next", "fewer than " + std::to_string(position_) + " tokens before, as the model's window has", "a full window",
+                  "start again with the last tokens of the text");
+    train::check_tokens(std::span<const Input>(&token, 1), Recipe::window, train::vocabulary_of<Network>(), "Inference::next", 0);
+    return read<1>({&token, 1});
   }
 
   /// Name, shape and values of every parameter, in the order of the model; the names are the Trainer's.
@@ -181,7 +214,10 @@ class Inference {
     return result;
   }
   /// To be called after values of parameters() were written.
-  void parameters_changed() { loaded_ = true; }
+  void parameters_changed() {
+    loaded_ = true;
+    position_ = 0;  // what is kept of a text was of other weights
+  }
 
   /// What the arena gave, and how many operations ran.
   struct Used {
@@ -193,6 +229,30 @@ class Inference {
   void poison_dead_memory() { engine_.poison_dead(); }
 
  private:
+  struct Guard {
+    ~Guard() { self.engine_.abandon(self.resident_.end); }
+    Inference& self;
+  };
+  void expect_weights(const char* who) const {
+    if (!loaded_) throw Error(who, "weights", "none", "call load, or give the constructor a path");
+  }
+  /// Walks on by these tokens, one or a window's worth that zeros fill up: the logits behind the last.
+  template <std::size_t Rows>
+  std::vector<Output> read(std::span<const Input> tokens) {
+    using Walk = typename Recipe::template Walk<Rows>;
+    constexpr std::size_t columns = Step::Output::columns;
+    const cpu::ThreadScope scope(threads_);
+    const Guard guard{*this};
+    Input* const input = engine_.data(View<Input>{resident_.input});
+    std::fill_n(std::copy(tokens.begin(), tokens.end(), input), Rows - tokens.size(), Input(0));
+    const std::size_t output = Walk::walk_on(engine_, resident_, position_);
+    const Output* const from = engine_.data(View<Output>{output}) + (tokens.size() - 1) * columns;
+    std::vector<Output> logits(from, from + columns);
+    engine_.arena.give(output);
+    position_ += tokens.size();
+    return logits;
+  }
+
   /// A weight, or what an optimizer kept of it: "optimizer.<state>.<name>".
   bool is_known(const std::string& name) const {
     for (const train::TensorRecord& tensor : tensors_) {
@@ -207,6 +267,7 @@ class Inference {
   cpu::Engine engine_;
   std::vector<train::TensorRecord> tensors_;
   train::Resident resident_{};
+  std::size_t position_ = 0;  // how many are kept
   bool loaded_ = false;
 };
 

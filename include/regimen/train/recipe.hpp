@@ -1,6 +1,7 @@
 // regimen/train/recipe.hpp — a model and a configuration, bound: the step they make and the plan of it.
 #pragma once
 
+#include <regimen/layer/decoding.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/policy/compose.hpp>
@@ -134,23 +135,55 @@ struct Recipe {
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked);
 };
 
-/// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type.
+/// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type. Of a model that walks on
+/// from position to position also that walk, and what it keeps.
 template <class Network_, class Configuration>
 struct InferenceRecipe {
   using Network = Network_;
   using Compute = typename Configuration::precision::compute;
-  using Bound = walk::BoundModel<Network, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0, Configuration::fusion::on,
-                                 Unsharded>;
+  template <class Walked>
+  using bound =
+      walk::BoundModel<Walked, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0, Configuration::fusion::on, Unsharded>;
+  using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
 
-  static constexpr plan::Engine walk_forward(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+  using Decoding = decoding_t<Network>;
+  static constexpr std::size_t window = Decoding::window;
+  static constexpr bool decodes = Decoding::possible && Step::Output::rows == window;
+  template <std::size_t Rows>
+  using Walk = Forward<bound<typename Decoding::template by<Rows>>>;
+
+  static constexpr plan::Engine engine_of_plan(std::size_t batch_size, bool full, Log* log) {
     plan::Engine engine(batch_size);
     engine.full = full;
     engine.training = false;
     engine.arena.log = log;
-    const Resident resident = Step::setup_inference(engine);
+    return engine;
+  }
+  static constexpr std::size_t cache_bytes = [] {
+    if constexpr (decodes) {
+      static_assert(bound<typename Decoding::template by<1>>::size(1).parameters == Bound::size(1).parameters,
+                    "regimen: a layer says couples_positions = false, and has parameters that depend on how many there are");
+      plan::Engine engine = engine_of_plan(1, false, nullptr);
+      Resident resident = Step::setup_inference(engine);
+      resident.cache = 0;
+      Walk<1>::walk_on(engine, resident, 0);
+      return engine.cache;
+    } else {
+      return std::size_t{0};
+    }
+  }();
+  static constexpr plan::Engine walk_forward(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+    plan::Engine engine = engine_of_plan(batch_size, full, log);
+    const Resident resident = Step::setup_inference(engine, cache_bytes);
     engine.arena.give(Step::predict(engine, resident));
+    return engine;
+  }
+  static constexpr plan::Engine walk_on(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+    plan::Engine engine = engine_of_plan(batch_size, full, log);
+    const Resident resident = Step::setup_inference(engine, cache_bytes);
+    if constexpr (decodes) engine.arena.give(Walk<1>::walk_on(engine, resident, 0));
     return engine;
   }
 
@@ -168,14 +201,17 @@ struct InferenceRecipe {
   }();
 
   static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full = false) {
-    const plan::Engine engine = walk_forward(batch_size, full);
+    const plan::Engine engine = walk_forward(batch_size, full), on = walk_on(batch_size, full);
+    const bool is_larger = on.arena.peak > engine.arena.peak;  // short windows alone
+    const plan::Engine& larger = is_larger ? on : engine;
     Log log{};
-    log.snapshot_at = engine.arena.peak_event;
-    walk_forward(batch_size, full, &log);
+    log.snapshot_at = larger.arena.peak_event;
+    if (is_larger) walk_on(batch_size, full, &log);
+    else walk_forward(batch_size, full, &log);
     MemoryPlan made{};
     made.batch = batch_size;
     made.parameters = Bound::layout.count;
-    describe_peak(made, engine.arena, log);
+    describe_peak(made, larger.arena, log);
     made.forward = engine.cost[static_cast<std::size_t>(plan::Phase::forward)];
     return made;
   }

@@ -290,7 +290,8 @@ class Trainer {
     return {};
   }
 
-  /// Tokens that follow a prompt, for causal models of tokens; see generate.hpp.
+  /// Tokens that follow a prompt, for causal models of tokens; see generate.hpp. Each costs a pass over the window; an Inference, which
+  /// keeps what it has read, is far faster.
   std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
     return regimen::generate(*this, prompt, count, sampling);
   }

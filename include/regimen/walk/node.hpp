@@ -118,6 +118,17 @@ constexpr auto take_all(auto& engine, Path path) {
   for (std::size_t& at : offsets) at = engine.arena.take(at, Kind::scratch, path);
   return offsets;
 }
+/// Of the layers of a walk one behind the other, in its order.
+template <class Declared>
+constexpr auto next_cache(auto& engine) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(1);
+  for (std::size_t& at : offsets) {
+    const std::size_t bytes = at;
+    at = engine.cache;
+    engine.cache += bytes;
+  }
+  return offsets;
+}
 template <std::size_t Count>
 constexpr void give_all(auto& engine, const std::array<std::size_t, Count>& offsets) {
   for (std::size_t offset : offsets) engine.arena.give(offset);
@@ -205,7 +216,9 @@ struct Node {
       return absent;
     } else {
       constexpr bool keeps = mode == Mode::keep && active;
-      ForwardCall<Declared::count, Bound::ForwardScratch::count> call{x.offset, absent, locate(engine, weights).values, {}, {}, path};
+      ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count> call{x.offset, absent, locate(engine, weights).values,
+                                                                                           {},       {},     path};
+      if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
       if constexpr (keeps) call.saved = push_all<Declared>(engine, path);
       else call.saved = take_all<Declared>(engine, path);
       const bool reuse = can_reuse && place != Place::saved && x.owned;

@@ -7,6 +7,7 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
+#include <regimen/engine/cpu/attention_kept.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
 #include <regimen/engine/cpu/loss.hpp>
@@ -49,6 +50,8 @@ class Engine {
   ReducingUnit reducing{};
   GradientBucket bucket{};
   NextUnit after{};
+
+  std::size_t cache = 0, position = 0;  // of a walk from where it stands: where the next layer's cache lies, and the first position
 
   Engine(std::size_t batch_size, std::size_t bytes, Peers* peers = nullptr)
       : capacity(batch_size),

@@ -30,7 +30,8 @@ struct Engine {
   GatheredUnit ahead{};
   ReducingUnit reducing{};
   NextUnit after{};
-  WireLog* wire = nullptr;  // null: nobody asked
+  std::size_t cache = 0, position = 0;  // of a walk from where it stands: where the next layer's cache lies, and the first position
+  WireLog* wire = nullptr;              // null: nobody asked
 
   constexpr explicit Engine(std::size_t batch_size, std::size_t world = 1) : capacity(batch_size), batch(batch_size), ranks(world) {}
 
@@ -70,10 +71,10 @@ struct Engine {
   struct Mark {
     Transients transients;
     std::array<Cost, 3> cost;
-    std::size_t logged, called;
+    std::size_t logged, called, cache;
   };
   constexpr bool may_skip() const { return !full; }
-  constexpr Mark mark() const { return {arena.transients, cost, arena.log ? arena.log->count : 0, calls()}; }
+  constexpr Mark mark() const { return {arena.transients, cost, arena.log ? arena.log->count : 0, calls(), cache}; }
   constexpr bool repeats(const Mark& then) const { return arena.transients.same_layout(then.transients); }
   constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const Mark& then) {
     const std::size_t distance = periods * stride;
@@ -83,6 +84,7 @@ struct Engine {
         log->entries[i].copies += periods;
       }
     if (wire) wire->multiply(then.called, periods + 1);
+    cache += periods * (cache - then.cache);
     if (growing) arena.top += distance;
     else arena.pop_to(arena.top - distance);
     for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, then.cost[phase_index], double(periods), periods);

@@ -1,0 +1,128 @@
+// regimen/layer/decoding.hpp — a causal model that walks on from where it stands: the forms of layers that know which position it is.
+#pragma once
+
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/self_attention.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen {
+
+namespace detail {
+
+/// PositionEmbedding of a window, for the positions from engine.position on.
+template <std::size_t Window>
+struct PositionsFrom final {
+  static constexpr const char* name = "position_embedding";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Element = T;
+    using Output = X;
+    static constexpr auto parameters = PositionEmbedding::Bound<Value<T, Shape<Window, X::columns>>, Roles>::parameters;
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      const View<T> table{call.parameters};
+      engine.run(op::AddTable<T>{{call.x}, table + engine.position * X::columns, {call.y}, engine.batch, X::size});
+    }
+  };
+};
+
+/// The causal Attend of one sample that keeps keys and values: the whole window from position 0 on, or one position, which sees
+/// itself and what is kept.
+template <std::size_t HeadCount, std::size_t Window>
+struct AttendOn final {
+  static constexpr const char* name = "attend";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using S = statistic_t<T>;
+    static constexpr std::size_t channels = X::columns / 3, width = channels / HeadCount;
+    static constexpr bool is_whole = X::rows == Window;
+    static_assert(is_whole || X::rows == 1, "regimen: a model walks on by one position, or over its whole window");
+    using Output = Value<T, Shape<X::rows, channels>>;
+    using Saved = std::conditional_t<is_whole, Tensors<PerSample<S, HeadCount * X::rows>>, Tensors<>>;  // what Attend takes, in its order
+    using Cache = Tensors<Fixed<T, Window * channels>, Fixed<T, Window * channels>>;                    // keys, values
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      const op::AttentionShape shape{1, X::rows, HeadCount, width, true};
+      const View<T> keys{call.cache[0]}, values{call.cache[1]};
+      engine.run(op::KeepKeys<T>{{call.x}, keys, values, shape, engine.position, Window});
+      if constexpr (is_whole) engine.run(op::Attention<T>{{call.x}, {call.y}, {call.saved[0]}, shape, {}});
+      else engine.run(op::AttendKept<T>{{call.x}, keys, values, {call.y}, shape, engine.position + 1, Window});
+    }
+  };
+};
+
+/// A layer as it walks on in a window of so many positions. A layer of its own does if it says `static constexpr bool
+/// couples_positions = false`: each row of its output depends on the same row of its input alone.
+template <class Layer, std::size_t Window>
+struct decoding {
+  static constexpr bool possible = requires { requires !Layer::couples_positions; };
+  using type = Layer;
+};
+template <std::size_t Window>
+struct decoding<PositionEmbedding, Window> {
+  static constexpr bool possible = true;
+  using type = PositionsFrom<Window>;
+};
+template <class HeadCount, class... Options, std::size_t Window>
+struct decoding<SelfAttention<HeadCount, Options...>, Window> {
+  using Attention = SelfAttention<HeadCount, Options...>;
+  static constexpr bool possible = Attention::Chosen::causal;
+  using type = Sequential<LinearTimes<3>, AttendOn<Attention::heads, Window>, LinearTimes<1>>;
+};
+template <class... Layers, std::size_t Window>
+struct decoding<Sequential<Layers...>, Window> {
+  static constexpr bool possible = (decoding<Layers, Window>::possible && ...);
+  using type = Sequential<typename decoding<Layers, Window>::type...>;
+};
+template <class... Layers, std::size_t Window>
+struct decoding<Residual<Layers...>, Window> {
+  static constexpr bool possible = (decoding<Layers, Window>::possible && ...);
+  using type = Residual<typename decoding<Layers, Window>::type...>;
+};
+template <std::size_t Count, class Block, std::size_t Window>
+struct decoding<Repeat<Count, Block>, Window> {
+  static constexpr bool possible = decoding<Block, Window>::possible;
+  using type = Repeat<Count, typename decoding<Block, Window>::type>;
+};
+template <class T, class... Layers, std::size_t Window>
+struct decoding<As<T, Layers...>, Window> {
+  static constexpr bool possible = (decoding<Layers, Window>::possible && ...);
+  using type = As<T, typename decoding<Layers, Window>::type...>;
+};
+
+/// A model of tokens that walks on by `rows` positions: a model too, with the same parameters in the same places.
+template <class InputKind, class... Layers>
+struct decoding_model {
+  static constexpr bool possible = false;
+  static constexpr std::size_t window = 0;
+  template <std::size_t>
+  using by = Model<Input<InputKind>, Layers...>;
+};
+template <std::size_t Window, class... Layers>
+struct decoding_model<Tokens<Window>, Layers...> {
+  static constexpr bool possible = (decoding<Layers, Window>::possible && ...);
+  static constexpr std::size_t window = Window;
+  template <std::size_t Rows>
+  using by = Model<Input<Tokens<Rows>>, typename decoding<Layers, Window>::type...>;
+};
+template <class InputKind, class... Layers>
+decoding_model<InputKind, Layers...> decoding_of(const Model<Input<InputKind>, Layers...>*);
+
+}  // namespace detail
+
+/// How `Network` walks on, if it can: causal, and of layers that do.
+template <class Network>
+using decoding_t = decltype(detail::decoding_of(static_cast<const Network*>(nullptr)));
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
