@@ -3,7 +3,7 @@
 // names: regimen::Precision<
 #include "../support/recipe.hpp"
 
-#include <regimen/train/model_rules.hpp>
+#include <regimen/verdict/model_rules.hpp>
 
 using namespace regimen;
 

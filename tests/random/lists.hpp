@@ -15,9 +15,9 @@
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/policy/compose.hpp>
 #include <regimen/train/initial.hpp>
-#include <regimen/train/model_rules.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/model_rules.hpp>
 
 #include "random/draw.hpp"
 #include "support/whole_tensor_rules.hpp"

@@ -5,8 +5,8 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
-#include <regimen/policy/compose.hpp>
-#include <regimen/policy/rejected.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/rejected.hpp>
 
 namespace regimen {
 

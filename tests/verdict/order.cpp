@@ -1,5 +1,5 @@
 // The order of the policies changes nothing, and neither does a default that is written out: one Configuration type.
-#include <regimen/policy/compose.hpp>
+#include <regimen/verdict/compose.hpp>
 
 using namespace regimen;
 namespace mp = boost::mp11;

@@ -5,7 +5,7 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/policy/compose.hpp>
+#include <regimen/verdict/compose.hpp>
 
 #include <array>
 #include <cstdint>

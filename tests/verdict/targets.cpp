@@ -1,6 +1,6 @@
 // Targets: what they have, and what a plan may ask of them.
-#include <regimen/policy/compose.hpp>
 #include <regimen/train/plan.hpp>
+#include <regimen/verdict/compose.hpp>
 
 using namespace regimen;
 

@@ -6,26 +6,27 @@
 
 namespace regimen {
 
-/// One tag per decision. A recipe holds at most one policy for each; compose.hpp fills in the others.
+/// One tag per decision. A recipe holds at most one policy for each; verdict/compose.hpp fills in the others.
 namespace axis {
-struct precision;
-struct loss_scale;
-struct checkpoint;
-struct batch;
-struct accumulate;
-struct clip;
-struct optimizer;
-struct loss;
-struct device;
-struct target;
-struct communicator;
-struct shard;
-struct seed;
-struct debug;
-struct freeze;
-struct init;
-struct fusion;
-struct world;
+struct Axis {};
+struct precision final : Axis {};
+struct loss_scale final : Axis {};
+struct checkpoint final : Axis {};
+struct batch final : Axis {};
+struct accumulate final : Axis {};
+struct clip final : Axis {};
+struct optimizer final : Axis {};
+struct loss final : Axis {};
+struct device final : Axis {};
+struct target final : Axis {};
+struct communicator final : Axis {};
+struct shard final : Axis {};
+struct seed final : Axis {};
+struct debug final : Axis {};
+struct freeze final : Axis {};
+struct init final : Axis {};
+struct fusion final : Axis {};
+struct world final : Axis {};
 }  // namespace axis
 
 /// Switches an axis off: `Checkpoint<None>`, `Clip<None>`, `Debug<None>`, `LossScale<None>`.
@@ -35,10 +36,9 @@ namespace detail {
 template <class T, class... Ts>
 inline constexpr bool is_any_of = (std::is_same_v<T, Ts> || ...);
 
-template <class Axis>
-inline constexpr bool is_axis = is_any_of<Axis, axis::precision, axis::loss_scale, axis::checkpoint, axis::batch, axis::accumulate, axis::clip,
-                                          axis::optimizer, axis::loss, axis::device, axis::target, axis::communicator, axis::shard, axis::seed,
-                                          axis::debug, axis::freeze, axis::init, axis::fusion, axis::world>;
+/// Whether T is a tag of axis; also of types that are not defined.
+template <class T>
+inline constexpr bool is_axis = std::is_convertible_v<T*, axis::Axis*> && !std::is_same_v<T, axis::Axis>;
 
 template <class T>
 concept AnyOption = requires { typename T::option_of; };

@@ -6,7 +6,7 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
-#include <regimen/train/model_layers.hpp>
+#include <regimen/verdict/model_layers.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/engine/cpu/engine.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/train/model_rules.hpp>
 #include <regimen/train/parameters.hpp>
+#include <regimen/verdict/model_rules.hpp>
 
 #include <algorithm>
 #include <cmath>

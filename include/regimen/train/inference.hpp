@@ -4,15 +4,15 @@
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/engine.hpp>
 #include <regimen/engine/cpu/machine.hpp>
-#include <regimen/policy/compose.hpp>
-#include <regimen/policy/rejected.hpp>
 #include <regimen/rule/inference_trains_nothing.hpp>
 #include <regimen/train/convert.hpp>
-#include <regimen/train/model_rules.hpp>
 #include <regimen/train/parameters.hpp>
 #include <regimen/train/recipe.hpp>
 #include <regimen/train/refused_data.hpp>
 #include <regimen/train/state.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/model_rules.hpp>
+#include <regimen/verdict/rejected.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,9 +4,9 @@
 #include <regimen/layer/decoding.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
-#include <regimen/policy/compose.hpp>
 #include <regimen/train/plan.hpp>
 #include <regimen/train/step.hpp>
+#include <regimen/verdict/compose.hpp>
 #include <regimen/walk/sharding.hpp>
 
 #include <array>

@@ -8,8 +8,6 @@
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/engine/cpu/peers_of.hpp>
 #include <regimen/engine/timed.hpp>
-#include <regimen/policy/compose.hpp>
-#include <regimen/policy/rejected.hpp>
 #include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/communicator_is_given.hpp>
@@ -26,7 +24,6 @@
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/mistakes.hpp>
-#include <regimen/train/model_rules.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/parameters.hpp>
 #include <regimen/train/recipe.hpp>
@@ -34,6 +31,9 @@
 #include <regimen/train/replicas.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/train/state.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/model_rules.hpp>
+#include <regimen/verdict/rejected.hpp>
 
 #include <algorithm>
 #include <chrono>

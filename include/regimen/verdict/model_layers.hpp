@@ -1,4 +1,4 @@
-// regimen/train/model_layers.hpp — which layers a model has, asked of its types alone: nothing is bound.
+// regimen/verdict/model_layers.hpp — which layers a model has, asked of its types alone: nothing is bound.
 #pragma once
 
 #include <regimen/layer/cast.hpp>

@@ -1,4 +1,4 @@
-// regimen/policy/rejected.hpp — what stands in place of a Trainer that does not compose.
+// regimen/verdict/rejected.hpp — what stands in place of a Trainer that does not compose.
 #pragma once
 
 #include <regimen/policy/optimizer.hpp>

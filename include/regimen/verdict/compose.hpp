@@ -1,4 +1,4 @@
-// regimen/policy/compose.hpp — from a pack of policies, in any order, to one configuration; and the verdict on it.
+// regimen/verdict/compose.hpp — from a pack of policies, in any order, to one configuration; and the verdict on it.
 #pragma once
 
 #include <regimen/core/whole_tensor.hpp>

@@ -1,9 +1,8 @@
-// regimen/train/model_rules.hpp — the rules that tie a model to its policies: shapes, names of layers, memory.
+// regimen/verdict/model_rules.hpp — the rules that tie a model to its policies: shapes, names of layers, memory.
 #pragma once
 
 #include <regimen/layer/norm.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/policy/compose.hpp>
 #include <regimen/rule/as_fits_precision.hpp>
 #include <regimen/rule/as_fp16_needs_loss_scale.hpp>
 #include <regimen/rule/bytes_can_be_counted.hpp>
@@ -28,7 +27,8 @@
 #include <regimen/rule/wrap_matches_a_layer.hpp>
 #include <regimen/train/owners.hpp>
 #include <regimen/train/recipe.hpp>
-#include <regimen/train/shape_rules.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/shape_rules.hpp>
 
 #include <cstddef>
 #include <cstdint>

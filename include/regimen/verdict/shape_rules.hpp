@@ -1,10 +1,9 @@
-// regimen/train/shape_rules.hpp — the rules of shapes: every layer is asked in order, and nothing is bound behind the first
+// regimen/verdict/shape_rules.hpp — the rules of shapes: every layer is asked in order, and nothing is bound behind the first
 // that refuses.
 #pragma once
 
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/dropout.hpp>
-#include <regimen/policy/compose.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
@@ -21,7 +20,8 @@
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
-#include <regimen/train/model_layers.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/model_layers.hpp>
 
 namespace regimen::train {
 
