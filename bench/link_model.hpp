@@ -59,31 +59,27 @@ static_assert(seconds_of(0, 8, 8, Way::ring) == base_seconds + 7 * infiniband_nd
 static_assert(seconds_of(45e9, 8, 1, Way::ring) > 0.1 && seconds_of(45e9, 8, 1, Way::ring) < 0.1001);
 
 /// A plan that also asks the links how long each collective takes, of one rank; every iteration of a Repeat by itself.
-struct LinkedPlan : plan::Engine {
+struct LinkedPlan : plan::Engine<cpu::Traits> {
   Way way;
   std::array<std::size_t, 3> collectives{};
   std::array<double, 3> seconds{};
 
-  constexpr LinkedPlan(std::size_t samples, std::size_t world, Way shape) : plan::Engine(samples, world), way(shape) { full = true; }
-  constexpr std::size_t start_gather(std::size_t own, std::size_t all, std::size_t bytes, Path path, comm::Teams teams = {}) {
-    add(bytes, teams);
-    return plan::Engine::start_gather(own, all, bytes, path, teams);
+  constexpr LinkedPlan(std::size_t world, Way shape) : plan::Engine<cpu::Traits>(world, true), way(shape) {}
+  constexpr std::size_t all_gather(const engine::Transfer& transfer) {
+    add(transfer);
+    return plan::Engine<cpu::Traits>::all_gather(transfer);
   }
-  template <class T>
-  constexpr std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
-    add(slice * sizeof(T), teams);
-    return plan::Engine::start_reduce(all, slice, staging, path, teams);
-  }
-  template <class Sharding>
-  constexpr void exchange(View<Scalars>, View<double>) {
-    add(4 * sizeof(double), {});
+  constexpr std::size_t reduce_scatter(const engine::Transfer& transfer) {
+    add(transfer);
+    return plan::Engine<cpu::Traits>::reduce_scatter(transfer);
   }
 
  private:
-  constexpr void add(std::size_t slice_bytes, comm::Teams teams) {
+  constexpr void add(const engine::Transfer& transfer) {
+    const comm::Teams teams = transfer.teams;
     const std::size_t members = teams.members(ranks), at = static_cast<std::size_t>(phase);
     ++collectives[at];
-    seconds[at] += seconds_of(double(slice_bytes * (members - 1)), members, teams.size == 0 ? 1 : teams.stride, way);
+    seconds[at] += seconds_of(double(transfer.bytes * (members - 1)), members, teams.size == 0 ? 1 : teams.stride, way);
   }
 };
 
@@ -97,16 +93,17 @@ struct Predicted {
 template <class Train, class Machine>
 Predicted predict(std::size_t ranks, double share, Way way) {
   using Compute = typename Train::Recipe::Roles::compute;
-  LinkedPlan counted(Train::batch, ranks, way);
-  const train::Resident resident = Train::Step::setup(counted);
-  Train::Step::step(counted, resident, Train::Recipe::loss_scaling, Train::Recipe::clip, {}, [](std::size_t) {});
+  walk::Walk<LinkedPlan> walk(Train::batch, ranks, 0, ranks, way);
+  const train::Resident resident = Train::Step::setup(walk);
+  Train::Step::step(walk, resident, Train::Recipe::loss_scaling, Train::Recipe::clip, {}, [](std::size_t) { return true; });
+  const LinkedPlan& counted = walk.engine;
   Predicted found{ranks};
   for (std::size_t phase = 0; phase < 3; ++phase) {
     const Cost& cost = counted.cost[phase];
     const double arithmetic = cost.flops / (Machine::template flops<Compute> * share), memory = cost.bytes / Machine::bandwidth;
     const double compute = arithmetic > memory ? arithmetic : memory;
     const double sends = counted.seconds[phase];
-    const bool overlaps = phase != static_cast<std::size_t>(plan::Phase::update);  // what is gathered after the update waits for it
+    const bool overlaps = phase != static_cast<std::size_t>(op::Phase::update);  // what is gathered after the update waits for it
     found.collectives += counted.collectives[phase];
     found.bytes += double(cost.wire);
     found.compute += compute;

@@ -7,6 +7,7 @@
 
 #include <regimen/comm/counting.hpp>
 #include <regimen/comm/tracing.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/models/gpt2.hpp>
 
 #include <array>
@@ -65,8 +66,8 @@ std::vector<Phases> phases(std::size_t ranks, const Settings& settings) {
     Phases& own = all[trainer.rank()];
     const double each = 1e3 / double(settings.steps);
     for (const OperationTime& row : times.rows())
-      (row.phase == plan::Phase::forward ? own.forward : row.phase == plan::Phase::backward ? own.backward : own.update) += row.seconds * each;
-    for (const plan::Phase phase : {plan::Phase::forward, plan::Phase::backward, plan::Phase::update}) own.waiting += times.waited(phase) * each;
+      (row.phase == op::Phase::forward ? own.forward : row.phase == op::Phase::backward ? own.backward : own.update) += row.seconds * each;
+    for (const op::Phase phase : {op::Phase::forward, op::Phase::backward, op::Phase::update}) own.waiting += times.waited(phase) * each;
     for (const comm::Span& span : traced.spans()) {
       if (span.begin < from || (span.kind != comm::Kind::AllGather && span.kind != comm::Kind::ReduceScatter)) continue;
       (span.kind == comm::Kind::AllGather ? own.gather : own.reduce) += std::chrono::duration<double>(span.end - span.begin).count() * each;

@@ -6,6 +6,7 @@
 #include <regimen/data/rows.hpp>
 #include <regimen/data/text.hpp>
 #include <regimen/data/token_file.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/dropout.hpp>

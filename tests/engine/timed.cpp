@@ -85,7 +85,7 @@ TEST_CASE("a trace is JSON that Chrome reads") {
 TEST_CASE("a trace keeps the latest operations, the table all") {
   OperationTimes times;
   const std::size_t count = OperationTimes::trace_limit + 5;
-  for (std::size_t i = 0; i < count; ++i) times.add("add", plan::Phase::forward, {}, {1, 2, 1}, double(i), 0.5);
+  for (std::size_t i = 0; i < count; ++i) times.add("add", op::Phase::forward, {}, {1, 2, 1}, double(i), 0.5);
   CHECK(times.operations() == count);
   CHECK(times.rows().front().flops == double(count));
   const nlohmann::json trace = nlohmann::json::parse(times.trace());

@@ -2,6 +2,7 @@
 // targets, another Trainer with other threads.
 #include <regimen/data/fake.hpp>
 #include <regimen/data/rows.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/train/trainer.hpp>
 

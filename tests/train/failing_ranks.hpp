@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include "train/odd_models.hpp"

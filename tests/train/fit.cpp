@@ -1,6 +1,7 @@
 // What fit asks and says before its first step, and which samples its steps have.
 #include <regimen/data/fake.hpp>
 #include <regimen/data/text.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include "support/captured.hpp"

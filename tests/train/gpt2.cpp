@@ -5,6 +5,7 @@
 #include "support/tiny.hpp"
 
 #include <regimen/comm/launch.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/models/gpt2.hpp>
 
 #include <algorithm>

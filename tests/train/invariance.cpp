@@ -1,6 +1,7 @@
 // A strategy does not change the result: bit for bit, or within a bound that follows from the arithmetic.
 #include <regimen/data/fake.hpp>
 #include <regimen/data/rows.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include "support/catch.hpp"

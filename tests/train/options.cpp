@@ -6,6 +6,7 @@
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include <cmath>

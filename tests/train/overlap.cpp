@@ -27,7 +27,7 @@ struct Record {
   std::vector<comm::Span> spans;
   std::vector<float> weights;
 
-  std::vector<CollectiveTime> of(CollectiveTime::Kind kind, plan::Phase phase) const {
+  std::vector<CollectiveTime> of(CollectiveTime::Kind kind, op::Phase phase) const {
     std::vector<CollectiveTime> found;
     for (const CollectiveTime& one : times.collectives())
       if (one.kind == kind && one.phase == phase) found.push_back(one);
@@ -66,7 +66,7 @@ TEST_CASE("ZeRO-3 gathers the next unit while this one computes, and reduces a u
   const Record record = recorded<Sharded<ZeRO3>>(true);
   constexpr std::size_t units = 2 + blocks + 2;  // two embeddings, the blocks, norm, output
 
-  const auto forward = record.of(CollectiveTime::Kind::gather, plan::Phase::forward);
+  const auto forward = record.of(CollectiveTime::Kind::gather, op::Phase::forward);
   REQUIRE(forward.size() == steps * units);
   for (std::size_t i = 0; i < forward.size(); ++i) {
     INFO(forward[i].path.text());
@@ -79,14 +79,14 @@ TEST_CASE("ZeRO-3 gathers the next unit while this one computes, and reduces a u
     CHECK(forward[i].operations_beside() > 0);
   }
 
-  const auto backward = record.of(CollectiveTime::Kind::gather, plan::Phase::backward);
+  const auto backward = record.of(CollectiveTime::Kind::gather, op::Phase::backward);
   REQUIRE(backward.size() == steps * (blocks + 1));  // the last unit stays from forward, embeddings read no weights
   for (const CollectiveTime& one : backward) {
     INFO(one.path.text());
     CHECK(one.operations_beside() > 0);
   }
 
-  const auto reduced = record.of(CollectiveTime::Kind::reduce, plan::Phase::backward);
+  const auto reduced = record.of(CollectiveTime::Kind::reduce, op::Phase::backward);
   REQUIRE(reduced.size() == steps * units);
   for (std::size_t i = 0; i < reduced.size(); ++i) {
     INFO(reduced[i].path.text());
@@ -119,7 +119,7 @@ TEST_CASE("operations run while the link is busy; waited for at its start, it is
 
 TEST_CASE("Replicated and ZeRO-2 reduce a unit while the next one's backward runs") {
   const auto check = [](const Record& record) {
-    const auto reduced = record.of(CollectiveTime::Kind::reduce, plan::Phase::backward);
+    const auto reduced = record.of(CollectiveTime::Kind::reduce, op::Phase::backward);
     REQUIRE(reduced.size() % steps == 0);
     const std::size_t units = reduced.size() / steps;
     CHECK(units == 2 + blocks + 2);

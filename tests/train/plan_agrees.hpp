@@ -10,10 +10,10 @@ constexpr bool same(const Cost& a, const Cost& b) {
   const auto close = [](double x, double y) { return x - y <= 1e-9 * (x + y) && y - x <= 1e-9 * (x + y); };
   return close(a.flops, b.flops) && close(a.bytes, b.bytes) && a.operations == b.operations;
 }
-template <class Engine>
-bool same(const Engine& a, const Engine& b) {
-  return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top && same(a.cost[0], b.cost[0]) &&
-         same(a.cost[1], b.cost[1]) && same(a.cost[2], b.cost[2]);
+template <class Walk>
+bool same(const Walk& a, const Walk& b) {
+  return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top && same(a.engine.cost[0], b.engine.cost[0]) &&
+         same(a.engine.cost[1], b.engine.cost[1]) && same(a.engine.cost[2], b.engine.cost[2]);
 }
 
 /// Returns the peak.

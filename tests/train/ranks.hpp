@@ -3,6 +3,7 @@
 
 #include <regimen/comm/launch.hpp>
 #include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include "train/odd_models.hpp"

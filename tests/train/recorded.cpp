@@ -158,7 +158,7 @@ void check_loss_scale(const std::string& name) {
   op::LossScaling scaling{std::stod(from.file.value("initial")), std::stoull(from.file.value("growth_steps"))};
   Scalars scalars;
   scalars.loss_scale = scaling.initial;
-  cpu::Memory memory{reinterpret_cast<std::byte*>(&scalars), sizeof scalars, {}};
+  cpu::Memory memory{reinterpret_cast<std::byte*>(&scalars), sizeof scalars};
   std::int32_t step = 1;
   std::uint64_t updates = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/safetensors.hpp>
 #include <regimen/train/trainer.hpp>
 

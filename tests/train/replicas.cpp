@@ -29,7 +29,7 @@ std::string failure_of(std::size_t ranks, const auto& body) {
 }
 bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-std::uint64_t hash_of(const std::vector<float>& values) { return train::hash_of_bytes(std::as_bytes(std::span(values))); }
+std::uint64_t hash_of(const std::vector<float>& values) { return cpu::hash_of_bytes(std::as_bytes(std::span(values))); }
 
 /// A steps' worth of a run that compares after every third step; `change` is called behind each.
 template <class Stage>

@@ -1,5 +1,6 @@
 // A run that goes on with another batch, accumulation or number of ranks: every sample once an epoch, wherever it was saved.
 #include <regimen/comm/launch.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include "support/catch.hpp"

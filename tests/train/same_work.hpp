@@ -1,6 +1,7 @@
 // tests/train/same_work.hpp — data for two Trainers that are to do the same work, and how far their numbers lie apart.
 #pragma once
 
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include <algorithm>

@@ -67,11 +67,10 @@ TEST_CASE("a tied table in bf16 reads nothing that is dead") { witness<Tied<3>, 
 TEST_CASE("one byte less than planned ends the program") {
   using Recipe = train::Recipe<Mlp, Configured<Batch<batch>, Optimizer<Sgd>>>;
   const auto step_in = [](std::size_t memory, std::size_t arena) {
-    cpu::Engine engine(batch, memory);
-    engine.arena.capacity = arena;
-    const train::Resident resident = Recipe::Step::setup(engine);
-    *engine.data(resident.scalars) = Scalars{};
-    Recipe::Step::step(engine, resident, {}, 0, {}, [](std::size_t) {});
+    walk::Walk<cpu::Engine> walk(batch, std::size_t{1}, std::size_t{0}, engine::Resources<cpu::Engine::Ranks>{memory});
+    walk.arena.capacity = arena;
+    const train::Resident resident = Recipe::Step::setup(walk);
+    Recipe::Step::step(walk, resident, {}, 0, {}, [](std::size_t) { return true; });
   };
   constexpr std::size_t planned = Recipe::plan.peak;
   CHECK_FALSE(dies([&] { step_in(planned, planned); }));
@@ -82,7 +81,7 @@ TEST_CASE("one byte less than planned ends the program") {
     region.base()[1000] = std::byte{1};
   }));
   CHECK(dies([&] {
-    cpu::Engine engine(batch, planned);
+    cpu::Engine engine({planned});
     engine.run(op::Add<float>{{}, {0}, 4});  // a tensor that no layer declared
   }));
 }

@@ -50,7 +50,7 @@ template <class Network, class Schedule>
 void keeps_as_much() {
   using Each = typename Train<Network, Shard<ZeRO3>, Checkpoint<Schedule>>::Recipe;
   using Wrapped = typename Train<Network, Shard<ZeRO3, WrapIf<is_block>>, Checkpoint<Schedule>>::Recipe;
-  const plan::Engine engine(2);
+  const typename Each::Planned engine(2, 1, 0);
   CHECK(Each::Bound::Body::template footprint<walk::Place::saved>(engine) == Wrapped::Bound::Body::template footprint<walk::Place::saved>(engine));
   CHECK(Each::make_plan(2, 1).peak == Wrapped::make_plan(2, 1).peak);
   CHECK(train_on<Train<Network, Shard<ZeRO3, WrapIf<is_block>>, Checkpoint<Schedule>>>(2, true).weights ==

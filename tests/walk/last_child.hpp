@@ -10,6 +10,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/optimizer/sgd.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include <cstring>

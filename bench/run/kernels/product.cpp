@@ -107,7 +107,7 @@ bool measure(const Shape& s, int layout, double budget) {
   product.transpose_b = transpose_b;
   std::memcpy(arena.data(), single.a.data(), bytes(single.a));
   std::memcpy(arena.data() + product.b.offset, single.b.data(), bytes(single.b));
-  const cpu::Memory memory{arena.data(), arena.size(), {}};
+  const cpu::Memory memory{arena.data(), arena.size()};
 
   std::vector<Path> paths;
   std::vector<int> kinds;

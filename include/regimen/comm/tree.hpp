@@ -64,13 +64,17 @@ void tree_sum(const Summand& summand, std::size_t ranks, T* out, std::size_t cou
   }
 }
 
-/// The same tree over `ranks` values that lie `stride` elements apart: for the few scalars of a step.
+/// The same tree over value(first) ... value(last - 1): for the few scalars of a step.
+template <class Value>
+constexpr auto tree_of(std::size_t first, std::size_t last, const Value& value) {
+  if (last - first == 1) return value(first);
+  const std::size_t middle = first + std::bit_floor(last - first - 1);
+  return tree_of(first, middle, value) + tree_of(middle, last, value);
+}
+/// ... over `ranks` values that lie `stride` elements apart.
 template <Number T>
 constexpr statistic_t<T> tree_of_values(const T* values, std::size_t ranks, std::size_t stride = 1) {
-  using Sum = statistic_t<T>;
-  if (ranks == 1) return static_cast<Sum>(*values);
-  const std::size_t middle = std::bit_floor(ranks - 1);
-  return static_cast<Sum>(tree_of_values(values, middle, stride) + tree_of_values(values + middle * stride, ranks - middle, stride));
+  return tree_of(std::size_t{0}, ranks, [&](std::size_t rank) { return static_cast<statistic_t<T>>(values[rank * stride]); });
 }
 
 }  // namespace regimen::comm

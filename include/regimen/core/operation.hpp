@@ -3,8 +3,10 @@
 
 #include <regimen/core/activation.hpp>
 #include <regimen/core/number.hpp>
+#include <regimen/core/path.hpp>
 #include <regimen/core/view.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,14 +30,41 @@ struct Cost {
 /// Target that stands for "no target here": the row adds nothing to loss, count, or gradient.
 inline constexpr std::int32_t ignore_index = -100;
 
+namespace op {
+
+/// Which part of a step an operation belongs to.
+enum class Phase : unsigned char { forward, backward, update };
+
+/// Which numbers to draw. The word for element e of sample s in layer `stream` is
+///   Philox::draw(key, e / 8, s)  →  eight 16-bit values, low half of word 0 first;   key = mix(mix(seed, step), stream)
+/// with s the sample's index in the global batch of the step. Recomputation therefore repeats it.
+struct Random {
+  std::uint64_t seed = 0, step = 0, first_sample = 0;
+};
+
+/// The first value that was not finite since the step began, as op::CheckFinite found it.
+struct Anomaly {
+  Path path{};  // of the layer
+  std::uint64_t element = 0;
+  bool found = false, is_nan = false;
+  Phase phase = Phase::forward;
+};
+
+}  // namespace op
+
 /// The numbers of one step that its operations hand to each other. They live in the arena and never leave the device
 /// inside a step: whatever depends on them is decided by operations, not by the host.
+///
+/// The first members are what the host says before a micro-batch: they are data, so that a step that was recorded once can be
+/// carried out again with other values.
 struct Scalars {
+  op::Random random{};
+  double learning_rate = 0;
+  // What follows is written by operations.
   double loss_sum = 0;           // over the valid targets of the whole global batch
   double count = 0;              // those valid targets
   double correct = 0;            // valid rows whose largest output is the target\'s, when evaluating
   double square_sum = 0;         // of all gradients as stored (scaled, not divided)
-  double learning_rate = 0;      // set by the host before the step
   double loss = 0;               // loss_sum / count
   double gradient_norm = 0;      // of the divided, unscaled gradient, before clipping
   double factor = 0;             // stored gradient · factor = the gradient that the update rule sees
@@ -46,10 +75,23 @@ struct Scalars {
   std::uint64_t updates = 0;        // Adam's t: steps that changed the weights
   std::uint64_t skipped = 0;        // steps that a non-finite gradient skipped
   std::uint32_t apply = 0;          // does this step change the weights?
+  op::Anomaly anomaly{};
+};
+/// Bytes of Scalars that the host writes before a micro-batch.
+inline constexpr std::size_t given_bytes = offsetof(Scalars, loss_sum);
+
+/// What one rank knows of a step, on its way to all of them.
+///   square_sum   of the part of the gradients that the rank answers for
+struct RankSums {
+  double loss_sum = 0, count = 0, correct = 0, square_sum = 0;
 };
 
-/// Where Scalars::square_sum lies.
+/// Where members of these lie.
 constexpr View<double> square_sum_of(View<Scalars> scalars) { return {scalars.offset + offsetof(Scalars, square_sum)}; }
+constexpr View<double> square_sum_of(View<RankSums> sums) { return {sums.offset + offsetof(RankSums, square_sum)}; }
+constexpr View<op::Random> random_of(View<Scalars> scalars) {
+  return {scalars.is_absent() ? scalars.offset : scalars.offset + offsetof(Scalars, random)};
+}
 
 namespace op {
 
@@ -149,13 +191,13 @@ struct Normalize final {
 
 /// With n = (x − mean) · rstd and e = d_y · gain:  d_x = rstd · (e − mean(e) − n · mean(e · n)), means over columns
 /// (Centered = false: without mean(e));  d_gain = Σ_rows d_y · n;  d_bias = Σ_rows d_y            d_x may be d_y
-///   partial: S, room for norm_chunks · 2 · columns: sums over fixed chunks of rows, added up in order
+///   Sums over rows are those of fixed chunks, added up in order: an engine's scratch
 template <bool Centered, class T, class G>
 struct NormalizeBackward final {
   static constexpr const char* name = Centered ? "layer_norm_backward" : "rms_norm_backward";
   using S = statistic_t<T>;
   View<T> x, gain, d_y, d_x;
-  View<S> mean, rstd, partial;
+  View<S> mean, rstd;
   View<G> d_gain, d_bias;  // both absent when frozen
   std::size_t rows = 0, columns = 0;
   bool add = false;
@@ -163,23 +205,14 @@ struct NormalizeBackward final {
   constexpr Cost cost() const { return {14 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
 };
 
-/// Row chunks of a reduction over rows: a constant, so that results do not depend on the number of threads.
-inline constexpr std::size_t norm_chunks = 16;
-
 /// A rate as the kernels use it: an element is dropped when its 16 random bits are below `threshold`; what is kept is
 /// multiplied by 65536 / (65536 − threshold), so the expectation is exact for the rate threshold / 65536.
 struct Drop {
   std::uint32_t threshold = 0;
   std::uint64_t stream = 0;  // which layer: a hash of its path
+  View<Random> random{};     // absent where nothing is dropped
 
   constexpr double keep_factor() const { return 65536.0 / (65536.0 - double(threshold)); }
-};
-
-/// Which numbers to draw. The word for element e of sample s in layer `stream` is
-///   Philox::draw(key, e / 8, s)  →  eight 16-bit values, low half of word 0 first;   key = mix(mix(seed, step), stream)
-/// with s the sample's index in the global batch of the step. Recomputation therefore repeats it.
-struct Random {
-  std::uint64_t seed = 0, step = 0, first_sample = 0;
 };
 
 /// y[s,e] = x[s,e] · keep_factor, or 0 where dropped         y may be x; backward is the same operation on gradients
@@ -373,7 +406,41 @@ struct LossScaling {
   std::uint64_t growth_interval = 0;  // double after so many consecutive finite steps
 };
 
-/// Before a step: sums are zero.
+/// x is not finite: the first such element since the step began is noted in scalars.anomaly.      x (count)
+template <class T>
+struct CheckFinite final {
+  static constexpr const char* name = "check_finite";
+  View<T> x;
+  View<Scalars> scalars;
+  std::size_t count = 0;
+  Path path{};
+  Phase phase = Phase::forward;
+
+  constexpr Cost cost() const { return {0, double(count) * sizeof(T), 1}; }
+};
+
+/// This rank's sums, for the others: sums[rank] gets scalars' loss_sum, count and correct; square_sum is there already.
+struct ShareSums final {
+  static constexpr const char* name = "share_sums";
+  View<Scalars> scalars;
+  View<RankSums> sums;  // of this rank
+
+  constexpr Cost cost() const { return {0, sizeof(Scalars) + sizeof(RankSums), 1}; }
+};
+
+/// The sums of all ranks: each of scalars' loss_sum, count, correct and square_sum becomes the balanced binary tree over
+/// sums (ranks), by rank; square_sum by the part that a rank answers for: rank r of groups of `group` answers for part
+/// (r mod group) · ranks / group + r div group; of one group (group = 0) for part r.
+struct CombineSums final {
+  static constexpr const char* name = "combine_sums";
+  View<Scalars> scalars;
+  View<RankSums> sums;
+  std::size_t ranks = 1, group = 0;
+
+  constexpr Cost cost() const { return {4 * double(ranks), double(ranks) * sizeof(RankSums), 1}; }
+};
+
+/// Before a step: sums are zero, nothing was found.
 struct Begin final {
   static constexpr const char* name = "begin_step";
   View<Scalars> scalars;
@@ -386,6 +453,7 @@ struct Begin final {
 ///   gradient_norm = √square_sum · unscaled;   factor = unscaled · min(1, clip / (gradient_norm + 1e-6)) (clip = 0: none)
 ///   apply = the norm is finite;   t += apply;   corrections of the rule for t
 ///   count = 0: no valid target, nothing to learn from: loss = gradient_norm = NaN, apply = false, and nothing else moves
+///   an anomaly was found: apply = false, and nothing else moves
 /// Dynamic loss scale (Keras): finite: after growth_interval consecutive finite steps the scale doubles, if the result is
 /// finite as fp32; not finite: scale = max(scale / 2, 1) and the step is skipped, counted, and moves neither weights nor t.
 template <class Rule>
@@ -404,6 +472,12 @@ struct Segment {
   std::size_t offset = 0, count = 0;  // in elements of the unit
   bool decays = false;                // does weight decay apply?
 };
+/// Ascending, without gaps. By value: an operation may be carried out far from the memory of the host.
+struct Segments {
+  static constexpr std::size_t limit = 24;
+  std::array<Segment, limit> items{};
+  std::size_t count = 0;
+};
 
 /// Rule::update on every element of a unit, if scalars.apply. gradient · scalars.factor is what the rule sees.
 ///   master (count) M; copy (count) T, rounded from master after the update, absent when the kernels read master itself;
@@ -415,8 +489,8 @@ struct Update final {
   View<T> copy;
   View<G> gradient;
   View<Scalars> scalars;
-  const Segment* segments = nullptr;  // static data of the unit's type, ascending, without gaps
-  std::size_t segment_count = 0, count = 0, state_stride = 0;
+  Segments segments{};
+  std::size_t count = 0, state_stride = 0;
   typename Rule::Options options{};
   std::size_t first = 0;  // the views begin at this element of those that the segments count
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
-#include <regimen/engine/plan/engine.hpp>
+#include <regimen/core/weights.hpp>
+#include <regimen/engine/engine.hpp>
 
 #include <algorithm>
 #include <array>
@@ -70,7 +71,7 @@ struct OperationShape {
 /// All calls of one operation with one shape in one phase. Seconds are measured, flops and bytes are the definition's.
 struct OperationTime {
   const char* name = "";
-  plan::Phase phase = plan::Phase::forward;
+  op::Phase phase = op::Phase::forward;
   OperationShape shape{};
   std::size_t calls = 0;
   double seconds = 0, fastest = 0, flops = 0, bytes = 0;
@@ -89,7 +90,7 @@ struct OperationTime {
 struct CollectiveTime {
   enum class Kind : unsigned char { gather, reduce, exchange };
   Kind kind = Kind::gather;
-  plan::Phase phase = plan::Phase::forward;
+  op::Phase phase = op::Phase::forward;
   Path path{};
   std::size_t ticket = 0, bytes = 0, before = 0, before_wait = 0;
   double started = 0, awaited = 0, ended = 0;
@@ -111,7 +112,7 @@ class OperationTimes {
  public:
   static constexpr std::size_t trace_limit = 1u << 16;
 
-  void add(const char* name, plan::Phase phase, const OperationShape& shape, const Cost& cost, double began, double seconds) {
+  void add(const char* name, op::Phase phase, const OperationShape& shape, const Cost& cost, double began, double seconds) {
     if (operations_ == 0) origin_ = began;
     const std::size_t row = row_of(name, phase, shape);
     OperationTime& time = rows_[row];
@@ -136,7 +137,7 @@ class OperationTimes {
     ++started_;
   }
   /// Ends all up to this ticket: they run in the order in which they were started.
-  void await(std::size_t ticket, plan::Phase phase, double began, double ended) {
+  void await(std::size_t ticket, op::Phase phase, double began, double ended) {
     waited_[static_cast<std::size_t>(phase)] += ended - began;
     for (; settled_ < started_; ++settled_) {
       CollectiveTime& collective = collectives_[settled_ % trace_limit];
@@ -154,7 +155,7 @@ class OperationTimes {
   std::vector<Event> events() const { return in_order(events_, operations_); }
   const std::vector<OperationTime>& unsorted_rows() const { return rows_; }
   std::vector<CollectiveTime> collectives() const { return in_order(collectives_, started_); }
-  double waited(plan::Phase phase) const { return waited_[static_cast<std::size_t>(phase)]; }
+  double waited(op::Phase phase) const { return waited_[static_cast<std::size_t>(phase)]; }
 
   std::size_t operations() const { return operations_; }
   double seconds() const { return seconds_; }
@@ -214,7 +215,7 @@ class OperationTimes {
     return ordered;
   }
 
-  std::size_t row_of(const char* name, plan::Phase phase, const OperationShape& shape) {
+  std::size_t row_of(const char* name, op::Phase phase, const OperationShape& shape) {
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (rows_[i].phase == phase && rows_[i].shape == shape && std::strcmp(rows_[i].name, name) == 0) return i;
     rows_.push_back({name, phase, shape});
@@ -229,9 +230,8 @@ class OperationTimes {
   double seconds_ = 0, origin_ = 0;
 };
 
-/// Does what Engine does, with the same bits, and measures every operation, and every wait for other ranks.
-///
-///   Timed<cpu::Engine> engine(batch, bytes);   …   std::puts(engine.times.table().c_str());
+/// Does what Engine does, with the same bits, and measures every operation, and every wait for other ranks. For an engine whose calls
+/// return when they are done.
 ///
 /// cost     two clock readings and a search in the table per operation, about 0.1 us; a trace event of 24 bytes
 template <class Engine>
@@ -241,37 +241,31 @@ class Timed : public Engine {
   OperationTimes times{};
 
   template <class Operation>
-  void run(const Operation& operation) {
+  void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
     const double began = now();
-    Engine::run(operation);
+    Engine::run(operation, scratch);
     const double ended = now();
     times.add(Operation::name, this->phase, OperationShape::of(operation), operation.cost(), began, ended - began);
   }
 
-  std::size_t start_gather(std::size_t own, std::size_t all, std::size_t slice_bytes, Path path, comm::Teams teams = {}) {
+  std::size_t all_gather(const engine::Transfer& transfer) {
     const double began = now();
-    const std::size_t ticket = Engine::start_gather(own, all, slice_bytes, path, teams);
-    start(CollectiveTime::Kind::gather, path, ticket, slice_bytes, began, now() - began);
+    const std::size_t ticket = Engine::all_gather(transfer);
+    const auto kind = transfer.small ? CollectiveTime::Kind::exchange : CollectiveTime::Kind::gather;
+    start(kind, transfer.path, transfer.small ? 0 : ticket, transfer.small ? 0 : transfer.bytes, began, now() - began);
+    if (transfer.small) small_ = ticket;
     return ticket;
   }
-  template <class T>
-  std::size_t start_reduce(View<T> all, std::size_t slice, std::size_t staging, Path path, comm::Teams teams) {
+  std::size_t reduce_scatter(const engine::Transfer& transfer) {
     const double began = now();
-    const std::size_t ticket = Engine::start_reduce(all, slice, staging, path, teams);
-    start(CollectiveTime::Kind::reduce, path, ticket, slice * sizeof(T), began, now() - began);
+    const std::size_t ticket = Engine::reduce_scatter(transfer);
+    start(CollectiveTime::Kind::reduce, transfer.path, ticket, transfer.bytes, began, now() - began);
     return ticket;
   }
   void await(std::size_t ticket) {
     const double began = now();
     Engine::await(ticket);
-    times.await(ticket, this->phase, began, now());
-  }
-  template <class Sharding>
-  void exchange(View<Scalars> scalars, View<double> square_sums) {
-    const double began = now();
-    Engine::template exchange<Sharding>(scalars, square_sums);
-    start(CollectiveTime::Kind::exchange, Path::outside(0, "scalars"), 0, 0, began, 0);
-    times.await(0, this->phase, began, now());
+    times.await(ticket == small_ ? 0 : ticket, this->phase, began, now());
   }
 
  private:
@@ -290,6 +284,8 @@ class Timed : public Engine {
     clock_gettime(CLOCK_MONOTONIC, &time);
     return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
   }
+
+  std::size_t small_ = no_ticket;  // the last collective of a few numbers, which stands apart from those of tensors
 };
 
 }  // namespace regimen

@@ -23,7 +23,6 @@ struct NormBound : LayerDefaults {
   }();
   using Row = PerSample<S, X::rows>;
   using Saved = std::conditional_t<centered, Tensors<Row, Row>, Tensors<Row>>;  // rstd, then mean
-  using BackwardScratch = Tensors<Fixed<S, op::norm_chunks * 2 * columns>>;
   static constexpr Reads backward_reads(bool) { return Reads::input; }
   static constexpr bool in_place = true;
   static constexpr bool always_writes_d_x = true;
@@ -52,7 +51,6 @@ struct NormBound : LayerDefaults {
                                                      {call.d_x},
                                                      mean,
                                                      {call.saved[0]},
-                                                     {call.scratch[0]},
                                                      d_gain,
                                                      d_shift,
                                                      engine.batch * X::rows,

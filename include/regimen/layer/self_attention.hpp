@@ -38,11 +38,11 @@ struct Attend final {
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Attention<T>{{call.x}, {call.y}, {call.saved[0]}, shape(engine), drop_of<Rate>(engine.training, call.path)});
+      engine.run(op::Attention<T>{{call.x}, {call.y}, {call.saved[0]}, shape(engine), drop_of<Rate>(engine, call.path)});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       engine.run(op::AttentionBackward<T>{
-          {call.x}, {call.y}, {call.d_y}, {call.d_x}, {call.saved[0]}, {call.scratch[0]}, shape(engine), drop_of<Rate>(engine.training, call.path)});
+          {call.x}, {call.y}, {call.d_y}, {call.d_x}, {call.saved[0]}, {call.scratch[0]}, shape(engine), drop_of<Rate>(engine, call.path)});
     }
 
    private:

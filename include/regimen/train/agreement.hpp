@@ -1,10 +1,10 @@
 // regimen/train/agreement.hpp — ranks that would not train the same thing end at once, and say which differ.
 #pragma once
 
+#include <regimen/comm/control.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/core/whole_tensor.hpp>
-#include <regimen/engine/cpu/peers.hpp>
 #include <regimen/policy/optimizer.hpp>
 
 #include <algorithm>
@@ -19,16 +19,16 @@ namespace regimen::train {
 
 /// A small value of every rank.
 template <class T>
-std::vector<T> gather_small(cpu::Peers& peers, const T& own) {
-  std::vector<T> all(peers.size());
-  peers.gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(all.data()), sizeof(T));
+std::vector<T> gather_small(comm::Control& ranks, const T& own) {
+  std::vector<T> all(ranks.size());
+  ranks.all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(all.data()), sizeof(T));
   return all;
 }
 
-/// All ranks end here, or none, and not in a collective that never comes to an end.   peers   null: one rank, which agrees
-inline void agree(cpu::Peers* peers, const char* where, const char* what, std::uint64_t own) {
-  if (peers == nullptr || peers->size() == 1) return;
-  const std::vector<std::uint64_t> all = gather_small(*peers, own);
+/// All ranks end here, or none, and not in a collective that never comes to an end.   ranks   null: one rank, which agrees
+inline void agree(comm::Control* ranks, const char* where, const char* what, std::uint64_t own) {
+  if (ranks == nullptr || ranks->size() == 1) return;
+  const std::vector<std::uint64_t> all = gather_small(*ranks, own);
   std::string others;
   for (std::size_t r = 1; r < all.size(); ++r)
     if (all[r] != all[0]) others += (others.empty() ? "" : ", ") + std::to_string(r);
@@ -38,14 +38,14 @@ inline void agree(cpu::Peers* peers, const char* where, const char* what, std::u
 }
 
 /// The same for what people read: says what rank 0 has, and what the first that differs.   own   255 bytes of it count
-inline void agree_in_words(cpu::Peers* peers, const char* where, const char* what, const std::string& own, const char* cure) {
-  if (peers == nullptr || peers->size() == 1) return;
+inline void agree_in_words(comm::Control* ranks, const char* where, const char* what, const std::string& own, const char* cure) {
+  if (ranks == nullptr || ranks->size() == 1) return;
   struct Words {
     char text[256];
   };
   Words words{};
   own.copy(words.text, sizeof words.text - 1);
-  const std::vector<Words> all = gather_small(*peers, words);
+  const std::vector<Words> all = gather_small(*ranks, words);
   for (std::size_t r = 1; r < all.size(); ++r)
     if (std::string(all[r].text) != all[0].text)
       throw Error(where, std::string("the same ") + what + " on all " + std::to_string(all.size()) + " ranks",
@@ -53,13 +53,13 @@ inline void agree_in_words(cpu::Peers* peers, const char* where, const char* wha
 }
 
 /// Whether it is true on every rank.
-inline bool on_all(cpu::Peers& peers, bool own) {
-  const std::vector<std::uint8_t> all = gather_small(peers, static_cast<std::uint8_t>(own));
+inline bool on_all(comm::Control& ranks, bool own) {
+  const std::vector<std::uint8_t> all = gather_small(ranks, static_cast<std::uint8_t>(own));
   return std::find(all.begin(), all.end(), 0) == all.end();
 }
-/// Nobody leaves before all have come.   peers   null: one rank, which waits for nobody
-inline void meet(cpu::Peers* peers) {
-  if (peers != nullptr) gather_small(*peers, std::uint8_t{0});
+/// Nobody leaves before all have come.   ranks   null: one rank, which waits for nobody
+inline void meet(comm::Control* ranks) {
+  if (ranks != nullptr) gather_small(*ranks, std::uint8_t{0});
 }
 
 /// The same number has the same bits on every rank.

@@ -76,13 +76,14 @@ class BackgroundSave final {
   BackgroundSave(StateFiles files, std::chrono::seconds limit)
       : files_(std::move(files)), limit_((std::min)(limit, std::chrono::seconds(std::chrono::hours(24 * 365)))), until_(Clock::now() + limit_) {
     std::size_t bytes = 0;
-    for (const safetensors::Tensor& tensor : files_.tensors) bytes += tensor.bytes.size();
+    for (const safetensors::Tensor& tensor : files_.tensors) bytes += tensor.byte_count();
     copy_.resize(bytes);
     std::byte* to = copy_.data();
     for (safetensors::Tensor& tensor : files_.tensors) {
-      if (!tensor.bytes.empty()) std::memcpy(to, tensor.bytes.data(), tensor.bytes.size());
-      tensor.bytes = {to, tensor.bytes.size()};
-      to += tensor.bytes.size();
+      const std::span<const std::byte> copy(to, tensor.byte_count());
+      tensor.for_each_piece([&](std::span<const std::byte> piece) { to = std::copy(piece.begin(), piece.end(), to); });
+      tensor.bytes = copy;
+      tensor.read = nullptr;
     }
     writer_ = std::thread([this] {
       try {

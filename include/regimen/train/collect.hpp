@@ -1,6 +1,7 @@
 // regimen/train/collect.hpp — what ranks keep in slices, whole again in the memory of the host.
 #pragma once
 
+#include <regimen/comm/control.hpp>
 #include <regimen/train/step.hpp>
 
 #include <algorithm>
@@ -22,8 +23,8 @@ class Collector final {
  public:
   static constexpr std::size_t master_weights = ~std::size_t{0};
 
-  static std::vector<Master> collect(auto& engine, const Resident& r, std::size_t state) {
-    std::vector<Master> all, unit_of_all_ranks;
+  static std::vector<Master> collect(auto& engine, comm::Control& ranks, const Resident& r, std::size_t state) {
+    std::vector<Master> all, own, unit_of_all_ranks;
     Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
       const std::size_t elements = state == master_weights ? Unit::layout.count : Unit::layout.trained;
       if (elements == 0) return;
@@ -32,10 +33,13 @@ class Collector final {
       for (std::size_t i = 0; i < count; ++i) {
         const walk::UnitOffsets at = first + Unit::size(engine.ranks) * i;
         const bool among_values = Unit::shares_master && !Sharding::slices_parameters;
-        const View<Master> own = state == master_weights ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} +
+        const View<Master> kept = state == master_weights ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} +
                                                                (among_values ? Sharding::slice_of(engine.rank) * slice : 0)
                                                          : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
-        engine.gather_to_host(own, unit_of_all_ranks.data(), slice, Sharding::together);
+        own.resize(slice);
+        download(engine, kept, std::span(own));
+        ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(unit_of_all_ranks.data()), slice * sizeof(Master),
+                         Sharding::together);
         all.insert(all.end(), unit_of_all_ranks.begin(), unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
       }
     });

@@ -17,6 +17,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace regimen::train {
@@ -64,10 +65,10 @@ struct FitLoop final {
         const std::uint64_t how =
             mix(mix(run.steps, run.epochs),
                 mix(mix(run.validate_every, run.patience), mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
-        agree(trainer.peers_.get(), "Trainer::fit", "run", how);
-        agree(trainer.peers_.get(), "Trainer::fit", "data", print_of(source));
-        if (validation != nullptr) agree(trainer.peers_.get(), "Trainer::fit", "validation data", print_of(*validation));
-        agree(trainer.peers_.get(), "Trainer::fit", "step", trainer.step_);
+        agree(trainer.ranks_.get(), "Trainer::fit", "run", how);
+        agree(trainer.ranks_.get(), "Trainer::fit", "data", print_of(source));
+        if (validation != nullptr) agree(trainer.ranks_.get(), "Trainer::fit", "validation data", print_of(*validation));
+        agree(trainer.ranks_.get(), "Trainer::fit", "step", trainer.step_);
       }
     }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
@@ -112,13 +113,27 @@ struct FitLoop final {
     trainer.resumed_ = false;
     const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // ranks may listen alone, and stop all
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
-    while (all_go_on() && trainer.step_ < last && has_step()) {
-      const StepResult result = step(trainer, loader);
+    // What a step found is read while the next one runs, where nobody is called in between.
+    constexpr bool reads_late = sizeof...(Callbacks) == 0;
+    typename Trainer::Ran* before = nullptr;
+    const auto finish = [&](typename Trainer::Ran& ran) {
+      StepResult result;
+      trainer.guarded([&] { result = trainer.finish(ran); });
       fitted.loss = result.loss;
       progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
       ((goes_on = tell(trainer, callbacks, result) && goes_on), ...);
+    };
+    const auto finish_before = [&] {
+      if (before != nullptr) finish(*std::exchange(before, nullptr));
+    };
+    while (all_go_on() && trainer.step_ < last && has_step()) {
+      typename Trainer::Ran& ran = step(trainer, loader);
+      if (reads_late) finish_before();
+      before = &ran;
+      if (!reads_late || is_due()) finish_before();
       if (is_due()) validate();
     }
+    finish_before();
     if (validation != nullptr && trainer.validated_at_ != trainer.step_) validate();
     fitted.steps = trainer.step_;
     return fitted;
@@ -163,14 +178,15 @@ struct FitLoop final {
     return print;
   }
 
-  static StepResult step(Trainer& trainer, auto& loader) {
-    const StepResult result = trainer.run_step([&](std::size_t micro_batch) -> std::size_t {
+  static typename Trainer::Ran& step(Trainer& trainer, auto& loader) {
+    typename Trainer::Ran& ran = trainer.start_step([&](std::size_t micro_batch) -> std::size_t {
+      trainer.uploaded_.wait();  // the loader takes the batch before back
       const auto next = loader.next();
       trainer.bring(next.input, next.target, next.samples, micro_batch);
       return next.samples;
     });
     trainer.place_ = loader.place();
-    return result;
+    return ran;
   }
 
   template <class Callback, class Event>

@@ -3,11 +3,9 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
-#include <regimen/engine/plan/engine.hpp>
 #include <regimen/train/check_ids.hpp>
 #include <regimen/walk/model.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -21,7 +19,7 @@ struct Resident {
   std::size_t input = View<char>::absent, target = View<char>::absent;
   std::size_t cache = View<char>::absent;  // what an inference that walks on keeps
   View<Scalars> scalars{};
-  View<double> square_sums{};  // of each rank's slice of the gradients; one rank has it among its scalars
+  View<RankSums> sums{};  // of each rank; one rank has them among its scalars
   std::size_t end = 0;         // where the saved stack begins
 };
 
@@ -49,7 +47,7 @@ struct Forward {
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
     const Weights weights{r.parameters, r.gradients, false};
     Bound::enter_tied(engine, weights, false);
-    engine.phase = plan::Phase::forward;
+    engine.phase(op::Phase::forward);
     const std::size_t output =
         Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
     engine.arena.pop_to(r.end);
@@ -66,7 +64,7 @@ struct Forward {
 
  protected:
   static constexpr Path path_of_scalars = Path::outside(0, "step_scalars"), path_of_input = Path::outside(1, "input"),
-                        path_of_target = Path::outside(2, "target"), path_of_square_sums = Path::outside(3, "square_sums"),
+                        path_of_target = Path::outside(2, "target"), path_of_sums = Path::outside(3, "rank_sums"),
                         path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache");
 
   static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, path_of_input); }
@@ -83,18 +81,21 @@ struct Forward {
 
 // ---- what a Trainer and an Inference do with an engine that computes
 
-/// Copies samples into the input; `first` is the index of the first in the global batch.
-template <class Input>
-void bring_input(auto& engine, const Resident& r, std::span<const Input> inputs, std::size_t samples, std::size_t first) {
-  engine.batch = samples;
-  engine.memory.random.first_sample = first;
-  std::copy(inputs.begin(), inputs.end(), engine.data(View<Input>{r.input}));
+/// Values of the host to `at`; they are read until the fence that comes back.
+template <class T>
+auto upload(auto& walk, View<T> at, std::span<const T> from) {
+  return walk.engine.upload(at.offset, std::as_bytes(from));
+}
+/// Values of the arena, once all that was run before is done.
+template <class T>
+void download(auto& walk, View<T> at, std::span<T> to) {
+  walk.engine.download(at.offset, std::as_writable_bytes(to)).wait();
 }
 
 /// The outputs of any number of samples, a batch at a time.   inputs (samples,X)  →  (samples,Output)
 ///   vocabulary   what tokens must be below; 0 where inputs are none
 template <class Forward>
-std::vector<typename Forward::Output::Element> predict_all(auto& engine, const Resident& r, std::span<const typename Forward::X::Element> inputs,
+std::vector<typename Forward::Output::Element> predict_all(auto& walk, const Resident& r, std::span<const typename Forward::X::Element> inputs,
                                                            std::size_t vocabulary, const char* who) {
   using Output = typename Forward::Output::Element;
   constexpr std::size_t input_size = Forward::X::size, output_size = Forward::Output::size;
@@ -103,13 +104,13 @@ std::vector<typename Forward::Output::Element> predict_all(auto& engine, const R
   check_tokens(inputs, input_size, vocabulary, who, 0);
   const std::size_t samples = inputs.size() / input_size;
   std::vector<Output> outputs(samples * output_size);
-  for (std::size_t done = 0; done < samples; done += engine.capacity) {
-    const std::size_t now = samples - done < engine.capacity ? samples - done : engine.capacity;
-    bring_input(engine, r, inputs.subspan(done * input_size, now * input_size), now, 0);
-    const std::size_t output = Forward::predict(engine, r);
-    const Output* const from = engine.data(View<Output>{output});
-    std::copy(from, from + now * output_size, outputs.data() + done * output_size);
-    engine.arena.give(output);
+  for (std::size_t done = 0; done < samples; done += walk.capacity) {
+    const std::size_t now = samples - done < walk.capacity ? samples - done : walk.capacity;
+    walk.batch = now;
+    upload(walk, View<typename Forward::X::Element>{r.input}, inputs.subspan(done * input_size, now * input_size));
+    const std::size_t output = Forward::predict(walk, r);
+    download(walk, View<Output>{output}, std::span(outputs).subspan(done * output_size, now * output_size));
+    walk.arena.give(output);
   }
   return outputs;
 }

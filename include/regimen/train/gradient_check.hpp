@@ -2,7 +2,6 @@
 #pragma once
 
 #include <regimen/core/finite.hpp>
-#include <regimen/engine/cpu/engine.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/train/parameters.hpp>
 #include <regimen/verdict/model_rules.hpp>
@@ -11,8 +10,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -68,25 +67,27 @@ class GradientProbe final {
 
  public:
   explicit GradientProbe(std::uint64_t seed)
-      : engine_(Recipe::batch, Recipe::plan.peak),
-        resident_(Step::setup(engine_)),
+      : walk_(Recipe::batch, std::size_t{1}, std::size_t{0}, engine::Resources<typename Engine::Ranks>{Recipe::plan.peak}),
         tensors_(train::list_tensors<typename Recipe::Bound>()),
         seed_(seed) {
-    engine_.memory.random.seed = seed;
-    scalars() = Scalars{};
+    walk_.arena.capacity = Recipe::plan.peak;
+    resident_ = Step::setup(walk_);
+    given_.random.seed = seed;
+    train::upload(walk_, resident_.scalars, std::span<const Scalars>(&given_, 1)).wait();
     fill_weights();
-    engine_.poison_dead();
+    walk_.poison_dead();
   }
 
   GradientCheck check(const GradientCheckOptions& options) {
     for (const train::TensorRecord& tensor : tensors_)  // whatever lay there before, the first write assigns
-      if (tensor.place.trains) std::memset(gradient(tensor), 0xFF, tensor.place.count * sizeof(Reduce));
+      if (tensor.place.trains)
+        write(gradient(tensor), std::vector<Reduce>(tensor.place.count, std::numeric_limits<Reduce>::quiet_NaN()));
     loss_sum(true);
     double largest_of_all = 0;
     std::vector<std::vector<Reduce>> analytic;
     for (const train::TensorRecord& tensor : tensors_) {
-      if (tensor.place.trains) analytic.emplace_back(gradient(tensor), gradient(tensor) + tensor.place.count);
-      else analytic.emplace_back();
+      analytic.emplace_back(tensor.place.trains ? tensor.place.count : 0);
+      if (tensor.place.trains) train::download(walk_, gradient(tensor), std::span(analytic.back()));
       for (const Reduce value : analytic.back()) largest_of_all = (std::max)(largest_of_all, std::abs(value));
     }
     GradientCheck result;
@@ -97,9 +98,9 @@ class GradientProbe final {
       for (const Reduce value : analytic[t]) largest = (std::max)(largest, std::abs(value));
       for (std::size_t look = 0; look < looks; ++look) {
         const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
-        const double found = slope(weight(tensors_[t])[element], options.distance);
+        const double found = slope(weight(tensors_[t]) + element, options.distance);
         const double error =
-            std::abs(found - analytic[t][element] / Step::scale_of(engine_.capacity, 1)) * Step::scale_of(engine_.capacity, 1) / largest;
+            std::abs(found - analytic[t][element] / Step::scale_of(walk_.capacity, 1)) * Step::scale_of(walk_.capacity, 1) / largest;
         ++result.checked;
         if (!(error <= result.worst)) {
           result.worst = is_finite(error) ? error : std::numeric_limits<double>::infinity();
@@ -112,65 +113,78 @@ class GradientProbe final {
   }
 
  private:
-  Scalars& scalars() { return *engine_.data(resident_.scalars); }
-  Master* weight(const train::TensorRecord& tensor) {
-    return engine_.data(View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset + tensor.master * sizeof(Master)});
+  using Engine = typename engine::Of<typename Recipe::Device>::type;
+
+  View<Master> weight(const train::TensorRecord& tensor) const {
+    return View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset} + tensor.master;
   }
-  Reduce* gradient(const train::TensorRecord& tensor) {
-    return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
+  View<Reduce> gradient(const train::TensorRecord& tensor) const {
+    return View<Reduce>{resident_.gradients + tensor.unit.gradients} + tensor.place.gradient;
+  }
+  template <class T>
+  auto write(View<T> at, const std::vector<T>& values) {
+    train::upload(walk_, at, std::span<const T>(values)).wait();
   }
 
   /// Gains near 1, all else in ±1/2: zeros and ones would hide mistakes.
   void fill_weights() {
     std::uint64_t index = 0;
-    for (const train::TensorRecord& tensor : tensors_)
-      for (std::size_t i = 0; i < tensor.place.count; ++i)
-        weight(tensor)[i] = (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(mix(seed_, 1), index++);
+    for (const train::TensorRecord& tensor : tensors_) {
+      std::vector<Master> values(tensor.place.count);
+      for (Master& value : values) value = (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(mix(seed_, 1), index++);
+      write(weight(tensor), values);
+    }
   }
 
   /// Micro-batches that differ, with some targets ignored where the loss can ignore them.
   void bring(std::size_t micro_batch) {
-    engine_.memory.random.first_sample = micro_batch * engine_.batch;
-    fill(engine_.data(View<In>{resident_.input}), engine_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(),
-         mix(mix(seed_, 2), micro_batch));
-    Target* const targets = engine_.data(View<Target>{resident_.target});
-    const std::size_t count = engine_.batch * Step::Target::size;
-    fill(targets, count, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
+    given_.random.first_sample = micro_batch * walk_.batch;
+    walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes)).wait();
+    write(View<In>{resident_.input}, numbers<In>(walk_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(),
+                                                 mix(mix(seed_, 2), micro_batch)));
+    std::vector<Target> targets = numbers<Target>(walk_.batch * Step::Target::size, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
     if constexpr (std::is_integral_v<Target>)
-      for (std::size_t i = 4; i < count; i += 5) targets[i] = ignore_index;
+      for (std::size_t i = 4; i < targets.size(); i += 5) targets[i] = ignore_index;
+    write(View<Target>{resident_.target}, targets);
   }
   template <class T>
-  static void fill(T* to, std::size_t count, [[maybe_unused]] std::size_t bound, std::uint64_t key) {
+  static std::vector<T> numbers(std::size_t count, [[maybe_unused]] std::size_t bound, std::uint64_t key) {
+    std::vector<T> values(count);
     for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (std::is_integral_v<T>) to[i] = static_cast<T>(Philox::draw(key, i, 0).word[0] % bound);
-      else to[i] = check_number(key, i);
+      if constexpr (std::is_integral_v<T>) values[i] = static_cast<T>(Philox::draw(key, i, 0).word[0] % bound);
+      else values[i] = check_number(key, i);
     }
+    return values;
   }
 
   double loss_sum(bool with_gradient) {
-    Step::begin(engine_, resident_);
+    Step::begin(walk_, resident_);
     for (std::size_t m = 0; m < Recipe::micro_batches; ++m) {
       bring(m);
-      const std::size_t output = Step::forward(engine_, resident_, m > 0);
-      if (with_gradient) Step::backward(engine_, resident_, output, m);
-      else engine_.abandon(resident_.end);
+      const std::size_t output = Step::forward(walk_, resident_, m > 0);
+      if (with_gradient) Step::backward(walk_, resident_, output, m);
+      else walk_.abandon(resident_.end);
     }
-    return scalars().loss_sum;
+    Scalars found{};
+    train::download(walk_, resident_.scalars, std::span(&found, 1));
+    return found.loss_sum;
   }
 
-  double slope(Master& value, double h) {
-    const Master kept = value;
+  double slope(View<Master> value, double h) {
+    std::vector<Master> kept(1);
+    train::download(walk_, value, std::span(kept));
     const auto at = [&](double offset) {
-      value = kept + offset;
+      write(value, std::vector<Master>{kept[0] + offset});
       return loss_sum(false);
     };
     const double result = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
-    value = kept;
+    write(value, kept);
     return result;
   }
 
-  cpu::Engine engine_;
-  train::Resident resident_;
+  walk::Walk<Engine> walk_;
+  train::Resident resident_{};
+  Scalars given_{};
   std::vector<train::TensorRecord> tensors_;
   std::uint64_t seed_;
 };
@@ -185,7 +199,7 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 
 }  // namespace detail
 
-/// The gradient of every parameter tensor of a network against central differences of its loss L, on the CPU in fp64, with
+/// The gradient of every parameter tensor of a network against central differences of its loss L, in fp64, with
 /// random weights and data, dropout on and memory that no one may read filled with NaN. Nothing is trained.
 ///
 ///   dL/dw ≈ (8 (L(w + h) − L(w − h)) − (L(w + 2h) − L(w − 2h))) / 12h

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
-#include <regimen/engine/cpu/engine.hpp>
-#include <regimen/engine/cpu/machine.hpp>
+#include <regimen/engine/engine.hpp>
 #include <regimen/rule/inference_trains_nothing.hpp>
 #include <regimen/train/convert.hpp>
 #include <regimen/train/parameters.hpp>
@@ -122,6 +121,7 @@ class Inference {
   using Step = typename Recipe::Step;
   using Input = typename Step::X::Element;
   using Output = typename Step::Output::Element;  // at least fp32
+  using Engine = typename engine::Of<typename Configuration::device::where>::type;
 
   static constexpr std::size_t batch = Recipe::batch;  // samples that are computed at once
   static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size, output_rows = Step::Output::rows;  // per sample
@@ -133,10 +133,11 @@ class Inference {
 
   /// Without weights, until load is called or parameters() are written.   threads   0: as many as the machine has
   explicit Inference(int threads = 0)
-      : threads_(cpu::threads_for(threads)), engine_(batch, plan().peak), tensors_(train::list_tensors<typename Recipe::Bound>()) {
-    const cpu::ThreadScope scope(threads_);
-    resident_ = Step::setup_inference(engine_, Recipe::cache_bytes);
-    engine_.training = false;
+      : walk_(batch, std::size_t{1}, std::size_t{0}, engine::Resources<typename Engine::Ranks>{plan().peak, nullptr, threads}),
+        tensors_(train::list_tensors<typename Recipe::Bound>()) {
+    walk_.arena.capacity = plan().peak;
+    walk_.training = false;
+    resident_ = Step::setup_inference(walk_, Recipe::cache_bytes);
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
 
@@ -147,17 +148,22 @@ class Inference {
     for (const train::TensorRecord& tensor : tensors_) file.expect_numbers(tensor.name, train::shape_of(tensor.parameter));
     for (const std::string& found : file.names())
       if (!is_known(found)) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
-    for (const HeldParameter& parameter : parameters())
-      parameter.visit([&]<class T>(std::span<T> values) { file.copy_converted(parameter.name, 0, values); });
-    parameters_changed();
+    host_weights_ = {};
+    for (const train::TensorRecord& tensor : tensors_)
+      train::with_element(tensor.place.element, [&]<class T>(T) {
+        std::vector<T> values(tensor.place.count);
+        file.copy_converted(tensor.name, 0, std::span(values));
+        train::upload(walk_, View<T>{offset_of(tensor)}, std::span<const T>(values)).wait();
+      });
+    weights_are_new();
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   std::vector<Output> predict(std::span<const Input> inputs) {
     expect_weights("Inference::predict");
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     const Guard guard{*this};
-    return train::predict_all<Step>(engine_, resident_, inputs, train::vocabulary_of<Network>(), "Inference::predict");
+    return train::predict_all<Step>(walk_, resident_, inputs, train::vocabulary_of<Network>(), "Inference::predict");
   }
   /// Data in another type than the model's input are refused: convert them where it can be seen.
   template <class Data>
@@ -201,38 +207,56 @@ class Inference {
     return read<1>({&token, 1});
   }
 
-  /// Name, shape and values of every parameter, in the order of the model; the names are the Trainer's.
+  /// Name, shape and values of every parameter as they are now, in the order of the model; the names are the Trainer's. After writing to them,
+  /// parameters_changed() makes them the model's. They are a copy, until the next call of parameters() or load, where the engine's memory is not
+  /// the host's; else the weights themselves.
   std::vector<HeldParameter> parameters() {
     std::vector<HeldParameter> result;
-    for (const train::TensorRecord& tensor : tensors_)
-      result.push_back({tensor.name,
-                        train::shape_of(tensor.parameter),
-                        tensor.place.element,
-                        {engine_.data(View<std::byte>{resident_.parameters + tensor.unit.parameters + tensor.place.values}),
-                         tensor.place.count * bytes_of(tensor.place.element)},
-                        tensor.parameter.role});
+    std::size_t bytes = 0;
+    for (const train::TensorRecord& tensor : tensors_) bytes += Arena::align(bytes_of_tensor(tensor));
+    if (!Engine::Traits::is_host_memory) host_weights_.resize(bytes);
+    std::size_t at = 0;
+    for (const train::TensorRecord& tensor : tensors_) {
+      std::span<std::byte> values;
+      if constexpr (Engine::Traits::is_host_memory) {
+        values = {walk_.engine.data(View<std::byte>{offset_of(tensor)}), bytes_of_tensor(tensor)};
+      } else {
+        values = std::span(host_weights_).subspan(at, bytes_of_tensor(tensor));
+        walk_.engine.download(offset_of(tensor), values).wait();
+      }
+      at += Arena::align(values.size());
+      result.push_back({tensor.name, train::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
+    }
     return result;
   }
-  /// To be called after values of parameters() were written.
   void parameters_changed() {
-    loaded_ = true;
-    position_ = 0;  // what is kept of a text was of other weights
+    std::size_t at = 0;
+    if (!host_weights_.empty())
+      for (const train::TensorRecord& tensor : tensors_) {
+        walk_.engine.upload(offset_of(tensor), std::span<const std::byte>(host_weights_.data() + at, bytes_of_tensor(tensor))).wait();
+        at += Arena::align(bytes_of_tensor(tensor));
+      }
+    weights_are_new();
   }
 
   /// What the arena gave, and how many operations ran.
   struct Used {
     std::size_t peak = 0, operations = 0;
   };
-  Used used() const { return {engine_.arena.peak, engine_.operations}; }
+  Used used() const { return {walk_.arena.peak, walk_.engine.operations()}; }
 
   /// For tests: what no one may read is filled with NaN from now on.
-  void poison_dead_memory() { engine_.poison_dead(); }
+  void poison_dead_memory() { walk_.poison_dead(); }
 
  private:
   struct Guard {
-    ~Guard() { self.engine_.abandon(self.resident_.end); }
+    ~Guard() { self.walk_.abandon(self.resident_.end); }
     Inference& self;
   };
+  void weights_are_new() {
+    loaded_ = true;
+    position_ = 0;  // what is kept of a text was of other weights
+  }
   void expect_weights(const char* who) const {
     if (!loaded_) throw Error(who, "weights", "none", "call load, or give the constructor a path");
   }
@@ -241,14 +265,15 @@ class Inference {
   std::vector<Output> read(std::span<const Input> tokens) {
     using Walk = typename Recipe::template Walk<Rows>;
     constexpr std::size_t columns = Step::Output::columns;
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     const Guard guard{*this};
-    Input* const input = engine_.data(View<Input>{resident_.input});
-    std::fill_n(std::copy(tokens.begin(), tokens.end(), input), Rows - tokens.size(), Input(0));
-    const std::size_t output = Walk::walk_on(engine_, resident_, position_);
-    const Output* const from = engine_.data(View<Output>{output}) + (tokens.size() - 1) * columns;
-    std::vector<Output> logits(from, from + columns);
-    engine_.arena.give(output);
+    std::vector<Input> input(tokens.begin(), tokens.end());
+    input.resize(Rows);
+    train::upload(walk_, View<Input>{resident_.input}, std::span<const Input>(input)).wait();
+    const std::size_t output = Walk::walk_on(walk_, resident_, position_);
+    std::vector<Output> logits(columns);
+    train::download(walk_, View<Output>{output} + (tokens.size() - 1) * columns, std::span(logits));
+    walk_.arena.give(output);
     position_ += tokens.size();
     return logits;
   }
@@ -263,8 +288,11 @@ class Inference {
     return false;
   }
 
-  int threads_;
-  cpu::Engine engine_;
+  static std::size_t bytes_of_tensor(const train::TensorRecord& tensor) { return tensor.place.count * bytes_of(tensor.place.element); }
+  std::size_t offset_of(const train::TensorRecord& tensor) const { return resident_.parameters + tensor.unit.parameters + tensor.place.values; }
+
+  walk::Walk<Engine> walk_;
+  std::vector<std::byte> host_weights_;  // of the last call of parameters()
   std::vector<train::TensorRecord> tensors_;
   train::Resident resident_{};
   std::size_t position_ = 0;  // how many are kept

@@ -1,6 +1,7 @@
 // regimen/train/recipe.hpp — a model and a configuration, bound: the step they make and the plan of it.
 #pragma once
 
+#include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/decoding.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
@@ -8,6 +9,7 @@
 #include <regimen/train/step.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/walk/sharding.hpp>
+#include <regimen/walk/walk.hpp>
 
 #include <array>
 #include <cstddef>
@@ -37,29 +39,32 @@ struct Recipe {
   using Step = train::Step<Bound, Loss, Rule, micro_batches>;
   static constexpr std::size_t planned_ranks = Configuration::world::ranks > 0 ? Configuration::world::ranks : 1;  // of the constant plan
   using Target = typename Configuration::target::description;
+  using Device = typename Configuration::device::where;
+  using Planned = walk::Walk<plan::Engine<typename engine::Of<Device>::Traits>>;
 
   static constexpr op::LossScaling loss_scaling{Configuration::loss_scale::initial, Configuration::loss_scale::interval};
   static constexpr double clip = Configuration::clip::clips ? double(Configuration::clip::bound) : 0.0;
+  static constexpr bool checks_finite = Configuration::debug::template uses<Anomaly>;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr plan::Engine walk_step(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks,
-                                          plan::WireLog* wire = nullptr) {
-    plan::Engine engine(samples, ranks);
-    engine.full = full;
-    engine.arena.log = log;
-    engine.wire = wire;
-    const Resident resident = Step::setup(engine);
-    Step::step(engine, resident, loss_scaling, clip, {}, [](std::size_t) {});
-    return engine;
+  static constexpr Planned walk_step(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks,
+                                     plan::WireLog* wire = nullptr) {
+    Planned walk(samples, ranks, std::size_t{0}, ranks, full);
+    walk.checks_finite = checks_finite;
+    walk.arena.log = log;
+    walk.engine.wire = wire;
+    const Resident resident = Step::setup(walk);
+    Step::step(walk, resident, loss_scaling, clip, {}, [](std::size_t) { return true; });
+    return walk;
   }
-  static constexpr plan::Engine walk_evaluation(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks) {
-    plan::Engine engine(samples, ranks);
-    engine.full = full;
-    engine.training = false;
-    engine.arena.log = log;
-    const Resident resident = Step::setup(engine);
-    Step::evaluate(engine, resident);
-    return engine;
+  static constexpr Planned walk_evaluation(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks) {
+    Planned walk(samples, ranks, std::size_t{0}, ranks, full);
+    walk.checks_finite = checks_finite;
+    walk.training = false;
+    walk.arena.log = log;
+    const Resident resident = Step::setup(walk);
+    Step::evaluate(walk, resident);
+    return walk;
   }
 
   static constexpr std::size_t peak(std::size_t samples) {
@@ -97,8 +102,8 @@ struct Recipe {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
     std::array<Cost, 3> cost{};
   };
-  static constexpr Walked summary(const plan::Engine& engine) {
-    return {engine.arena.peak, engine.arena.peak_of_live, engine.arena.peak_event, engine.cost};
+  static constexpr Walked summary(const Planned& walk) {
+    return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost};
   }
 
   /// A second pass over the larger of step and evaluation: the first found the moment of the peak, this one looks at what lives then.
@@ -119,9 +124,9 @@ struct Recipe {
     made.parameters = Bound::layout.count;
     made.trained = Bound::layout.trained;
     describe_peak(made, larger, log);
-    made.forward = step.cost[static_cast<std::size_t>(plan::Phase::forward)];
-    made.backward = step.cost[static_cast<std::size_t>(plan::Phase::backward)];
-    made.update = step.cost[static_cast<std::size_t>(plan::Phase::update)];
+    made.forward = step.cost[static_cast<std::size_t>(op::Phase::forward)];
+    made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
+    made.update = step.cost[static_cast<std::size_t>(op::Phase::update)];
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {
@@ -154,31 +159,32 @@ struct InferenceRecipe {
   template <std::size_t Rows>
   using Walk = Forward<bound<typename Decoding::template by<Rows>>>;
 
-  static constexpr plan::Engine engine_of_plan(std::size_t batch_size, bool full, Log* log) {
-    plan::Engine engine(batch_size);
-    engine.full = full;
-    engine.training = false;
-    engine.arena.log = log;
-    return engine;
+  using Planned = walk::Walk<plan::Engine<typename engine::Of<typename Configuration::device::where>::Traits>>;
+
+  static constexpr Planned begin_plan(std::size_t batch_size, bool full, Log* log) {
+    Planned walk(batch_size, std::size_t{1}, std::size_t{0}, std::size_t{1}, full);
+    walk.training = false;
+    walk.arena.log = log;
+    return walk;
   }
   static constexpr std::size_t cache_bytes = [] {
     if constexpr (decodes) {
       static_assert(bound<typename Decoding::template by<1>>::size(1).parameters == Bound::size(1).parameters,
                     "regimen: a layer says couples_positions = false, and has parameters that depend on how many there are");
-      plan::Engine engine = engine_of_plan(1, false, nullptr);
-      Resident resident = Step::setup_inference(engine);
+      Planned walk = begin_plan(1, false, nullptr);
+      Resident resident = Step::setup_inference(walk);
       resident.cache = 0;
-      Walk<1>::walk_on(engine, resident, 0);
-      return engine.cache;
+      Walk<1>::walk_on(walk, resident, 0);
+      return walk.cache;
     } else {
       return std::size_t{0};
     }
   }();
-  static constexpr plan::Engine walk_forward(std::size_t batch_size, bool full = false, Log* log = nullptr) {
-    plan::Engine engine = engine_of_plan(batch_size, full, log);
-    const Resident resident = Step::setup_inference(engine, cache_bytes);
-    engine.arena.give(Step::predict(engine, resident));
-    return engine;
+  static constexpr Planned walk_forward(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+    Planned walk = begin_plan(batch_size, full, log);
+    const Resident resident = Step::setup_inference(walk, cache_bytes);
+    walk.arena.give(Step::predict(walk, resident));
+    return walk;
   }
   static constexpr plan::Engine walk_on(std::size_t batch_size, bool full = false, Log* log = nullptr) {
     plan::Engine engine = engine_of_plan(batch_size, full, log);
@@ -201,9 +207,9 @@ struct InferenceRecipe {
   }();
 
   static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full = false) {
-    const plan::Engine engine = walk_forward(batch_size, full), on = walk_on(batch_size, full);
-    const bool is_larger = on.arena.peak > engine.arena.peak;  // short windows alone
-    const plan::Engine& larger = is_larger ? on : engine;
+    const Planned walk = walk_forward(batch_size, full), on = walk_on(batch_size, full);
+    const bool is_larger = on.arena.peak > walk.arena.peak;  // short windows alone
+    const Planned& larger = is_larger ? on : walk;
     Log log{};
     log.snapshot_at = larger.arena.peak_event;
     if (is_larger) walk_on(batch_size, full, &log);
@@ -212,7 +218,7 @@ struct InferenceRecipe {
     made.batch = batch_size;
     made.parameters = Bound::layout.count;
     describe_peak(made, larger.arena, log);
-    made.forward = engine.cost[static_cast<std::size_t>(plan::Phase::forward)];
+    made.forward = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)];
     return made;
   }
   static constexpr MemoryPlan plan = make_plan(batch, false);

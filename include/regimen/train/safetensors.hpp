@@ -146,7 +146,7 @@ inline void write_into(regimen::detail::AtomicFile& file, const std::string& pat
   for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xFF);
   file.write(length);
   file.write(std::as_bytes(std::span(header)));
-  for (const Tensor& tensor : ordered) file.write(tensor.bytes);
+  for (const Tensor& tensor : ordered) tensor.for_each_piece([&](std::span<const std::byte> piece) { file.write(piece); });
 }
 }  // namespace detail
 

@@ -3,7 +3,6 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/say.hpp>
-#include <regimen/engine/cpu/machine.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/train/background_save.hpp>
 #include <regimen/train/fit.hpp>  // never
@@ -49,13 +48,12 @@ struct StateAccess {
 
   /// Step 0, no optimizer state; seed and loss scale stay.
   static void begin_anew(Trainer& trainer) {
-    for (const auto& tensor : trainer.tensors_)
-      if (tensor.place.trains)
-        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(trainer.state_of(tensor, state), tensor.count, Master(0));
+    trainer.reset_state();
     trainer.step_ = 0;
     begin_data_at(trainer, {});
-    Scalars& s = trainer.scalars();
+    Scalars s = trainer.scalars();
     s.updates = s.skipped = s.finite_streak = 0;
+    trainer.write_scalars(s);
     trainer.best_ = std::numeric_limits<double>::infinity();
     trainer.without_gain_ = 0;
     trainer.validated_at_ = never;
@@ -68,14 +66,14 @@ struct StateAccess {
     trainer.guarded([&] {  // the others wait for this rank's part
       const StateFiles files = files_of(trainer, path);
       try {
-        files.write_own([&] { meet(trainer.peers_.get()); });
-        meet(trainer.peers_.get());  // all parts are there
+        files.write_own([&] { meet(trainer.ranks_.get()); });
+        meet(trainer.ranks_.get());  // all parts are there
         files.finish();
       } catch (...) {
         files.clean(true);
         throw;
       }
-      meet(trainer.peers_.get());  // the index is there
+      meet(trainer.ranks_.get());  // the index is there
     });
   }
   static void save_in_background(Trainer& trainer, const std::string& path, std::chrono::seconds limit) {
@@ -88,9 +86,9 @@ struct StateAccess {
       else
         trainer.guarded([&] {
           trainer.saving_->wait_for_own();
-          meet(trainer.peers_.get());  // all parts are there
+          meet(trainer.ranks_.get());  // all parts are there
           trainer.saving_->wait();
-          meet(trainer.peers_.get());  // the index is there
+          meet(trainer.ranks_.get());  // the index is there
         });
     } catch (...) {
       trainer.saving_.reset();
@@ -118,19 +116,19 @@ struct StateAccess {
 
   static void describe_parts(Trainer& trainer, StateFiles& files) {
     // One name for this save, which no older one has: an index never names a part that was written again.
-    files.time = gather_small(*trainer.peers_, files.time)[0];
+    files.time = gather_small(*trainer.ranks_, files.time)[0];
     files.save = std::to_string(trainer.step_) + "-" + std::to_string(files.time);
     files.metadata["regimen.save"] = files.save;
     const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, trainer.ranks()); };
     files.own = part(trainer.rank());
-    for_each_array(trainer, [&](const std::string& name, const auto&, const Master* values, std::size_t first, std::size_t count) {
+    for_each_array(trainer, [&](const std::string& name, const auto&, View<Master> values, std::size_t first, std::size_t count) {
       // What several ranks keep is written once, an equal share by each of them.
       using Sharding = typename Trainer::Step::Sharding;
       const std::size_t copies = trainer.is_sliced() ? Sharding::groups(trainer.ranks()) : trainer.ranks(),
                         copy = trainer.is_sliced() ? Sharding::copy_of(trainer.rank()) : trainer.rank();
       const std::size_t begin = first + count * copy / copies, written = first + count * (copy + 1) / copies - begin;
       if (written == 0) return;
-      files.tensors.push_back({name, safetensors::dtype_of<Master>, {written}, std::as_bytes(std::span(values + (begin - first), written))});
+      files.tensors.push_back(tensor_of(trainer, name, {written}, values + (begin - first), written));
       files.metadata[PartNames::first(name)] = std::to_string(begin);
     });
     files.first = trainer.rank() == 0;
@@ -158,7 +156,7 @@ struct StateAccess {
     const std::uint64_t begun = now();
     trainer.guarded([&] { write_whole(trainer, path); });
     if (trainer.rank() == 0) SavedState::remove_parts_before(regimen::detail::behind_links(path), begun);
-    meet(trainer.peers_.get());
+    meet(trainer.ranks_.get());
   }
 
  private:
@@ -167,8 +165,9 @@ struct StateAccess {
       if (trainer.rank() == 0) safetensors::write(path, kept(trainer), metadata_of(trainer));
     } else {
       using Collector = typename Trainer::Collector;
-      std::vector<std::vector<Master>> arrays{Collector::collect(trainer.engine_, trainer.resident_, Collector::master_weights)};
-      for (std::size_t state = 0; state < Rule::states; ++state) arrays.push_back(Collector::collect(trainer.engine_, trainer.resident_, state));
+      std::vector<std::vector<Master>> arrays{Collector::collect(trainer.walk_, *trainer.ranks_, trainer.resident_, Collector::master_weights)};
+      for (std::size_t state = 0; state < Rule::states; ++state)
+        arrays.push_back(Collector::collect(trainer.walk_, *trainer.ranks_, trainer.resident_, state));
       if (trainer.rank() == 0) {
         std::vector<safetensors::Tensor> tensors;
         std::vector<std::size_t> at(arrays.size());
@@ -185,27 +184,37 @@ struct StateAccess {
     }
   }
 
-  /// Calls f(name, tensor, values, first, count) for the weights and the optimizer state that this rank keeps.
+  /// Calls f(name, tensor, where it lies, first, count) for the weights and the optimizer state that this rank keeps.
   static void for_each_array(Trainer& trainer, auto&& f) {
     for (const auto& tensor : trainer.tensors_) {
-      f(tensor.name, tensor, trainer.master_of(tensor), tensor.first, tensor.count);
+      f(tensor.name, tensor, trainer.master_view(tensor), tensor.first, tensor.count);
       if (!tensor.place.trains) continue;
       for (std::size_t state = 0; state < tensor.states; ++state)
-        f(state_name(Rule::state_names[state], tensor.name), tensor, trainer.state_of(tensor, state), tensor.first, tensor.count);
+        f(state_name(Rule::state_names[state], tensor.name), tensor, trainer.state_view(tensor, state), tensor.first, tensor.count);
     }
+  }
+  /// What lies in the arena, to be written to a file.
+  static safetensors::Tensor tensor_of(Trainer& trainer, const std::string& name, std::vector<std::size_t> shape, View<Master> values,
+                                       std::size_t count) {
+    return {name,
+            safetensors::dtype_of<Master>,
+            std::move(shape),
+            {},
+            [&trainer, values](std::size_t offset, std::span<std::byte> to) { trainer.walk_.engine.download(values.offset + offset, to).wait(); },
+            count * sizeof(Master)};
   }
 
   /// All of it, of a rank that keeps everything whole.
   static std::vector<safetensors::Tensor> kept(Trainer& trainer) {
     std::vector<safetensors::Tensor> tensors;
-    for_each_array(trainer, [&](const std::string& name, const auto& tensor, const Master* values, std::size_t, std::size_t) {
-      tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(std::span(values, tensor.place.count))});
+    for_each_array(trainer, [&](const std::string& name, const auto& tensor, View<Master> values, std::size_t, std::size_t) {
+      tensors.push_back(tensor_of(trainer, name, shape_of(tensor.parameter), values, tensor.place.count));
     });
     return tensors;
   }
 
   static std::map<std::string, std::string> metadata_of(Trainer& trainer) {
-    const Scalars& s = trainer.scalars();
+    const Scalars s = trainer.scalars();
     std::map<std::string, std::string> metadata{
         {"format", "pt"},
         {"regimen.version", "1"},
@@ -284,29 +293,31 @@ struct StateAccess {
     trainer.abandon();
     for (const auto& tensor : trainer.tensors_) {
       if (tensor.count == 0) continue;
-      file.template copy<Master>(tensor.name, tensor.first, std::span<Master>{trainer.master_of(tensor), tensor.count});
-      if (!tensor.place.trains) continue;
+      std::vector<Master> values(tensor.count);
+      file.template copy<Master>(tensor.name, tensor.first, std::span(values));
+      trainer.write(trainer.master_view(tensor), std::span<const Master>(values));
+      if (!tensor.place.trains || !resumes) continue;
       for (std::size_t state = 0; state < tensor.states; ++state) {
-        const std::span<Master> to{trainer.state_of(tensor, state), tensor.count};
-        if (resumes) file.template copy<Master>(state_name(Rule::state_names[state], tensor.name), tensor.first, to);
-        else std::fill(to.begin(), to.end(), Master(0));
+        file.template copy<Master>(state_name(Rule::state_names[state], tensor.name), tensor.first, std::span(values));
+        trainer.write(trainer.state_view(tensor, state), std::span<const Master>(values));
       }
     }
-    Scalars& s = trainer.scalars();
+    if (!resumes) trainer.reset_state();
+    Scalars s = trainer.scalars();
     trainer.step_ = step;
     begin_data_at(trainer, place);
     trainer.seed_ = seed;
-    trainer.engine_.memory.random.seed = seed;
     s.updates = updates;
     s.skipped = skipped;
     s.finite_streak = streak;
     s.loss_scale = loss_scale;
+    trainer.write_scalars(s);
     trainer.best_ = best;
     trainer.without_gain_ = without_gain;
     trainer.validated_at_ = validated_at;
     trainer.resumed_ = resumes;
-    trainer.whole_.clear();
-    trainer.parameters_changed();
+    trainer.host_weights_.clear();
+    trainer.copies_follow_masters();
   }
 
   /// The weights alone, of any element type, whatever optimizer state lies beside them.
@@ -320,11 +331,14 @@ struct StateAccess {
       if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
     }
     for (const auto& tensor : trainer.tensors_)
-      if (tensor.count > 0)
-        file.template copy_converted<Master>(tensor.name, tensor.first, std::span<Master>{trainer.master_of(tensor), tensor.count});
+      if (tensor.count > 0) {
+        std::vector<Master> values(tensor.count);
+        file.template copy_converted<Master>(tensor.name, tensor.first, std::span(values));
+        trainer.write(trainer.master_view(tensor), std::span<const Master>(values));
+      }
     begin_anew(trainer);
-    trainer.whole_.clear();
-    trainer.parameters_changed();
+    trainer.host_weights_.clear();
+    trainer.copies_follow_masters();
   }
 
  private:
@@ -356,8 +370,8 @@ struct StateAccess {
     return false;
   }
 
-  /// What decides the bits of a run beside the program: cpu::path_text.
-  static std::string path_text() { return cpu::path_text<typename Trainer::Recipe::Roles::compute>(); }
+  /// What decides the bits of a run beside the program.
+  static std::string path_text() { return Trainer::Engine::template numerics<typename Trainer::Recipe::Roles::compute>(); }
 };
 
 template <class Trainer>

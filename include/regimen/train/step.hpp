@@ -34,9 +34,9 @@ struct Step : Forward<Bound_> {
     r.parameters = Base::push_units(engine, Kind::parameter, &walk::UnitOffsets::parameters);
     r.states = Base::push_units(engine, Kind::optimizer, &walk::UnitOffsets::states);
     if (engine.ranks > 1)
-      r.square_sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(double)), Kind::communication, Base::path_of_square_sums)};
+      r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), Kind::communication, Base::path_of_sums)};
     if constexpr (Sharding::bucket > 0) push_bucket_staging(engine);
-    r.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::path_of_scalars)};
+    r.scalars = engine.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
     r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, Base::path_of_target);
     r.gradients = Base::push_units(engine, Kind::gradient, &walk::UnitOffsets::gradients);
@@ -45,7 +45,7 @@ struct Step : Forward<Bound_> {
   }
 
   static constexpr void begin(auto& engine, const Resident& r) {
-    engine.phase = plan::Phase::forward;
+    engine.phase(op::Phase::forward);
     engine.run(op::Begin{r.scalars});
   }
 
@@ -58,7 +58,7 @@ struct Step : Forward<Bound_> {
   /// Forward and loss of the micro-batch that lies in the input. Returns the gradient of the output.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
     const Weights weights{r.parameters, r.gradients, further};
-    engine.phase = plan::Phase::forward;
+    engine.phase(op::Phase::forward);
     Bound::enter_tied(engine, weights, true);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
     std::size_t output = Body::template forward<walk::Mode::keep, output_place>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
@@ -76,7 +76,7 @@ struct Step : Forward<Bound_> {
   /// in the last micro-batch.
   static constexpr void backward(auto& engine, const Resident& r, std::size_t gradient, std::size_t micro_batch) {
     const Weights weights{r.parameters, r.gradients, micro_batch > 0};
-    engine.phase = plan::Phase::backward;
+    engine.phase(op::Phase::backward);
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
     Body::template backward<output_place>(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input, r.end + Bound::tied_bytes(engine.ranks, true),
                                           weights, Bound::path);
@@ -88,21 +88,28 @@ struct Step : Forward<Bound_> {
   /// The gradient's norm, whether the step counts, and the update of every unit.
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
                                const typename Rule::Options& options) {
-    engine.phase = plan::Phase::update;
+    engine.phase(op::Phase::update);
     if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {  // every rank has its slice of the sums, and keeps all
       for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
         const std::size_t bytes = Unit::gradient_slice(engine.ranks) * sizeof(Reduce), whole = r.gradients + at.gradients;
-        if (engine.ranks > 1) engine.await(engine.start_gather(whole + engine.rank * bytes, whole, bytes, path));
+        if (engine.ranks > 1) engine.await(engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
       });
     }
     if constexpr (!Sharding::alone)
-      if (engine.ranks > 1) engine.run(op::Zero<double>{r.square_sums, engine.ranks});
+      if (engine.ranks > 1) engine.run(op::Zero<double>{{r.sums.offset}, engine.ranks * (sizeof(RankSums) / sizeof(double))});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { sum_squares<Unit>(engine, r, at); });
     if constexpr (!Sharding::alone)
-      if (engine.ranks > 1) engine.template exchange<Sharding>(r.scalars, r.square_sums);
+      if (engine.ranks > 1) combine_sums(engine, r);
     engine.run(op::Finish<Rule>{r.scalars, scale_of(engine.capacity, engine.ranks), clip, loss_scaling, options});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) { update_unit<Unit>(engine, r, at, options, path); });
     gather_values<true>(engine, r);
+  }
+  /// What each rank knows of the loss, and of the norm where each knows a part, becomes that of all.
+  static constexpr void combine_sums(auto& engine, const Resident& r) {
+    const View<RankSums> own = r.sums + engine.rank;
+    engine.run(op::ShareSums{r.scalars, own});
+    engine.await(engine.all_gather({.own = own.offset, .all = r.sums.offset, .bytes = sizeof(RankSums), .small = true, .path = Base::path_of_sums}));
+    engine.run(op::CombineSums{r.scalars, r.sums, engine.ranks, Sharding::group});
   }
   /// The parameters that kernels read, whole on every rank, from each rank's slice of them.
   template <bool trained_alone>
@@ -110,39 +117,56 @@ struct Step : Forward<Bound_> {
     if constexpr (Sharding::slices_state && !Sharding::slices_parameters) {
       for_each_apart<trained_alone>(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
         const std::size_t bytes = Unit::values_slice_bytes(engine.ranks), whole = r.parameters + at.parameters;
-        if (engine.ranks > 1) engine.await(engine.start_gather(whole + engine.rank * bytes, whole, bytes, path));
+        if (engine.ranks > 1) engine.await(engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
       });
     }
   }
 
-  /// A whole step. `load(m)` brings micro-batch m into the input; a plan has nothing to bring.
+  /// A whole step, of every engine. `load(m)` brings micro-batch m into the input and says whether there is one: a plan has
+  /// nothing to bring. What is computed between two loads, or the last one and the end, is one recording.
   static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options,
                              auto&& load) {
-    begin(engine, r);
-    const auto micro_batch = [&](std::size_t m) {
-      load(m);
-      backward(engine, r, forward(engine, r, m > 0), m);
-    };
-    micro_batch(0);  // assigns gradients; those that follow add to them, which costs more
-    if constexpr (micro_batches > 1) {
+    using Record = engine::Recording::Piece;
+    bool goes_on = load(std::size_t{0});
+    if constexpr (micro_batches == 1) {
+      if (goes_on)
+        engine.replay(Record::step, [&] {
+          begin(engine, r);
+          backward(engine, r, forward(engine, r, false), 0);
+          update(engine, r, loss_scaling, clip, options);
+        });
+    } else {
+      if (!goes_on) return;
+      engine.replay(Record::first_micro_batch, [&] {  // assigns gradients; those that follow add to them, which costs more
+        begin(engine, r);
+        backward(engine, r, forward(engine, r, false), 0);
+      });
+      const auto micro_batch = [&](Record piece, std::size_t m) {
+        goes_on = goes_on && load(m);
+        if (goes_on) engine.replay(piece, [&] { backward(engine, r, forward(engine, r, true), m); });
+      };
       const std::size_t alike = engine.ranks == 1 || Sharding::reduces_each ? micro_batches - 1 : micro_batches - 2;
-      engine.repeat(alike, [&](std::size_t m) { micro_batch(m + 1); });
-      if (alike + 1 < micro_batches) micro_batch(micro_batches - 1);  // the one that reduces
+      engine.repeat(alike, [&](std::size_t m) { micro_batch(Record::further_micro_batch, m + 1); });
+      if (alike + 1 < micro_batches) micro_batch(Record::last_micro_batch, micro_batches - 1);  // the one that reduces
+      engine.replay(Record::update, [&] { update(engine, r, loss_scaling, clip, options); });
     }
-    update(engine, r, loss_scaling, clip, options);
   }
 
   /// The loss of the batch in the input, added to the scalars; nothing is kept for backward, dropout is off.
   static constexpr void evaluate(auto& engine, const Resident& r) {
+    engine.replay(engine::Recording::Piece::evaluation, [&] { evaluate_now(engine, r); });
+  }
+
+ private:
+  using Base = Forward<Bound>;
+
+  static constexpr void evaluate_now(auto& engine, const Resident& r) {
     const std::size_t output = Base::predict(engine, r);
     if constexpr (requires { Loss::template count_correct<Output>(engine, output, r.target, r.scalars); })
       Loss::template count_correct<Output>(engine, output, r.target, r.scalars);
     Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);
     engine.arena.give(output);
   }
-
- private:
-  using Base = Forward<Bound>;
 
   /// What the transport needs beside the largest bucket that can be: one that a unit filled up, or all gradients there are.
   static constexpr void push_bucket_staging(auto& engine) {
@@ -157,10 +181,11 @@ struct Step : Forward<Bound_> {
                       staging = Sharding::Transport::staging_bytes(engine.ranks, most / engine.ranks);
     if (staging == 0) return;
     const std::size_t offset = engine.arena.push(Arena::align(staging), Kind::communication, Base::path_of_bucket);
-    if constexpr (requires { engine.bucket; }) engine.bucket.staging = offset;
+    engine.bucket.staging = offset;
   }
 
-  /// Neighbouring tensors that are trained and whose copies lie side by side in one element size are one update.
+  /// Neighbouring tensors that are trained and whose copies lie side by side in one element size are one update, as long as their
+  /// segments fit one.
   struct Piece {
     std::size_t first = 0, last = 0;  // tensors [first, last)
   };
@@ -170,35 +195,36 @@ struct Step : Forward<Bound_> {
     return before.trains && here.trains && before.element == here.element && before.values + before.count * bytes_of(before.element) == here.values;
   }
   template <class Unit>
-  static constexpr std::size_t piece_count = [] {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < Unit::tensors.size(); ++i)
-      if (Unit::tensors[i].trains && (i == 0 || !joins<Unit>(i))) ++count;
-    return count;
-  }();
-  template <class Unit>
-  static constexpr auto pieces = [] {
-    std::array<Piece, piece_count<Unit>> result{};
-    std::size_t count = 0;
+  static constexpr auto all_pieces = [] {
+    std::pair<std::array<Piece, Unit::tensors.size()>, std::size_t> result{};
+    std::size_t& count = result.second;
+    std::size_t segments_here = 0;
     for (std::size_t i = 0; i < Unit::tensors.size(); ++i) {
       if (!Unit::tensors[i].trains) continue;
-      if (i == 0 || !joins<Unit>(i)) result[count++] = {i, i};
-      result[count - 1].last = i + 1;
+      const bool follows = i > 0 && joins<Unit>(i);
+      segments_here += !follows || Unit::tensors[i - 1].decays != Unit::tensors[i].decays;
+      if (!follows || segments_here > op::Segments::limit) {
+        result.first[count++] = {i, i};
+        segments_here = 1;
+      }
+      result.first[count - 1].last = i + 1;
     }
     return result;
   }();
+  template <class Unit>
+  static constexpr std::size_t piece_count = all_pieces<Unit>.second;
   template <class Unit, std::size_t piece>
   static constexpr auto segments = [] {
-    constexpr Piece here = pieces<Unit>[piece];
-    std::array<op::Segment, here.last - here.first> result{};
-    std::size_t count = 0, offset = 0;
+    constexpr Piece here = all_pieces<Unit>.first[piece];
+    op::Segments result{};
+    std::size_t offset = 0;
     for (std::size_t i = here.first; i < here.last; ++i) {
       const walk::TensorPlace& tensor = Unit::tensors[i];
-      if (count > 0 && result[count - 1].decays == tensor.decays) result[count - 1].count += tensor.count;
-      else result[count++] = {offset, tensor.count, tensor.decays};
+      if (result.count > 0 && result.items[result.count - 1].decays == tensor.decays) result.items[result.count - 1].count += tensor.count;
+      else result.items[result.count++] = {offset, tensor.count, tensor.decays};
       offset += tensor.count;
     }
-    return std::pair{result, std::pair{count, offset}};
+    return std::pair{result, offset};
   }();
 
   /// Calls f(a Unit*, where it lies, path) for every unit that trains, or for every one, each iteration of a Repeat apart.
@@ -229,7 +255,8 @@ struct Step : Forward<Bound_> {
     }
     const std::size_t size = Unit::gradient_part(engine.ranks);
     const auto sum = [&](std::size_t part, View<Reduce> gradient) {
-      engine.run(op::SumOfSquares<Reduce>{gradient, r.square_sums + part, in_slice(Unit::layout.trained, size, part)});
+      engine.run(op::SumOfSquares<Reduce>{gradient, square_sum_of(r.sums + Sharding::rank_of(part, engine.ranks)),
+                                          in_slice(Unit::layout.trained, size, part)});
     };
     const std::size_t own = Sharding::part_of(engine.rank, engine.ranks);
     if constexpr (Sharding::slices_gradients) sum(own, kept + Sharding::copy_of(engine.rank) * size);
@@ -246,25 +273,23 @@ struct Step : Forward<Bound_> {
         (update_tensor<Unit, tensor>(engine, r, at, options, path), ...);
       }(std::make_index_sequence<Unit::tensors.size()>{});
     } else {
-      if constexpr (Sharding::slices_state) {
-        if (engine.ranks > 1) return update_slice<Unit>(engine, r, at, options);
-      }
       [&]<std::size_t... piece>(std::index_sequence<piece...>) {
+        if constexpr (Sharding::slices_state)
+          if (engine.ranks > 1) return (update_slice<Unit, piece>(engine, r, at, options), ...);
         (update_piece<Unit, piece>(engine, r, at, options), ...);
       }(std::make_index_sequence<piece_count<Unit>>{});
     }
   }
   template <class Unit, std::size_t piece>
   static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
-    constexpr walk::TensorPlace first = Unit::tensors[pieces<Unit>[piece].first];
+    constexpr walk::TensorPlace first = Unit::tensors[all_pieces<Unit>.first[piece].first];
     constexpr auto& made = segments<Unit, piece>;
     const std::size_t parameters = r.parameters + at.parameters;
     const View<Master> master{parameters + Unit::master_offset(engine.ranks) + first.master * sizeof(Master)};
     const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
     const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
     const auto run = [&]<class T>(View<T> copy) {
-      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first.data(), made.second.first,
-                                                     made.second.second, Unit::layout.trained, options});
+      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, made.second, Unit::layout.trained, options});
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
     else run(View<element_t<first.element>>{parameters + first.values});
@@ -299,22 +324,25 @@ struct Step : Forward<Bound_> {
     }
   }
 
-  /// What this rank keeps of a unit: its slice of the master weights and the state, and of the copy that kernels read.
-  template <class Unit>
+  /// What this rank keeps of a piece: its slice of the master weights and the state, and of the copy that kernels read.
+  template <class Unit, std::size_t piece>
   static constexpr void update_slice(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
-    static_assert(Unit::is_uniform && piece_count<Unit> == 1, "regimen: a unit of weights of several types cannot be cut into slices");
+    static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
-    constexpr auto& made = segments<Unit, 0>;
+    constexpr auto& made = segments<Unit, piece>;
+    constexpr std::size_t first = Unit::tensors[all_pieces<Unit>.first[piece].first].gradient, last = first + made.second;
     const std::size_t slice = Unit::slice(engine.ranks), begin = Sharding::slice_of(engine.rank) * slice, parameters = r.parameters + at.parameters;
-    const View<Value> values{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))};
-    const View<Reduce> gradient{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))};
-    const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states};
+    const std::size_t from = begin > first ? begin : first, to = begin + slice < last ? begin + slice : last;  // of the piece, in this slice
+    const std::size_t count = from < to ? to - from : 0, offset = count > 0 ? from - begin : 0;
+    const View<Value> values = View<Value>{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))} + offset;
+    const View<Reduce> gradient = View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset;
+    const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states} + offset;
     const auto run = [&]<class T>(View<Master> master, View<T> copy) {
-      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first.data(), made.second.first,
-                                                     in_slice(Unit::layout.count, slice, Sharding::slice_of(engine.rank)), slice, options, begin});
+      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, count, slice, options,
+                                                     count > 0 ? from - first : 0});
     };
     if constexpr (Unit::shares_master) run(View<Master>{values.offset}, View<Master>{});
-    else run(View<Master>{parameters + Unit::master_offset(engine.ranks)}, values);
+    else run(View<Master>{parameters + Unit::master_offset(engine.ranks)} + offset, values);
   }
 };
 

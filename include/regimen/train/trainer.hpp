@@ -1,13 +1,11 @@
 // regimen/train/trainer.hpp — the composition: a model, its policies, and the loop that trains it.
 #pragma once
 
+#include <regimen/comm/ranks_of.hpp>
 #include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/data/loader.hpp>
-#include <regimen/engine/cpu/engine.hpp>
-#include <regimen/engine/cpu/machine.hpp>
-#include <regimen/engine/cpu/peers_of.hpp>
-#include <regimen/engine/timed.hpp>
+#include <regimen/engine/engine.hpp>
 #include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/communicator_is_given.hpp>
@@ -36,6 +34,7 @@
 #include <regimen/verdict/rejected.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -53,6 +52,17 @@
 #include <vector>
 
 namespace regimen {
+
+namespace train {
+template <class Device, bool profiles>
+struct engine_of {
+  using type = typename Device::type;
+};
+template <class Device>
+struct engine_of<Device, true> {
+  using type = typename Device::profiled;
+};
+}  // namespace train
 
 /// Trains Network as the policies say; their order does not matter.
 ///
@@ -77,7 +87,8 @@ class Trainer {
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;  // of gradients
-  using Engine = std::conditional_t<Configuration::debug::template uses<Profile>, Timed<cpu::Engine>, cpu::Engine>;
+  using Device = engine::Of<typename Configuration::device::where>;
+  using Engine = typename train::engine_of<Device, Configuration::debug::template uses<Profile>>::type;
 
   static constexpr std::size_t batch = Recipe::batch;                                         // samples of a micro-batch
   static constexpr std::size_t micro_batches = Recipe::micro_batches;                         // of a step
@@ -96,7 +107,7 @@ class Trainer {
   }
 
   /// One rank. Error when the environment says that this program is one of many. A recipe with a Communicator is refused: see below.
-  explicit Trainer(const Options& options = {}) : Trainer(std::unique_ptr<cpu::Peers>(), options) {
+  explicit Trainer(const Options& options = {}) : Trainer(std::unique_ptr<comm::Ranks>(), options) {
     static_assert(sizeof(typename rule::communicator_is_given<typename Configuration::communicator, Step::Sharding::alone>::must_hold));
     comm::refuse_other_ranks(comm::world_of_environment());
   }
@@ -106,7 +117,7 @@ class Trainer {
   template <comm::Collectives C>
     requires std::is_same_v<comm::transport_t<C>, typename Configuration::communicator::ranks::type>
   explicit Trainer(C& communicator, const Options& options = {})
-      : Trainer(std::unique_ptr<cpu::Peers>(std::make_unique<cpu::PeersOf<C>>(communicator)), options) {}
+      : Trainer(std::unique_ptr<comm::Ranks>(std::make_unique<comm::RanksOf<C>>(communicator)), options) {}
 
   // Mistakes, answered: copies, options one level too high or without names, another communicator. No Trainer is ever made so.
   Trainer(const Trainer&) : Trainer(std::unique_ptr<cpu::Peers>(), Options{}) {
@@ -127,55 +138,57 @@ class Trainer {
   }
 
  private:
-  Trainer(std::unique_ptr<cpu::Peers> peers, const Options& options)
+  Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options)
       : options_(options),
         seed_(options.seed != 0 ? options.seed : Configuration::seed::value),
-        threads_(cpu::threads_for(options.threads)),
-        peers_(std::move(peers)),
-        plan_(plan_of(peers_.get())),
-        engine_(batch, plan_.peak, peers_.get()) {
+        ranks_(std::move(ranks)),
+        plan_(plan_of(ranks_.get())),
+        walk_(batch, ranks_ ? ranks_->size() : 1, ranks_ ? ranks_->rank() : 0,
+              engine::Resources<typename Engine::Ranks>{plan_.peak, ranks_.get(), options.threads}) {
     if constexpr (Configuration::world::ranks > 0)
-      if (engine_.ranks != Configuration::world::ranks)
-        throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(engine_.ranks),
+      if (this->ranks() != Configuration::world::ranks)
+        throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(this->ranks()),
                     "start as many, or leave World out");
     train::check_options<Master, Rule>(options_);
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     if constexpr (!Step::Sharding::alone) {
-      train::agree(peers_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
-      train::agree_in_words(peers_.get(), "Trainer", "arithmetic", cpu::path_text<typename Recipe::Roles::compute>(),
+      train::agree(ranks_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
+      train::agree_in_words(ranks_.get(), "Trainer", "arithmetic", Engine::template numerics<typename Recipe::Roles::compute>(),
                             "build for one processor (-march), and give all ranks the same libraries");
-      hashes_.resize(ranks());
+      hashes_.resize(this->ranks());
     }
-    resident_ = Step::setup(engine_);
-    tensors_ = train::list_tensors<typename Recipe::Bound>(engine_.rank, engine_.ranks);
-    engine_.memory.random.seed = seed_;
-    engine_.check_anomalies = Configuration::debug::template uses<Anomaly>;
+    walk_.arena.capacity = plan_.peak;
+    walk_.checks_finite = Recipe::checks_finite;
+    resident_ = Step::setup(walk_);
+    tensors_ = train::list_tensors<typename Recipe::Bound>(rank(), this->ranks());
     if constexpr (Configuration::debug::checks)
       if (rank() == 0) train::announce_debug();
-    if (options.verbose && rank() == 0) std::fprintf(stderr, "regimen: %s; threads: %d\n", cpu::path_text<typename Recipe::Roles::compute>().c_str(), threads_);
-    scalars() = Scalars{};
-    scalars().loss_scale = Recipe::loss_scaling.initial;
+    if (options.verbose && rank() == 0)
+      std::fprintf(stderr, "regimen: %s\n", walk_.engine.template description<typename Recipe::Roles::compute>().c_str());
+    Scalars scalars{};
+    scalars.loss_scale = Recipe::loss_scaling.initial;
+    write_scalars(scalars);
     initialise();
-    if constexpr (Configuration::debug::template uses<Profile>) engine_.times.clear();
+    if constexpr (Configuration::debug::template uses<Profile>) walk_.engine.times.clear();
   }
 
  public:
   /// What is under way between ranks ends before its memory goes; what is being saved is saved, unless an exception ends this.
   ~Trainer() {
     if (saving_ && std::uncaught_exceptions() > exceptions_) saving_->give_up();
-    peers_.reset();
+    ranks_.reset();
   }
 
   /// The rank of this Trainer among how many.
-  std::size_t rank() const { return engine_.rank; }
-  std::size_t ranks() const { return engine_.ranks; }
+  std::size_t rank() const { return walk_.rank; }
+  std::size_t ranks() const { return walk_.ranks; }
   /// The plan of this many ranks.
   const MemoryPlan& planned() const { return plan_; }
   /// Whether `own` is true on every rank; all ask together. What only some ranks see (Ctrl-C, a full disk) becomes a decision of all.
   bool on_all_ranks(bool own) {
     bool all = own;
     if constexpr (!Step::Sharding::alone)
-      if (ranks() > 1) guarded([&] { all = train::on_all(*peers_, own); });
+      if (ranks() > 1) guarded([&] { all = train::on_all(*ranks_, own); });
     return all;
   }
 
@@ -255,22 +268,25 @@ class Trainer {
   /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     Loader<Input, Target, train::Borrowed<Source>> loader({&source}, sample_shape(),
                                                           {batch, Order::Sequential, Remainder::Short, seed_, {}, 1, workers, 2, rank(), ranks()});
     Mode mode(*this, false);
-    Scalars kept = scalars();
-    engine_.run(op::Begin{resident_.scalars});
+    const Scalars kept = scalars();
+    Scalars found{};
+    walk_.run(op::Begin{resident_.scalars});
     guarded([&] {
       for (auto next = loader.next(); next; next = loader.next()) {
         bring(next.input, next.target, next.samples, 0);
-        Step::evaluate(engine_, resident_);
+        Step::evaluate(walk_, resident_);
+        uploaded_.wait();
       }
       if constexpr (!Step::Sharding::alone)
-        if (ranks() > 1) engine_.template exchange<typename Step::Sharding>(resident_.scalars, {});
+        if (ranks() > 1) Step::combine_sums(walk_, resident_);
+      found = scalars();
+      write_scalars(kept);
+      expect_finite(found);
     });
-    const Scalars found = scalars();
-    scalars() = kept;
     Evaluation evaluation{mean_of(found.loss_sum, found.count), no_value, static_cast<std::size_t>(found.count)};
     if constexpr (std::is_integral_v<Target>) evaluation.accuracy = mean_of(found.correct, found.count);
     return evaluation;
@@ -278,9 +294,19 @@ class Trainer {
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   std::vector<Output> predict(std::span<const Input> inputs) {
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     Mode mode(*this, false);
-    return train::predict_all<Step>(engine_, resident_, inputs, train::vocabulary_of<Network>(), "Trainer::predict");
+    if constexpr (Recipe::checks_finite) {
+      const Scalars kept = scalars();
+      walk_.run(op::Begin{resident_.scalars});
+      std::vector<Output> outputs = train::predict_all<Step>(walk_, resident_, inputs, train::vocabulary_of<Network>(), "Trainer::predict");
+      const Scalars found = scalars();
+      write_scalars(kept);
+      expect_finite(found);
+      return outputs;
+    } else {
+      return train::predict_all<Step>(walk_, resident_, inputs, train::vocabulary_of<Network>(), "Trainer::predict");
+    }
   }
   /// Data in another type than the model's input are refused: convert them where it can be seen.
   template <class Data>
@@ -316,18 +342,22 @@ class Trainer {
   UnscaledLoss forward(std::span<const Input> inputs, std::span<const Target> targets) {
     const std::size_t samples = check_batch(inputs.size(), targets.size(), batch);
     if (waiting_ != Waiting::forward && waiting_ != Waiting::apply) out_of_order("forward");
-    const cpu::ThreadScope scope(threads_);
-    double before = 0, before_count = 0;
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
+    Scalars before{}, after{};
     guarded([&] {
-      if (waiting_ == Waiting::forward) begin();
-      before = scalars().loss_sum;
-      before_count = scalars().count;
+      if (waiting_ == Waiting::forward) {
+        started_ = train::now();
+        Step::begin(walk_, resident_);
+      }
+      before = scalars();
       bring(inputs, targets, samples, hand_batches_);
-      output_ = Step::forward(engine_, resident_, hand_batches_ > 0);
+      output_ = Step::forward(walk_, resident_, hand_batches_ > 0);
+      after = scalars();
+      expect_finite(after);
       hand_samples_ += samples;
       waiting_ = Waiting::backward;
     });
-    return {mean_of(scalars().loss_sum - before, scalars().count - before_count), ++ticket_};
+    return {mean_of(after.loss_sum - before.loss_sum, after.count - before.count), ++ticket_};
   }
   template <class Inputs, class Targets>
     requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
@@ -364,14 +394,16 @@ class Trainer {
     check_ticket(gradients.ticket_, "apply");
     if (waiting_ != Waiting::apply) out_of_order("apply");
     if (ranks() > 1 && hand_batches_ != micro_batches) wrong_count("apply", hand_batches_);
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
+    StepResult result;
     guarded([&] {
-      Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+      Step::update(walk_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
       compare_weights();
       batches_by_hand_ += hand_batches_;
       if (batching_.knows_data()) place_ = batching_.place(batches_by_hand_);
+      result = finish(note_step(hand_samples_));
     });
-    return finish(hand_samples_);
+    return result;
   }
   template <class Scaled>
     requires std::is_same_v<Scaled, ScaledGradients>
@@ -388,14 +420,18 @@ class Trainer {
 
   // ---- state
 
-  /// Name, shape and values of every parameter, in the order of the model.
+  /// Name, shape and values of every parameter as they are now, in the order of the model. After writing to them, and before anything else is asked
+  /// of this Trainer, parameters_changed() makes them its own. They are a copy on the host, until the next call of parameters() or load,
+  /// where ranks keep slices or the engine's memory is not the host's; else they are the weights themselves.
   std::vector<NamedParameter<Master>> parameters() {
     std::vector<NamedParameter<Master>> result;
-    if constexpr (Step::Sharding::slices_state)
-      if (is_sliced()) whole_ = Collector::collect(engine_, resident_, Collector::master_weights);
+    if (is_sliced() || !Engine::Traits::is_host_memory) host_weights_ = all_weights();
     std::size_t at = 0;
     for (const train::TensorRecord& tensor : tensors_) {
-      Master* const values = is_sliced() ? whole_.data() + at : master_of(tensor);
+      Master* values = nullptr;
+      if constexpr (Engine::Traits::is_host_memory)
+        if (!is_sliced()) values = walk_.engine.data(master_view(tensor));
+      if (values == nullptr) values = host_weights_.data() + at;
       at += tensor.place.count;
       result.push_back({tensor.name,
                         train::shape_of(tensor.parameter),
@@ -406,44 +442,46 @@ class Trainer {
     }
     return result;
   }
-  /// Name, shape and values of every gradient, as backward leaves them and until the next one: of what trains, in the order of
-  /// parameters(). They are stored undivided: value / gradient_divisor() is the gradient of the mean loss.
+  /// Name, shape and values of every gradient, as backward left them: of what trains, in the order of parameters(), and, as those, a copy where the
+  /// engine's memory is not the host's. They are stored undivided: value / gradient_divisor() is the gradient of the mean loss.
   std::vector<NamedParameter<Reduce>> gradients() {
     std::vector<NamedParameter<Reduce>> result;
     if (ranks() > 1) throw Error("Trainer::gradients", "one rank", std::to_string(ranks()), "ask it of a Trainer of one rank on the global batch");
+    if (!Engine::Traits::is_host_memory) host_gradients_.resize(Recipe::Bound::layout.trained);
+    std::size_t at = 0;
     for (const train::TensorRecord& tensor : tensors_)
-      if (tensor.place.trains)
-        result.push_back({tensor.name,
-                          train::shape_of(tensor.parameter),
-                          {gradient_of(tensor), tensor.place.count},
-                          tensor.parameter.role,
-                          true,
-                          tensor.parameter.decays()});
+      if (tensor.place.trains) {
+        std::span<Reduce> values;
+        if constexpr (Engine::Traits::is_host_memory) {
+          values = {walk_.engine.data(gradient_view(tensor)), tensor.place.count};
+        } else {
+          values = std::span(host_gradients_).subspan(at, tensor.place.count);
+          train::download(walk_, gradient_view(tensor), values);
+        }
+        at += tensor.place.count;
+        result.push_back({tensor.name, train::shape_of(tensor.parameter), values, tensor.parameter.role, true, tensor.parameter.decays()});
+      }
     return result;
   }
   /// Valid targets since the step began, times all that the loss was scaled with. Between backward and apply; after a step
   /// too, unless that step changed a dynamic loss scale.
-  double gradient_divisor() { return scalars().count * Step::scale_of(engine_.capacity, ranks()) * scalars().loss_scale; }
+  double gradient_divisor() {
+    const Scalars s = scalars();
+    return s.count * Step::scale_of(walk_.capacity, ranks()) * s.loss_scale;
+  }
 
-  /// The copies in the compute type follow the master weights. To be called after values of parameters() were written.
+  /// The weights become what values of parameters() were written to.
   void parameters_changed() {
-    if (!whole_.empty()) {
+    if (!host_weights_.empty()) {
+      typename Engine::Fence uploaded{};
       std::size_t at = 0;
       for (const train::TensorRecord& tensor : tensors_) {
-        std::copy_n(whole_.data() + at + tensor.first, tensor.count, master_of(tensor));
+        uploaded = train::upload(walk_, master_view(tensor), std::span<const Master>(host_weights_).subspan(at + tensor.first, tensor.count));
         at += tensor.place.count;
       }
+      uploaded.wait();
     }
-    for (const train::TensorRecord& tensor : tensors_)
-      if (!tensor.shares_master && tensor.count > 0)
-        train::with_element(tensor.place.element, [&]<class T>(T) {
-          const std::size_t values = resident_.parameters + tensor.unit.parameters +
-                                     (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) +
-                                     tensor.first * sizeof(T);
-          if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
-          else engine_.run(op::Cast<Master, T>{master_view(tensor), {values}, tensor.count});
-        });
-    if (is_sliced()) Step::template gather_values<false>(engine_, resident_);
+    copies_follow_masters();
   }
 
   /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill at
@@ -452,7 +490,7 @@ class Trainer {
   /// `path` go. One run at a time may save to a path.
   void save(const std::string& path) {
     finish_saving();
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     train::save_state(*this, path);
   }
   /// The same, written by a thread of its own: returns when all that is saved has been copied, in host memory beside the plan. A kill meanwhile
@@ -460,7 +498,7 @@ class Trainer {
   /// An earlier one is finished first; what went wrong with it is thrown here.
   void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
     finish_saving();
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     train::save_state_in_background(*this, path, limit);
   }
   /// Waits until what save_in_background began is in place, and throws what went wrong. All ranks call it.
@@ -470,7 +508,7 @@ class Trainer {
   /// The same in one file, whatever the ranks keep: for other programs. Rank 0 holds all of it in host memory meanwhile.
   void save_whole(const std::string& path) {
     finish_saving();
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     train::save_whole_state(*this, path);
   }
   /// Reads a file that save wrote (of this or another run of the same model), or weights alone. After it, training goes on
@@ -478,12 +516,13 @@ class Trainer {
   /// has begun by hand is forgotten.
   void load(const std::string& path) {
     finish_saving();
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     train::load_state(*this, path);
   }
   /// Forgets a step that has begun by hand: after an exception between forward and apply.
   void abandon() {
-    engine_.abandon(resident_.end);
+    walk_.engine.abandon();
+    walk_.abandon(resident_.end);
     waiting_ = Waiting::forward;
     hand_batches_ = hand_samples_ = 0;
   }
@@ -491,19 +530,19 @@ class Trainer {
   /// The file may have been saved under other policies; each value is rounded once to the master type.
   void load_weights(const std::string& path) {
     finish_saving();
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     train::load_weights(*this, path);
   }
 
   /// What the run has taken, and done.
-  Used used() const { return {engine_.arena.peak, library_, engine_.operations}; }
+  Used used() const { return {walk_.arena.peak, library_, walk_.engine.operations()}; }
 
   /// With Debug<Profile>: what every operation took, evaluation and prediction included; see engine/timed.hpp.
   template <class Debug = typename Configuration::debug>
-  OperationTimes& profile() {
+  auto& profile() {
     static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));
-    if constexpr (rule::profile_needs_debug<Debug>::holds) return engine_.times;
-    else std::abort();
+    if constexpr (rule::profile_needs_debug<Debug>::holds) return walk_.engine.times;
+    else return *this;  // refused above, once
   }
 
   std::uint64_t steps_done() const { return step_; }
@@ -516,7 +555,7 @@ class Trainer {
   }
 
   /// For tests: what no one may read is filled with NaN from now on.
-  void poison_dead_memory() { engine_.poison_dead(); }
+  void poison_dead_memory() { walk_.poison_dead(); }
 
  private:
   template <class T>
@@ -524,10 +563,10 @@ class Trainer {
   friend struct train::FitLoop<Trainer>;
 
   using Collector = train::Collector<Step>;
-  static MemoryPlan plan_of([[maybe_unused]] const cpu::Peers* peers) {
+  static MemoryPlan plan_of([[maybe_unused]] const comm::Control* ranks) {
     if constexpr (!Step::Sharding::alone) {
-      if (peers != nullptr) check_groups(peers->size());
-      if (peers != nullptr && peers->size() != Recipe::planned_ranks) return Recipe::make_plan(batch, peers->size());
+      if (ranks != nullptr) check_groups(ranks->size());
+      if (ranks != nullptr && ranks->size() != Recipe::planned_ranks) return Recipe::make_plan(batch, ranks->size());
     }
     return plan();
   }
@@ -555,35 +594,40 @@ class Trainer {
   }
   void give_up(const char* reason) {
     if (saving_) saving_->give_up();
-    if (peers_) peers_->leave(reason);
+    if (ranks_) ranks_->leave(reason);
     abandon();
   }
   struct Mode {
     Mode(Trainer& owner, bool training) : trainer(owner) {
       if (trainer.waiting_ != Waiting::forward) trainer.out_of_order("evaluate or predict");
-      trainer.engine_.training = training;
+      trainer.walk_.training = training;
     }
     ~Mode() {
-      trainer.engine_.training = true;
-      trainer.engine_.abandon(trainer.resident_.end);
+      trainer.walk_.training = true;
+      trainer.walk_.abandon(trainer.resident_.end);
     }
     Trainer& trainer;
   };
 
-  Scalars& scalars() { return *engine_.data(resident_.scalars); }
+  /// As they are once all that was run before is done.
+  Scalars scalars() {
+    Scalars s{};
+    train::download(walk_, resident_.scalars, std::span(&s, 1));
+    return s;
+  }
+  void write_scalars(const Scalars& s) { train::upload(walk_, resident_.scalars, std::span(&s, 1)).wait(); }
   /// Where what this rank keeps of a tensor's master weights and state begins: tensor.count elements.
   View<Master> master_view(const train::TensorRecord& tensor) const {
     return View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset} + tensor.master;
   }
-  Master* master_of(const train::TensorRecord& tensor) { return engine_.data(master_view(tensor)); }
-  Master* state_of(const train::TensorRecord& tensor, std::size_t state) {
-    return engine_.data(View<Master>{resident_.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient));
+  /// ... and of what this rank keeps of an array that the optimizer keeps.
+  View<Master> state_view(const train::TensorRecord& tensor, std::size_t state) const {
+    return View<Master>{resident_.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient);
   }
-  bool is_sliced() const { return Step::Sharding::slices_state && engine_.ranks > 1; }
-
-  Reduce* gradient_of(const train::TensorRecord& tensor) {
-    return engine_.data(View<Reduce>{resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)});
+  View<Reduce> gradient_view(const train::TensorRecord& tensor) const {
+    return {resident_.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)};
   }
+  bool is_sliced() const { return Step::Sharding::slices_state && ranks() > 1; }
 
   void initialise() {
     ParameterContext context{};
@@ -593,17 +637,47 @@ class Trainer {
       context.ends_branch = tensor.ends_branch;
       const InitialValue value = detail::initial_value<typename Configuration::init::scheme>(tensor.parameter, context);
       const std::uint64_t key = mix(mix(seed_, 0x1417), index++);
-      if (tensor.count == tensor.place.count) {
-        detail::fill_initial(master_of(tensor), tensor.place.count, value, key);
-      } else if (tensor.count > 0) {
-        std::vector<Master> whole(tensor.place.count);
-        detail::fill_initial(whole.data(), whole.size(), value, key);
-        std::copy_n(whole.data() + tensor.first, tensor.count, master_of(tensor));
-      }
-      if (tensor.place.trains && tensor.count > 0)
-        for (std::size_t state = 0; state < tensor.states; ++state) std::fill_n(state_of(tensor, state), tensor.count, Master(0));
+      if (tensor.count == 0) continue;
+      std::vector<Master> whole(tensor.place.count);
+      detail::fill_initial(whole.data(), whole.size(), value, key);
+      write(master_view(tensor), std::span<const Master>(whole).subspan(tensor.first, tensor.count));
     }
-    parameters_changed();
+    copies_follow_masters();
+  }
+  /// What the optimizer keeps is zero, as all memory is at the start.
+  void reset_state() {
+    for (const train::TensorRecord& tensor : tensors_)
+      if (tensor.place.trains && tensor.count > 0)
+        for (std::size_t state = 0; state < tensor.states; ++state) walk_.run(op::Zero<Master>{state_view(tensor, state), tensor.count});
+  }
+  /// The copies in the compute type follow the master weights, on every rank.
+  void copies_follow_masters() {
+    for (const train::TensorRecord& tensor : tensors_)
+      if (!tensor.shares_master && tensor.count > 0)
+        train::with_element(tensor.place.element, [&]<class T>(T) {
+          const std::size_t values = resident_.parameters + tensor.unit.parameters +
+                                     (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) +
+                                     tensor.first * sizeof(T);
+          if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
+          else walk_.run(op::Cast<Master, T>{master_view(tensor), {values}, tensor.count});
+        });
+    if (is_sliced()) Step::template gather_values<false>(walk_, resident_);
+  }
+  template <class T>
+  void write(View<T> at, std::span<const T> values) {
+    train::upload(walk_, at, values).wait();
+  }
+  /// All weights on the host, of all ranks.
+  std::vector<Master> all_weights() {
+    if constexpr (Step::Sharding::slices_state)
+      if (is_sliced()) return Collector::collect(walk_, *ranks_, resident_, Collector::master_weights);
+    std::vector<Master> all(Recipe::Bound::layout.count);
+    std::size_t at = 0;
+    for (const train::TensorRecord& tensor : tensors_) {
+      train::download(walk_, master_view(tensor), std::span(all).subspan(at, tensor.place.count));
+      at += tensor.place.count;
+    }
+    return all;
   }
 
   static std::size_t check_batch(std::size_t inputs, std::size_t targets, std::size_t limit) {
@@ -621,37 +695,48 @@ class Trainer {
     const std::string where = "step " + std::to_string(step_ + 1);
     train::check_tokens(inputs, input_size, train::vocabulary_of<Network>(), where, first);
     train::check_labels(targets, target_size, Step::Output::columns, where, first);
-    train::bring_input(engine_, resident_, inputs, samples, first);
-    std::copy(targets.begin(), targets.end(), engine_.data(View<Target>{resident_.target}));
+    uploaded_.wait();  // what was given before has been read
+    walk_.batch = samples;
+    given_.random = {seed_, step_, first};
+    given_.learning_rate = options_.optimizer.learning_rate * options_.schedule.share(step_);
+    walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes));
+    train::upload(walk_, View<Input>{resident_.input}, inputs);
+    uploaded_ = train::upload(walk_, View<Target>{resident_.target}, targets);
   }
 
-  void begin() {
-    engine_.memory.random.step = step_;
-    scalars().learning_rate = options_.optimizer.learning_rate * options_.schedule.share(step_);
-    Step::begin(engine_, resident_);
-    started_ = train::now();
-  }
-
+  /// A step that was run, and may be under way: what it found comes back later.
+  struct Ran {
+    std::uint64_t step = 0;
+    std::size_t samples = 0;
+    double started = 0;
+    Scalars scalars{};
+    typename Engine::Fence read{};
+  };
   /// load(m) brings micro-batch m and says how many samples it has; 0: there are no more, at least for this rank.
   template <class Load>
   StepResult run_step(Load&& load) {
+    Ran& ran = start_step(load);
+    StepResult result;
+    guarded([&] { result = finish(ran); });
+    return result;
+  }
+  /// The same, for finish to be called later, before the next but one.
+  template <class Load>
+  Ran& start_step(Load&& load) {
     if (waiting_ != Waiting::forward) out_of_order("step");
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
+    started_ = train::now();
     std::size_t samples = 0;
     guarded([&] {
-      begin();
-      for (std::size_t m = 0; m < micro_batches; ++m) {
-        const std::size_t now = load(m);
-        if (now == 0 && ranks() == 1) break;
+      Step::step(walk_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer, [&](std::size_t micro_batch) {
+        const std::size_t now = load(micro_batch);
         samples += now;
-        Step::backward(engine_, resident_, Step::forward(engine_, resident_, m > 0), m);
-      }
-      Step::update(engine_, resident_, Recipe::loss_scaling, Recipe::clip, options_.optimizer);
+        return now > 0 || ranks() > 1;
+      });
       compare_weights();
     });
-    return finish(samples);
+    return note_step(samples);
   }
-
   /// At the chosen steps: what several ranks keep is the same on each.
   void compare_weights() {
     using Sharding = typename Step::Sharding;
@@ -665,37 +750,49 @@ class Trainer {
           begin = resident_.parameters + tensor.unit.parameters + tensor.place.values;
           bytes = tensor.place.count * bytes_of(tensor.place.element);
         }
-        own = mix(own, train::hash_of_bytes({engine_.data(View<std::byte>{begin}), bytes}));
+        own = mix(own, walk_.engine.hash(begin, bytes));
       }
-      peers_->gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes_.data()), sizeof own);
+      ranks_->all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes_.data()), sizeof own);
       train::compare_hashes(hashes_, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); }, step_ + 1);
     }
   }
-
-  StepResult finish(std::size_t samples) {
-    const Scalars& s = scalars();
-    ++step_;
+  Ran& note_step(std::size_t samples) {
+    Ran& ran = ran_[step_ % ran_.size()];
+    ran.step = ++step_;
+    ran.samples = samples;
+    ran.started = started_;
+    ran.read = walk_.engine.download(resident_.scalars.offset, std::as_writable_bytes(std::span(&ran.scalars, 1)));
     waiting_ = Waiting::forward;
     hand_batches_ = hand_samples_ = 0;
-    if (library_ == 0) library_ = train::grown_beside(engine_.arena.peak, resident_at_start_);
-    return {step_,
-            s.loss,
-            s.gradient_norm,
-            s.learning_rate,
-            s.loss_scale,
-            s.apply != 0,
-            (train::now() - started_) * 1e3,
-            samples * ranks(),
+    return ran;
+  }
+  StepResult finish(Ran& ran) {
+    ran.read.wait();
+    const Scalars& s = ran.scalars;
+    if (s.anomaly.found) step_ = ran.step - 1;
+    expect_finite(s);
+    if (library_ == 0) library_ = train::grown_beside(walk_.arena.peak, resident_at_start_);
+    const double now = train::now(), milliseconds = (now - (std::max)(ran.started, finished_)) * 1e3;
+    finished_ = now;
+    return {ran.step, s.loss, s.gradient_norm, s.learning_rate, s.loss_scale, s.apply != 0, milliseconds, ran.samples * ranks(),
             static_cast<std::size_t>(s.count)};
+  }
+  static void expect_finite(const Scalars& s) {
+    if (!s.anomaly.found) return;
+    const std::string element = std::to_string(s.anomaly.element);
+    throw Error("step " + std::to_string(s.random.step + 1) + ", " + (s.anomaly.phase == op::Phase::forward ? "output" : "gradient") + " of layer " +
+                    s.anomaly.path.text(),
+                "finite numbers", (s.anomaly.is_nan ? "a NaN at element " : "an infinity at element ") + element,
+                "this is the first layer where one appears; look at its input, its weights and the learning rate");
   }
 
   void run_backward(std::uint64_t ticket) {
     check_ticket(ticket, "backward");
     if (waiting_ != Waiting::backward) out_of_order("backward");
     if (ranks() > 1 && hand_batches_ >= micro_batches) wrong_count("backward", hand_batches_ + 1);
-    const cpu::ThreadScope scope(threads_);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     guarded([&] {
-      Step::backward(engine_, resident_, output_, hand_batches_);
+      Step::backward(walk_, resident_, output_, hand_batches_);
       ++hand_batches_;
       waiting_ = Waiting::apply;
     });
@@ -715,12 +812,15 @@ class Trainer {
 
   Options options_;
   std::uint64_t seed_;
-  int threads_;
   std::size_t resident_at_start_ = train::resident_bytes();
-  std::unique_ptr<cpu::Peers> peers_;  // null: one rank
+  std::unique_ptr<comm::Ranks> ranks_;  // null: one rank
   MemoryPlan plan_;
-  Engine engine_;
-  std::vector<Master> whole_;  // of weights that are kept in slices, since parameters() was called
+  walk::Walk<Engine> walk_;
+  Scalars given_{};  // the first members: what the host says before a micro-batch
+  typename Engine::Fence uploaded_{};
+  std::array<Ran, 2> ran_{};
+  std::vector<Master> host_weights_;  // of the last call of parameters()
+  std::vector<Reduce> host_gradients_;
   train::Resident resident_{};
   std::vector<train::TensorRecord> tensors_;
   std::vector<std::uint64_t> hashes_;  // of what ranks keep, when they compare it
@@ -732,7 +832,7 @@ class Trainer {
   bool resumed_ = false, is_patient_ = false;  // was a file loaded since fit was called last, and had that patience?
   Waiting waiting_ = Waiting::forward;
   std::size_t output_ = 0, hand_batches_ = 0, hand_samples_ = 0, library_ = 0;
-  double started_ = 0;
+  double started_ = 0, finished_ = 0;
   std::unique_ptr<train::BackgroundSave> saving_;
   int exceptions_ = std::uncaught_exceptions();  // in flight when this was made
 };

@@ -255,6 +255,7 @@ struct Node {
     if (reuse) call.d_x = d_y.offset;
     else if (writes) call.d_x = allocate<X, Place::transient>(engine, path);
     call.scratch = take_all<typename Bound::BackwardScratch>(engine, path);
+    engine.path = path;
     Bound::backward(engine, call);
     if constexpr (writes) engine.template produced<typename X::Element>(call.d_x, engine.batch * X::size, path);
     give_all(engine, call.scratch);
@@ -298,6 +299,7 @@ struct Node {
     else return weights;
   }
   static constexpr void compute(auto& engine, auto& call) {
+    engine.path = call.path;
     call.scratch = take_all<typename Bound::ForwardScratch>(engine, call.path);
     Bound::forward(engine, call);
     give_all(engine, call.scratch);

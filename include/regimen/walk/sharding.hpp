@@ -43,6 +43,10 @@ struct ShardingOf final {
   /// The part of its slice that a rank answers for, where each part must be counted once: its place among those that keep the same.
   static constexpr std::size_t copy_of(std::size_t rank) { return rank / together_at_most; }
   static constexpr std::size_t part_of(std::size_t rank, std::size_t ranks) { return slice_of(rank) * groups(ranks) + copy_of(rank); }
+  /// Who answers for a part.
+  static constexpr std::size_t rank_of(std::size_t part, std::size_t ranks) {
+    return part / groups(ranks) + part % groups(ranks) * (group == 0 ? 0 : group);
+  }
 
   /// Who keeps a whole together, and who keeps the same slice of it.
   static constexpr comm::Teams together{group, 1};

@@ -110,9 +110,9 @@ constexpr NextUnit unit_at(const auto& engine, std::size_t values, Path path) {
 }
 
 template <class Sharding>
-constexpr GatheredUnit start_gather(auto& engine, const NextUnit& unit) {
+constexpr GatheredUnit start_all_gather(auto& engine, const NextUnit& unit) {
   const std::size_t whole = engine.arena.take(unit.slice_bytes * Sharding::slices(engine.ranks), Kind::communication, unit.path);
-  return {unit.values, whole, engine.start_gather(unit.values, whole, unit.slice_bytes, unit.path, Sharding::together)};
+  return {unit.values, whole, engine.all_gather({.own = unit.values, .all = whole, .bytes = unit.slice_bytes, .teams = Sharding::together, .path = unit.path})};
 }
 
 /// Before a unit computes: its parameters, whole, where kernels read them. Behind it the next one is on its way.
@@ -127,11 +127,11 @@ constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUn
       here = engine.ahead;
       engine.ahead = {};
     } else {
-      here = start_gather<typename Unit::Sharding>(engine, unit_at<Unit>(engine, resident.values, path));
+      here = start_all_gather<typename Unit::Sharding>(engine, unit_at<Unit>(engine, resident.values, path));
     }
     if (here.ticket != no_ticket) engine.await(here.ticket);
     if (Unit::Sharding::prefetches && !next.is_absent() && next.values != resident.values)
-      engine.ahead = start_gather<typename Unit::Sharding>(engine, next);
+      engine.ahead = start_all_gather<typename Unit::Sharding>(engine, next);
     return {here.values, resident.gradients, resident.add};
   }
 }
@@ -180,8 +180,13 @@ constexpr void send_bucket(auto& engine) {
   GradientBucket& bucket = engine.bucket;
   if (bucket.bytes == 0) return;
   const std::size_t slice_bytes = bucket.bytes / engine.ranks;
-  engine.start_reduce(View<Reduce>{bucket.begin}, slice_bytes / sizeof(Reduce), bucket.staging, bucket.path, Sharding::together);
-  bucket.ticket = engine.start_gather(bucket.begin + engine.rank * slice_bytes, bucket.begin, slice_bytes, bucket.path);
+  engine.reduce_scatter({.all = bucket.begin,
+                         .bytes = slice_bytes,
+                         .element = element_type_of<Reduce>,
+                         .staging = bucket.staging,
+                         .teams = Sharding::together,
+                         .path = bucket.path});
+  bucket.ticket = engine.all_gather({.own = bucket.begin + engine.rank * slice_bytes, .all = bucket.begin, .bytes = slice_bytes, .path = bucket.path});
   bucket.bytes = 0;
 }
 /// After a unit's backward: its gradients join those of the unit behind it, which lie above them.
@@ -190,24 +195,19 @@ constexpr void reduce_in_bucket(auto& engine, std::size_t gradients, Path path) 
   using Reduce = typename Unit::Reduce;
   using Sharding = typename Unit::Sharding;
   const std::size_t bytes = Unit::whole_gradient_bytes(engine.ranks);
-  if constexpr (requires { engine.bucket; }) {
-    GradientBucket& bucket = engine.bucket;
-    if (gradients + bytes != bucket.begin) send_bucket<Reduce, Sharding>(engine);
-    bucket.begin = gradients;
-    bucket.bytes += bytes;
-    bucket.path = path;
-    if (bucket.bytes >= Sharding::bucket) send_bucket<Reduce, Sharding>(engine);
-  } else {  // a plan, which counts unit by unit: the sum is the bucket's
-    engine.start_reduce(View<Reduce>{gradients}, bytes / engine.ranks / sizeof(Reduce), absent, path, Sharding::together);
-    engine.start_gather(gradients, gradients, bytes / engine.ranks, path);
-  }
+  GradientBucket& bucket = engine.bucket;
+  if (gradients + bytes != bucket.begin) send_bucket<Reduce, Sharding>(engine);
+  bucket.begin = gradients;
+  bucket.bytes += bytes;
+  bucket.path = path;
+  if (bucket.bytes >= engine.engine.bucket(Sharding::bucket)) send_bucket<Reduce, Sharding>(engine);
 }
 
 /// Ends every reduction: what waits in a bucket, and what is under way.
 template <class Reduce, class Sharding>
 constexpr void settle_all(auto& engine) {
   if constexpr (Sharding::bucket == 0) settle<Reduce, Sharding>(engine);
-  else if constexpr (requires { engine.bucket; }) {
+  else {
     send_bucket<Reduce, Sharding>(engine);
     if (engine.bucket.ticket != no_ticket) engine.await(engine.bucket.ticket);  // and with it, in order, all before
     engine.bucket.ticket = no_ticket;
@@ -235,15 +235,30 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
     if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), Kind::communication, path);
     if constexpr (Sharding::reduces_each)
       under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : Sharding::slice_of(engine.rank) * slice * sizeof(Reduce));
-    under_way.ticket = engine.start_reduce(View<Reduce>{under_way.whole}, slice, under_way.staging, path, Sharding::together);
+    under_way.ticket = engine.reduce_scatter({.all = under_way.whole,
+                                              .bytes = slice * sizeof(Reduce),
+                                              .element = element_type_of<Reduce>,
+                                              .staging = under_way.staging,
+                                              .teams = Sharding::together,
+                                              .path = path});
     if (groups > 1) {  // behind it, in order: the sums of the groups, part by part, and these to all who keep the slice
       const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(engine.rank) * slice,
                          summed = own + Sharding::copy_of(engine.rank) * part;
-      engine.start_reduce(own, part, under_way.staging, path, Sharding::alike(engine.ranks));
-      under_way.ticket = engine.start_gather(summed.offset, own.offset, part * sizeof(Reduce), path, Sharding::alike(engine.ranks));
+      const std::size_t bytes = part * sizeof(Reduce);
+      engine.reduce_scatter({.all = own.offset,
+                             .bytes = bytes,
+                             .element = element_type_of<Reduce>,
+                             .staging = under_way.staging,
+                             .teams = Sharding::alike(engine.ranks),
+                             .path = path});
+      under_way.ticket = engine.all_gather(
+          {.own = summed.offset, .all = own.offset, .bytes = bytes, .teams = Sharding::alike(engine.ranks), .path = path});
     }
     if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // behind it, in order: every rank keeps all sums
-      under_way.ticket = engine.start_gather(under_way.whole + engine.rank * slice * sizeof(Reduce), under_way.whole, slice * sizeof(Reduce), path);
+      under_way.ticket = engine.all_gather({.own = under_way.whole + engine.rank * slice * sizeof(Reduce),
+                                            .all = under_way.whole,
+                                            .bytes = slice * sizeof(Reduce),
+                                            .path = path});
   }
 }
 

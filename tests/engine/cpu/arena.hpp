@@ -8,6 +8,7 @@
 #include <regimen/core/threads.hpp>
 #include <regimen/core/view.hpp>
 #include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/traits.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -81,7 +82,19 @@ class Arena {
     return view;
   }
 
-  regimen::cpu::Memory memory() { return {bytes_.data(), bytes_.size(), random}; }
+  regimen::cpu::Memory memory() { return {bytes_.data(), bytes_.size()}; }
+  /// With the scratch of an operation.
+  template <class Operation>
+  regimen::cpu::Memory memory_for(const Operation& operation) {
+    regimen::cpu::Memory memory = this->memory();
+    memory.scratch = room<std::byte>(regimen::cpu::Traits::scratch(operation)).offset;
+    return memory;
+  }
+  regimen::op::Drop drop(std::uint32_t threshold, std::uint64_t stream, const regimen::op::Random& random = {}) {
+    const auto view = room<regimen::op::Random>(1);
+    *memory()(view) = random;
+    return {threshold, stream, view};
+  }
   bool guards_hold() const {
     for (const std::size_t begin : guards_) {
       for (std::size_t i = begin; i < begin + 56; ++i) {
@@ -91,8 +104,6 @@ class Arena {
     return true;
   }
   const std::vector<std::byte>& bytes() const { return bytes_; }
-
-  regimen::op::Random random{};
 
  private:
   std::vector<std::byte> bytes_;

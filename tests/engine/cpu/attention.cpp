@@ -72,9 +72,11 @@ Result<T> run(const op::AttentionShape& s, const op::Drop& drop, const std::vect
   place(backward.row_dot, rows * sizeof(S));
   backward.shape = s;
   backward.drop = drop;
-  op::Attention<T> forward{backward.qkv, backward.y, backward.log_sum, s, drop};
+  place(backward.drop.random, sizeof random_of_test);
+  op::Attention<T> forward{backward.qkv, backward.y, backward.log_sum, s, backward.drop};
   std::vector<std::byte> arena(end, std::byte{0xFF});
-  const cpu::Memory at{arena.data(), arena.size(), random_of_test};
+  const cpu::Memory at{arena.data(), arena.size()};
+  *at(backward.drop.random) = random_of_test;
   std::memcpy(at(backward.qkv), qkv.data(), qkv.size() * sizeof(T));
   cpu::compute(forward, at);
   Result<T> result;

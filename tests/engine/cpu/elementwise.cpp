@@ -79,11 +79,10 @@ TEMPLATE_TEST_CASE("dropout keeps or drops each element by its 16 bits, and scal
     for (const bool in_place : {false, true}) {
       const std::size_t samples = 3;
       Arena arena(std::size_t{1} << 22);
-      arena.random = {11, 22, 33};
       Values x = values<T>(samples * elements, 2);
       op::Dropout<T> o{};
       o.x = arena.put<T>(x), o.y = in_place ? o.x : arena.room<T>(x.size());
-      o.samples = samples, o.elements = elements, o.drop = {6554, 44};
+      o.samples = samples, o.elements = elements, o.drop = arena.drop(6554, 44, {11, 22, 33});
       cpu::compute(o, arena.memory());
       Values expected(x.size());
       using S = statistic_t<T>;
@@ -103,13 +102,13 @@ TEST_CASE("the rate of dropout is the rate, and a dropped NaN is gone") {
   const std::size_t elements = 100000;
   Arena arena(std::size_t{1} << 21);
   op::Dropout<float> o{};
-  o.x = arena.put<float>(Values(elements, 1.0)), o.y = arena.room<float>(elements), o.samples = 1, o.elements = elements, o.drop = {16384, 1};
+  o.x = arena.put<float>(Values(elements, 1.0)), o.y = arena.room<float>(elements), o.samples = 1, o.elements = elements, o.drop = arena.drop(16384, 1);
   cpu::compute(o, arena.memory());
   double kept = 0;
   for (const double y : arena.get(o.y, elements)) kept += y;
   CHECK(std::fabs(kept / double(elements) - 1) < 5 * std::sqrt(0.25 * 0.75 / double(elements)) / 0.75);  // five standard deviations
   Arena other(std::size_t{1} << 21);
-  o.x = other.room<float>(elements), o.y = o.x;
+  o.x = other.room<float>(elements), o.y = o.x, o.drop = other.drop(16384, 1);
   cpu::compute(o, other.memory());
   std::size_t zeros = 0;
   for (const double y : other.get(o.y, elements)) zeros += y == 0;
@@ -119,9 +118,9 @@ TEST_CASE("the rate of dropout is the rate, and a dropped NaN is gone") {
 TEST_CASE("dropout with threshold 0 is the identity, and draws depend on sample, step and layer") {
   const auto run = [](op::Random random, op::Drop drop) {
     Arena arena;
-    arena.random = random;
     op::Dropout<float> o{};
-    o.x = arena.put<float>(values<float>(500)), o.y = arena.room<float>(500), o.samples = 1, o.elements = 500, o.drop = drop;
+    o.x = arena.put<float>(values<float>(500)), o.y = arena.room<float>(500), o.samples = 1, o.elements = 500,
+    o.drop = arena.drop(drop.threshold, drop.stream, random);
     cpu::compute(o, arena.memory());
     return arena.get(o.y, 500);
   };

@@ -88,12 +88,11 @@ void backward_is_the_definition(Case c, bool in_place, bool add, bool frozen) {
   o.rstd = arena.put<S>(r.rstd);
   if (Centered) o.mean = arena.put<S>(r.mean);
   if (!frozen) {
-    o.partial = arena.room<S>(op::norm_chunks * 2 * c.columns);
     o.d_gain = add ? arena.put<G>(old) : arena.room<G>(c.columns);
     if (Centered) o.d_bias = add ? arena.put<G>(old) : arena.room<G>(c.columns);
   }
   o.rows = c.rows, o.columns = c.columns, o.add = add;
-  cpu::compute(o, arena.memory());
+  cpu::compute(o, arena.memory_for(o));
 
   Values d_x(x.size()), d_gain(c.columns), d_bias(c.columns), gain_size(c.columns), bias_size(c.columns);
   for (std::size_t row = 0; row < c.rows; ++row) {
@@ -120,7 +119,7 @@ void backward_is_the_definition(Case c, bool in_place, bool add, bool frozen) {
         }) == 0);
   if (frozen) return;
   const double largest_rstd = *std::max_element(r.rstd.begin(), r.rstd.end());
-  const double chain = double(c.rows / op::norm_chunks + 1 + op::norm_chunks + 2) * u;
+  const double chain = double(c.rows / cpu::norm_chunks + 1 + cpu::norm_chunks + 2) * u;
   for (std::size_t k = 0; k < c.columns && add; ++k) d_gain[k] += old[k], d_bias[k] += old[k];
   CHECK(misses(arena.get(o.d_gain, c.columns), d_gain, [&](std::size_t k) {
           return chain * (gain_size[k] + 1) + bias_size[k] * u * (std::fabs(c.offset) * largest_rstd + 6) + rounding_of<G>(d_gain[k]);
@@ -194,10 +193,9 @@ TEMPLATE_TEST_CASE("the gradients are what finite differences say, in fp64", "",
   op::NormalizeBackward<centered, double, double> back{};
   back.x = o.x, back.gain = o.gain, back.d_y = arena.put<double>(weight), back.d_x = arena.room<double>(count), back.rstd = o.rstd,
   back.mean = o.mean;
-  back.partial = arena.room<double>(op::norm_chunks * 2 * columns), back.d_gain = arena.room<double>(columns),
-  back.d_bias = arena.room<double>(columns);
+  back.d_gain = arena.room<double>(columns), back.d_bias = arena.room<double>(columns);
   back.rows = rows, back.columns = columns;
-  cpu::compute(back, arena.memory());
+  cpu::compute(back, arena.memory_for(back));
   Values d_x(count), d_gain(columns), d_bias(columns);
   for (std::size_t i = 0; i < count; ++i) d_x[i] = difference(0, i);
   for (std::size_t k = 0; k < columns; ++k) d_gain[k] = difference(1, k), d_bias[k] = difference(2, k);
@@ -216,10 +214,9 @@ TEST_CASE("the number of threads changes no bit of a norm or its gradients") {
     cpu::compute(o, arena.memory());
     op::NormalizeBackward<true, bf16, float> back{};
     back.x = o.x, back.gain = o.gain, back.d_y = o.y, back.d_x = o.y, back.mean = o.mean, back.rstd = o.rstd;
-    back.partial = arena.room<float>(op::norm_chunks * 2 * columns), back.d_gain = arena.room<float>(columns),
-    back.d_bias = arena.room<float>(columns);
+    back.d_gain = arena.room<float>(columns), back.d_bias = arena.room<float>(columns);
     back.rows = rows, back.columns = columns;
-    cpu::compute(back, arena.memory());
+    cpu::compute(back, arena.memory_for(back));
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

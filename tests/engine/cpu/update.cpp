@@ -8,6 +8,7 @@
 #include <regimen/optimizer/sgd.hpp>
 
 #include <array>
+#include <span>
 #include <tuple>
 
 using namespace regimen;
@@ -43,7 +44,7 @@ void reference(const RmsProp::Options& o, State& s, double g, double rate, std::
 template <class Rule, class M, class T, class G>
 void steps_are_the_formula(typename Rule::Options options) {
   constexpr std::size_t count = 40013, stride = 40064, steps = 4;
-  static constexpr op::Segment segments[] = {{0, 1, true}, {1, 20, false}, {21, 33000, true}, {33021, 992, false}, {34013, 6000, true}};
+  const op::Segments segments{{{{0, 1, true}, {1, 20, false}, {21, 33000, true}, {33021, 992, false}, {34013, 6000, true}}}, 5};
   Arena arena(std::size_t{1} << 22);
   op::Update<Rule, M, T, G> o{};
   o.master = arena.put<M>(values<M>(count, 2));
@@ -51,7 +52,7 @@ void steps_are_the_formula(typename Rule::Options options) {
   o.gradient = arena.room<G>(count);
   o.scalars = arena.scalars();
   if (!std::is_same_v<M, T>) o.copy = arena.room<T>(count);
-  o.segments = segments, o.segment_count = 5, o.count = count, o.state_stride = stride, o.options = options;
+  o.segments = segments, o.count = count, o.state_stride = stride, o.options = options;
   std::vector<State> expected(count);
   const Values start = arena.get(o.master, count);
   for (std::size_t i = 0; i < count; ++i) expected[i].w = start[i];
@@ -62,7 +63,7 @@ void steps_are_the_formula(typename Rule::Options options) {
     scalars.apply = 1, scalars.factor = 0.5, scalars.learning_rate = 0.01 / double(t);
     scalars.correction_first = Rule::correction_first(options, t), scalars.correction_second = Rule::correction_second(options, t);
     cpu::compute(o, arena.memory());
-    for (const op::Segment& segment : segments) {
+    for (const op::Segment& segment : std::span(segments.items).first(segments.count)) {
       for (std::size_t i = segment.offset; i < segment.offset + segment.count; ++i) {
         reference(options, expected[i], gradient[i] * 0.5, 0.01 / double(t), t, segment.decays);
       }
@@ -99,14 +100,13 @@ void in_every_type(typename Rule::Options options) {
 /// One step of one weight.
 template <class Rule>
 double after_one_step(typename Rule::Options options, double w, double g, bool decays) {
-  static constexpr op::Segment yes[] = {{0, 1, true}}, no[] = {{0, 1, false}};
   Arena arena;
   op::Update<Rule, double, double, double> o{};
   o.master = arena.put<double>({w}), o.state = arena.put<double>(Values(Rule::states, 0.0)), o.gradient = arena.put<double>({g});
   Scalars s;
   s.apply = 1, s.factor = 1, s.learning_rate = options.learning_rate;
   s.correction_first = Rule::correction_first(options, 1), s.correction_second = Rule::correction_second(options, 1);
-  o.scalars = arena.scalars(s), o.segments = decays ? yes : no, o.segment_count = 1, o.count = 1, o.state_stride = 1, o.options = options;
+  o.scalars = arena.scalars(s), o.segments = {{{{0, 1, decays}}}, 1}, o.count = 1, o.state_stride = 1, o.options = options;
   cpu::compute(o, arena.memory());
   return arena.get(o.master, 1)[0];
 }
@@ -142,14 +142,14 @@ TEST_CASE("first steps that can be done by hand") {
 }
 
 TEST_CASE("a skipped step touches nothing at all") {
-  static constexpr op::Segment segments[] = {{0, 100, true}};
+  const op::Segments segments{{{{0, 100, true}}}, 1};
   Arena arena;
   op::Update<AdamW, float, bf16, float> o{};
   o.master = arena.put<float>(values<float>(100)), o.state = arena.room<float>(200), o.gradient = arena.room<float>(100),
   o.copy = arena.room<bf16>(100);
   Scalars scalars;
   scalars.factor = std::nan("");
-  o.scalars = arena.scalars(scalars), o.segments = segments, o.segment_count = 1, o.count = 100, o.state_stride = 100;
+  o.scalars = arena.scalars(scalars), o.segments = segments, o.count = 100, o.state_stride = 100;
   const auto before = arena.bytes();
   cpu::compute(o, arena.memory());
   CHECK(arena.bytes() == before);
@@ -157,14 +157,14 @@ TEST_CASE("a skipped step touches nothing at all") {
 
 TEST_CASE("the number of threads changes no bit of an update") {
   CHECK(same_for_any_threads([](Arena& arena) {
-    static constexpr op::Segment segments[] = {{0, 200001, true}};
+    const op::Segments segments{{{{0, 200001, true}}}, 1};
     const std::size_t count = 200001;
     op::Update<AdamW, float, bf16, float> o{};
     o.master = arena.put<float>(values<float>(count)), o.state = arena.put<float>(Values(2 * count, 0.25)),
     o.gradient = arena.put<float>(values<float>(count, 1, 2));
     Scalars s;
     s.apply = 1, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
-    o.copy = arena.room<bf16>(count), o.scalars = arena.scalars(s), o.segments = segments, o.segment_count = 1, o.count = count,
+    o.copy = arena.room<bf16>(count), o.scalars = arena.scalars(s), o.segments = segments, o.count = count,
     o.state_stride = count;
     cpu::compute(o, arena.memory());
   }));

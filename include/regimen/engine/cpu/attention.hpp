@@ -155,7 +155,7 @@ void compute(const op::Attention<T>& o, const Memory& at) {
     forward.b = b;
     forward.h = head % heads;
     forward.drops = o.drop.threshold > 0;
-    forward.drop = detail::DropRow<typename Forward::S>::of(o.drop, at.random, b);
+    forward.drop = detail::DropRow<typename Forward::S>::of(o.drop, random_of(o.drop, at), b);
     forward(first, length - first < rows ? length - first : rows);
   });
 }

@@ -218,7 +218,7 @@ void compute(const op::AttentionBackward<T>& o, const Memory& at) {
     gradient.b = head / o.shape.heads;
     gradient.h = head % o.shape.heads;
     gradient.drops = o.drop.threshold > 0;
-    gradient.drop = detail::DropRow<S>::of(o.drop, at.random, gradient.b);
+    gradient.drop = detail::DropRow<S>::of(o.drop, random_of(o.drop, at), gradient.b);
     work(gradient);
   };
   if (tiles == 1 || (heads >= 16 && Gradient::keeps_queries(o.shape))) {

@@ -4,6 +4,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/math.hpp>
+#include <regimen/engine/cpu/random.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
 #include <cstddef>

@@ -53,12 +53,13 @@ void compute(const op::Dropout<T>& o, const Memory& at) {
   const T* const x = at(o.x);
   T* const y = at(o.y);
   const Vector<S> factor = S(o.drop.keep_factor());
-  const std::uint64_t key = random_key(at.random, o.drop.stream);
+  const op::Random random = random_of(o.drop, at);
+  const std::uint64_t key = random_key(random, o.drop.stream);
   for_rows(o.samples, o.elements, [&](std::size_t sample, std::size_t begin, std::size_t end) {
     const std::size_t base = sample * o.elements;
     for (std::size_t block = begin / random_block * random_block; block < end; block += random_block) {
       std::uint16_t bits[random_block];
-      draw_block(key, block, at.random.first_sample + sample, bits);
+      draw_block(key, block, random.first_sample + sample, bits);
       const std::size_t first = block < begin ? begin : block, last = end < block + random_block ? end : block + random_block;
       for_each_vector<S>(first, last, [&](std::size_t e, auto n) {
         const Mask<S> dropped = below<S>(bits + (e - block), o.drop.threshold, n);

@@ -10,11 +10,11 @@
 
 namespace regimen::cpu {
 
-/// The arena's bytes, and what operations need beside their arguments. Trivially copyable.
+/// The arena's bytes, and where the scratch of the operation that runs begins. Trivially copyable.
 struct Memory {
   std::byte* base = nullptr;
   std::size_t bytes = 0;
-  op::Random random{};
+  std::size_t scratch = View<char>::absent;
 
   /// The tensor at `view`. An absent view means that a layer reads what it did not declare: a defect of the layer, not
   /// of the input, so it ends the program.

@@ -5,6 +5,7 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
+#include <regimen/engine/cpu/traits.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -68,14 +69,14 @@ void compute(const op::NormalizeBackward<Centered, T, G>& o, const Memory& at) {
   if constexpr (Centered) means = at(o.mean);
   G* const d_gain = at.optional(o.d_gain);
   G* const d_bias = Centered ? at.optional(o.d_bias) : nullptr;
-  S* const partial = d_gain == nullptr ? nullptr : at(o.partial);
+  S* const partial = d_gain == nullptr ? nullptr : at(View<S>{at.scratch});
   const std::size_t columns = o.columns, elements = o.rows * columns;
   const S scale = S(1) / static_cast<S>(columns);
 
-  for_chunks(elements, op::norm_chunks, [&](std::size_t chunk) {
+  for_chunks(elements, norm_chunks, [&](std::size_t chunk) {
     S* const gains = partial == nullptr ? nullptr : partial + chunk * 2 * columns;
     S* const biases = gains == nullptr ? nullptr : gains + columns;
-    const std::size_t first = part_begin(o.rows, op::norm_chunks, chunk), last = part_begin(o.rows, op::norm_chunks, chunk + 1);
+    const std::size_t first = part_begin(o.rows, norm_chunks, chunk), last = part_begin(o.rows, norm_chunks, chunk + 1);
     if (gains != nullptr && first == last) {
       for (std::size_t i = 0; i < 2 * columns; ++i) gains[i] = S(0);
     }
@@ -109,7 +110,7 @@ void compute(const op::NormalizeBackward<Centered, T, G>& o, const Memory& at) {
   const auto reduce = [&](const S* from, G* to) {
     sweep<S>(columns, [&](std::size_t i, auto n) {
       V parts = load<S>(from + i, n);
-      for (std::size_t chunk = 1; chunk < op::norm_chunks; ++chunk) parts += load<S>(from + chunk * 2 * columns + i, n);
+      for (std::size_t chunk = 1; chunk < norm_chunks; ++chunk) parts += load<S>(from + chunk * 2 * columns + i, n);
       store(o.add ? load<S>(to + i, n) + parts : parts, to + i, n);
     });
   };

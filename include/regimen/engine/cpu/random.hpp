@@ -3,6 +3,7 @@
 
 #include <regimen/core/operation.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 
 #include <cstddef>
@@ -13,6 +14,9 @@ namespace regimen::cpu {
 
 /// The key under which layer `stream` draws in this step.
 inline std::uint64_t random_key(const op::Random& random, std::uint64_t stream) { return mix(mix(random.seed, random.step), stream); }
+
+/// What a drop draws from; anything where it drops nothing.
+inline op::Random random_of(const op::Drop& drop, const Memory& at) { return drop.threshold > 0 ? *at(drop.random) : op::Random{}; }
 
 /// Elements whose bits are drawn together: 16 counters of 8 elements each.
 inline constexpr std::size_t random_block = 128;

@@ -1,6 +1,7 @@
 // regimen/engine/cpu/step.hpp — the decisions of a step: op::Begin and op::Finish.
 #pragma once
 
+#include <regimen/comm/tree.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/memory.hpp>
@@ -13,6 +14,37 @@ namespace regimen::cpu {
 inline void compute(const op::Begin& o, const Memory& at) {
   Scalars& s = *at(o.scalars);
   s.loss_sum = s.count = s.correct = s.square_sum = 0;
+  s.anomaly = {};
+}
+
+template <class T>
+void compute(const op::CheckFinite<T>& o, const Memory& at) {
+  op::Anomaly& anomaly = at(o.scalars)->anomaly;
+  if (anomaly.found) return;
+  const T* const x = at(o.x);
+  for (std::size_t i = 0; i < o.count; ++i) {
+    if (is_finite(x[i])) continue;
+    anomaly = {o.path, i, true, is_nan(x[i]), o.phase};
+    return;
+  }
+}
+
+inline void compute(const op::ShareSums& o, const Memory& at) {
+  const Scalars& s = *at(o.scalars);
+  RankSums& own = *at(o.sums);
+  own.loss_sum = s.loss_sum;
+  own.count = s.count;
+  own.correct = s.correct;
+}
+
+inline void compute(const op::CombineSums& o, const Memory& at) {
+  Scalars& s = *at(o.scalars);
+  const RankSums* const sums = at(o.sums);
+  s.loss_sum = comm::tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].loss_sum; });
+  s.count = comm::tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].count; });
+  s.correct = comm::tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].correct; });
+  const std::size_t group = o.group == 0 ? o.ranks : o.group, groups = o.ranks / group;  // part p is that of rank p div groups + p mod groups · group
+  s.square_sum = comm::tree_of(0, o.ranks, [&](std::size_t part) { return sums[part / groups + part % groups * group].square_sum; });
 }
 
 template <class S>
@@ -37,6 +69,10 @@ void compute(const op::CountCorrect<S>& o, const Memory& at) {
 template <class Rule>
 void compute(const op::Finish<Rule>& o, const Memory& at) {
   Scalars& s = *at(o.scalars);
+  if (s.anomaly.found) {
+    s.apply = 0;
+    return;
+  }
   if (s.count == 0) {  // nothing to learn from: no step, and no overflow either
     s.loss = s.gradient_norm = std::numeric_limits<double>::quiet_NaN();
     s.factor = s.apply = 0;

@@ -38,8 +38,8 @@ void compute(const op::Update<Rule, M, T, G>& o, const Memory& at) {
   const std::size_t chunks = chunks_of(o.count);
   parallel_for(chunks, [&](std::size_t chunk) {
     const std::size_t begin = part_begin(o.count, chunks, chunk), end = part_begin(o.count, chunks, chunk + 1);
-    for (std::size_t s = 0; s < o.segment_count; ++s) {
-      const op::Segment& segment = o.segments[s];
+    for (std::size_t s = 0; s < o.segments.count; ++s) {
+      const op::Segment& segment = o.segments.items[s];
       const std::size_t first = segment.offset < o.first + begin ? o.first + begin : segment.offset;
       const std::size_t last = segment.offset + segment.count < o.first + end ? segment.offset + segment.count : o.first + end;
       if (first < last) run(first - o.first, last - o.first, segment.decays);

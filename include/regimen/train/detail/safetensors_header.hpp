@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -74,11 +75,28 @@ constexpr std::size_t bytes_of_dtype(Dtype dtype) { return detail::dtypes[static
 
 /// A tensor in a file, or to be written to one. `bytes` are its elements, row-major, little-endian; not necessarily
 /// aligned in files of other writers. They belong to the File, or to the caller of write().
+///   read(offset, to)   instead of `bytes`, of a tensor that is to be written and lies where the host cannot read: copies what begins at byte
+///                      `offset` of `size`; called piece by piece, in order, twice
 struct Tensor {
   std::string name;
   Dtype dtype = Dtype::F32;
   std::vector<std::size_t> shape;  // empty: one element
   std::span<const std::byte> bytes;
+  std::function<void(std::size_t offset, std::span<std::byte> to)> read{};
+  std::size_t size = 0;
+
+  std::size_t byte_count() const { return read ? size : bytes.size(); }
+  /// f(piece) for all bytes, in their order; a piece that was read is 4 MiB at most.
+  void for_each_piece(auto&& f) const {
+    if (!read) return f(bytes);
+    constexpr std::size_t most = std::size_t{4} << 20;
+    std::vector<std::byte> piece((std::min)(size, most));
+    for (std::size_t done = 0; done < size; done += piece.size()) {
+      if (size - done < piece.size()) piece.resize(size - done);
+      read(done, piece);
+      f(std::span<const std::byte>(piece));
+    }
+  }
 };
 
 /// "[2, 3]"
@@ -101,11 +119,19 @@ inline std::string checksum_key_of(const Tensor& tensor) { return std::string(ch
 inline bool is_checksum(std::string_view key) { return key == checksum_key || key.substr(0, 6) == "crc32."; }
 
 /// CRC-32 (zlib's, IEEE 802.3), as eight hexadecimal digits.
-inline std::string checksum(std::span<const std::byte> bytes) {
-  const auto sum = static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+inline std::string checksum(const Tensor& tensor) {
+  unsigned long sum = 0;
+  tensor.for_each_piece([&](std::span<const std::byte> piece) {
+    sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
+  });
   std::string text(8, '0');
   for (std::size_t i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[sum >> (28 - 4 * i) & 15];
   return text;
+}
+inline std::string checksum(std::span<const std::byte> bytes) {
+  Tensor tensor;
+  tensor.bytes = bytes;
+  return checksum(tensor);
 }
 
 /// Of all that the header says but this sum, however it is spelt: tensors by name; each value is preceded by its length.
@@ -117,7 +143,7 @@ inline std::string header_checksum(std::vector<Tensor> tensors, const std::map<s
     add(tensor.name);
     add(name_of_dtype(tensor.dtype));
     add(shape_text(tensor.shape));
-    add(std::to_string(tensor.bytes.size()));
+    add(std::to_string(tensor.byte_count()));
   }
   for (const auto& [key, value] : metadata) {
     if (key != checksum_key) add(key), add(value);
@@ -321,9 +347,9 @@ inline std::vector<Tensor> lay_out(const std::string& path, std::span<const Tens
     const std::string here = path + ", tensor \"" + tensor.name + "\" to write";
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second) throw Error(here, "a name of its own", "one that is taken", "rename it");
     const std::optional<std::size_t> bytes = bytes_of(tensor.dtype, tensor.shape);
-    if (!bytes || *bytes != tensor.bytes.size()) {
+    if (!bytes || *bytes != tensor.byte_count()) {
       throw Error(here, std::string("the bytes of ") + name_of_dtype(tensor.dtype) + " " + shape_text(tensor.shape),
-                  std::to_string(tensor.bytes.size()) + " bytes");
+                  std::to_string(tensor.byte_count()) + " bytes");
     }
   }
   return ordered;
@@ -335,7 +361,7 @@ inline std::string write_header(const std::string& path, std::span<const Tensor>
     if (is_checksum(key))
       throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums", "\"" + key + "\"", "rename it");
   }
-  for (const Tensor& tensor : tensors) metadata[checksum_key_of(tensor)] = checksum(tensor.bytes);
+  for (const Tensor& tensor : tensors) metadata[checksum_key_of(tensor)] = checksum(tensor);
   metadata[checksum_key] = header_checksum({tensors.begin(), tensors.end()}, metadata);
   std::string text;
   try {
@@ -344,7 +370,7 @@ inline std::string write_header(const std::string& path, std::span<const Tensor>
     std::size_t offset = 0;
     for (const Tensor& tensor : tensors) {
       const std::size_t begin = offset;
-      offset += tensor.bytes.size();
+      offset += tensor.byte_count();
       text += ',';  // apart: g++ 12 sees an overlap in "," + string
       text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) + "\",\"shape\":" + nlohmann::json(tensor.shape).dump() +
               ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(offset) + "]}";

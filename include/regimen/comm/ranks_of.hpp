@@ -1,0 +1,72 @@
+// regimen/comm/ranks_of.hpp — a communicator as a Trainer's other ranks: its collectives run while the engine computes.
+#pragma once
+
+#include <regimen/comm/background.hpp>
+#include <regimen/comm/control.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace regimen::comm {
+
+/// Both interfaces of one communicator, so that what is said and what is sent keep one order.
+class Ranks : public Control, public TensorCollectives {};
+
+/// Borrows the communicator, which serves nobody else meanwhile. One that says `waits_at_start` is waited for at once.
+template <Collectives C>
+class RanksOf final : public Ranks {
+ public:
+  explicit RanksOf(C& communicator) : behind_(communicator) {}
+
+  std::size_t rank() const override { return behind_.rank(); }
+  std::size_t size() const override { return behind_.size(); }
+
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) override { behind_.all_gather_small(own, all, bytes).wait(); }
+  void all_gather(const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) override {
+    behind_.all_gather(own, all, bytes, teams).wait();
+  }
+  void leave(std::string_view reason) override {
+    behind_.leave(reason);
+    try {
+      behind_.wait_for_all();
+    } catch (...) {  // it was told to end
+    }
+  }
+
+  std::size_t start_all_gather(const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) override {
+    return ticket_of(behind_.all_gather(own, all, bytes, teams));
+  }
+  std::size_t start_all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) override {
+    return ticket_of(behind_.all_gather_small(own, all, bytes));
+  }
+  std::size_t start_reduce_scatter(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Teams teams) override {
+    switch (element) {
+      case ElementType::float64:
+        return reduce_scatter<fp64>(all, count, staging, teams);
+      case ElementType::float32:
+        return reduce_scatter<fp32>(all, count, staging, teams);
+      case ElementType::bfloat16:
+        return reduce_scatter<bf16>(all, count, staging, teams);
+      case ElementType::float16:
+        return reduce_scatter<fp16>(all, count, staging, teams);
+    }
+    return 0;
+  }
+  void await(std::size_t ticket) override { behind_.wait(ticket); }
+
+ private:
+  static std::size_t ticket_of(const Pending& pending) {
+    if constexpr (requires { requires C::waits_at_start; }) pending.wait();
+    return static_cast<std::size_t>(pending.ticket);
+  }
+  template <class T>
+  std::size_t reduce_scatter(std::byte* all, std::size_t count, std::byte* staging, Teams teams) {
+    T* const whole = reinterpret_cast<T*>(all);
+    return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole), whole + teams.place(behind_.rank()) * count, count, staging, teams));
+  }
+
+  Background<C> behind_;
+};
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

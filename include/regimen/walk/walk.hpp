@@ -1,0 +1,114 @@
+// regimen/walk/walk.hpp — a walk over a model: where memory stands, which rank it is of, what is on its way.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/weights.hpp>
+#include <regimen/engine/engine.hpp>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace regimen::walk {
+
+/// What every walk has, whatever its engine, a plan's included: layers and walkers are handed it as `engine`.
+///
+///   capacity, batch    samples that memory is taken for, and those that are computed: the last batch of an epoch may be short
+///   scalars            where the step's scalars lie; absent in inference
+///   reduces            does the backward that runs reduce its gradients over the ranks?
+///   gathered, reducing, bucket, next   units of parameters and gradients between their ranks
+template <class E>
+struct Walk {
+  using Engine = E;
+
+  E engine;
+  std::size_t capacity = 1, batch = 1;
+  bool training = true, checks_finite = false;
+  Arena arena{};
+  std::array<Weights, tied_limit> tied{};
+  View<Scalars> scalars{};
+  std::size_t cache = 0, position = 0;  // of decoding: where the next layer's keys and values lie, and the first position
+  Path path{};  // of the layer that computes
+
+  std::size_t ranks = 1, rank = 0;
+  bool reduces = true;
+  GatheredUnit ahead{};
+  ReducingUnit reducing{};
+  GradientBucket bucket{};
+  NextUnit after{};
+
+  template <class... Arguments>
+  explicit constexpr Walk(std::size_t batch_size, std::size_t world, std::size_t own_rank, Arguments&&... arguments)
+      : engine(std::forward<Arguments>(arguments)...), capacity(batch_size), batch(batch_size), ranks(world), rank(own_rank) {}
+
+  // ---- operations
+
+  constexpr void phase(op::Phase now) { engine.phase = now; }
+  /// With the scratch that this engine's kernels need.
+  template <class Operation>
+  constexpr void run(const Operation& operation) {
+    const std::size_t bytes = E::Traits::scratch(operation);
+    if (bytes == 0) {
+      engine.run(operation, View<char>::absent);
+    } else {
+      const std::size_t scratch = arena.take(Arena::align(bytes), Kind::scratch, path);
+      engine.run(operation, scratch);
+      arena.give(scratch);
+    }
+  }
+  /// A layer's output or gradient is complete.
+  template <class T>
+  constexpr void produced(std::size_t offset, std::size_t count, const Path& of) {
+    if constexpr (Number<T>) {
+      if (checks_finite) run(op::CheckFinite<T>{{offset}, scalars, count, of, engine.phase});
+    }
+  }
+  constexpr View<op::Random> random() const { return random_of(scalars); }
+
+  /// body() runs operations that are the same in every step: the engine may carry out what it recorded of them instead. It leaves the walk as
+  /// it found it.
+  constexpr void replay(engine::Recording::Piece piece, auto&& body) { engine.replay({piece, batch}, body); }
+
+  // ---- the other ranks
+
+  constexpr std::size_t all_gather(const engine::Transfer& transfer) { return engine.all_gather(transfer); }
+  constexpr std::size_t reduce_scatter(const engine::Transfer& transfer) { return engine.reduce_scatter(transfer); }
+  constexpr void await(std::size_t ticket) { engine.await(ticket); }
+
+  // ---- iterations, which a plan may skip
+
+  constexpr void repeat(std::size_t count, auto&& body) { engine.repeat(count, body); }
+  constexpr bool may_skip() const { return engine.may_skip(); }
+  constexpr auto mark() const { return engine.mark(*this); }
+  constexpr bool repeats(const auto& then) const { return engine.repeats(*this, then); }
+  constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const auto& then) {
+    engine.skip(*this, periods, stride, growing, then);
+  }
+
+  // ---- for an engine that computes
+
+  /// After an exception, or where a walk ends before its backward: nothing but what lies below `floor` is alive.
+  void abandon(std::size_t floor) {
+    ahead = {};
+    reducing = {};
+    bucket.bytes = 0;
+    bucket.ticket = no_ticket;
+    while (arena.transients.count > 0) arena.give(arena.transients.items[arena.transients.count - 1].offset);
+    if (arena.top > floor) arena.pop_to(floor);
+  }
+  /// What no one may read is filled with NaN from now on. The walk must not move afterwards.
+  void poison_dead() {
+    engine.poison_dead();
+    witness_ = {&engine, [](void* self, std::size_t offset, std::size_t bytes) { static_cast<E*>(self)->dies(offset, bytes); },
+                [](void* self, std::size_t offset, std::size_t bytes) { static_cast<E*>(self)->lives(offset, bytes); }};
+    arena.witness = &witness_;
+    if (arena.capacity > arena.top) engine.dies(arena.top, arena.capacity - arena.top);
+  }
+
+ private:
+  Arena::Witness witness_{};
+};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
