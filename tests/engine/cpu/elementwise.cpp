@@ -139,7 +139,7 @@ TEST_CASE("the number of threads changes no bit of add, cast and dropout") {
     const auto x = arena.put<float>(values<float>(count)), y = arena.put<float>(values<float>(count, 1, 2));
     cpu::compute(op::Add<float>{x, y, count}, arena.memory());
     cpu::compute(op::Cast<float, fp16>{y, arena.room<fp16>(count), count}, arena.memory());
-    op::Dropout<float> o{y, y, 1, count, {1000, 2}};
+    op::Dropout<float> o{y, y, 1, count, arena.drop(1000, 2)};
     cpu::compute(o, arena.memory());
   }));
 }
