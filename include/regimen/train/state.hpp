@@ -146,7 +146,7 @@ struct StateAccess {
   static void do_once(Trainer& trainer, const auto& action) {
     trainer.guarded([&] {
       if (trainer.rank() == 0) action();
-      meet(trainer.peers_.get());
+      meet(trainer.ranks_.get());
     });
   }
 
