@@ -36,9 +36,10 @@ constexpr bool same(const Cost& a, const Cost& b) {
   const auto close = [](double x, double y) { return x - y <= 1e-9 * (x + y) && y - x <= 1e-9 * (x + y); };
   return close(a.flops, b.flops) && close(a.bytes, b.bytes) && a.operations == b.operations && a.wire == b.wire;
 }
-constexpr bool same(const plan::Engine& a, const plan::Engine& b) {
-  return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top && same(a.cost[0], b.cost[0]) &&
-         same(a.cost[1], b.cost[1]) && same(a.cost[2], b.cost[2]);
+template <class Planned>
+constexpr bool same(const Planned& a, const Planned& b) {
+  return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top && same(a.engine.cost[0], b.engine.cost[0]) &&
+         same(a.engine.cost[1], b.engine.cost[1]) && same(a.engine.cost[2], b.engine.cost[2]);
 }
 
 /// The plan as a constant is the plan at run time, and the one that evaluates every iteration.
@@ -51,14 +52,14 @@ void check_plan(Findings& findings) {
     if (ranks == 2 && Train::Step::Sharding::alone) continue;
     constexpr std::size_t group = Train::Step::Sharding::group > 0 ? Train::Step::Sharding::group : 1;
     if (ranks % group != 0) continue;
-    const plan::Engine step = Recipe::walk_step(hidden, false, nullptr, ranks), full = Recipe::walk_step(hidden, true, nullptr, ranks);
-    const plan::Engine evaluation = Recipe::walk_evaluation(hidden, false, nullptr, ranks),
+    const typename Recipe::Planned step = Recipe::walk_step(hidden, false, nullptr, ranks), full = Recipe::walk_step(hidden, true, nullptr, ranks);
+    const typename Recipe::Planned evaluation = Recipe::walk_evaluation(hidden, false, nullptr, ranks),
                        whole = Recipe::walk_evaluation(hidden, true, nullptr, ranks);
     findings.expect(same(step, full), "a plan that skips iterations is not the plan that walks them");
     findings.expect(same(evaluation, whole), "a plan of evaluation that skips iterations is not the one that walks them");
     if (ranks == Recipe::planned_ranks)
-      findings.expect(constant.peak == (std::max)(step.arena.peak, evaluation.arena.peak) && same(constant.forward, step.cost[0]) &&
-                          same(constant.backward, step.cost[1]) && same(constant.update, step.cost[2]),
+      findings.expect(constant.peak == (std::max)(step.arena.peak, evaluation.arena.peak) && same(constant.forward, step.engine.cost[0]) &&
+                          same(constant.backward, step.engine.cost[1]) && same(constant.update, step.engine.cost[2]),
                       "the constant plan is not the plan at run time");
   }
 }

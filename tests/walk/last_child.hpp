@@ -24,11 +24,12 @@ namespace regimen::test {
 template <class Recipe>
 std::vector<double> gradients_of(bool poison) {
   using Step = typename Recipe::Step;
-  cpu::Engine engine(Recipe::batch, Recipe::plan.peak);
-  engine.arena.capacity = Recipe::plan.peak;
-  const train::Resident resident = Step::setup(engine);
-  Scalars& scalars = *engine.data(resident.scalars);
-  scalars = Scalars{};
+  walk::Walk<cpu::Engine> walk(Recipe::batch, std::size_t{1}, std::size_t{0}, engine::Resources<cpu::Engine::Ranks>{Recipe::plan.peak});
+  cpu::Engine& engine = walk.engine;
+  walk.arena.capacity = Recipe::plan.peak;
+  const train::Resident resident = Step::setup(walk);
+  const Scalars& scalars = *engine.data(resident.scalars);
+  engine.data(resident.scalars)->loss_scale = 1;
   const auto tensors = train::list_tensors<typename Recipe::Bound>();
   std::uint64_t drawn = 0;
   const auto draw = [&] { return double(Philox::draw(7, drawn++, 0).word[0] % 2001) / 1000 - 1; };
@@ -37,24 +38,24 @@ std::vector<double> gradients_of(bool poison) {
         engine.data(View<double>{resident.parameters + tensor.unit.parameters + tensor.master_offset + tensor.master * sizeof(double)});
     for (std::size_t i = 0; i < tensor.place.count; ++i) values[i] = draw();
   }
-  if (poison) engine.poison_dead();
+  if (poison) walk.poison_dead();
   std::vector<double> outcome;
   for (std::size_t batch : {Recipe::batch, Recipe::batch - 1}) {
-    engine.batch = batch;
+    walk.batch = batch;
     auto* const input = engine.data(View<typename Step::X::Element>{resident.input});
     for (std::size_t i = 0; i < batch * Step::X::size; ++i)
       input[i] = static_cast<typename Step::X::Element>(std::is_integral_v<typename Step::X::Element> ? double(i % 7) : draw());
     auto* const target = engine.data(View<typename Step::Target::Element>{resident.target});
     for (std::size_t i = 0; i < batch * Step::Target::size; ++i) target[i] = draw();
-    Step::begin(engine, resident);
-    Step::backward(engine, resident, Step::forward(engine, resident, false), 0);
+    Step::begin(walk, resident);
+    Step::backward(walk, resident, Step::forward(walk, resident, false), 0);
     outcome.push_back(scalars.loss_sum);
     for (const train::TensorRecord& tensor : tensors) {
       const auto* const values = engine.data(View<double>{resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(double)});
       outcome.insert(outcome.end(), values, values + tensor.place.count);
     }
   }
-  CHECK(engine.arena.peak <= Recipe::plan.peak);
+  CHECK(walk.arena.peak <= Recipe::plan.peak);
   return outcome;
 }
 

@@ -91,7 +91,8 @@ concept Walked = requires(E& e, const op::Begin& operation, const Transfer& tran
 ///   abandon()            after an exception: what was run and not carried out never is
 ///   poison_dead()        what no one may read is filled with NaN from now on, when the walk says so by dies() and lives()
 ///   scope()              alive while the host calls the engine: how many threads it has, which device is current
-///   numerics()           what decides bits beside the program: library, instruction set, threads
+///   numerics<T>()        what decides bits beside the program, where T is the compute type: libraries, instruction set
+///   description<T>()     the same and more, for people
 template <class E>
 concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, std::span<const std::byte> from, std::span<std::byte> to) {
   { e.upload(at, from) } -> std::same_as<typename E::Fence>;

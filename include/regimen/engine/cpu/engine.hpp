@@ -93,10 +93,15 @@ class Engine : public engine::EveryIteration {
 
   std::size_t operations() const { return operations_; }
   ThreadScope scope() const { return ThreadScope(threads_); }
-  /// What decides the bits of a run beside the program: how products are computed, and on how many threads. Within scope().
+  /// What decides the bits of a run beside the program.
   template <class Compute>
   static std::string numerics() {
     return path_text<Compute>();
+  }
+  /// The same, and what does not decide them; for people.
+  template <class Compute>
+  std::string description() const {
+    return path_text<Compute>() + "; threads: " + std::to_string(threads_);
   }
 
  private:
