@@ -3,6 +3,7 @@
 
 #include <regimen/comm/launch.hpp>
 #include <regimen/data/rows.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/inference.hpp>
 #include <regimen/train/trainer.hpp>
 
