@@ -186,11 +186,11 @@ struct InferenceRecipe {
     walk.arena.give(Step::predict(walk, resident));
     return walk;
   }
-  static constexpr plan::Engine walk_on(std::size_t batch_size, bool full = false, Log* log = nullptr) {
-    plan::Engine engine = engine_of_plan(batch_size, full, log);
-    const Resident resident = Step::setup_inference(engine, cache_bytes);
-    if constexpr (decodes) engine.arena.give(Walk<1>::walk_on(engine, resident, 0));
-    return engine;
+  static constexpr Planned walk_on(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+    Planned walk = begin_plan(batch_size, full, log);
+    const Resident resident = Step::setup_inference(walk, cache_bytes);
+    if constexpr (decodes) walk.arena.give(Walk<1>::walk_on(walk, resident, 0));
+    return walk;
   }
 
   struct ForwardPeak {

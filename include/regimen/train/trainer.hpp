@@ -120,7 +120,7 @@ class Trainer {
       : Trainer(std::unique_ptr<comm::Ranks>(std::make_unique<comm::RanksOf<C>>(communicator)), options) {}
 
   // Mistakes, answered: copies, options one level too high or without names, another communicator. No Trainer is ever made so.
-  Trainer(const Trainer&) : Trainer(std::unique_ptr<cpu::Peers>(), Options{}) {
+  Trainer(const Trainer&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
     static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer>::must_hold));
   }
   Trainer& operator=(const Trainer&) {
@@ -128,12 +128,12 @@ class Trainer {
     return *this;
   }
   template <class TheRule = Rule>
-  explicit Trainer(const typename TheRule::Options&) : Trainer(std::unique_ptr<cpu::Peers>(), Options{}) {
+  explicit Trainer(const typename TheRule::Options&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
     static_assert(sizeof(typename rule::rule_options_stand_inside<typename TheRule::Options>::must_hold));
   }
   template <class First, class... Others>
     requires(!std::is_convertible_v<First, Options> && !std::is_base_of_v<Trainer, First>)
-  explicit Trainer(const First&, const Others&...) : Trainer(std::unique_ptr<cpu::Peers>(), Options{}) {
+  explicit Trainer(const First&, const Others&...) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
     static_assert(sizeof(typename train::constructor_mistake<First, typename Configuration::communicator>::type));
   }
 

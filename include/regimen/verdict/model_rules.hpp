@@ -106,7 +106,7 @@ constexpr bool accepts_output() {
 
 /// What a step asks of a loss.
 template <class Loss, class Output>
-concept WholeLoss = requires(plan::Engine& engine, std::size_t at, View<Scalars> scalars, double scale) {
+concept WholeLoss = requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, std::size_t at, View<Scalars> scalars, double scale) {
   { Loss::template rows<Output> } -> std::convertible_to<std::size_t>;
   Loss::template run<true, Output>(engine, at, at, scalars, scale);
   Loss::template run<false, Output>(engine, at, at, scalars, scale);

@@ -22,6 +22,7 @@
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
+#include <regimen/walk/walk.hpp>
 
 namespace regimen::train {
 
@@ -115,7 +116,7 @@ struct check_chain {
 
 /// What a walk asks of a bound layer, beside what LayerDefaults has.
 template <class Bound>
-concept GoesBothWays = requires(plan::Engine& engine, const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
+concept GoesBothWays = requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
                                 const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
   typename Bound::Output::Shape;
   Bound::forward(engine, forward);

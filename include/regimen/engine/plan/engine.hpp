@@ -11,6 +11,12 @@
 
 namespace regimen::plan {
 
+/// Of an engine that nobody has chosen yet.
+struct AnyTraits final {
+  static constexpr bool is_host_memory = false;
+  static constexpr std::size_t scratch(const auto&) { return 0; }
+};
+
 /// Iterations of a Repeat that only repeat what was seen are skipped and multiplied, so a plan's cost does not depend on the
 /// depth; `full` evaluates them all, for tests. The first rank, which has the most to do, stands for all; all need the same bytes.
 ///   Traits   of the engine that will run what is planned
