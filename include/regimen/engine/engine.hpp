@@ -124,6 +124,7 @@ struct Of;
 /// Does what Engine does, and measures it; see engine/timed.hpp.
 template <class Engine>
 class Timed;
+class OperationTimes;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -539,10 +539,10 @@ class Trainer {
 
   /// With Debug<Profile>: what every operation took, evaluation and prediction included; see engine/timed.hpp.
   template <class Debug = typename Configuration::debug>
-  auto& profile() {
+  OperationTimes& profile() {
     static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));
     if constexpr (rule::profile_needs_debug<Debug>::holds) return walk_.engine.times;
-    else return *this;  // refused above, once
+    else std::abort();
   }
 
   std::uint64_t steps_done() const { return step_; }
