@@ -58,7 +58,7 @@ inline bool on_all(comm::Control& ranks, bool own) {
   return std::find(all.begin(), all.end(), 0) == all.end();
 }
 /// Nobody leaves before all have come.   ranks   null: one rank, which waits for nobody
-inline void meet(comm::Control* ranks) {
+inline void barrier(comm::Control* ranks) {
   if (ranks != nullptr) gather_small(*ranks, std::uint8_t{0});
 }
 
@@ -71,7 +71,7 @@ std::uint64_t bits_of_number(T value) {
 
 /// What a rule with these options makes of a few made-up numbers in three updates: options that differ in anything that is computed differ here.
 template <class Rule>
-std::uint64_t print_of_rule(const typename Rule::Options& options) {
+std::uint64_t fingerprint_of_rule(const typename Rule::Options& options) {
   constexpr std::size_t count = 4;  // two rows of two
   double weight[count] = {0.5, -0.25, 0.125, 1.5}, state[Rule::states == 0 ? 1 : Rule::states][count] = {};
   Scalars scalars{};
@@ -105,7 +105,7 @@ template <class Trainer>
 std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
-  print = mix(print, print_of_rule<typename Trainer::Rule>(options.optimizer));
+  print = mix(print, fingerprint_of_rule<typename Trainer::Rule>(options.optimizer));
   for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)
     print = mix(print, std::bit_cast<std::uint64_t>(options.schedule.share(step)));
   return print;

@@ -66,8 +66,8 @@ struct FitLoop final {
             mix(mix(run.steps, run.epochs),
                 mix(mix(run.validate_every, run.patience), mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
         agree(trainer.ranks_.get(), "Trainer::fit", "run", how);
-        agree(trainer.ranks_.get(), "Trainer::fit", "data", print_of(source));
-        if (validation != nullptr) agree(trainer.ranks_.get(), "Trainer::fit", "validation data", print_of(*validation));
+        agree(trainer.ranks_.get(), "Trainer::fit", "data", fingerprint_of_source(source));
+        if (validation != nullptr) agree(trainer.ranks_.get(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
         agree(trainer.ranks_.get(), "Trainer::fit", "step", trainer.step_);
       }
     }
@@ -165,7 +165,7 @@ struct FitLoop final {
 
   /// How many samples, and what is in the first, the last, and one between.
   template <class Source>
-  static std::uint64_t print_of(const Source& source) {
+  static std::uint64_t fingerprint_of_source(const Source& source) {
     const std::size_t size = source.size(Trainer::sample_shape());
     std::vector<typename Trainer::Input> input(Trainer::input_size);
     std::vector<typename Trainer::Target> target(Trainer::target_size);

@@ -66,14 +66,14 @@ struct StateAccess {
     trainer.guarded([&] {  // the others wait for this rank's part
       const StateFiles files = files_of(trainer, path);
       try {
-        files.write_own([&] { meet(trainer.ranks_.get()); });
-        meet(trainer.ranks_.get());  // all parts are there
+        files.write_own([&] { barrier(trainer.ranks_.get()); });
+        barrier(trainer.ranks_.get());  // all parts are there
         files.finish();
       } catch (...) {
         files.clean(true);
         throw;
       }
-      meet(trainer.ranks_.get());  // the index is there
+      barrier(trainer.ranks_.get());  // the index is there
     });
   }
   static void save_in_background(Trainer& trainer, const std::string& path, std::chrono::seconds limit) {
@@ -86,9 +86,9 @@ struct StateAccess {
       else
         trainer.guarded([&] {
           trainer.saving_->wait_for_own();
-          meet(trainer.ranks_.get());  // all parts are there
+          barrier(trainer.ranks_.get());  // all parts are there
           trainer.saving_->wait();
-          meet(trainer.ranks_.get());  // the index is there
+          barrier(trainer.ranks_.get());  // the index is there
         });
     } catch (...) {
       trainer.saving_.reset();
@@ -146,7 +146,7 @@ struct StateAccess {
   static void do_once(Trainer& trainer, const auto& action) {
     trainer.guarded([&] {
       if (trainer.rank() == 0) action();
-      meet(trainer.ranks_.get());
+      barrier(trainer.ranks_.get());
     });
   }
 
@@ -156,7 +156,7 @@ struct StateAccess {
     const std::uint64_t begun = now();
     trainer.guarded([&] { write_whole(trainer, path); });
     if (trainer.rank() == 0) SavedState::remove_parts_before(regimen::detail::behind_links(path), begun);
-    meet(trainer.ranks_.get());
+    barrier(trainer.ranks_.get());
   }
 
  private:
