@@ -206,10 +206,11 @@ struct InferenceRecipe {
     }
   }();
 
-  static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full = false) {
-    const Planned walk = walk_forward(batch_size, full), on = walk_on(batch_size, full);
-    const bool is_larger = on.arena.peak > walk.arena.peak;  // short windows alone
-    const Planned& larger = is_larger ? on : walk;
+  /// `peak_on`: of the walk from position to position, which short windows alone make the larger one.
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full, std::size_t peak_on) {
+    const Planned walk = walk_forward(batch_size, full);
+    const bool is_larger = peak_on > walk.arena.peak;
+    const Planned larger = is_larger ? walk_on(batch_size, full) : walk;
     Log log{};
     log.snapshot_at = larger.arena.peak_event;
     if (is_larger) walk_on(batch_size, full, &log);
@@ -221,7 +222,12 @@ struct InferenceRecipe {
     made.forward = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)];
     return made;
   }
-  static constexpr MemoryPlan plan = make_plan(batch, false);
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full = false) {
+    return make_plan(batch_size, full, walk_on(batch_size, full).arena.peak);
+  }
+  // Constants of their own: compilers count the steps of each constant expression apart.
+  static constexpr std::size_t peak_on = walk_on(batch, false, nullptr).arena.peak;
+  static constexpr MemoryPlan plan = make_plan(batch, false, peak_on);
 };
 
 }  // namespace regimen::train
