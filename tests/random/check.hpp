@@ -63,7 +63,7 @@ class Subject {
  public:
   virtual ~Subject() = default;
   std::size_t batch = 0, micro_batches = 0, planned_operations = 0, planned_peak = 0;
-  bool steps_take_most = true;  // or an evaluation?
+  bool steps_take_most = true;  // and not an evaluation, as far as is known
 
   virtual StepResult step(const Place& place) = 0;
   virtual Used used() = 0;
@@ -108,7 +108,8 @@ class SubjectOf final : public Subject {
     micro_batches = Train::micro_batches;
     planned_operations = trainer_.planned().operations();
     planned_peak = trainer_.planned().peak;
-    steps_take_most = Train::Recipe::evaluation_walked.peak < Train::Recipe::step_walked.peak;
+    // What the constant plan says holds for as many ranks alone.
+    steps_take_most = trainer_.ranks() == Train::Recipe::planned_ranks && Train::Recipe::evaluation_walked.peak < Train::Recipe::step_walked.peak;
   }
 
   StepResult step(const Place& place) override {
