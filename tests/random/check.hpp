@@ -89,7 +89,7 @@ class Subject {
 using Maker = std::unique_ptr<Subject> (*)(comm::Threads*);
 
 /// What of a Trainer a check calls: what none does is not compiled.
-enum Needs : unsigned { nothing = 0, by_hand = 1, saves = 2, loads = 4, predicts = 8 };
+inline constexpr unsigned nothing = 0, by_hand = 1, saves = 2, loads = 4, predicts = 8;
 
 template <class Train>
 using inference_of_t = Inference<typename Train::Recipe::Network, Precision<typename Train::Recipe::Roles::compute>, Batch<Train::batch>,

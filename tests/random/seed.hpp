@@ -38,8 +38,8 @@ constexpr bool same(const Cost& a, const Cost& b) {
 }
 template <class Planned>
 constexpr bool same(const Planned& a, const Planned& b) {
-  return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top && same(a.engine.cost[0], b.engine.cost[0]) &&
-         same(a.engine.cost[1], b.engine.cost[1]) && same(a.engine.cost[2], b.engine.cost[2]);
+  return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top &&
+         same(a.engine.cost[0], b.engine.cost[0]) && same(a.engine.cost[1], b.engine.cost[1]) && same(a.engine.cost[2], b.engine.cost[2]);
 }
 
 /// The plan as a constant is the plan at run time, and the one that evaluates every iteration.
@@ -54,7 +54,7 @@ void check_plan(Findings& findings) {
     if (ranks % group != 0) continue;
     const typename Recipe::Planned step = Recipe::walk_step(hidden, false, nullptr, ranks), full = Recipe::walk_step(hidden, true, nullptr, ranks);
     const typename Recipe::Planned evaluation = Recipe::walk_evaluation(hidden, false, nullptr, ranks),
-                       whole = Recipe::walk_evaluation(hidden, true, nullptr, ranks);
+                                   whole = Recipe::walk_evaluation(hidden, true, nullptr, ranks);
     findings.expect(same(step, full), "a plan that skips iterations is not the plan that walks them");
     findings.expect(same(evaluation, whole), "a plan of evaluation that skips iterations is not the one that walks them");
     if (ranks == Recipe::planned_ranks)
