@@ -1,6 +1,7 @@
 // tests/walk/last_child.hpp — a network against the same one with a layer behind it that changes nothing.
 #pragma once
 
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/dropout.hpp>
@@ -10,7 +11,6 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include <cstring>

@@ -86,9 +86,8 @@ concept Walked = requires(E& e, const op::Begin& operation, const Transfer& tran
 ///   upload(at, from)     copies from the host; `from` is read until the fence
 ///   download(at, to)     copies to the host; `to` is written before the fence. Both are in the order of operations
 ///   hash(at, bytes)      of what lies there; equal bytes have equal hashes on all ranks. Waits
-///   Fence::wait()        the one place where the host waits; throws what went wrong before it
+///   Fence::wait()        the one place where the host waits; throws what went wrong before it, and then nothing that waited is carried out
 ///   replay(key, body)    body() runs operations: the first time it is called; later the engine may carry out what it recorded
-///   abandon()            after an exception: what was run and not carried out never is
 ///   poison_dead()        what no one may read is filled with NaN from now on, when the walk says so by dies() and lives()
 ///   scope()              alive while the host calls the engine: how many threads it has, which device is current
 ///   numerics<T>()        what decides bits beside the program, where T is the compute type: libraries, instruction set
@@ -99,7 +98,6 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
   { e.download(at, to) } -> std::same_as<typename E::Fence>;
   { e.hash(at, at) } -> std::same_as<std::uint64_t>;
   e.replay(Recording{}, [] {});
-  e.abandon();
   e.poison_dead();
   e.dies(at, at);
   e.lives(at, at);

@@ -65,10 +65,10 @@ struct FitLoop final {
         const std::uint64_t how =
             mix(mix(run.steps, run.epochs),
                 mix(mix(run.validate_every, run.patience), mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
-        agree(trainer.ranks_.get(), "Trainer::fit", "run", how);
-        agree(trainer.ranks_.get(), "Trainer::fit", "data", fingerprint_of_source(source));
-        if (validation != nullptr) agree(trainer.ranks_.get(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
-        agree(trainer.ranks_.get(), "Trainer::fit", "step", trainer.step_);
+        agree(trainer.control(), "Trainer::fit", "run", how);
+        agree(trainer.control(), "Trainer::fit", "data", fingerprint_of_source(source));
+        if (validation != nullptr) agree(trainer.control(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
+        agree(trainer.control(), "Trainer::fit", "step", trainer.step_);
       }
     }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;

@@ -20,7 +20,7 @@ struct Resident {
   std::size_t cache = View<char>::absent;  // what an inference that walks on keeps
   View<Scalars> scalars{};
   View<RankSums> sums{};  // of each rank; one rank has them among its scalars
-  std::size_t end = 0;         // where the saved stack begins
+  std::size_t end = 0;    // where the saved stack begins
 };
 
 /// The part of a step that needs no loss and no update rule; inference is all of it.

@@ -80,8 +80,7 @@ class GradientProbe final {
 
   GradientCheck check(const GradientCheckOptions& options) {
     for (const train::TensorRecord& tensor : tensors_)  // whatever lay there before, the first write assigns
-      if (tensor.place.trains)
-        write(gradient(tensor), std::vector<Reduce>(tensor.place.count, std::numeric_limits<Reduce>::quiet_NaN()));
+      if (tensor.place.trains) write(gradient(tensor), std::vector<Reduce>(tensor.place.count, std::numeric_limits<Reduce>::quiet_NaN()));
     loss_sum(true);
     double largest_of_all = 0;
     std::vector<std::vector<Reduce>> analytic;
@@ -99,8 +98,7 @@ class GradientProbe final {
       for (std::size_t look = 0; look < looks; ++look) {
         const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
         const double found = slope(weight(tensors_[t]) + element, options.distance);
-        const double error =
-            std::abs(found - analytic[t][element] / Step::scale_of(walk_.capacity, 1)) * Step::scale_of(walk_.capacity, 1) / largest;
+        const double error = std::abs(found - analytic[t][element] / Step::scale_of(walk_.capacity, 1)) * Step::scale_of(walk_.capacity, 1) / largest;
         ++result.checked;
         if (!(error <= result.worst)) {
           result.worst = is_finite(error) ? error : std::numeric_limits<double>::infinity();
@@ -140,8 +138,8 @@ class GradientProbe final {
   void bring(std::size_t micro_batch) {
     given_.random.first_sample = micro_batch * walk_.batch;
     walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes)).wait();
-    write(View<In>{resident_.input}, numbers<In>(walk_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(),
-                                                 mix(mix(seed_, 2), micro_batch)));
+    write(View<In>{resident_.input},
+          numbers<In>(walk_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(), mix(mix(seed_, 2), micro_batch)));
     std::vector<Target> targets = numbers<Target>(walk_.batch * Step::Target::size, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
     if constexpr (std::is_integral_v<Target>)
       for (std::size_t i = 4; i < targets.size(); i += 5) targets[i] = ignore_index;

@@ -102,9 +102,7 @@ struct Recipe {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
     std::array<Cost, 3> cost{};
   };
-  static constexpr Walked summary(const Planned& walk) {
-    return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost};
-  }
+  static constexpr Walked summary(const Planned& walk) { return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost}; }
 
   /// A second pass over the larger of step and evaluation: the first found the moment of the peak, this one looks at what lives then.
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step, const Walked& evaluation) {

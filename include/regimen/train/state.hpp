@@ -66,14 +66,14 @@ struct StateAccess {
     trainer.guarded([&] {  // the others wait for this rank's part
       const StateFiles files = files_of(trainer, path);
       try {
-        files.write_own([&] { barrier(trainer.ranks_.get()); });
-        barrier(trainer.ranks_.get());  // all parts are there
+        files.write_own([&] { barrier(trainer.control()); });
+        barrier(trainer.control());  // all parts are there
         files.finish();
       } catch (...) {
         files.clean(true);
         throw;
       }
-      barrier(trainer.ranks_.get());  // the index is there
+      barrier(trainer.control());  // the index is there
     });
   }
   static void save_in_background(Trainer& trainer, const std::string& path, std::chrono::seconds limit) {
@@ -86,9 +86,9 @@ struct StateAccess {
       else
         trainer.guarded([&] {
           trainer.saving_->wait_for_own();
-          barrier(trainer.ranks_.get());  // all parts are there
+          barrier(trainer.control());  // all parts are there
           trainer.saving_->wait();
-          barrier(trainer.ranks_.get());  // the index is there
+          barrier(trainer.control());  // the index is there
         });
     } catch (...) {
       trainer.saving_.reset();
@@ -116,7 +116,7 @@ struct StateAccess {
 
   static void describe_parts(Trainer& trainer, StateFiles& files) {
     // One name for this save, which no older one has: an index never names a part that was written again.
-    files.time = gather_small(*trainer.ranks_, files.time)[0];
+    files.time = gather_small(*trainer.control(), files.time)[0];
     files.save = std::to_string(trainer.step_) + "-" + std::to_string(files.time);
     files.metadata["regimen.save"] = files.save;
     const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, trainer.ranks()); };
@@ -146,7 +146,7 @@ struct StateAccess {
   static void do_once(Trainer& trainer, const auto& action) {
     trainer.guarded([&] {
       if (trainer.rank() == 0) action();
-      barrier(trainer.ranks_.get());
+      barrier(trainer.control());
     });
   }
 
@@ -156,7 +156,7 @@ struct StateAccess {
     const std::uint64_t begun = now();
     trainer.guarded([&] { write_whole(trainer, path); });
     if (trainer.rank() == 0) SavedState::remove_parts_before(regimen::detail::behind_links(path), begun);
-    barrier(trainer.ranks_.get());
+    barrier(trainer.control());
   }
 
  private:
@@ -165,9 +165,9 @@ struct StateAccess {
       if (trainer.rank() == 0) safetensors::write(path, kept(trainer), metadata_of(trainer));
     } else {
       using Collector = typename Trainer::Collector;
-      std::vector<std::vector<Master>> arrays{Collector::collect(trainer.walk_, *trainer.ranks_, trainer.resident_, Collector::master_weights)};
+      std::vector<std::vector<Master>> arrays{Collector::collect(trainer.walk_, *trainer.control(), trainer.resident_, Collector::master_weights)};
       for (std::size_t state = 0; state < Rule::states; ++state)
-        arrays.push_back(Collector::collect(trainer.walk_, *trainer.ranks_, trainer.resident_, state));
+        arrays.push_back(Collector::collect(trainer.walk_, *trainer.control(), trainer.resident_, state));
       if (trainer.rank() == 0) {
         std::vector<safetensors::Tensor> tensors;
         std::vector<std::size_t> at(arrays.size());

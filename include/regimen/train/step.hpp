@@ -33,8 +33,7 @@ struct Step : Forward<Bound_> {
     Resident r{};
     r.parameters = Base::push_units(engine, Kind::parameter, &walk::UnitOffsets::parameters);
     r.states = Base::push_units(engine, Kind::optimizer, &walk::UnitOffsets::states);
-    if (engine.ranks > 1)
-      r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), Kind::communication, Base::path_of_sums)};
+    if (engine.ranks > 1) r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), Kind::communication, Base::path_of_sums)};
     if constexpr (Sharding::bucket > 0) push_bucket_staging(engine);
     r.scalars = engine.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
@@ -289,7 +288,8 @@ struct Step : Forward<Bound_> {
     const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
     const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
     const auto run = [&]<class T>(View<T> copy) {
-      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, made.second, Unit::layout.trained, options});
+      engine.run(
+          op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, made.second, Unit::layout.trained, options});
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
     else run(View<element_t<first.element>>{parameters + first.values});

@@ -188,7 +188,7 @@ class Trainer {
   bool on_all_ranks(bool own) {
     bool all = own;
     if constexpr (!Step::Sharding::alone)
-      if (ranks() > 1) guarded([&] { all = train::on_all(*ranks_, own); });
+      if (ranks() > 1) guarded([&] { all = train::on_all(*control(), own); });
     return all;
   }
 
@@ -521,7 +521,6 @@ class Trainer {
   }
   /// Forgets a step that has begun by hand: after an exception between forward and apply.
   void abandon() {
-    walk_.engine.abandon();
     walk_.abandon(resident_.end);
     waiting_ = Waiting::forward;
     hand_batches_ = hand_samples_ = 0;
@@ -609,6 +608,11 @@ class Trainer {
     Trainer& trainer;
   };
 
+  /// The other ranks, to be spoken to: after all that was run before, since both may take one way. Null: there are none.
+  comm::Control* control() {
+    if (ranks_) walk_.engine.download(0, {}).wait();
+    return ranks_.get();
+  }
   /// As they are once all that was run before is done.
   Scalars scalars() {
     Scalars s{};
@@ -670,7 +674,7 @@ class Trainer {
   /// All weights on the host, of all ranks.
   std::vector<Master> all_weights() {
     if constexpr (Step::Sharding::slices_state)
-      if (is_sliced()) return Collector::collect(walk_, *ranks_, resident_, Collector::master_weights);
+      if (is_sliced()) return Collector::collect(walk_, *control(), resident_, Collector::master_weights);
     std::vector<Master> all(Recipe::Bound::layout.count);
     std::size_t at = 0;
     for (const train::TensorRecord& tensor : tensors_) {
@@ -752,7 +756,7 @@ class Trainer {
         }
         own = mix(own, walk_.engine.hash(begin, bytes));
       }
-      ranks_->all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes_.data()), sizeof own);
+      control()->all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes_.data()), sizeof own);
       train::compare_hashes(hashes_, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); }, step_ + 1);
     }
   }
@@ -774,7 +778,14 @@ class Trainer {
     if (library_ == 0) library_ = train::grown_beside(walk_.arena.peak, resident_at_start_);
     const double now = train::now(), milliseconds = (now - (std::max)(ran.started, finished_)) * 1e3;
     finished_ = now;
-    return {ran.step, s.loss, s.gradient_norm, s.learning_rate, s.loss_scale, s.apply != 0, milliseconds, ran.samples * ranks(),
+    return {ran.step,
+            s.loss,
+            s.gradient_norm,
+            s.learning_rate,
+            s.loss_scale,
+            s.apply != 0,
+            milliseconds,
+            ran.samples * ranks(),
             static_cast<std::size_t>(s.count)};
   }
   static void expect_finite(const Scalars& s) {

@@ -108,11 +108,8 @@ struct BoundModel {
       if constexpr (Unit::Sharding::slices_parameters) {
         const std::size_t kept = tied.values;
         tied.values = engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), Kind::communication, table);
-        engine.await(engine.all_gather({.own = kept,
-                                        .all = tied.values,
-                                        .bytes = Unit::values_slice_bytes(engine.ranks),
-                                        .teams = Unit::Sharding::together,
-                                        .path = table}));
+        engine.await(engine.all_gather(
+            {.own = kept, .all = tied.values, .bytes = Unit::values_slice_bytes(engine.ranks), .teams = Unit::Sharding::together, .path = table}));
       }
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
         if (!with_gradients) return;

@@ -170,12 +170,11 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       const std::size_t bytes = UnitOfIteration::gathered_bytes(engine.ranks);
       kept.values = engine.arena.push(count * bytes, Kind::communication, path.repeated(first, Count));
       engine.repeat(count, [&](std::size_t i) {
-        kept.tickets[i] =
-            engine.all_gather({.own = resident_of(engine, weights, first + i).values,
-                               .all = kept.values + i * bytes,
-                               .bytes = UnitOfIteration::values_slice_bytes(engine.ranks),
-                               .teams = Context::Sharding::together,
-                               .path = path.repeated(first + i, Count)});
+        kept.tickets[i] = engine.all_gather({.own = resident_of(engine, weights, first + i).values,
+                                             .all = kept.values + i * bytes,
+                                             .bytes = UnitOfIteration::values_slice_bytes(engine.ranks),
+                                             .teams = Context::Sharding::together,
+                                             .path = path.repeated(first + i, Count)});
       });
     }
     return kept;

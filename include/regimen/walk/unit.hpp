@@ -112,7 +112,8 @@ constexpr NextUnit unit_at(const auto& engine, std::size_t values, Path path) {
 template <class Sharding>
 constexpr GatheredUnit start_all_gather(auto& engine, const NextUnit& unit) {
   const std::size_t whole = engine.arena.take(unit.slice_bytes * Sharding::slices(engine.ranks), Kind::communication, unit.path);
-  return {unit.values, whole, engine.all_gather({.own = unit.values, .all = whole, .bytes = unit.slice_bytes, .teams = Sharding::together, .path = unit.path})};
+  return {unit.values, whole,
+          engine.all_gather({.own = unit.values, .all = whole, .bytes = unit.slice_bytes, .teams = Sharding::together, .path = unit.path})};
 }
 
 /// Before a unit computes: its parameters, whole, where kernels read them. Behind it the next one is on its way.
@@ -186,7 +187,8 @@ constexpr void send_bucket(auto& engine) {
                          .staging = bucket.staging,
                          .teams = Sharding::together,
                          .path = bucket.path});
-  bucket.ticket = engine.all_gather({.own = bucket.begin + engine.rank * slice_bytes, .all = bucket.begin, .bytes = slice_bytes, .path = bucket.path});
+  bucket.ticket =
+      engine.all_gather({.own = bucket.begin + engine.rank * slice_bytes, .all = bucket.begin, .bytes = slice_bytes, .path = bucket.path});
   bucket.bytes = 0;
 }
 /// After a unit's backward: its gradients join those of the unit behind it, which lie above them.
@@ -251,14 +253,12 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
                              .staging = under_way.staging,
                              .teams = Sharding::alike(engine.ranks),
                              .path = path});
-      under_way.ticket = engine.all_gather(
-          {.own = summed.offset, .all = own.offset, .bytes = bytes, .teams = Sharding::alike(engine.ranks), .path = path});
+      under_way.ticket =
+          engine.all_gather({.own = summed.offset, .all = own.offset, .bytes = bytes, .teams = Sharding::alike(engine.ranks), .path = path});
     }
     if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // behind it, in order: every rank keeps all sums
-      under_way.ticket = engine.all_gather({.own = under_way.whole + engine.rank * slice * sizeof(Reduce),
-                                            .all = under_way.whole,
-                                            .bytes = slice * sizeof(Reduce),
-                                            .path = path});
+      under_way.ticket = engine.all_gather(
+          {.own = under_way.whole + engine.rank * slice * sizeof(Reduce), .all = under_way.whole, .bytes = slice * sizeof(Reduce), .path = path});
   }
 }
 

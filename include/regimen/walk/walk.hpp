@@ -29,7 +29,7 @@ struct Walk {
   std::array<Weights, tied_limit> tied{};
   View<Scalars> scalars{};
   std::size_t cache = 0, position = 0;  // of decoding: where the next layer's keys and values lie, and the first position
-  Path path{};  // of the layer that computes
+  Path path{};                          // of the layer that computes
 
   std::size_t ranks = 1, rank = 0;
   bool reduces = true;
@@ -82,9 +82,7 @@ struct Walk {
   constexpr bool may_skip() const { return engine.may_skip(); }
   constexpr auto mark() const { return engine.mark(*this); }
   constexpr bool repeats(const auto& then) const { return engine.repeats(*this, then); }
-  constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const auto& then) {
-    engine.skip(*this, periods, stride, growing, then);
-  }
+  constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const auto& then) { engine.skip(*this, periods, stride, growing, then); }
 
   // ---- for an engine that computes
 

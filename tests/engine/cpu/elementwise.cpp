@@ -102,7 +102,8 @@ TEST_CASE("the rate of dropout is the rate, and a dropped NaN is gone") {
   const std::size_t elements = 100000;
   Arena arena(std::size_t{1} << 21);
   op::Dropout<float> o{};
-  o.x = arena.put<float>(Values(elements, 1.0)), o.y = arena.room<float>(elements), o.samples = 1, o.elements = elements, o.drop = arena.drop(16384, 1);
+  o.x = arena.put<float>(Values(elements, 1.0)), o.y = arena.room<float>(elements), o.samples = 1, o.elements = elements,
+  o.drop = arena.drop(16384, 1);
   cpu::compute(o, arena.memory());
   double kept = 0;
   for (const double y : arena.get(o.y, elements)) kept += y;

@@ -164,8 +164,7 @@ TEST_CASE("the number of threads changes no bit of an update") {
     o.gradient = arena.put<float>(values<float>(count, 1, 2));
     Scalars s;
     s.apply = 1, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
-    o.copy = arena.room<bf16>(count), o.scalars = arena.scalars(s), o.segments = segments, o.count = count,
-    o.state_stride = count;
+    o.copy = arena.room<bf16>(count), o.scalars = arena.scalars(s), o.segments = segments, o.count = count, o.state_stride = count;
     cpu::compute(o, arena.memory());
   }));
 }

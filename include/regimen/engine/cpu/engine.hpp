@@ -85,7 +85,6 @@ class Engine : public engine::EveryIteration {
     return memory_(view);
   }
   void replay(const engine::Recording&, auto&& body) { body(); }
-  void abandon() {}
 
   void poison_dead() {}
   void dies(std::size_t offset, std::size_t bytes) const { region_.dies(offset, bytes); }

@@ -10,7 +10,7 @@ namespace regimen::cpu {
 /// Row chunks of a reduction over rows: a constant, so that results do not depend on the number of threads.
 inline constexpr std::size_t norm_chunks = 16;
 
-struct Traits final {
+struct Traits {
   /// The arena is memory that the host may read and write between calls: Engine::data(view).
   static constexpr bool is_host_memory = true;
 

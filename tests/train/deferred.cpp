@@ -1,0 +1,195 @@
+// A Trainer relies on nothing of an engine but what the concept says: one that works late, out of the host's reach, trains the same bits.
+#include "support/deferred.hpp"
+
+#include <regimen/comm/launch.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/train/generate.hpp>
+#include <regimen/train/inference.hpp>
+#include <regimen/train/trainer.hpp>
+
+#include "support/catch.hpp"
+#include "temporary.hpp"
+#include "train/odd_models.hpp"
+
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+
+struct Outcome {
+  std::vector<double> numbers;
+  std::vector<double> weights;
+  bool operator==(const Outcome&) const = default;
+};
+
+const Fake& data() {
+  static const Fake fake({.samples = 22, .classes = 5, .seed = 3});  // no multiple of a batch: the last of an epoch is short
+  return fake;
+}
+
+template <class Train>
+void add_weights(Train& trainer, Outcome& outcome) {
+  for (const auto& parameter : trainer.parameters())
+    for (const auto value : parameter.values) outcome.weights.push_back(double(value));
+}
+
+/// Twelve steps, saved after five and resumed in the file's place; evaluation between them.
+template <class Train>
+Outcome train(Train& trainer, const std::string& file, bool listens = true) {
+  Outcome outcome;
+  const auto add = [&](const StepResult& result) {
+    for (const double number : {result.loss, result.gradient_norm, result.learning_rate, result.loss_scale, double(result.applied)})
+      outcome.numbers.push_back(std::isnan(number) ? -1 : number);
+  };
+  const auto fit = [&](std::uint64_t steps) {
+    if (listens) trainer.fit(data(), {.steps = steps, .progress = false}, [&](Train&, const StepResult& result) { add(result); });
+    else outcome.numbers.push_back(trainer.fit(data(), {.steps = steps, .progress = false}).loss);
+  };
+  trainer.poison_dead_memory();
+  fit(5);
+  trainer.save(file);
+  const Evaluation evaluation = trainer.evaluate(data());
+  outcome.numbers.insert(outcome.numbers.end(), {evaluation.loss, evaluation.accuracy});
+  fit(8);
+  trainer.load(file);
+  fit(12);
+  add_weights(trainer, outcome);
+  CHECK(trainer.used().peak == trainer.planned().peak);
+  return outcome;
+}
+
+template <class Network, class... Policies>
+void trains_the_same(const char* what) {
+  INFO(what);
+  const ::test::Directory folder;
+  Trainer<Network, Policies...> here;
+  Trainer<Network, Policies..., Device<Deferred>> there;
+  const Outcome expected = train(here, folder / "here");
+  CHECK(train(there, folder / "there") == expected);
+  CHECK(here.used().operations == there.used().operations);
+  // What one has saved the other resumes.
+  Trainer<Network, Policies..., Device<Deferred>> other;
+  other.load(folder / "here");
+  here.load(folder / "there");
+  Outcome a, b;
+  add_weights(here, a);
+  add_weights(other, b);
+  CHECK(a == b);
+  // Results that are read late are the same, too.
+  Trainer<Network, Policies...> quiet_here;
+  Trainer<Network, Policies..., Device<Deferred>> quiet_there;
+  CHECK(train(quiet_there, folder / "quiet", false) == train(quiet_here, folder / "quiet", false));
+}
+
+template <class... Policies>
+void ranks_train_the_same(std::size_t ranks, const char* what) {
+  INFO(what << " by " << ranks << " ranks");
+  const ::test::Directory folder;
+  const auto run = [&]<class... More>(boost::mp11::mp_list<More...>, const std::string& file) {
+    std::vector<Outcome> outcomes(ranks);
+    launch(ranks, [&](comm::Threads& communicator) {
+      Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Policies..., More...> trainer(communicator);
+      trainer.poison_dead_memory();
+      trainer.fit(data(), {.steps = 4, .progress = false});
+      trainer.save(file);
+      outcomes[communicator.rank()].numbers.push_back(trainer.evaluate(data()).loss);
+      trainer.load(file);
+      trainer.fit(data(), {.steps = 8, .progress = false});
+      add_weights(trainer, outcomes[communicator.rank()]);
+    });
+    return outcomes;
+  };
+  CHECK(run(boost::mp11::mp_list<Device<Deferred>>{}, folder / "there") == run(boost::mp11::mp_list<>{}, folder / "here"));
+}
+
+}  // namespace
+
+TEST_CASE("an engine that works late, and out of the host's reach, trains and resumes the same bits") {
+  trains_the_same<Gpt<3>, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>>("a GPT with dropout");
+  trains_the_same<Tied<2>, Batch<3>, Precision<bf16, fp32>, Checkpoint<Selective<LayerNorm>>>("a tied table, bf16");
+  trains_the_same<Mlp, Batch<4>, Optimizer<Sgd>, Precision<fp16, fp32>, LossScale<Dynamic>>("an MLP, fp16 and a loss scale that moves");
+}
+
+TEST_CASE("what is recorded is carried out again, and late") {
+  using Train = Trainer<Gpt<3>, Batch<4>, Device<Deferred>>;
+  Train trainer;
+  const std::size_t before = DeferredEngine::replayed;
+  DeferredEngine::late = 0;
+  trainer.fit(data(), {.steps = 12, .progress = false});
+  CHECK(DeferredEngine::replayed - before == 10);  // of two recordings: of whole batches, and of the last of an epoch
+  CHECK(DeferredEngine::late > Train::plan().operations());
+}
+
+TEST_CASE("also a loop by hand, predictions, and parameters that a program writes") {
+  const auto run = [](auto trainer_of) {
+    using Train = typename decltype(trainer_of)::type;
+    Train trainer;
+    trainer.poison_dead_memory();
+    std::vector<typename Train::Input> inputs(4 * Train::input_size);
+    std::vector<typename Train::Target> targets(4 * Train::target_size);
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<typename Train::Input>(i % 11);
+    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<typename Train::Target>(i % 5);
+    Outcome outcome;
+    for (int step = 0; step < 3; ++step) {
+      const auto first = trainer.forward(inputs, targets);
+      (void)trainer.backward(first);
+      const auto second = trainer.forward(inputs, targets);
+      outcome.numbers.insert(outcome.numbers.end(), {first.value(), second.value()});
+      const auto gradients = trainer.backward(second);
+      for (const auto& gradient : trainer.gradients())
+        for (const auto value : gradient.values) outcome.numbers.push_back(double(value) / trainer.gradient_divisor());
+      outcome.numbers.push_back(trainer.apply(gradients).gradient_norm);
+    }
+    for (const auto& parameter : trainer.parameters()) parameter.values[0] = 0.25f;
+    trainer.parameters_changed();
+    for (const auto value : trainer.predict(inputs)) outcome.numbers.push_back(double(value));
+    add_weights(trainer, outcome);
+    return outcome;
+  };
+  CHECK(run(std::type_identity<Trainer<Gpt<3>, Batch<4>, Precision<bf16, fp32>, Device<Deferred>>>{}) ==
+        run(std::type_identity<Trainer<Gpt<3>, Batch<4>, Precision<bf16, fp32>>>{}));
+}
+
+TEST_CASE("also an Inference") {
+  const ::test::Directory folder;
+  Trainer<Gpt<3>, Batch<4>> trainer;
+  trainer.save(folder / "state");
+  Inference<Gpt<3>, Batch<2>> here(folder / "state");
+  Inference<Gpt<3>, Batch<2>, Device<Deferred>> there(folder / "state");
+  there.poison_dead_memory();
+  std::vector<std::int32_t> tokens(3 * decltype(here)::input_size);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int32_t>(i % 11);
+  CHECK(here.predict(tokens) == there.predict(tokens));
+  for (const auto& parameter : there.parameters()) parameter.template values<float>()[0] = 1;
+  for (const auto& parameter : here.parameters()) parameter.template values<float>()[0] = 1;
+  there.parameters_changed();
+  here.parameters_changed();
+  CHECK(here.predict(tokens) == there.predict(tokens));
+}
+
+TEST_CASE("also the first layer that is not finite is named") {
+  using Train = Trainer<Gpt<3>, Batch<4>, Debug<Anomaly>, Device<Deferred>>;
+  Train trainer;
+  for (const auto& parameter : trainer.parameters())
+    if (parameter.name == "4.weight") parameter.values[0] = std::numeric_limits<float>::quiet_NaN();
+  trainer.parameters_changed();
+  const std::string error = ::test::error_of([&] { trainer.fit(data(), {.steps = 3, .progress = false}); });
+  INFO(error);
+  CHECK(::test::says(error, "step 1, output of layer 4 (layer_norm)"));
+}
+
+TEST_CASE("ranks whose engines work late train the same bits under every Shard") {
+  ranks_train_the_same<Shard<Replicated>>(2, "replicated");
+  ranks_train_the_same<Shard<Replicated, Bucket<4096>>>(2, "buckets");
+  ranks_train_the_same<Shard<ZeRO2>, Accumulate<2>>(3, "ZeRO-2");
+  ranks_train_the_same<Shard<ZeRO3>, Checkpoint<Every<1>>>(2, "ZeRO-3");
+}
+// SPDX-License-Identifier: Apache-2.0
