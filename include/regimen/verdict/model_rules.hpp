@@ -24,6 +24,7 @@
 #include <regimen/rule/shard_cuts_even_units.hpp>
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
+#include <regimen/rule/tied_layers_share_a_type.hpp>
 #include <regimen/rule/wrap_matches_a_layer.hpp>
 #include <regimen/train/owners.hpp>
 #include <regimen/train/recipe.hpp>
@@ -48,6 +49,12 @@ struct names_of {
   using frozen = rule::freeze_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
   template <class Table>
   using tied = rule::tied_layer_exists<Table, mp::mp_contains<All, Table>::value, (vocabulary<Table>::size > 0)>;
+};
+
+template <class Compute, class Layers>
+struct shared_types {
+  template <class Table>
+  using one = rule::tied_layers_share_a_type<Table, mp::mp_size<typename walk::tied_types<Table, Compute, Layers>::type>::value <= 1>;
 };
 
 template <class Layer>
@@ -206,6 +213,7 @@ constexpr auto rules_of_layers() {
                     mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
                     typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
                     typename freeze_rules<typename Configuration::freeze, All>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
+                    mp::mp_transform<shared_types<typename Roles::compute, typename P::Layers>::template one, Tables>,
                     mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>::value>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
   using Shapes = mp::mp_apply<check_chain, mp::mp_push_front<typename P::Layers, X, Roles>>;

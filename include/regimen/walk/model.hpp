@@ -36,6 +36,32 @@ struct tied_tables<Repeat<Count, Block>> : tied_tables<Block> {};
 template <class T, class... Layers>
 struct tied_tables<As<T, Layers...>> : tied_tables<mp::mp_list<>, Layers...> {};
 
+/// What the users of a table compute in, where the layers around them compute in Compute; one type, as rule tied_layers_share_a_type sees to.
+template <class Table, class Compute, class Layer>
+struct tied_types {
+  using type = mp::mp_list<>;
+};
+template <class Table, class Compute>
+struct tied_types<Table, Compute, Table> {
+  using type = mp::mp_list<Compute>;
+};
+template <class Table, class Compute>
+struct tied_types<Table, Compute, TiedLinear<Table>> {
+  using type = mp::mp_list<Compute>;
+};
+template <class Table, class Compute, class... Layers>
+struct tied_types<Table, Compute, mp::mp_list<Layers...>> {
+  using type = mp::mp_unique<mp::mp_append<mp::mp_list<>, typename tied_types<Table, Compute, Layers>::type...>>;
+};
+template <class Table, class Compute, class... Layers>
+struct tied_types<Table, Compute, Sequential<Layers...>> : tied_types<Table, Compute, mp::mp_list<Layers...>> {};
+template <class Table, class Compute, class... Layers>
+struct tied_types<Table, Compute, Residual<Layers...>> : tied_types<Table, Compute, mp::mp_list<Layers...>> {};
+template <class Table, class Compute, std::size_t Count, class Block>
+struct tied_types<Table, Compute, Repeat<Count, Block>> : tied_types<Table, Compute, Block> {};
+template <class Table, class Compute, class T, class... Layers>
+struct tied_types<Table, Compute, As<T, Layers...>> : tied_types<Table, T, mp::mp_list<Layers...>> {};
+
 /// The network as it is walked.
 template <class Network, class Roles_, class Checkpoint, class Freeze, std::size_t states, bool fuses, class Sharding_>
 struct BoundModel {
@@ -50,6 +76,7 @@ struct BoundModel {
     using Flat =
         Chain<typename flatten<fuses, typename X::Element, typename Roles::compute, typename Roles::statistic, Layers...>::type, X, Ctx, false>;
     using Body = typename Grouped<typename Sharding_::Wrap, Flat, X, Ctx>::type;
+    using List = mp::mp_list<Layers...>;
   };
   template <class InputKind, class... Layers>
   static parts<InputKind, Layers...> take_apart(const Model<Input<InputKind>, Layers...>*);
@@ -67,7 +94,11 @@ struct BoundModel {
   static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
 
   template <class Table>
-  using TableUnit = Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>, typename Ctx::inner, false>>, Ctx>;
+  using TableUnit = Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
+                                        typename Ctx::inner::template with_compute<
+                                            mp::mp_front<typename tied_types<Table, typename Roles::compute, typename Parts::List>::type>>,
+                                        false>>,
+                         Ctx>;
 
   /// Bytes of the persistent regions: the children's units, then the tied tables.
   static constexpr UnitOffsets size(std::size_t ranks) {
