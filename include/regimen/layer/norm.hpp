@@ -45,17 +45,8 @@ struct NormBound : LayerDefaults {
       d_gain = {call.gradients};
       if constexpr (centered) d_shift = d_gain + columns;
     }
-    engine.run(op::NormalizeBackward<centered, T, G>{{call.x},
-                                                     {call.parameters},
-                                                     {call.d_y},
-                                                     {call.d_x},
-                                                     mean,
-                                                     {call.saved[0]},
-                                                     d_gain,
-                                                     d_shift,
-                                                     engine.batch * X::rows,
-                                                     columns,
-                                                     call.add});
+    engine.run(op::NormalizeBackward<centered, T, G>{
+        {call.x}, {call.parameters}, {call.d_y}, {call.d_x}, mean, {call.saved[0]}, d_gain, d_shift, engine.batch * X::rows, columns, call.add});
   }
 };
 

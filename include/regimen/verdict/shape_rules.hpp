@@ -116,12 +116,13 @@ struct check_chain {
 
 /// What a walk asks of a bound layer, beside what LayerDefaults has.
 template <class Bound>
-concept GoesBothWays = requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
-                                const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
-  typename Bound::Output::Shape;
-  Bound::forward(engine, forward);
-  Bound::backward(engine, backward);
-};
+concept GoesBothWays =
+    requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
+             const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
+      typename Bound::Output::Shape;
+      Bound::forward(engine, forward);
+      Bound::backward(engine, backward);
+    };
 
 template <class Layer, class X, class Roles>
 struct check_layer {

@@ -121,9 +121,8 @@ inline bool is_checksum(std::string_view key) { return key == checksum_key || ke
 /// CRC-32 (zlib's, IEEE 802.3), as eight hexadecimal digits.
 inline std::string checksum(const Tensor& tensor) {
   unsigned long sum = 0;
-  tensor.for_each_piece([&](std::span<const std::byte> piece) {
-    sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
-  });
+  tensor.for_each_piece(
+      [&](std::span<const std::byte> piece) { sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), piece.size()); });
   std::string text(8, '0');
   for (std::size_t i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[sum >> (28 - 4 * i) & 15];
   return text;
