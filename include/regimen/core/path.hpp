@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <iosfwd>
 
 namespace regimen {
 
@@ -28,15 +28,10 @@ struct Path final {
   /// A number for this place that no other place of the model has; random numbers are keyed by it.
   constexpr std::uint64_t stream() const { return mix(digits, iteration); }
 
-  /// "2.0.3": children count from 0. Empty outside of layers.
-  std::string place() const {
-    std::string places;
-    if (is_outside()) return places;
-    for (std::uint64_t rest = digits; rest > 0; rest /= 256) places = std::to_string(rest % 256 - 1) + (places.empty() ? "" : ".") + places;
-    return places;
-  }
-  /// "2.0.3 (layer_norm), iteration 5": the iteration over all Repeats on the way.
-  std::string text() const { return place() + " (" + name + "), iteration " + std::to_string(iteration); }
+  /// "2.0.3": children count from 0. Empty outside of layers. Defined in core/path_text.hpp.
+  std::string place() const;
+  /// "2.0.3 (layer_norm), iteration 5": the iteration over all Repeats on the way. Defined there, too.
+  std::string text() const;
 
   constexpr bool same_layer(const Path& other) const { return digits == other.digits; }
 };

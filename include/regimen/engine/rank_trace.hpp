@@ -3,6 +3,7 @@
 
 #include <regimen/comm/tracing.hpp>
 #include <regimen/core/atomic_file.hpp>
+#include <regimen/core/path_text.hpp>
 #include <regimen/engine/timed.hpp>
 
 #include <chrono>

@@ -3,6 +3,7 @@
 
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/path_text.hpp>
 #include <regimen/rule/target_has_rates.hpp>
 
 #include <array>

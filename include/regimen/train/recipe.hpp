@@ -204,10 +204,10 @@ struct InferenceRecipe {
     }
   }();
 
-  /// `peak_on`: of the walk from position to position, which short windows alone make the larger one.
-  static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full, std::size_t peak_on) {
+  /// `decoding_peak`: of the walk from position to position, which short windows alone make the larger one.
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full, std::size_t decoding_peak) {
     const Planned walk = walk_forward(batch_size, full);
-    const bool is_larger = peak_on > walk.arena.peak;
+    const bool is_larger = decoding_peak > walk.arena.peak;
     const Planned larger = is_larger ? walk_on(batch_size, full) : walk;
     Log log{};
     log.snapshot_at = larger.arena.peak_event;

@@ -196,12 +196,14 @@ struct StateAccess {
   /// What lies in the arena, to be written to a file.
   static safetensors::Tensor tensor_of(Trainer& trainer, const std::string& name, std::vector<std::size_t> shape, View<Master> values,
                                        std::size_t count) {
-    return {name,
-            safetensors::dtype_of<Master>,
-            std::move(shape),
-            {},
-            [&trainer, values](std::size_t offset, std::span<std::byte> to) { trainer.walk_.engine.download(values.offset + offset, to).wait(); },
-            count * sizeof(Master)};
+    safetensors::Tensor tensor{name, safetensors::dtype_of<Master>, std::move(shape), {}};
+    tensor.read = [](const safetensors::Tensor& of, std::size_t offset, std::span<std::byte> to) {
+      static_cast<Trainer*>(of.owner)->walk_.engine.download(of.at + offset, to).wait();
+    };
+    tensor.owner = &trainer;
+    tensor.at = values.offset;
+    tensor.size = count * sizeof(Master);
+    return tensor;
   }
 
   /// All of it, of a rank that keeps everything whole.

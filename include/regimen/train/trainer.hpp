@@ -4,6 +4,7 @@
 #include <regimen/comm/ranks_of.hpp>
 #include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/path_text.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/rule/apply_needs_backward.hpp>

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -75,25 +74,26 @@ constexpr std::size_t bytes_of_dtype(Dtype dtype) { return detail::dtypes[static
 
 /// A tensor in a file, or to be written to one. `bytes` are its elements, row-major, little-endian; not necessarily
 /// aligned in files of other writers. They belong to the File, or to the caller of write().
-///   read(offset, to)   instead of `bytes`, of a tensor that is to be written and lies where the host cannot read: copies what begins at byte
-///                      `offset` of `size`; called piece by piece, in order, twice
+///   read(tensor, offset, to)   instead of `bytes`, of a tensor that is to be written and lies where the host cannot read: copies what begins at
+///                              byte `offset` of `size`; called piece by piece, in order, twice. `owner` and `at` say where it lies
 struct Tensor {
   std::string name;
   Dtype dtype = Dtype::F32;
   std::vector<std::size_t> shape;  // empty: one element
   std::span<const std::byte> bytes;
-  std::function<void(std::size_t offset, std::span<std::byte> to)> read{};
-  std::size_t size = 0;
+  void (*read)(const Tensor& tensor, std::size_t offset, std::span<std::byte> to) = nullptr;
+  void* owner = nullptr;
+  std::size_t at = 0, size = 0;
 
-  std::size_t byte_count() const { return read ? size : bytes.size(); }
+  std::size_t byte_count() const { return read != nullptr ? size : bytes.size(); }
   /// f(piece) for all bytes, in their order; a piece that was read is 4 MiB at most.
   void for_each_piece(auto&& f) const {
-    if (!read) return f(bytes);
+    if (read == nullptr) return f(bytes);
     constexpr std::size_t most = std::size_t{4} << 20;
-    std::vector<std::byte> piece((std::min)(size, most));
+    std::vector<std::byte> piece(size < most ? size : most);
     for (std::size_t done = 0; done < size; done += piece.size()) {
       if (size - done < piece.size()) piece.resize(size - done);
-      read(done, piece);
+      read(*this, done, piece);
       f(std::span<const std::byte>(piece));
     }
   }
