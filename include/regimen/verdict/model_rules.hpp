@@ -222,8 +222,8 @@ constexpr auto rules_of_layers() {
                               rule::levels_at_most_7<Network, 1 + level_count<typename P::Layers>>>;
   if constexpr (!mp::mp_empty<broken_of<Extents>>::value) return broken_of<Extents>{};
   else if constexpr (!mp::mp_empty<broken_of<Names>>::value) return broken_of<Names>{};
-  else if constexpr (!mp::mp_empty<broken_of<Coupling>>::value) return broken_of<Coupling>{};
   else if constexpr (!mp::mp_empty<typename Shapes::broken>::value) return typename Shapes::broken{};
+  else if constexpr (!mp::mp_empty<broken_of<Coupling>>::value) return broken_of<Coupling>{};
   else {
     using Output = Value<typename Roles::statistic, typename Shapes::Output::Shape>;
     using Loss = typename Configuration::loss::function;
