@@ -121,11 +121,11 @@ struct Shared : Model<Input<Tokens<4>>, As<fp32, Words>, As<fp32, TiedLinear<Wor
 }  // namespace
 
 TEST_CASE("a tied table inside As is kept in its type: such a model is fp32, whatever the rest would be") {
-  using Half = Trainer<Shared, Batch<4>, Precision<bf16, fp32>>;
-  using Whole = Trainer<Shared, Batch<4>, Precision<fp32>>;
-  Half half;
-  Whole whole;
-  const Work<Half> work(4);
+  using InBf16 = Trainer<Shared, Batch<4>, Precision<bf16, fp32>>;
+  using InFp32 = Trainer<Shared, Batch<4>, Precision<fp32>>;
+  InBf16 half;
+  InFp32 whole;
+  const Work<InBf16> work(4);
   for (int step = 0; step < 3; ++step) CHECK(half.step(work.inputs, work.targets).loss == whole.step(work.inputs, work.targets).loss);
   CHECK(half.predict(work.inputs) == whole.predict(work.inputs));
   CHECK(flat(half.parameters()) == flat(whole.parameters()));
