@@ -14,6 +14,7 @@
 #include <regimen/core/weights.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/walk/flatten.hpp>
+#include <regimen/walk/walk.hpp>
 
 #include <array>
 #include <string>
