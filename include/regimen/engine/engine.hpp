@@ -36,8 +36,9 @@ struct Transfer {
 
 /// Which piece of a step a recording is of. Equal keys mean the same operations on the same memory; what differs between two
 /// steps is data in the arena.
-///   rows          samples of the batch, on this rank; the last batch of an epoch may be short
-///   micro_batch   its gradients: assigned, added, or the last ones, after which they are reduced
+///   piece   of a step of one micro-batch all of it; else a micro-batch, whose gradients are assigned (the first), added, or, with the last one,
+///           reduced; the update; a batch that is evaluated
+///   rows    samples of the batch, on this rank; the last batch of an epoch may be short
 struct Recording {
   enum class Piece : unsigned char { step, first_micro_batch, further_micro_batch, last_micro_batch, update, evaluation };
   Piece piece = Piece::step;
@@ -105,7 +106,8 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
   constant.scope();
 };
 
-/// How a Trainer makes an engine.   bytes   of its arena      ranks   the collectives of other ranks; null: there are none
+/// How a Trainer makes an engine.
+///   bytes   of its arena      ranks   the collectives of other ranks; null: there are none      threads   0: as many as the machine has
 template <class Ranks>
 struct Resources {
   std::size_t bytes = 0;

@@ -13,8 +13,8 @@
 
 namespace regimen {
 
-/// A parameter as a program sees it. `values` are the master weights, in the arena: they live as long as the Trainer, and
-/// after writing to them `Trainer::parameters_changed()` tells the copies that kernels read.
+/// A parameter as a program sees it. `values` are the master weights, or a copy of them on the host: Trainer::parameters() says which, and
+/// how long they live. What is written to them counts from `Trainer::parameters_changed()` on.
 template <class Master>
 struct NamedParameter {
   std::string name;

@@ -17,7 +17,7 @@ namespace regimen::walk {
 ///   capacity, batch    samples that memory is taken for, and those that are computed: the last batch of an epoch may be short
 ///   scalars            where the step's scalars lie; absent in inference
 ///   reduces            does the backward that runs reduce its gradients over the ranks?
-///   gathered, reducing, bucket, next   units of parameters and gradients between their ranks
+///   ahead, reducing, bucket, after     units of parameters and gradients between their ranks; the unit behind the one that computes
 template <class E>
 struct Walk {
   using Engine = E;
