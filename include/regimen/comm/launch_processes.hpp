@@ -33,21 +33,26 @@ namespace comm::detail {
 
 /// What fork leaves of OpenMP in a child is a team whose threads did not come along, and it belongs to the thread that forked:
 /// GNU's runtime waits for them without end. A thread that is new there begins with a team of its own. It computes with as
-/// many threads as the one that called.
-template <class Body>
-void in_new_thread(const Body& body) {
+/// many threads as the thread that made this, before the fork: LLVM's runtime forgets their number in the child.
+class NewThread final {
+ public:
+  template <class Body>
+  void run(const Body& body) const {
+    std::thread([&] {
+      set_threads(own_);
 #if defined(_OPENMP)
-  const int threads = omp_get_max_threads();
+      omp_set_num_threads(openmp_);
 #endif
-  const int own = regimen::threads();
-  std::thread([&] {
-    set_threads(own);
+      body();
+    }).join();
+  }
+
+ private:
+  int own_ = regimen::threads();
 #if defined(_OPENMP)
-    omp_set_num_threads(threads);
+  int openmp_ = omp_get_max_threads();
 #endif
-    body();
-  }).join();
-}
+};
 
 /// The processes that launch_processes started. What one says before it ends comes through a pipe.
 class Children final {
@@ -71,13 +76,14 @@ class Children final {
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("launch_processes", "a pipe", system_words(errno));
     Socket reader(ends[0]), writer(ends[1]);
     std::fflush(nullptr);  // or parent and child both write what stands in the buffers
+    const NewThread thread;
     const ::pid_t parent = ::getpid(), process = ::fork();
     if (process < 0) throw Error("launch_processes", "a process for rank " + std::to_string(rank), system_words(errno));
     if (process == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != parent) ::_exit(1);
       std::string failure;
-      in_new_thread([&] { failure = body(); });
+      thread.run([&] { failure = body(); });
       const std::string_view text = std::string_view(failure).substr(0, 4096);  // what a pipe takes at once
       [[maybe_unused]] const ::ssize_t said = ::write(*writer, text.data(), text.size());
       std::fflush(nullptr);
