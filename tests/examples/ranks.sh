@@ -13,7 +13,7 @@ losses() { grep -o '"\(validation_\)\?loss":[^,}]*' "$1"; }
 
 # processes RANKS ARGUMENTS...: as torchrun starts them; out.R, err.R and code.R of each rank R
 processes() {
-  local ranks=$1 port=$((20000 + RANDOM % 20000)) r
+  local ranks=$1 port=$((20000 + RANDOM % 12000)) r
   shift
   for ((r = 0; r < ranks; ++r)); do
     (RANK=$r WORLD_SIZE=$ranks LOCAL_RANK=$r MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "$program" "$@" > "out.$r" 2> "err.$r"; echo $? > "code.$r") &
@@ -46,7 +46,7 @@ fi
 # ---- Ctrl-C reaches one rank of two: both end with 130, the state is whole, and a run that goes on ends as one that was not stopped
 whole=(--threads 1 --steps 40 --validate-every 0)
 "$program" --ranks 2 "${whole[@]}" --log whole > out 2> err || wrong "threads: $(cat err)"
-port=$((20000 + RANDOM % 20000))
+port=$((20000 + RANDOM % 12000))
 for r in 1 0; do
   RANK=$r WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "$program" "${whole[@]}" --log cut --save state > out.$r 2> err.$r &
   ids[$r]=$!

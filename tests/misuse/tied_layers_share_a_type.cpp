@@ -5,11 +5,10 @@
 
 using namespace regimen;
 
-using Table = Embedding<Vocabulary<16>, 8>;
 #ifndef REGIMEN_MISUSE
-struct Small : Model<Input<Tokens<8>>, As<fp32, Table>, LayerNorm, As<fp32, TiedLinear<Table>>> {};
+struct Small : Model<Input<Tokens<8>>, As<fp32, Embedding<Vocabulary<16>, 8>>, LayerNorm, As<fp32, TiedLinear<Embedding<Vocabulary<16>, 8>>>> {};
 #else
-struct Small : Model<Input<Tokens<8>>, Table, LayerNorm, As<fp32, TiedLinear<Table>>> {};
+struct Small : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, LayerNorm, As<fp32, TiedLinear<Embedding<Vocabulary<16>, 8>>>> {};
 #endif
 
 using Train = Trainer<Small, Precision<bf16, fp32>>;
