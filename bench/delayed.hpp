@@ -21,7 +21,7 @@ class Delayer final {
  public:
   explicit Delayer(const Link& link) : link_(link) {}
   template <class Body>
-  void operator()(regimen::comm::Kind, std::size_t sent, const Body& body) const {
+  void operator()(regimen::comm::CollectiveKind, std::size_t sent, const Body& body) const {
     std::this_thread::sleep_for(std::chrono::duration<double>(link_.seconds(sent)));
     body();
   }
@@ -31,7 +31,7 @@ class Delayer final {
 };
 struct Unwatched final {
   template <class Body>
-  void operator()(regimen::comm::Kind, std::size_t, const Body& body) const {
+  void operator()(regimen::comm::CollectiveKind, std::size_t, const Body& body) const {
     body();
   }
 };

@@ -54,7 +54,7 @@ void measure(const char* name) {
   const double pass = median(whole), first = median(at_early), last = median(at_late);
   std::printf(
       "%-6s a pass over %zu tokens %8.3f ms   a token at %zu %7.3f ms, at %zu %7.3f ms: %.2f times it, 1/%.0f of the pass   cache %zu bytes\n", name,
-      window, pass, early, first, late, last, last / first, pass / last, Inference::plan().bytes(Kind::cache));
+      window, pass, early, first, late, last, last / first, pass / last, Inference::plan().bytes(MemoryKind::cache));
 }
 
 }  // namespace

@@ -69,8 +69,8 @@ std::vector<Phases> phases(std::size_t ranks, const Settings& settings) {
       (row.phase == op::Phase::forward ? own.forward : row.phase == op::Phase::backward ? own.backward : own.update) += row.seconds * each;
     for (const op::Phase phase : {op::Phase::forward, op::Phase::backward, op::Phase::update}) own.waiting += times.waited(phase) * each;
     for (const comm::Span& span : traced.spans()) {
-      if (span.begin < from || (span.kind != comm::Kind::AllGather && span.kind != comm::Kind::ReduceScatter)) continue;
-      (span.kind == comm::Kind::AllGather ? own.gather : own.reduce) += std::chrono::duration<double>(span.end - span.begin).count() * each;
+      if (span.begin < from || (span.kind != comm::CollectiveKind::AllGather && span.kind != comm::CollectiveKind::ReduceScatter)) continue;
+      (span.kind == comm::CollectiveKind::AllGather ? own.gather : own.reduce) += std::chrono::duration<double>(span.end - span.begin).count() * each;
       own.bytes += span.bytes;
     }
     own.bytes /= settings.steps;

@@ -22,9 +22,9 @@ void row(const char* policies) {
   constexpr const MemoryPlan& plan = Trainer<Gpt2Small, Batch<8>, Policies...>::plan();
   constexpr std::size_t largest = Trainer<Gpt2Small, Batch<Largest>, Target<Machine>, Policies...>::batch;
   constexpr double gib = 1024.0 * 1024 * 1024;
-  const auto of = [&](Kind kind) { return double(plan.bytes(kind)) / gib; };
-  std::printf("%-52s %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %8zu\n", policies, double(plan.peak) / gib, of(Kind::parameter), of(Kind::gradient),
-              of(Kind::optimizer), of(Kind::saved), of(Kind::transient), plan.flops() / 1e12, largest);
+  const auto of = [&](MemoryKind kind) { return double(plan.bytes(kind)) / gib; };
+  std::printf("%-52s %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %8zu\n", policies, double(plan.peak) / gib, of(MemoryKind::parameter), of(MemoryKind::gradient),
+              of(MemoryKind::optimizer), of(MemoryKind::saved), of(MemoryKind::transient), plan.flops() / 1e12, largest);
 }
 
 template <class Machine>

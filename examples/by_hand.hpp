@@ -23,7 +23,7 @@ struct ByHand {
   }
 
   template <class Train, class Source>
-  static void learn(Train& trainer, const Source& source, const Source& held_out, const regimen::Run& run, program::Session<Train>& session) {
+  static void learn(Train& trainer, const Source& source, const Source& held_out, const regimen::FitOptions& run, program::Session<Train>& session) {
     auto batches = trainer.batches(source, run);  // shuffled and read ahead, as fit sees them
     bool goes_on = true;
     while (goes_on && trainer.steps_done() < run.steps) {

@@ -35,7 +35,7 @@ regimen::Rows<float, std::int32_t> made_up(std::size_t samples, std::uint64_t se
 /// The loop of lesson 2: fit.
 struct WithFit {
   template <class Train, class Source>
-  static void learn(Train& trainer, const Source& source, const Source& held_out, const regimen::Run& run, program::Session<Train>& session) {
+  static void learn(Train& trainer, const Source& source, const Source& held_out, const regimen::FitOptions& run, program::Session<Train>& session) {
     trainer.fit(source, held_out, run, session);
   }
 };

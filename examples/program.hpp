@@ -34,7 +34,7 @@ struct Options {
     return result;
   }
   /// The part that fit takes.
-  regimen::Run run() const { return {.steps = steps, .validate_every = validate_every}; }
+  regimen::FitOptions run() const { return {.steps = steps, .validate_every = validate_every}; }
 };
 
 /// The command line: the common options, and those that a lesson adds. (program.cpp; the parser costs seconds to compile.)

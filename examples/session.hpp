@@ -50,7 +50,7 @@ class Session {
       : trainer_(trainer), options_(with_folder(trainer, options)), log_(log_of(trainer, options), !options.resume.empty()), began_(regimen::train::now()) {
     const regimen::MemoryPlan plan = trainer.planned();
     Event kinds, event("plan");
-    for (std::size_t kind = 0; kind < regimen::kind_count; ++kind) kinds.add(regimen::kind_names[kind], std::uint64_t{plan.kinds[kind]});
+    for (std::size_t kind = 0; kind < regimen::memory_kinds; ++kind) kinds.add(regimen::memory_kind_names[kind], std::uint64_t{plan.kinds[kind]});
     event.add("peak", std::uint64_t{plan.peak}).add("kinds", kinds).add("parameters", std::uint64_t{plan.parameters});
     event.add("batch", std::uint64_t{plan.batch}).add("micro_batches", std::uint64_t{plan.micro_batches});
     event.add("flops", plan.flops()).add("bytes_moved", plan.bytes_moved());

@@ -16,8 +16,8 @@ namespace failing {
 
 /// The memory of a rank lies on its own heap and goes with its exception: a sanitizer sees who still reads it.
 template <class C>
-void collective(C& ranks, regimen::comm::Kind kind, std::size_t count = 1000) {
-  using regimen::comm::Kind;
+void collective(C& ranks, regimen::comm::CollectiveKind kind, std::size_t count = 1000) {
+  using regimen::comm::CollectiveKind;
   const std::size_t n = ranks.size(), me = ranks.rank();
   std::vector<float> values(n * count, static_cast<float>(me)), sum(count);
   std::vector<std::byte> staging(C::staging_bytes(n, count * sizeof(float)) + 64);
@@ -25,13 +25,13 @@ void collective(C& ranks, regimen::comm::Kind kind, std::size_t count = 1000) {
   auto* const bytes = reinterpret_cast<std::byte*>(values.data());
   const std::size_t slice = count * sizeof(float);
   switch (kind) {
-    case Kind::AllGather:
+    case CollectiveKind::AllGather:
       return ranks.all_gather(bytes + me * slice, bytes, slice);
-    case Kind::AllGatherSmall:
+    case CollectiveKind::AllGatherSmall:
       return ranks.all_gather_small(bytes + me * 8, bytes, 8);
-    case Kind::ReduceScatter:
+    case CollectiveKind::ReduceScatter:
       return ranks.reduce_scatter(static_cast<const float*>(values.data()), sum.data(), count, aligned);
-    case Kind::Barrier:
+    case CollectiveKind::Barrier:
       return ranks.barrier();
   }
 }

@@ -10,7 +10,7 @@
 
 using failing::says;
 using failing::Way;
-using regimen::comm::Kind;
+using regimen::comm::CollectiveKind;
 using regimen::comm::PeerError;
 using regimen::comm::Threads;
 using std::chrono::milliseconds;
@@ -51,15 +51,15 @@ void require_peer_error(const F& f) {
 }  // namespace
 
 TEST_CASE("an exception of one thread ends all, at every collective, with its own words") {
-  for (std::size_t kind = 0; kind < regimen::comm::kinds; ++kind) {
+  for (std::size_t kind = 0; kind < regimen::comm::collective_kinds; ++kind) {
     for (std::size_t who = 0; who < ranks; ++who) {
       const auto words = each(milliseconds(20000), [&](Threads& world) {
-        failing::collective(world, Kind::ReduceScatter);
+        failing::collective(world, CollectiveKind::ReduceScatter);
         if (world.rank() == who) throw std::runtime_error("it broke");
-        failing::collective(world, static_cast<Kind>(kind));
-        failing::collective(world, Kind::Barrier);
+        failing::collective(world, static_cast<CollectiveKind>(kind));
+        failing::collective(world, CollectiveKind::Barrier);
       });
-      INFO(name_of_kind(static_cast<Kind>(kind)) << ", rank " << who);
+      INFO(name_of_collective(static_cast<CollectiveKind>(kind)) << ", rank " << who);
       for (std::size_t r = 0; r < ranks; ++r) {
         INFO(words[r]);
         CHECK(says(words[r], r == who ? "it broke" : failing::rank_name(who) + " failed: it broke"));
@@ -69,7 +69,7 @@ TEST_CASE("an exception of one thread ends all, at every collective, with its ow
 }
 
 TEST_CASE("a thread that hangs is named when the deadline is over, at every collective") {
-  for (std::size_t kind = 0; kind < regimen::comm::kinds; ++kind) {
+  for (std::size_t kind = 0; kind < regimen::comm::collective_kinds; ++kind) {
     for (std::size_t who = 0; who < ranks; ++who) {
       std::atomic<std::size_t> ended{0};
       const auto words = each(milliseconds(150), [&](Threads& world) {
@@ -77,19 +77,19 @@ TEST_CASE("a thread that hangs is named when the deadline is over, at every coll
           while (ended < ranks - 1) std::this_thread::sleep_for(milliseconds(5));  // only the others' errors let it go on
         }
         try {
-          failing::collective(world, static_cast<Kind>(kind));
+          failing::collective(world, static_cast<CollectiveKind>(kind));
         } catch (...) {
           ++ended;
           throw;
         }
       });
-      INFO(name_of_kind(static_cast<Kind>(kind)) << ", rank " << who);
+      INFO(name_of_collective(static_cast<CollectiveKind>(kind)) << ", rank " << who);
       for (std::size_t r = 0; r < ranks; ++r) {
         INFO(words[r]);
         CHECK(says(words[r], "no sign of rank"));
         CHECK(says(words[r].substr(words[r].find("no sign")), std::to_string(who)));
         CHECK(says(words[r], "within 150 ms"));
-        CHECK(says(words[r], name_of_kind(static_cast<Kind>(kind))));
+        CHECK(says(words[r], name_of_collective(static_cast<CollectiveKind>(kind))));
       }
     }
   }
@@ -100,10 +100,10 @@ TEST_CASE("a thread that ends too early is named at once, but not by those who n
     const std::size_t who = run % ranks;
     const bool first = run < ranks;  // it ends before the others need it, or while they wait for it
     const auto words = each(milliseconds(20000), [&](Threads& world) {
-      failing::collective(world, Kind::Barrier);
+      failing::collective(world, CollectiveKind::Barrier);
       if ((world.rank() == who) != first) std::this_thread::sleep_for(milliseconds(30));
       if (world.rank() == who) return;
-      failing::collective(world, Kind::Barrier);
+      failing::collective(world, CollectiveKind::Barrier);
     });
     for (std::size_t r = 0; r < ranks; ++r) {
       INFO(words[r]);
@@ -180,7 +180,7 @@ TEST_CASE("failures at any moment: no hang, and no memory that is gone is read")
     const auto words = each(milliseconds(20000), [&](Threads& world) {
       for (std::size_t i = 0; i < 10; ++i) {
         if (world.rank() == who && i == turn) throw std::runtime_error("it broke");
-        failing::collective(world, static_cast<Kind>((i + run) % regimen::comm::kinds), 5000);
+        failing::collective(world, static_cast<CollectiveKind>((i + run) % regimen::comm::collective_kinds), 5000);
       }
     });
     for (std::size_t r = 0; r < ranks; ++r) CHECK(says(words[r], "it broke"));
@@ -192,7 +192,7 @@ TEST_CASE("a deadline that falls at any moment: every rank ends, and no memory t
     each(milliseconds(1), [&](Threads& world) {
       for (unsigned i = 0; i < 20; ++i) {
         if ((run * 7 + i * 3 + world.rank() * 5) % 11 == 0) std::this_thread::sleep_for(std::chrono::microseconds(900 + 13 * run));
-        failing::collective(world, static_cast<Kind>((i + run) % regimen::comm::kinds), 20000);
+        failing::collective(world, static_cast<CollectiveKind>((i + run) % regimen::comm::collective_kinds), 20000);
       }
     });
   }

@@ -55,7 +55,7 @@ void in_background(C& ranks) {
 template <class C>
 void counts(C& ranks) {
   using regimen::comm::Count;
-  using regimen::comm::Kind;
+  using regimen::comm::CollectiveKind;
   const std::size_t n = ranks.size(), me = ranks.rank(), others = n - 1;
   regimen::comm::Counting<C> counted(ranks);
   regimen::comm::Tracing<regimen::comm::Counting<C>> traced(counted, 4);
@@ -69,17 +69,17 @@ void counts(C& ranks) {
   traced.all_gather_small(bytes + 8 * me, bytes, 8);
   traced.reduce_scatter(static_cast<const regimen::bf16*>(halves.data()), halves.data() + 10 * me, 10, staging.data());
   traced.barrier();
-  check(counted.count(Kind::AllGather) == Count{2, 16 * others}, "count of all_gather");
-  check(counted.count(Kind::AllGatherSmall) == Count{1, 8 * others}, "count of all_gather_small");
-  check(counted.count(Kind::ReduceScatter) == Count{1, 20 * others}, "count of reduce_scatter");
-  check(counted.count(Kind::Barrier) == Count{1, 0}, "count of barrier");
+  check(counted.count(CollectiveKind::AllGather) == Count{2, 16 * others}, "count of all_gather");
+  check(counted.count(CollectiveKind::AllGatherSmall) == Count{1, 8 * others}, "count of all_gather_small");
+  check(counted.count(CollectiveKind::ReduceScatter) == Count{1, 20 * others}, "count of reduce_scatter");
+  check(counted.count(CollectiveKind::Barrier) == Count{1, 0}, "count of barrier");
   check(counted.total().calls == 5, "total of calls");
   const auto spans = traced.spans();
   check(traced.seen() == 5 && spans.size() == 4, "a trace keeps as many as it was told to, and knows of the rest");
   for (std::size_t i = 0; i < spans.size(); ++i) {
     check(spans[i].number == i && spans[i].begin <= spans[i].end && (i == 0 || spans[i - 1].end <= spans[i].begin), "spans follow one another");
   }
-  check(spans[3].kind == Kind::ReduceScatter && spans[3].bytes == 20 * others, "a span knows what it was");
+  check(spans[3].kind == CollectiveKind::ReduceScatter && spans[3].bytes == 20 * others, "a span knows what it was");
   const regimen::comm::Teams alone{1, 1};
   traced.all_gather(bytes, bytes, 4, alone);
   traced.reduce_scatter(static_cast<const float*>(values.data()), values.data(), 10, staging.data(), alone);
@@ -87,8 +87,8 @@ void counts(C& ranks) {
     traced.all_gather(bytes, bytes, 0, {2, n / 2});
     traced.reduce_scatter(static_cast<const float*>(values.data()), values.data() + 10 * (me / (n / 2)), 10, staging.data(), {2, n / 2});
   }
-  check(counted.count(Kind::ReduceScatter).bytes == 20 * others + (n % 2 == 0 ? 40 : 0), "a team's reduce_scatter sends to the team");
-  check(counted.count(Kind::AllGather).bytes == 16 * others, "a team of one sends nothing");
+  check(counted.count(CollectiveKind::ReduceScatter).bytes == 20 * others + (n % 2 == 0 ? 40 : 0), "a team's reduce_scatter sends to the team");
+  check(counted.count(CollectiveKind::AllGather).bytes == 16 * others, "a team of one sends nothing");
   counted.reset();
   check(counted.total() == Count{}, "reset");
 }

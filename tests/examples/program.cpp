@@ -207,7 +207,7 @@ TEST_CASE("the log is one JSON object a line, with the names that other tools re
   std::size_t sum = 0;
   for (const char* kind : {"parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input"})
     sum += plan["kinds"][kind].get<std::size_t>();
-  CHECK(plan["kinds"].size() == kind_count);
+  CHECK(plan["kinds"].size() == memory_kinds);
   CHECK(plan["peak"] == sum);
   CHECK_FALSE(plan.contains("debug"));
 

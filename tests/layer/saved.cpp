@@ -31,7 +31,7 @@ using Drop = Dropout<Ratio<1, 8>>;
 
 TEST_CASE("an activation whose derivative follows from its output keeps that alone, which the next layer reads anyhow") {
   CHECK(saved<Mlp<Relu>> == 2 * tensor);
-  CHECK(saved<Mlp<Relu>, Fusion<Off>> == 2 * tensor);
+  CHECK(saved<Mlp<Relu>, Fusion<Unfused>> == 2 * tensor);
   CHECK(saved<Mlp<Relu, Linear<width>, Relu>> == 3 * tensor);
   CHECK(saved<Mlp<Relu>, Checkpoint<Selective<Relu>>> == 2 * tensor);  // its input, from which the output comes again
   CHECK(saved<Mlp<Relu, Drop>> == 3 * tensor);                         // its output, and Linear's input
@@ -40,7 +40,7 @@ TEST_CASE("the other activations keep their input, beside what the next layer re
   CHECK(saved<Mlp<Gelu>> == 3 * tensor);
   CHECK(saved<Mlp<GeluTanh>> == 3 * tensor);
   CHECK(saved<Mlp<Silu>> == 3 * tensor);
-  CHECK(saved<Mlp<Gelu>, Fusion<Off>> == 3 * tensor);
+  CHECK(saved<Mlp<Gelu>, Fusion<Unfused>> == 3 * tensor);
   CHECK(saved<Mlp<Gelu>, Checkpoint<Selective<Gelu>>> == 2 * tensor);
 }
 TEST_CASE("layers that read nothing keep nothing") {

@@ -10,7 +10,7 @@ struct Contrast {
   using option_of = axis::loss;
   static constexpr bool couples_samples = true;
   template <class Output>
-  using Target = Value<std::int32_t, Shape<1>>;
+  using Labels = Value<std::int32_t, Shape<1>>;
   template <class Output>
   static constexpr std::size_t rows = 1;
   template <bool gradient, class Output>
@@ -20,7 +20,7 @@ struct Contrast {
 struct Contrast {
   using option_of = axis::loss;
   template <class Output>
-  using Target = Value<std::int32_t, Shape<1>>;
+  using Labels = Value<std::int32_t, Shape<1>>;
   template <class Output>
   static constexpr std::size_t rows = 1;
   template <bool gradient, class Output>

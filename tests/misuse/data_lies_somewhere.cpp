@@ -1,5 +1,5 @@
 // Numbers in braces, where a step wants data that lie in memory.
-// expect: a step reads data where they lie; put the numbers into a std::vector of Train::Input or Train::Target first
+// expect: a step reads data where they lie; put the numbers into a std::vector of Train::Input or Train::Label first
 #include <regimen/regimen.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Classes as floating numbers.
-// expect: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Target>
+// expect: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Label>
 // names: float
 // names: int
 #include <regimen/regimen.hpp>

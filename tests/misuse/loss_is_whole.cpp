@@ -10,7 +10,7 @@ struct Distance {
   using option_of = axis::loss;
   static constexpr bool couples_samples = false;
   template <class Output>
-  using Target = Value<typename Output::Element, typename Output::Shape>;
+  using Labels = Value<typename Output::Element, typename Output::Shape>;
   template <class Output>
   static constexpr std::size_t rows = Output::rows;
   template <bool gradient, class Output>
@@ -21,7 +21,7 @@ struct Distance {
   using option_of = axis::loss;
   static constexpr bool couples_samples = false;
   template <class Output>
-  using Target = Value<typename Output::Element, typename Output::Shape>;
+  using Labels = Value<typename Output::Element, typename Output::Shape>;
   template <class Output>
   static constexpr std::size_t rows = Output::rows;
 };

@@ -37,13 +37,13 @@ int main() {
   const Fake data{{.samples = 64, .classes = 4}};
   trainer.fit(data, {.steps = 100});
   trainer.fit(data, data, {.steps = 200, .validate_every = 50});
-  Run run;
+  FitOptions run;
   run.epochs = 3;
   other.fit(data, data, run, [](auto&, const StepResult& step) { return step.loss < 100; });
   other.fit(data, {.epochs = 4}, [](auto&, const auto&) {});
 
   std::vector<Train::Input> inputs(Train::batch * Train::input_size);
-  std::vector<Train::Target> targets(Train::batch * Train::target_size);
+  std::vector<Train::Label> targets(Train::batch * Train::target_size);
   const StepResult result = plain.step(inputs, targets);
   std::printf("step %zu: %f, |g| %f\n", static_cast<std::size_t>(result.step), result.loss, result.gradient_norm);
   const double loss = plain.step(inputs, targets).loss;

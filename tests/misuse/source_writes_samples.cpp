@@ -1,5 +1,5 @@
 // A data source that writes doubles, for a model in float.
-// expect: this source writes other samples; give it size\(SampleShape\) const and read\(index, Sample<In, Target>\) const
+// expect: this source writes other samples; give it size\(SampleShape\) const and read\(index, Sample<In, Label>\) const
 // names: Sums
 #include <regimen/regimen.hpp>
 

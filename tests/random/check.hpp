@@ -98,7 +98,7 @@ using inference_of_t = Inference<typename Train::Recipe::Network, Precision<type
 template <class Train, unsigned needs>
 class SubjectOf final : public Subject {
   using In = typename Train::Input;
-  using Target = typename Train::Target;
+  using Label = typename Train::Label;
   static constexpr std::size_t input_size = Train::input_size, target_size = Train::target_size, columns = Train::Step::Output::columns;
   static constexpr bool alone = Train::Step::Sharding::alone;
 
@@ -114,7 +114,7 @@ class SubjectOf final : public Subject {
 
   StepResult step(const Place& place) override {
     bring(place);
-    return trainer_.step(std::span<const In>(inputs_), std::span<const Target>(targets_));
+    return trainer_.step(std::span<const In>(inputs_), std::span<const Label>(targets_));
   }
   Used used() override { return trainer_.used(); }
   void poison() override {
@@ -137,7 +137,7 @@ class SubjectOf final : public Subject {
       inference.poison_dead_memory();
       result.inferred.add_all(inference.predict(std::span<const In>(inputs_)));
       result.loss_of_outputs = mean_loss(static_cast<typename Train::Configuration::loss::function*>(nullptr), outputs);
-      result.loss = trainer_.evaluate(Rows<In, Target>(inputs_, targets_, input_size), 0).loss;
+      result.loss = trainer_.evaluate(Rows<In, Label>(inputs_, targets_, input_size), 0).loss;
     }
     return result;
   }
@@ -154,7 +154,7 @@ class SubjectOf final : public Subject {
       while (done < place.count) {
         const std::size_t now = (std::min)(batch, place.count - done);
         bring(place, done, now);
-        const UnscaledLoss loss = trainer_.forward(std::span<const In>(inputs_), std::span<const Target>(targets_));
+        const UnscaledLoss loss = trainer_.forward(std::span<const In>(inputs_), std::span<const Label>(targets_));
         if (valid_ > 0) sum += loss.value() * valid_;
         count += valid_;
         done += now;
@@ -175,7 +175,7 @@ class SubjectOf final : public Subject {
       for (std::size_t done = 0;;) {
         const std::size_t now = (std::min)(batch, place.count - done);
         bring(place, done, now);
-        const Gradients gradients = trainer_.backward(trainer_.forward(std::span<const In>(inputs_), std::span<const Target>(targets_)));
+        const Gradients gradients = trainer_.backward(trainer_.forward(std::span<const In>(inputs_), std::span<const Label>(targets_)));
         done += now;
         if (done == place.count) return trainer_.apply(gradients);
       }
@@ -216,7 +216,7 @@ class SubjectOf final : public Subject {
   double mean_loss(const SmoothedCrossEntropy<Smoothing>*, const auto& outputs) const {
     double sum = 0, count = 0;
     for (std::size_t row = 0; row < outputs.size() / columns; ++row) {
-      if (targets_[row] == static_cast<Target>(ignore_index)) continue;
+      if (targets_[row] == static_cast<Label>(ignore_index)) continue;
       double all = 0, mean = 0;
       for (std::size_t v = 0; v < columns; ++v) all += std::exp(static_cast<double>(outputs[row * columns + v]));
       for (std::size_t v = 0; v < columns; ++v) mean += static_cast<double>(outputs[row * columns + v]) / double(columns);
@@ -236,11 +236,11 @@ class SubjectOf final : public Subject {
       const std::uint64_t sample = place.sample(first + i);
       for (std::size_t j = 0; j < input_size; ++j) inputs_[i * input_size + j] = value_at<In>(1, sample * 4096 + j, words > 0 ? words : 2);
       for (std::size_t j = 0; j < target_size; ++j) {
-        Target& target = targets_[i * target_size + j];
-        target = value_at<Target>(2, sample * 4096 + j, columns);
-        if constexpr (std::is_integral_v<Target>)
+        Label& target = targets_[i * target_size + j];
+        target = value_at<Label>(2, sample * 4096 + j, columns);
+        if constexpr (std::is_integral_v<Label>)
           if (number_at(3, sample * 4096 + j) % 5 == 0 && (sample % 2 == 1 || j > 0)) target = ignore_index;
-        if constexpr (std::is_integral_v<Target>) valid_ += target != ignore_index;
+        if constexpr (std::is_integral_v<Label>) valid_ += target != ignore_index;
         else valid_ += 1;
       }
     }
@@ -248,7 +248,7 @@ class SubjectOf final : public Subject {
 
   Train trainer_;
   std::vector<In> inputs_;
-  std::vector<Target> targets_;
+  std::vector<Label> targets_;
   double valid_ = 0;
 };
 

@@ -248,7 +248,7 @@ using Freezes = Equally<Say<>, SayFreeze>;
 using Batches = Equally<Say<Batch<1>>, Say<Batch<2>>, Say<Batch<3>>, Say<Batch<5>>>;
 using Accumulations = mp::mp_list<Often<4, Say<>>, Often<2, Say<Accumulate<2>>>, Often<1, Say<Accumulate<3>>>,
                                   Often<1, Say<Accumulate<2, ReduceEach>>>, Often<1, Say<SimulateWorld<2>>>>;
-using Fusions = Equally<Say<>, Say<Fusion<Off>>>;
+using Fusions = Equally<Say<>, Say<Fusion<Unfused>>>;
 using Checkpoints = mp::mp_list<Often<2, Say<>>, Often<3, SayEvery>, Often<2, SaySelective>>;
 using Communicators = mp::mp_list<Often<2, Say<>>, Often<3, Say<Communicator<Threads>>>, Often<1, Say<Communicator<Threads>, World<2>>>>;
 using Shards = Equally<Say<>, Say<Shard<ZeRO1>>, Say<Shard<ZeRO2>>, Say<Shard<ZeRO3>>, Say<Shard<Hybrid<2>>>, Say<Shard<Replicated, Bucket<1000>>>,

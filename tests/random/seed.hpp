@@ -116,7 +116,7 @@ constexpr int likeness() {
   constexpr bool reduces_alike = Train::micro_batches == 1 || Train::Step::Sharding::reduces_each == Near::Step::Sharding::reduces_each;
   constexpr bool groups_alike = sizeof(typename Train::Reduce) > 2 || A::shard::stage::group == B::shard::stage::group;
   constexpr bool same_units = std::is_same_v<typename A::shard::wrap, typename B::shard::wrap>;
-  if (Train::batch != Near::batch || A::fusion::on != B::fusion::on || !reduces_alike || !groups_alike || !same_units) return 1;
+  if (Train::batch != Near::batch || A::fusion::fuses != B::fusion::fuses || !reduces_alike || !groups_alike || !same_units) return 1;
   return 2;
 }
 

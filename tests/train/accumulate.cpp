@@ -80,7 +80,7 @@ TEST_CASE("a hand-written loop over micro-batches is a step, bit for bit") {
 // Fused, a bias is added inside the activation: one rounding less in each of four places per block.
 TEST_CASE("fusion changes rounding only") {
   Whole<fp32> fused;
-  Trainer<Gpt<2>, Batch<samples>, Fusion<Off>> apart;
+  Trainer<Gpt<2>, Batch<samples>, Fusion<Unfused>> apart;
   const Work<Whole<fp32>> work(samples);
   const StepResult a = fused.step(work.inputs, work.targets), b = apart.step(work.inputs, work.targets);
   CHECK(std::abs(a.loss - b.loss) < 8 * epsilon_of<fp32> * a.loss);

@@ -123,7 +123,7 @@ TEST_CASE("a step that an exception cut short by hand is forgotten by load and b
 
 TEST_CASE("patience goes on where it was") {
   const Fake data({.samples = 16, .classes = 3, .seed = 2}), validation({.samples = 8, .classes = 3, .seed = 9});
-  const Run run{.steps = 300, .validate_every = 1, .patience = 20, .progress = false};
+  const FitOptions run{.steps = 300, .validate_every = 1, .patience = 20, .progress = false};
   const auto options = [] { return Plain::Options{.optimizer = {.learning_rate = 0.05}, .schedule = Schedule::constant()}; };
   Plain whole(options());
   const Fitted expected = whole.fit(data, validation, run);

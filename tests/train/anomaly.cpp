@@ -152,7 +152,7 @@ TEST_CASE("a NaN reaches loss and output through a Relu, and a first layer that 
     CHECK_FALSE(result.applied);
   };
   check(std::make_unique<Trainer<Net, Batch<2>>>());
-  check(std::make_unique<Trainer<Net, Batch<2>, Fusion<Off>>>());
+  check(std::make_unique<Trainer<Net, Batch<2>, Fusion<Unfused>>>());
   check(std::make_unique<Trainer<Net, Batch<2>, Precision<bf16, fp32>>>());
   check(std::make_unique<Trainer<Net, Batch<2>, Precision<fp16, fp32>, LossScale<Dynamic>>>());
 

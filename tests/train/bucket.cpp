@@ -28,8 +28,8 @@ std::vector<std::size_t> reductions() {
     trainer.fit(data, {.steps = 2, .progress = false});
     if (communicator.rank() != 0) return;
     for (const comm::Span& span : tracing.spans()) {
-      if (span.kind == comm::Kind::ReduceScatter) bytes.push_back(span.bytes);
-      if (span.kind != comm::Kind::AllGatherSmall) all += span.bytes;
+      if (span.kind == comm::CollectiveKind::ReduceScatter) bytes.push_back(span.bytes);
+      if (span.kind != comm::CollectiveKind::AllGatherSmall) all += span.bytes;
     }
   });
   CHECK(all == Train::plan(Train::batch, 2).wire());

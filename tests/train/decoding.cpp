@@ -66,15 +66,15 @@ struct OneToken : Model<Input<Tokens<1>>, Embedding<Vocabulary<words>, 8>, SelfA
 
 template <class Network, class... More>
 constexpr bool decodes = Inference<Network, Batch<2>, More...>::decodes;
-static_assert(decodes<Gpt> && decodes<Odd<fp32>> && decodes<Declared> && decodes<OneToken> && decodes<Gpt, Fusion<Off>> && decodes<tiny::Gpt>);
+static_assert(decodes<Gpt> && decodes<Odd<fp32>> && decodes<Declared> && decodes<OneToken> && decodes<Gpt, Fusion<Unfused>> && decodes<tiny::Gpt>);
 static_assert(!decodes<Undeclared> && !decodes<Looking> && !decodes<Numbers>);
 
 // Keys and values of one text, of every attention there is: 5 in Gpt; 6 and 1 in Odd.
 constexpr std::size_t cache(std::size_t attentions, std::size_t element) { return attentions * 2 * Arena::align(window * 8 * element); }
-static_assert(Inference<Gpt, Batch<2>>::plan().bytes(Kind::cache) == cache(5, 4));
-static_assert(Inference<Gpt, Batch<7>, Precision<bf16>>::plan().bytes(Kind::cache) == cache(5, 2));
-static_assert(Inference<Odd<fp64>, Batch<2>, Precision<fp64>>::plan().bytes(Kind::cache) == cache(7, 8));
-static_assert(Inference<Undeclared, Batch<2>>::plan().bytes(Kind::cache) == 0 && Trainer<Gpt, Batch<2>>::plan().bytes(Kind::cache) == 0);
+static_assert(Inference<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == cache(5, 4));
+static_assert(Inference<Gpt, Batch<7>, Precision<bf16>>::plan().bytes(MemoryKind::cache) == cache(5, 2));
+static_assert(Inference<Odd<fp64>, Batch<2>, Precision<fp64>>::plan().bytes(MemoryKind::cache) == cache(7, 8));
+static_assert(Inference<Undeclared, Batch<2>>::plan().bytes(MemoryKind::cache) == 0 && Trainer<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == 0);
 
 /// Multiples of 1/64 below 1/2, which every format holds, so that models of several formats have the same weights.
 template <class Model>
@@ -168,7 +168,7 @@ struct Windows {
 
 TEST_CASE("a text read position by position is what a whole window makes of it") { says_the_same<Gpt, Gpt>(); }
 TEST_CASE("also in odd trees, without positions, with a tied table") { says_the_same<Odd<fp64>, Odd<fp32>>(); }
-TEST_CASE("also without fused forms") { says_the_same<Gpt, Gpt, Fusion<Off>>(); }
+TEST_CASE("also without fused forms") { says_the_same<Gpt, Gpt, Fusion<Unfused>>(); }
 TEST_CASE("also through a layer of a user that says that it couples no positions") { says_the_same<Declared, Declared>(); }
 
 TEST_CASE("greedy tokens are those of whole windows where the two largest logits are apart, and beyond the window all are") {

@@ -134,9 +134,9 @@ TEST_CASE("also a loop by hand, predictions, and parameters that a program write
     Train trainer;
     trainer.poison_dead_memory();
     std::vector<typename Train::Input> inputs(4 * Train::input_size);
-    std::vector<typename Train::Target> targets(4 * Train::target_size);
+    std::vector<typename Train::Label> targets(4 * Train::target_size);
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<typename Train::Input>(i % 11);
-    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<typename Train::Target>(i % 5);
+    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<typename Train::Label>(i % 5);
     Outcome outcome;
     for (int step = 0; step < 3; ++step) {
       const auto first = trainer.forward(inputs, targets);

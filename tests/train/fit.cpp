@@ -20,7 +20,7 @@ struct Net : Model<Input<Vector<8>>, Linear<4>> {};
 
 /// Samples of each step of two epochs, and what was said.
 template <std::size_t batch, std::size_t micro_batches = 1>
-std::vector<std::size_t> steps(std::size_t samples, const Run& run, std::string& said) {
+std::vector<std::size_t> steps(std::size_t samples, const FitOptions& run, std::string& said) {
   std::vector<std::size_t> found;
   said = support::captured_error([&] {
     Trainer<Net, Batch<batch>, Accumulate<micro_batches>> trainer({.threads = 1});

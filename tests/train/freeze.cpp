@@ -42,8 +42,8 @@ void check_frozen() {
   CHECK(Train::plan().trained == trained);
   CHECK(Train::plan().parameters == trained + kept);
   CHECK(frozen.gradients().size() < reference.gradients().size());
-  CHECK(Train::plan().bytes(Kind::gradient) < Frozen<>::plan().bytes(Kind::gradient));
-  CHECK(Train::plan().bytes(Kind::optimizer) < Frozen<>::plan().bytes(Kind::optimizer));
+  CHECK(Train::plan().bytes(MemoryKind::gradient) < Frozen<>::plan().bytes(MemoryKind::gradient));
+  CHECK(Train::plan().bytes(MemoryKind::optimizer) < Frozen<>::plan().bytes(MemoryKind::optimizer));
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ TEST_CASE("the first layers frozen: backward ends before them") {
   // What trains: two blocks, a norm, a Linear; a gradient and one state each, in units of whole lines.
   constexpr std::size_t block = 32 + 816 + 272 + 32 + 1088 + 1040, norm = 32, output = 187;
   constexpr std::size_t expected = 2 * Arena::align(4 * block) + Arena::align(4 * norm) + Arena::align(4 * output);
-  static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(Kind::gradient) == expected);
-  static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(Kind::optimizer) == expected + Arena::align(sizeof(Scalars)));
+  static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::gradient) == expected);
+  static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::optimizer) == expected + Arena::align(sizeof(Scalars)));
 }
 TEST_CASE("layers in the middle frozen, a fused bias among them") { check_frozen<Frozen<LayerNorm, Linear<64>>>(); }
 TEST_CASE("a tied table frozen in both uses") {

@@ -38,7 +38,7 @@ struct WrongSlope final {
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true, always_writes_d_x = true;
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Bias<activation::GeluErf, T>{{call.x}, {}, {call.y}, engine.batch * X::rows, X::columns});
+      engine.run(op::BiasActivation<activation::GeluErf, T>{{call.x}, {}, {call.y}, engine.batch * X::rows, X::columns});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       engine.run(op::BiasBackward<activation::GeluTanh, T, T>{{call.x}, {}, {call.d_y}, {call.d_x}, {}, engine.batch * X::rows, X::columns, false});
@@ -57,7 +57,7 @@ struct Forgetful final {
     using Output = X;
     static constexpr std::array<Parameter, 1> parameters{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Bias<activation::Identity, T>{{call.x}, {call.parameters}, {call.y}, engine.batch * X::rows, X::columns});
+      engine.run(op::BiasActivation<activation::Identity, T>{{call.x}, {call.parameters}, {call.y}, engine.batch * X::rows, X::columns});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       engine.run(op::BiasBackward<activation::Identity, T, typename Roles::reduce>{
@@ -97,10 +97,10 @@ TEST_CASE("activations have the gradients of their functions, with and without t
   holds<GeluTanh, Shape<3, 7>>();
   holds<Silu, Shape<3, 7>>();
   holds<Relu, Shape<3, 7>>(kinked_tolerance, kinked);
-  holds<Gelu, Shape<3, 7>, Fusion<Off>>();
-  holds<GeluTanh, Shape<3, 7>, Fusion<Off>>();
-  holds<Silu, Shape<3, 7>, Fusion<Off>>();
-  holds<Relu, Shape<3, 7>, Fusion<Off>>(kinked_tolerance, kinked);
+  holds<Gelu, Shape<3, 7>, Fusion<Unfused>>();
+  holds<GeluTanh, Shape<3, 7>, Fusion<Unfused>>();
+  holds<Silu, Shape<3, 7>, Fusion<Unfused>>();
+  holds<Relu, Shape<3, 7>, Fusion<Unfused>>(kinked_tolerance, kinked);
 }
 
 TEST_CASE("attention has the gradients of its function") {

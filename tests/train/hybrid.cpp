@@ -48,8 +48,8 @@ TEST_CASE("weights travel within a group, sums within it and over the groups") {
       trainer.fit(data(), {.steps = 1, .progress = false});
       counting.reset();
       trainer.fit(data(), {.steps = 2, .progress = false});
-      gathered[communicator.rank()] = counting.count(comm::Kind::AllGather).bytes;
-      reduced[communicator.rank()] = counting.count(comm::Kind::ReduceScatter).bytes;
+      gathered[communicator.rank()] = counting.count(comm::CollectiveKind::AllGather).bytes;
+      reduced[communicator.rank()] = counting.count(comm::CollectiveKind::ReduceScatter).bytes;
       planned[communicator.rank()] = trainer.planned().wire();
     });
     const std::size_t within = psi / group * (group - 1) * sizeof(float), over = psi / ranks * (groups - 1) * sizeof(float);

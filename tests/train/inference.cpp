@@ -13,25 +13,25 @@ using namespace regimen;
 
 namespace {
 
-constexpr std::size_t kind(const MemoryPlan& plan, Kind which) { return plan.bytes(which); }
+constexpr std::size_t kind(const MemoryPlan& plan, MemoryKind which) { return plan.bytes(which); }
 
 using Full = Inference<tiny::Gpt, Batch<4>>;
 using Half = Inference<tiny::Gpt, Batch<4>, Precision<bf16>>;
 using Train = Trainer<tiny::Gpt, Batch<4>>;
 using MixedTrain = Trainer<tiny::Gpt, Batch<4>, Precision<bf16, fp32>>;
 
-static_assert(kind(Full::plan(), Kind::gradient) == 0 && kind(Full::plan(), Kind::optimizer) == 0 && kind(Full::plan(), Kind::saved) == 0);
-static_assert(kind(Half::plan(), Kind::gradient) == 0 && kind(Half::plan(), Kind::optimizer) == 0 && kind(Half::plan(), Kind::saved) == 0);
-static_assert(kind(Full::plan(), Kind::parameter) == kind(Train::plan(), Kind::parameter));
+static_assert(kind(Full::plan(), MemoryKind::gradient) == 0 && kind(Full::plan(), MemoryKind::optimizer) == 0 && kind(Full::plan(), MemoryKind::saved) == 0);
+static_assert(kind(Half::plan(), MemoryKind::gradient) == 0 && kind(Half::plan(), MemoryKind::optimizer) == 0 && kind(Half::plan(), MemoryKind::saved) == 0);
+static_assert(kind(Full::plan(), MemoryKind::parameter) == kind(Train::plan(), MemoryKind::parameter));
 // Held once, in the compute type; each of the 6 units is rounded up to the arena's alignment.
-static_assert(kind(Half::plan(), Kind::parameter) >= Half::plan().parameters * 2);
-static_assert(kind(Half::plan(), Kind::parameter) < Half::plan().parameters * 2 + 6 * Arena::align(1));
+static_assert(kind(Half::plan(), MemoryKind::parameter) >= Half::plan().parameters * 2);
+static_assert(kind(Half::plan(), MemoryKind::parameter) < Half::plan().parameters * 2 + 6 * Arena::align(1));
 static_assert(Half::plan().parameters == Train::plan().parameters && Half::plan().trained == 0);
 static_assert(Full::plan().forward.flops > 0 && Full::plan().backward.flops == 0 && Full::plan().update.operations == 0);
 static_assert(Full::plan().peak < Train::plan().peak);
 
 // The policies that a forward pass reads, in any order; the others are refused.
-static_assert(Inferable<tiny::Gpt> && Inferable<tiny::Gpt, Fusion<Off>, Batch<1>, Target<targets::h200>, Device<Cpu>, Precision<fp16>>);
+static_assert(Inferable<tiny::Gpt> && Inferable<tiny::Gpt, Fusion<Unfused>, Batch<1>, Target<targets::h200>, Device<Cpu>, Precision<fp16>>);
 struct HalfInside : Model<Input<Vector<4>>, As<fp16, Linear<3>>, Linear<2>> {};
 static_assert(Inferable<HalfInside, Precision<fp16>> && !Composable<HalfInside, Precision<fp32>>);  // what trains nothing scales no loss
 static_assert(Inferable<tiny::Gpt, Precision<bf16, fp32>> && Inferable<tiny::Gpt, Batch<Largest>, Target<targets::h200>>);
@@ -118,7 +118,7 @@ TEST_CASE("the constant plan is the plan at run time and the full plan") {
 TEST_CASE("parameters have the trainer's names, shapes and rounded values, each layer in its own type") {
   using Trained = Trainer<Narrow, Batch<2>, Precision<bf16, fp32>>;
   using Model = Inference<Narrow, Batch<2>, Precision<bf16>>;
-  static_assert(kind(Model::plan(), Kind::parameter) < 30 * 2 + 21 * 4 + 4 * Arena::align(1));  // and no masters
+  static_assert(kind(Model::plan(), MemoryKind::parameter) < 30 * 2 + 21 * 4 + 4 * Arena::align(1));  // and no masters
   ::test::Directory directory;
   Trained trainer;
   trainer.save(directory / "state");

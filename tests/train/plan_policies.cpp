@@ -6,7 +6,7 @@ using namespace regimen::test;
 
 TEST_CASE("GPTs under more policies") {
   agrees<Gpt<7>, Checkpoint<Every<2>>, Accumulate<3>, Precision<bf16, fp32>>("every 2, bf16, three micro-batches");
-  agrees<Gpt<7>, Freeze<Table, PositionEmbedding, LayerNorm>, Fusion<Off>>("frozen, not fused");
+  agrees<Gpt<7>, Freeze<Table, PositionEmbedding, LayerNorm>, Fusion<Unfused>>("frozen, not fused");
   agrees<Gpt<1>, Checkpoint<Every<1>>>("depth 1");
   agrees<Gpt<2>, Checkpoint<Every<2>>>("depth 2");
 }

@@ -45,8 +45,8 @@ void check_loss(const std::string& name, const std::string& output) {
   from.fill(trainer.parameters()[0], output);
   std::vector<std::int32_t> rows(Train::input_size);
   std::iota(rows.begin(), rows.end(), 0);
-  std::vector<typename Train::Target> target;
-  if constexpr (std::is_same_v<typename Train::Target, std::int32_t>) target = from.template values<std::int32_t>("target");
+  std::vector<typename Train::Label> target;
+  if constexpr (std::is_same_v<typename Train::Label, std::int32_t>) target = from.template values<std::int32_t>("target");
   else {
     const auto read = from.template values<float>("target");
     target.assign(read.begin(), read.end());

@@ -35,7 +35,7 @@ struct Counted {
   std::shared_ptr<std::vector<std::atomic<int>>> seen = std::make_shared<std::vector<std::atomic<int>>>(samples);
 };
 
-Run run_of(std::uint64_t steps, Order order) { return {.steps = steps, .epochs = epochs, .order = order, .workers = 0, .progress = false}; }
+FitOptions run_of(std::uint64_t steps, Order order) { return {.steps = steps, .epochs = epochs, .order = order, .workers = 0, .progress = false}; }
 
 /// Goes on for so many steps, or to the end.
 template <std::size_t batch, std::size_t micro_batches, std::size_t ranks>

@@ -16,15 +16,15 @@ namespace regimen::test {
 template <class Train>
 struct Work {
   std::vector<typename Train::Input> inputs;
-  std::vector<typename Train::Target> targets;
+  std::vector<typename Train::Label> targets;
   explicit Work(std::size_t samples) : inputs(samples * Train::input_size), targets(samples * Train::target_size) {
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<typename Train::Input>(Philox::draw(1, i, 0).word[0] % 11);
-    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<typename Train::Target>((i * 3 + i / 7) % Train::Step::Output::columns);
+    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<typename Train::Label>((i * 3 + i / 7) % Train::Step::Output::columns);
   }
   std::span<const typename Train::Input> input(std::size_t first, std::size_t count) const {
     return {inputs.data() + first * Train::input_size, count * Train::input_size};
   }
-  std::span<const typename Train::Target> target(std::size_t first, std::size_t count) const {
+  std::span<const typename Train::Label> target(std::size_t first, std::size_t count) const {
     return {targets.data() + first * Train::target_size, count * Train::target_size};
   }
 };

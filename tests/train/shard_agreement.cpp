@@ -44,7 +44,7 @@ TEST_CASE("options, data and runs that differ in anything that decides a step ar
   const auto differ = [](auto change) {
     return failure_of(2, [change](comm::Threads& ranks) {
       Train::Options options;
-      Run run{.steps = 1, .progress = false};
+      FitOptions run{.steps = 1, .progress = false};
       Fake::Options data{.samples = 40, .classes = 11};
       if (ranks.rank() == 1) change(options, run, data);
       Train trainer(ranks, options);
@@ -53,12 +53,12 @@ TEST_CASE("options, data and runs that differ in anything that decides a step ar
   };
   using Options = Train::Options;
   using Data = Fake::Options;
-  CHECK(differ([](Options&, Run&, Data&) {}).empty());
-  CHECK(mentions(differ([](Options& o, Run&, Data&) { o.optimizer.weight_decay = 0.5; }), "program, seed and options"));
-  CHECK(mentions(differ([](Options& o, Run&, Data&) { o.optimizer.beta2 = 0.9; }), "program, seed and options"));
-  CHECK(mentions(differ([](Options& o, Run&, Data&) { o.schedule = Schedule::warmup_cosine(2, 4096); }), "program, seed and options"));
-  CHECK(mentions(differ([](Options&, Run& r, Data&) { r.order = Order::Sequential; }), "the same run"));
-  CHECK(mentions(differ([](Options&, Run&, Data& d) { d.seed = 1; }), "the same data"));
+  CHECK(differ([](Options&, FitOptions&, Data&) {}).empty());
+  CHECK(mentions(differ([](Options& o, FitOptions&, Data&) { o.optimizer.weight_decay = 0.5; }), "program, seed and options"));
+  CHECK(mentions(differ([](Options& o, FitOptions&, Data&) { o.optimizer.beta2 = 0.9; }), "program, seed and options"));
+  CHECK(mentions(differ([](Options& o, FitOptions&, Data&) { o.schedule = Schedule::warmup_cosine(2, 4096); }), "program, seed and options"));
+  CHECK(mentions(differ([](Options&, FitOptions& r, Data&) { r.order = Order::Sequential; }), "the same run"));
+  CHECK(mentions(differ([](Options&, FitOptions&, Data& d) { d.seed = 1; }), "the same data"));
 }
 
 TEST_CASE("a rank may listen alone") {

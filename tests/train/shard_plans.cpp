@@ -88,7 +88,7 @@ TEST_CASE("where ZeRO-3 takes more, the plan names the unit that is gathered") {
   CHECK(three.peak > two.peak);
   std::string gathered;
   for (const Report::Line& line : three.largest)
-    if (line.item.kind == Kind::communication) gathered += line.item.path.name;
+    if (line.item.kind == MemoryKind::communication) gathered += line.item.path.name;
   CHECK(gathered.find("linear") != std::string::npos);
 }
 // SPDX-License-Identifier: Apache-2.0

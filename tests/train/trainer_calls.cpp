@@ -53,7 +53,7 @@ TEST_CASE("fit and step are called in many ways") {
   Train trainer;
   const Fake data({.samples = 4, .classes = 3});
   trainer.fit(data, {.steps = 2, .progress = false});
-  trainer.fit(data, Run{.steps = 3, .progress = false});
+  trainer.fit(data, FitOptions{.steps = 3, .progress = false});
   trainer.fit(data, data, {.steps = 4, .validate_every = 1, .progress = false});
   trainer.fit(data, {.steps = 5, .progress = false}, [](auto&, const StepResult&) {});
   trainer.fit(data, {6});

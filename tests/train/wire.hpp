@@ -53,7 +53,7 @@ Wire wire_of(std::size_t ranks) {
     tracing.reset();
     trainer.fit(data, {.steps = 2, .progress = false});
     for (const comm::Span& span : tracing.spans())
-      if (span.kind != comm::Kind::AllGatherSmall) seen[communicator.rank()].push_back(span);
+      if (span.kind != comm::CollectiveKind::AllGatherSmall) seen[communicator.rank()].push_back(span);
   });
   plan::WireLog each, shortened;
   Train::Recipe::walk_step(Train::batch, true, nullptr, ranks, &each);
@@ -63,7 +63,7 @@ Wire wire_of(std::size_t ranks) {
     std::size_t differing = 0;
     for (std::size_t i = 0; i < each.count; ++i)
       differing +=
-          spans[i].bytes != each.calls[i].bytes || spans[i].kind != (each.calls[i].gathers ? comm::Kind::AllGather : comm::Kind::ReduceScatter);
+          spans[i].bytes != each.calls[i].bytes || spans[i].kind != (each.calls[i].gathers ? comm::CollectiveKind::AllGather : comm::CollectiveKind::ReduceScatter);
     CHECK(differing == 0);
   }
   const Wire wire = by_unit(each, true);

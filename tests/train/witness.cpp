@@ -59,7 +59,7 @@ bool dies(const Body& body) {
 TEST_CASE("a GPT reads nothing that is dead") {
   witness<Gpt<3>>("none");
   witness<Gpt<3>, Checkpoint<Every<2>>, Accumulate<2>>("every 2, two micro-batches");
-  witness<Gpt<3>, Checkpoint<Selective<LayerNorm, Gelu, Drop>>, Fusion<Off>>("selective, not fused");
+  witness<Gpt<3>, Checkpoint<Selective<LayerNorm, Gelu, Drop>>, Fusion<Unfused>>("selective, not fused");
   witness<Gpt<3>, Freeze<Table, PositionEmbedding, LayerNorm, Linear<64>>, Clip<Norm<Ratio<1>>>>("frozen, clipped");
 }
 TEST_CASE("a tied table in bf16 reads nothing that is dead") { witness<Tied<3>, Checkpoint<Every<1>>, Precision<bf16, fp32>>("tied, every 1, bf16"); }

@@ -56,7 +56,7 @@ struct Unsummed {  // a loss that cannot be computed
   using option_of = axis::loss;
   static constexpr bool couples_samples = false;
   template <class Output>
-  using Target = Value<std::int32_t, Shape<1>>;
+  using Labels = Value<std::int32_t, Shape<1>>;
   template <class Output>
   static constexpr std::size_t rows = 1;
 };

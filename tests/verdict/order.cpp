@@ -17,7 +17,7 @@ static_assert(std::is_same_v<Configured<>::precision, Precision<fp32>> && std::i
               std::is_same_v<Configured<>::communicator, Communicator<Solo>> && std::is_same_v<Configured<>::shard, Shard<Replicated>> &&
               std::is_same_v<Configured<>::seed, Seed<1>> && std::is_same_v<Configured<>::debug, Debug<None>> &&
               std::is_same_v<Configured<>::freeze, Freeze<>> && std::is_same_v<Configured<>::init, Init<Default>> &&
-              std::is_same_v<Configured<>::fusion, Fusion<On>> && std::is_same_v<Configured<>::world, World<>>);
+              std::is_same_v<Configured<>::fusion, Fusion<Fused>> && std::is_same_v<Configured<>::world, World<>>);
 static_assert(same<Precision<fp32, fp32>, Checkpoint<None>, Seed<1>, Batch<32>>);
 static_assert(std::is_same_v<Configured<Batch<8>, Seed<1>>, Configuration<Batch<8>>>);
 
@@ -37,7 +37,7 @@ struct permutations<List, mp::mp_list<Rest...>> {
 template <class List>
 using configured = mp::mp_apply<Configured, List>;
 
-using Five = mp::mp_list<Precision<fp16, fp32>, LossScale<Dynamic>, Checkpoint<Every<2>>, Batch<8>, Fusion<Off>>;
+using Five = mp::mp_list<Precision<fp16, fp32>, LossScale<Dynamic>, Checkpoint<Every<2>>, Batch<8>, Fusion<Unfused>>;
 using Orders = permutations<mp::mp_list<>, Five>::type;
 static_assert(mp::mp_size<Orders>::value == 120);
 static_assert(mp::mp_size<mp::mp_unique<mp::mp_transform<configured, Orders>>>::value == 1);
@@ -46,7 +46,7 @@ static_assert(mp::mp_all_of_q<Orders, mp::mp_bind<std::is_same, mp::mp_bind<conf
 // ---- all eighteen, forwards, backwards and turned ----------------------------------------------------------------------------
 using All = mp::mp_list<Precision<fp16, fp32>, LossScale<Static<8>>, Checkpoint<Every<2>>, Batch<8>, Accumulate<2>, Clip<Norm<Ratio<1>>>,
                         Optimizer<struct MyRule>, Loss<struct MyLoss>, Device<Cpu>, Target<targets::h200>, Communicator<Solo>, Shard<Replicated>,
-                        Seed<2>, Debug<Anomaly>, Freeze<struct MyLayer>, Init<Default>, Fusion<Off>, World<1>>;
+                        Seed<2>, Debug<Anomaly>, Freeze<struct MyLayer>, Init<Default>, Fusion<Unfused>, World<1>>;
 template <class Turn>
 using turned = mp::mp_rotate_left<All, Turn>;
 using Turns = mp::mp_transform<turned, mp::mp_iota_c<mp::mp_size<All>::value>>;

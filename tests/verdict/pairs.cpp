@@ -31,7 +31,7 @@ using All = mp::mp_list<Precision<fp64>, Precision<fp32>, Precision<bf16, fp32>,
                         Shard<Replicated>, Shard<ZeRO2>, Shard<ZeRO3>, World<1>, World<4>, Seed<7>,                      //
                         Debug<None>, Debug<Anomaly>,                                                                     //
                         Freeze<>, Freeze<Linear<4>>,                                                                     //
-                        Init<Default>, Fusion<On>, Fusion<Off>>;
+                        Init<Default>, Fusion<Fused>, Fusion<Unfused>>;
 
 // These need a partner, and compose with no other policy alone.
 using Alone = mp::mp_list<Fp16, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>, Batch<Largest>, Shard<ZeRO2>,

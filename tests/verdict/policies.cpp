@@ -15,7 +15,7 @@ using namespace regimen;
 
 // ---- nothing, and everything --------------------------------------------------------------------------------------------------
 static_assert(Compatible<>);
-static_assert(Compatible<Fusion<Off>, Init<Default>, Freeze<Linear<4>>, Debug<Anomaly>, Seed<7>, Shard<Replicated>, Communicator<Solo>,
+static_assert(Compatible<Fusion<Unfused>, Init<Default>, Freeze<Linear<4>>, Debug<Anomaly>, Seed<7>, Shard<Replicated>, Communicator<Solo>,
                          Target<targets::h200>, Device<Cpu>, Loss<MeanSquaredError>, Optimizer<Sgd>, Clip<Norm<Ratio<1, 2>>>, Accumulate<4>,
                          Batch<Largest>, Checkpoint<Every<2>>, LossScale<Dynamic>, Precision<fp16, fp32>>);
 
@@ -126,7 +126,7 @@ static_assert(Compatible<Debug<Anomaly>> && Compatible<Debug<None>> && Compatibl
 static_assert(!Compatible<Debug<None, Anomaly>>);
 static_assert(Debug<Anomaly>::checks && Debug<Anomaly>::uses<Anomaly> && !Debug<None>::checks && !Debug<>::checks);
 static_assert(Compatible<Freeze<>> && Freeze<Linear<4>>::freezes<Linear<4>> && !Freeze<Linear<4>>::freezes<Linear<5>>);
-static_assert(Fusion<On>::on && !Fusion<Off>::on);
+static_assert(Fusion<Fused>::fuses && !Fusion<Unfused>::fuses);
 static_assert(Seed<42>::value == 42);
 
 // ---- update rules of a user ---------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ static_assert(!updates<Unnamed> && !updates<Idle>);
 struct Undecided {
   using option_of = axis::loss;
   template <class Output>
-  using Target = Value<std::int32_t, Shape<1>>;
+  using Labels = Value<std::int32_t, Shape<1>>;
 };
 struct Contrast : Undecided {
   static constexpr bool couples_samples = true;
@@ -194,13 +194,13 @@ static_assert(
     none_is_a_policy<int, void, int&, const Batch<8>, Net, Elsewhere, bf16, fp16, fp32, fp64, None, Every<2>, Every<0>, Selective<Linear<4>>, Offload,
                      Budget<1>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>, Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy,
                      MeanSquaredError, Cpu, Cuda, targets::h200, targets::host<1>, Solo, Nccl, Replicated, ZeRO3, Hybrid<2>, Prefetch<0>, Threads,
-                     Tcp, Mpi, Gloo, ReduceEach, ReduceOnce, Anomaly, Default, On, Off, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
+                     Tcp, Mpi, Gloo, ReduceEach, ReduceOnce, Anomaly, Default, Fused, Unfused, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
 
 // ---- options under another policy ---------------------------------------------------------------------------------------------
 static_assert(
     none_is_a_policy<Checkpoint<bf16>, Checkpoint<Dynamic>, LossScale<Every<2>>, LossScale<int>, Clip<Ratio<1>>, Clip<Norm<int>>, Clip<Anomaly>,
                      Device<Solo>, Device<None>, Communicator<Cpu>, Shard<Every<2>>, Shard<ZeRO3, Every<2>>, Shard<ZeRO3, int>, Target<Cpu>,
-                     Target<int>, Debug<On>, Debug<Anomaly, Off>, Init<None>, Init<AdamW>, Fusion<None>, Optimizer<CrossEntropy>, Optimizer<None>,
+                     Target<int>, Debug<Fused>, Debug<Anomaly, Unfused>, Init<None>, Init<AdamW>, Fusion<None>, Optimizer<CrossEntropy>, Optimizer<None>,
                      Optimizer<bf16>, Loss<AdamW>, Loss<None>, Accumulate<2, Every<2>>, Accumulate<2, int>, Loss<Linear<4>>>);
 
 // ---- with a model -------------------------------------------------------------------------------------------------------------

@@ -45,8 +45,8 @@ std::vector<double> gradients_of(bool poison) {
     auto* const input = engine.data(View<typename Step::X::Element>{resident.input});
     for (std::size_t i = 0; i < batch * Step::X::size; ++i)
       input[i] = static_cast<typename Step::X::Element>(std::is_integral_v<typename Step::X::Element> ? double(i % 7) : draw());
-    auto* const target = engine.data(View<typename Step::Target::Element>{resident.target});
-    for (std::size_t i = 0; i < batch * Step::Target::size; ++i) target[i] = draw();
+    auto* const target = engine.data(View<typename Step::Labels::Element>{resident.target});
+    for (std::size_t i = 0; i < batch * Step::Labels::size; ++i) target[i] = draw();
     Step::begin(walk, resident);
     Step::backward(walk, resident, Step::forward(walk, resident, false), 0);
     outcome.push_back(scalars.loss_sum);

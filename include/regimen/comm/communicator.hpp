@@ -87,19 +87,19 @@ template <class C>
 using transport_t = typename detail::transport_of<C>::type;
 
 /// The collectives by name: what a header on the wire, a count or a trace is about.
-enum class Kind : unsigned char { AllGather, AllGatherSmall, ReduceScatter, Barrier };
-inline constexpr std::size_t kinds = 4;
-constexpr const char* name_of_kind(Kind kind) {
-  constexpr const char* names[kinds] = {"all_gather", "all_gather_small", "reduce_scatter", "barrier"};
+enum class CollectiveKind : unsigned char { AllGather, AllGatherSmall, ReduceScatter, Barrier };
+inline constexpr std::size_t collective_kinds = 4;
+constexpr const char* name_of_collective(CollectiveKind kind) {
+  constexpr const char* names[collective_kinds] = {"all_gather", "all_gather_small", "reduce_scatter", "barrier"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 /// What communicators that receive the summands of the others hold at once, of each peer: 1 MiB, less beyond 17 ranks,
 /// so that all of it stays within 16 MiB, and never less than 4 KiB. A multiple of every element's size.
 constexpr std::size_t chunk_bytes(std::size_t ranks) {
-  constexpr std::size_t most = std::size_t{1} << 20, together = std::size_t{16} << 20, least = 4096;
+  constexpr std::size_t most = std::size_t{1} << 20, most_in_all = std::size_t{16} << 20, least = 4096;
   if (ranks <= 17) return most;
-  const std::size_t share = together / (ranks - 1) / 64 * 64;
+  const std::size_t share = most_in_all / (ranks - 1) / 64 * 64;
   return share < least ? least : share;
 }
 /// The staging of these: a chunk of each peer, or its whole slice where that is smaller.

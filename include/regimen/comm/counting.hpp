@@ -21,13 +21,13 @@ namespace detail {
 class Counter final {
  public:
   template <class Body>
-  void operator()(Kind kind, std::size_t sent, const Body& body) {
+  void operator()(CollectiveKind kind, std::size_t sent, const Body& body) {
     body();  // what failed is not counted
     Cell& cell = cells_[static_cast<std::size_t>(kind)];
     cell.calls.fetch_add(1, std::memory_order_relaxed);
     cell.bytes.fetch_add(sent, std::memory_order_relaxed);
   }
-  Count of(Kind kind) const {
+  Count of(CollectiveKind kind) const {
     const Cell& cell = cells_[static_cast<std::size_t>(kind)];
     return {cell.calls.load(std::memory_order_relaxed), cell.bytes.load(std::memory_order_relaxed)};
   }
@@ -42,7 +42,7 @@ class Counter final {
   struct Cell {
     std::atomic<std::uint64_t> calls{0}, bytes{0};
   };
-  std::array<Cell, kinds> cells_;
+  std::array<Cell, collective_kinds> cells_;
 };
 }  // namespace detail
 
@@ -51,17 +51,17 @@ class Counter final {
 ///
 ///   Counting counted(ranks);
 ///   ...
-///   counted.count(Kind::AllGather).bytes
+///   counted.count(CollectiveKind::AllGather).bytes
 template <Collectives C>
 class Counting final : public detail::Around<C, detail::Counter> {
  public:
   explicit Counting(C& inner) : detail::Around<C, detail::Counter>(inner) {}
 
-  Count count(Kind kind) const { return this->watch().of(kind); }
+  Count count(CollectiveKind kind) const { return this->watch().of(kind); }
   Count total() const {
     Count sum;
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-      const Count one = count(static_cast<Kind>(kind));
+    for (std::size_t kind = 0; kind < collective_kinds; ++kind) {
+      const Count one = count(static_cast<CollectiveKind>(kind));
       sum.calls += one.calls;
       sum.bytes += one.bytes;
     }

@@ -73,13 +73,13 @@ class Mpi final {
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return chunked_staging_bytes(ranks, slice_bytes); }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    gather(Kind::AllGather, own, all, slice_bytes, teams);
+    gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
   }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes, {}); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(CollectiveKind::AllGatherSmall, own, all, bytes, {}); }
 
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
-    begin(Kind::ReduceScatter, count * sizeof(T), sizeof(T));
+    begin(CollectiveKind::ReduceScatter, count * sizeof(T), sizeof(T));
     const std::size_t members = teams.members(size()), here = teams.place(rank_);
     const std::size_t most = chunk_bytes(members) / sizeof(T), lane = ((count < most ? count : most) * sizeof(T) + 63) / 64 * 64;
     const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
@@ -95,7 +95,7 @@ class Mpi final {
 
   /// Messages of no bytes, as an MPI_Ibarrier names nobody.
   void barrier() {
-    begin(Kind::Barrier, 0, 0);
+    begin(CollectiveKind::Barrier, 0, 0);
     for_each_other({}, [&](std::size_t r) {
       receive(r, nullptr, 0);
       send(r, nullptr, 0);
@@ -108,9 +108,9 @@ class Mpi final {
  private:
   static constexpr std::size_t piece = std::size_t{64} << 20;  // MPI counts in int
 
-  void begin(Kind kind, std::size_t bytes, std::size_t about) {
+  void begin(CollectiveKind kind, std::size_t bytes, std::size_t about) {
     call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};
-    tag_ = static_cast<int>(call_.number % 4096 * kinds) + static_cast<int>(kind);  // every MPI has tags up to 32767
+    tag_ = static_cast<int>(call_.number % 4096 * collective_kinds) + static_cast<int>(kind);  // every MPI has tags up to 32767
   }
 
   /// Calls body(place) for the others of a team.
@@ -156,7 +156,7 @@ class Mpi final {
     std::abort();
   }
 
-  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
+  void gather(CollectiveKind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
     begin(kind, bytes, 0);
     std::byte* const here = all + teams.place(rank_) * bytes;
     if (own != here && bytes != 0) std::memcpy(here, own, bytes);

@@ -40,17 +40,17 @@ struct Call final {
   std::uint64_t number = 0;  // of this communicator's collectives, from 0
   std::uint64_t bytes = 0;
   std::uint32_t detail = 0;
-  Kind kind = Kind::Barrier;
+  CollectiveKind kind = CollectiveKind::Barrier;
 
   friend bool operator==(const Call&, const Call&) = default;
 };
 
 /// "reduce_scatter number 12 (4096 bytes, element size 4)"
 inline std::string words(const Call& call) {
-  std::string text = std::string(name_of_kind(call.kind)) + " number " + std::to_string(call.number);
-  if (call.kind == Kind::Barrier) return text;
+  std::string text = std::string(name_of_collective(call.kind)) + " number " + std::to_string(call.number);
+  if (call.kind == CollectiveKind::Barrier) return text;
   text += " (" + std::to_string(call.bytes) + " bytes";
-  if (call.kind == Kind::ReduceScatter) text += ", elements of " + std::to_string(call.detail);
+  if (call.kind == CollectiveKind::ReduceScatter) text += ", elements of " + std::to_string(call.detail);
   return text + ")";
 }
 

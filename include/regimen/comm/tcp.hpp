@@ -52,13 +52,13 @@ class Tcp final {
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return chunked_staging_bytes(ranks, slice_bytes); }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    gather(Kind::AllGather, own, all, slice_bytes, teams);
+    gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
   }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes, {}); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(CollectiveKind::AllGatherSmall, own, all, bytes, {}); }
 
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
-    wire_.begin(Kind::ReduceScatter, count * sizeof(T), sizeof(T));
+    wire_.begin(CollectiveKind::ReduceScatter, count * sizeof(T), sizeof(T));
     const std::size_t members = teams.members(size()), here = teams.place(rank());
     const std::size_t most = chunk_bytes(members) / sizeof(T), chunk = count < most ? count : most, lane = (chunk * sizeof(T) + 63) / 64 * 64;
     for_each_other(teams, [&](std::size_t p) {
@@ -77,7 +77,7 @@ class Tcp final {
   }
 
   void barrier() {
-    wire_.begin(Kind::Barrier, 0, 0);
+    wire_.begin(CollectiveKind::Barrier, 0, 0);
     for_each_other({}, [&](std::size_t r) {
       wire_.send(r, nullptr, 0);
       wire_.expect(r);
@@ -95,7 +95,7 @@ class Tcp final {
     for (std::size_t step = 1; step < members; ++step) body((teams.place(rank()) + step) % members);
   }
 
-  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
+  void gather(CollectiveKind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
     wire_.begin(kind, bytes, 0);
     std::byte* const here = all + teams.place(rank()) * bytes;
     if (own != here && bytes != 0) std::memcpy(here, own, bytes);

@@ -45,19 +45,19 @@ class Threads final {
   static constexpr std::size_t staging_bytes(std::size_t /*ranks*/, std::size_t /*slice_bytes*/) { return 0; }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    gather(Kind::AllGather, own, all, slice_bytes, teams);
+    gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
   }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(Kind::AllGatherSmall, own, all, bytes, {}); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(CollectiveKind::AllGatherSmall, own, all, bytes, {}); }
 
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/, Teams teams = {}) {
-    world_->arrive(rank_, Kind::ReduceScatter, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(all));
+    world_->arrive(rank_, CollectiveKind::ReduceScatter, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(all));
     tree_sum(summands<T>(teams.place(rank_) * count, teams), teams.members(size()), own, count);
     world_->barrier();
   }
 
   void barrier() {
-    world_->arrive(rank_, Kind::Barrier, 0, 0, nullptr);
+    world_->arrive(rank_, CollectiveKind::Barrier, 0, 0, nullptr);
     world_->barrier();
   }
 
@@ -65,7 +65,7 @@ class Threads final {
 
  private:
   /// All ranks meet, whatever their teams: they are in the same collective.
-  void gather(Kind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
+  void gather(CollectiveKind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
     world_->arrive(rank_, kind, bytes, 0, own);
     std::byte* const place = all + teams.place(rank_) * bytes;
     if (own != place) copy(own, place, bytes);

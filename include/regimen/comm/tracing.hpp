@@ -14,7 +14,7 @@ namespace regimen::comm {
 /// A collective on this rank's clock: from its call, in whatever thread, to its return. Collectives are numbered by order.
 struct Span final {
   using Time = std::chrono::steady_clock::time_point;
-  Kind kind = Kind::Barrier;
+  CollectiveKind kind = CollectiveKind::Barrier;
   std::uint64_t number = 0;  // of this tracer's collectives, from 0
   std::uint64_t bytes = 0;   // sent by this rank
   Time begin, end;
@@ -26,7 +26,7 @@ class Tracer final {
   explicit Tracer(std::size_t most) { spans_.reserve(most); }
 
   template <class Body>
-  void operator()(Kind kind, std::size_t sent, const Body& body) {
+  void operator()(CollectiveKind kind, std::size_t sent, const Body& body) {
     const Span::Time begin = std::chrono::steady_clock::now();
     body();
     const Span::Time end = std::chrono::steady_clock::now();

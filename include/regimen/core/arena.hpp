@@ -12,9 +12,9 @@
 namespace regimen {
 
 /// What a byte of the arena is for.
-enum class Kind : unsigned char { parameter, gradient, optimizer, saved, transient, scratch, communication, input, cache };
-inline constexpr std::size_t kind_count = 9;
-inline constexpr std::array<const char*, kind_count> kind_names{"parameter", "gradient",      "optimizer", "saved", "transient",
+enum class MemoryKind : unsigned char { parameter, gradient, optimizer, saved, transient, scratch, communication, input, cache };
+inline constexpr std::size_t memory_kinds = 9;
+inline constexpr std::array<const char*, memory_kinds> memory_kind_names{"parameter", "gradient",      "optimizer", "saved", "transient",
                                                                 "scratch",   "communication", "input",     "cache"};
 
 /// Ends the program: a walker broke a rule of the arena. No input can cause it. Not constexpr, so a plan that reaches
@@ -25,9 +25,9 @@ inline constexpr std::array<const char*, kind_count> kind_names{"parameter", "gr
 }
 
 /// A tensor that lives in the arena.
-struct Item {
+struct ArenaTensor {
   std::size_t offset = 0, bytes = 0;
-  Kind kind = Kind::transient;
+  MemoryKind kind = MemoryKind::transient;
   Path path{};
 };
 
@@ -35,7 +35,7 @@ struct Item {
 /// each access to a std::array costs several.)
 struct Transients {
   static constexpr std::size_t limit = 32;
-  Item items[limit]{};
+  ArenaTensor items[limit]{};
   std::size_t count = 0, bytes = 0;
 
   constexpr bool same_layout(const Transients& other) const {
@@ -49,14 +49,14 @@ struct Transients {
 /// What was live at the peak. `copies` counts the same tensor in several iterations of a Repeat.
 struct Report {
   struct Line {
-    Item item{};
+    ArenaTensor item{};
     std::size_t copies = 0;
     constexpr std::size_t bytes() const { return item.bytes * copies; }
   };
-  std::array<std::size_t, kind_count> bytes_by_kind{};
+  std::array<std::size_t, memory_kinds> bytes_by_kind{};
   std::array<Line, 10> largest{};
 
-  constexpr void add(const Item& item, std::size_t copies) {
+  constexpr void add(const ArenaTensor& item, std::size_t copies) {
     bytes_by_kind[static_cast<std::size_t>(item.kind)] += item.bytes * copies;
     std::size_t place = largest.size();
     while (place > 0 && largest[place - 1].bytes() < item.bytes * copies) --place;
@@ -68,9 +68,9 @@ struct Report {
 
 /// Kept only by a plan that was asked for a report. An entry stands for `copies` tensors `stride` bytes apart: that is
 /// how the iterations that a plan skips still appear.
-struct Log {
+struct TensorLog {
   struct Entry {
-    Item item{};
+    ArenaTensor item{};
     std::size_t stride = 1, copies = 1;
   };
   static constexpr std::size_t limit = 4096;
@@ -78,7 +78,7 @@ struct Log {
   std::size_t count = 0, snapshot_at = 0;
   Report report{};
 
-  constexpr void push(const Item& item) {
+  constexpr void push(const ArenaTensor& item) {
     if (count == limit) defect("more saved tensors than a report can hold");
     entries[count++] = {item, 1, 1};
   }
@@ -94,7 +94,7 @@ struct Log {
   constexpr void snapshot(const Transients& transients) {
     for (std::size_t i = 0; i < transients.count; ++i) report.add(transients.items[i], 1);
     for (std::size_t i = 0; i < count; ++i) {  // the same tensor of several iterations is one line
-      const Item& item = entries[i].item;
+      const ArenaTensor& item = entries[i].item;
       std::size_t copies = entries[i].copies;
       bool seen = false;
       for (std::size_t j = 0; item.path.in_repeat && j < count; ++j)
@@ -105,7 +105,7 @@ struct Log {
       if (!seen) report.add(item, copies);
     }
   }
-  static constexpr bool same_tensor(const Item& a, const Item& b) {
+  static constexpr bool same_tensor(const ArenaTensor& a, const ArenaTensor& b) {
     return a.path.digits == b.path.digits && a.bytes == b.bytes && a.kind == b.kind && a.path.name == b.path.name;
   }
 };
@@ -126,10 +126,10 @@ struct Arena {
 
   std::size_t capacity = unlimited, top = 0, peak = 0, peak_of_live = 0, events = 0, peak_event = 0;
   Transients transients{};
-  Log* log = nullptr;
+  TensorLog* log = nullptr;
   const Witness* witness = nullptr;
 
-  constexpr std::size_t push(std::size_t bytes, Kind kind, Path path) {
+  constexpr std::size_t push(std::size_t bytes, MemoryKind kind, Path path) {
     const std::size_t offset = top;
     top += bytes;
     if (log) log->push({offset, bytes, kind, path});
@@ -143,10 +143,10 @@ struct Arena {
     if (log) log->pop_to(mark);
     top = mark;
   }
-  constexpr std::size_t take(std::size_t bytes, Kind kind, Path path) {
+  constexpr std::size_t take(std::size_t bytes, MemoryKind kind, Path path) {
     std::size_t ceiling = capacity, place = 0;
     for (; place < transients.count; ++place) {
-      const Item& item = transients.items[place];
+      const ArenaTensor& item = transients.items[place];
       if (ceiling - (item.offset + item.bytes) >= bytes) break;
       ceiling = item.offset;
     }

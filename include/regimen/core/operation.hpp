@@ -120,7 +120,7 @@ struct Product final {
 /// y = act(x + bias)                                         y may be x
 ///   x, y (rows,columns); bias (columns), may be absent
 template <class Activation, class T, class B = T>
-struct Bias final {
+struct BiasActivation final {
   static constexpr const char* name = "bias_activation";
   View<T> x;
   View<B> bias;
@@ -456,13 +456,13 @@ struct Begin final {
 ///   an anomaly was found: apply = false, and nothing else moves
 /// Dynamic loss scale (Keras): finite: after growth_interval consecutive finite steps the scale doubles, if the result is
 /// finite as fp32; not finite: scale = max(scale / 2, 1) and the step is skipped, counted, and moves neither weights nor t.
-template <class Rule>
+template <class UpdateRule>
 struct Finish final {
   static constexpr const char* name = "finish_gradient";
   View<Scalars> scalars;
   double scale = 1, clip = 0;
   LossScaling loss_scaling{};
-  typename Rule::Options options{};
+  typename UpdateRule::Options options{};
 
   constexpr Cost cost() const { return {20, 2 * sizeof(Scalars), 1}; }
 };
@@ -479,10 +479,10 @@ struct Segments {
   std::size_t count = 0;
 };
 
-/// Rule::update on every element of a unit, if scalars.apply. gradient · scalars.factor is what the rule sees.
+/// UpdateRule::update on every element of a unit, if scalars.apply. gradient · scalars.factor is what the rule sees.
 ///   master (count) M; copy (count) T, rounded from master after the update, absent when the kernels read master itself;
-///   state: Rule::states arrays of (count) M, one behind the other, `state_stride` elements apart
-template <class Rule, class M, class T, class G>
+///   state: UpdateRule::states arrays of (count) M, one behind the other, `state_stride` elements apart
+template <class UpdateRule, class M, class T, class G>
 struct Update final {
   static constexpr const char* name = "update";
   View<M> master, state;
@@ -491,11 +491,11 @@ struct Update final {
   View<Scalars> scalars;
   Segments segments{};
   std::size_t count = 0, state_stride = 0;
-  typename Rule::Options options{};
+  typename UpdateRule::Options options{};
   std::size_t first = 0;  // the views begin at this element of those that the segments count
 
   constexpr Cost cost() const {
-    return {12 * double(count), double(count) * (sizeof(M) * (2 + 2 * Rule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};
+    return {12 * double(count), double(count) * (sizeof(M) * (2 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};
   }
 };
 

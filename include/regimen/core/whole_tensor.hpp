@@ -11,7 +11,7 @@ namespace regimen {
 
 /// A tensor as an update rule that sees whole tensors finds it, row-major; a vector is one row.
 ///   weight, state   to be updated      gradient   divided, unscaled and clipped; the rule may write over it
-///   scratch         as many elements as Rule::scratch(rows, columns) says, with anything in them
+///   scratch         as many elements as UpdateRule::scratch(rows, columns) says, with anything in them
 template <class M, std::size_t states>
 struct WholeTensor final {
   std::span<M> weight, gradient;
@@ -23,11 +23,11 @@ struct WholeTensor final {
 
 namespace op {
 
-/// Rule::update_tensor on one tensor, if scalars.apply. The rule sees a copy of the gradient, times scalars.factor.
-///   master, gradient, copy (rows,columns); state: Rule::states arrays (rows,columns), `state_stride` elements apart;
+/// UpdateRule::update_tensor on one tensor, if scalars.apply. The rule sees a copy of the gradient, times scalars.factor.
+///   master, gradient, copy (rows,columns); state: UpdateRule::states arrays (rows,columns), `state_stride` elements apart;
 ///   scratch (rows · columns + scratch_count()) M
 /// cost  that of the rule, if it has flops(rows, columns); memory is counted as read once and written once
-template <class Rule, class M, class T, class G>
+template <class UpdateRule, class M, class T, class G>
 struct UpdateTensor final {
   static constexpr const char* name = "update tensor";
   View<M> master, state;
@@ -37,18 +37,18 @@ struct UpdateTensor final {
   View<M> scratch;
   std::size_t rows = 0, columns = 0, state_stride = 0;
   bool decays = false;
-  typename Rule::Options options{};
+  typename UpdateRule::Options options{};
 
   static constexpr std::size_t scratch_of(std::size_t rows, std::size_t columns) {
-    if constexpr (requires { Rule::scratch(rows, columns); }) return Rule::scratch(rows, columns);
+    if constexpr (requires { UpdateRule::scratch(rows, columns); }) return UpdateRule::scratch(rows, columns);
     else return 0;
   }
   constexpr std::size_t scratch_count() const { return scratch_of(rows, columns); }
   constexpr Cost cost() const {
     const double count = double(rows) * double(columns);
     double flops = 12 * count;
-    if constexpr (requires { Rule::flops(rows, columns); }) flops = Rule::flops(rows, columns);
-    return {flops, count * (sizeof(M) * (4 + 2 * Rule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};
+    if constexpr (requires { UpdateRule::flops(rows, columns); }) flops = UpdateRule::flops(rows, columns);
+    return {flops, count * (sizeof(M) * (4 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};
   }
 };
 

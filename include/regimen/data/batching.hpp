@@ -35,13 +35,13 @@ struct DataPlace final {
   bool operator==(const DataPlace&) const = default;
 };
 
-/// Batches of `together` samples, from a place on. Batch 0 is the one that begins there.
+/// Batches of `global_batch` samples, from a place on. Batch 0 is the one that begins there.
 class Batching final {
  public:
   constexpr Batching() = default;
-  /// size, together   at least 1      epochs   0: without end
-  constexpr Batching(std::uint64_t size, std::uint64_t together, Order order, Remainder remainder, std::uint64_t epochs, const DataPlace& first)
-      : size_(size), together_(together), order_(order), drops_(remainder == Remainder::Drop), epochs_(epochs), first_(first.in_samples(size)) {
+  /// size, global_batch   at least 1      epochs   0: without end
+  constexpr Batching(std::uint64_t size, std::uint64_t global_batch, Order order, Remainder remainder, std::uint64_t epochs, const DataPlace& first)
+      : size_(size), global_batch_(global_batch), order_(order), drops_(remainder == Remainder::Drop), epochs_(epochs), first_(first.in_samples(size)) {
     wraps_ = remainder == Remainder::Wrap && order != Order::Random;
     per_epoch_ = batches_of(size);
     if (per_epoch_ == 0) per_epoch_ = 1;
@@ -51,7 +51,7 @@ class Batching final {
       first_ = {first_.epoch + 1, 0};
       in_first_ = per_epoch_;
     }
-    if (first_.samples == 0 || first_.run == 0) first_.run = together;
+    if (first_.samples == 0 || first_.run == 0) first_.run = global_batch;
     count_ = count();
   }
 
@@ -66,24 +66,24 @@ class Batching final {
     DataPlace at = first_;
     if (wraps_) {
       const bool is_end = epochs_ != 0 && n > 0 && n >= count_;  // the last batch may be short
-      const std::uint64_t samples = first_.samples + (is_end ? left_in_run() : n * together_);
+      const std::uint64_t samples = first_.samples + (is_end ? left_in_run() : n * global_batch_);
       at.epoch += samples / size_;
       at.samples = samples % size_;
     } else if (n < in_first_) {
-      at.samples += n * together_;
+      at.samples += n * global_batch_;
     } else {
       at.epoch += 1 + (n - in_first_) / per_epoch_;
-      at.samples = (n - in_first_) % per_epoch_ * together_;
+      at.samples = (n - in_first_) % per_epoch_ * global_batch_;
     }
-    if (at.epoch != first_.epoch) at.run = together_;
+    if (at.epoch != first_.epoch) at.run = global_batch_;
     return at;
   }
   /// Samples of batch n, on all ranks.
   constexpr std::uint64_t samples(std::uint64_t n) const {
-    if (order_ == Order::Random) return together_;
+    if (order_ == Order::Random) return global_batch_;
     std::uint64_t left = size_ - place(n).samples;
-    if (wraps_) left = epochs_ != 0 && n + 1 == count_ ? left_in_run() - n * together_ : together_;
-    return left < together_ ? left : together_;
+    if (wraps_) left = epochs_ != 0 && n + 1 == count_ ? left_in_run() - n * global_batch_ : global_batch_;
+    return left < global_batch_ ? left : global_batch_;
   }
   /// The number that the source knows sample i of a batch by that begins at `place`.
   constexpr std::uint64_t index(std::uint64_t seed, const DataPlace& place, std::uint64_t i) const {
@@ -92,13 +92,13 @@ class Batching final {
       epoch += at / size_;
       at %= size_;
     }
-    return position(order_, seed, epoch, at, size_, epoch == place.epoch ? place.run : together_);
+    return position(order_, seed, epoch, at, size_, epoch == place.epoch ? place.run : global_batch_);
   }
 
  private:
   static constexpr std::uint64_t endless = (std::numeric_limits<std::uint64_t>::max)();
 
-  constexpr std::uint64_t batches_of(std::uint64_t samples) const { return samples / together_ + (!drops_ && samples % together_ != 0); }
+  constexpr std::uint64_t batches_of(std::uint64_t samples) const { return samples / global_batch_ + (!drops_ && samples % global_batch_ != 0); }
   /// Samples of all epochs from the first place on.
   constexpr std::uint64_t left_in_run() const { return (epochs_ - first_.epoch) * size_ - first_.samples; }
   constexpr std::uint64_t count() const {
@@ -107,11 +107,11 @@ class Batching final {
     const std::uint64_t further = epochs_ - first_.epoch - 1;
     std::uint64_t all = 0;
     if (__builtin_mul_overflow(further + 1, wraps_ ? size_ : per_epoch_, &all)) return endless;
-    if (wraps_) return left_in_run() / together_ + (left_in_run() % together_ != 0);
+    if (wraps_) return left_in_run() / global_batch_ + (left_in_run() % global_batch_ != 0);
     return __builtin_add_overflow(further * per_epoch_, in_first_, &all) ? endless : all;
   }
 
-  std::uint64_t size_ = 0, together_ = 1;
+  std::uint64_t size_ = 0, global_batch_ = 1;
   Order order_ = Order::Shuffled;
   bool drops_ = false, wraps_ = false;
   std::uint64_t epochs_ = 0;

@@ -53,14 +53,14 @@ class Fake final {
     for (std::int32_t& target : sample.target) target = static_cast<std::int32_t>(label);
   }
 
-  template <std::floating_point In, std::floating_point Target>
-  void read(std::size_t index, Sample<In, Target> sample) const {
+  template <std::floating_point In, std::floating_point Label>
+  void read(std::size_t index, Sample<In, Label> sample) const {
     normals(index, sample.input);
     const std::size_t targets = sample.target.size();
     for (std::size_t k = 0; k < targets; ++k) {
       double sum = 0, count = 0;
       for (std::size_t i = k; i < sample.input.size(); i += targets) sum += static_cast<double>(sample.input[i]), count += 1;
-      sample.target[k] = static_cast<Target>(count == 0 ? 0 : sum / count);
+      sample.target[k] = static_cast<Label>(count == 0 ? 0 : sum / count);
     }
   }
 

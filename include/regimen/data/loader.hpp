@@ -38,7 +38,7 @@ struct LoaderOptions {
 ///   for (auto batch = loader.next(); batch; batch = loader.next()) { ... }
 ///
 ///   input     (samples, shape.input)    In         contiguous; valid until the following next()
-///   target    (samples, shape.target)   Target
+///   target    (samples, shape.target)   Label
 ///   samples   options.batch, or fewer in a short batch, of which a rank may have none; 0 after the last epoch
 ///
 /// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and ahead, n). Nothing is
@@ -48,14 +48,14 @@ struct LoaderOptions {
 ///          throws what the source threw, and Error for an integer input outside [0, bound), or an integer target that
 ///          is neither there nor ignore_index; thrown at the batch it belongs to, and again when asked again
 /// cost     (ahead + 1) batches of memory, 1 with workers = 0
-template <class In, class Target, class S>
+template <class In, class Label, class S>
 class Loader final {
-  static_assert(sizeof(typename rule::source_writes_samples<S, In, Target>::must_hold));
+  static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
 
  public:
   struct Batch {
     std::span<const In> input;
-    std::span<const Target> target;
+    std::span<const Label> target;
     std::size_t samples = 0;
     std::uint64_t step = 0;   // number of the batch, from 0 over all epochs
     std::uint64_t epoch = 0;  // of its first sample
@@ -69,18 +69,18 @@ class Loader final {
     if (size_ == 0) throw Error(name, "at least one sample", "none");
     if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
     if (options.rank >= options.ranks) throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
-    if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &together_))
+    if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &global_batch_))
       throw Error("Loader", "a batch of all ranks that can be counted",
                   std::to_string(options.batch) + " samples on each of " + std::to_string(options.ranks));
-    if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < together_) {
-      throw Error(name, "at least one batch of " + std::to_string(together_) + " samples", std::to_string(size_) + " samples",
+    if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < global_batch_) {
+      throw Error(name, "at least one batch of " + std::to_string(global_batch_) + " samples", std::to_string(size_) + " samples",
                   "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
     }
     constexpr std::size_t most_ahead = 65536, most_workers = 1024;
     if (options.ahead > most_ahead) throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
     if (options.workers > most_workers)
       throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads", std::to_string(options.workers));
-    batching_ = Batching(size_, together_, options.order, options.remainder, options.epochs, options.first);
+    batching_ = Batching(size_, global_batch_, options.order, options.remainder, options.epochs, options.first);
     allocate();
     try {
       for (std::size_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
@@ -133,7 +133,7 @@ class Loader final {
  private:
   struct Slot {
     std::vector<In> input;
-    std::vector<Target> target;
+    std::vector<Label> target;
     std::size_t samples = 0;
     std::uint64_t epoch = 0;
     bool ready = false;
@@ -141,7 +141,7 @@ class Loader final {
   };
 
   static std::size_t size_of(const S& source, const SampleShape& shape) {
-    if constexpr (Source<S, In, Target>) {
+    if constexpr (Source<S, In, Label>) {
       return source.size(shape);
     } else {
       return 0;  // refused above, once
@@ -171,11 +171,11 @@ class Loader final {
     for (std::size_t i = 0; i < slot.samples; ++i) {
       const auto index = static_cast<std::size_t>(batching_.index(options_.seed, place, before + i));
       const std::span<In> input(slot.input.data() + i * shape_.input, shape_.input);
-      const std::span<Target> target(slot.target.data() + i * shape_.target, shape_.target);
-      if constexpr (Source<S, In, Target>) source_.read(index, Sample<In, Target>{input, target});
+      const std::span<Label> target(slot.target.data() + i * shape_.target, shape_.target);
+      if constexpr (Source<S, In, Label>) source_.read(index, Sample<In, Label>{input, target});
       const std::size_t bound = shape_.vocabulary_or_classes;
       check(std::span<const In>(input), bound, false, index);
-      check(std::span<const Target>(target), shape_.classes != 0 ? shape_.classes : bound, true, index);
+      check(std::span<const Label>(target), shape_.classes != 0 ? shape_.classes : bound, true, index);
     }
   }
 
@@ -238,7 +238,7 @@ class Loader final {
   const SampleShape shape_;
   const LoaderOptions options_;
   const std::size_t size_;
-  std::size_t together_ = 1;  // samples of a batch of all ranks
+  std::size_t global_batch_ = 1;  // samples of a batch of all ranks
   Batching batching_;
   std::vector<Slot> slots_;
   std::vector<std::thread> threads_;

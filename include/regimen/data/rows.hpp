@@ -15,15 +15,15 @@ namespace regimen {
 /// Samples from two arrays, row after row, shared by all copies.
 ///
 ///   inputs    (samples, input)    In, the type of the model's inputs
-///   targets   (samples, target)   Target
+///   targets   (samples, target)   Label
 ///
 ///   Rows<float, std::int32_t> set(pixels, labels, 784);
 ///
 /// failure  Error for an input extent of 0, inputs that are no whole number of rows, or targets that do not divide among them
-template <class In, class Target>
+template <class In, class Label>
 class Rows final {
  public:
-  Rows(std::vector<In> inputs, std::vector<Target> targets, std::size_t input) : input_(input) {
+  Rows(std::vector<In> inputs, std::vector<Label> targets, std::size_t input) : input_(input) {
     if (input == 0 || inputs.empty() || inputs.size() % input != 0) {
       throw Error("Rows", "one or more rows of " + std::to_string(input) + " inputs", std::to_string(inputs.size()) + " inputs");
     }
@@ -43,7 +43,7 @@ class Rows final {
     return samples_;
   }
 
-  void read(std::size_t index, Sample<In, Target> sample) const {
+  void read(std::size_t index, Sample<In, Label> sample) const {
     detail::expect_extents("Rows", {sample.input.size(), sample.target.size()}, input_, target_);
     detail::expect_index("Rows", index, samples_);
     std::copy_n(content_->inputs.data() + index * input_, input_, sample.input.data());
@@ -53,7 +53,7 @@ class Rows final {
  private:
   struct Content {
     std::vector<In> inputs;
-    std::vector<Target> targets;
+    std::vector<Label> targets;
   };
 
   std::shared_ptr<const Content> content_;

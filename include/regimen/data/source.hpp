@@ -16,10 +16,10 @@ namespace regimen {
 ///   tokens            Sample<std::int32_t, std::int32_t>    input (T), target (T)
 ///   vectors, images   Sample<float, std::int32_t>           input (N) or (H,W,C), target (1), a class
 ///   regression        Sample<float, float>                  input (N), target (M)
-template <class In, class Target>
+template <class In, class Label>
 struct Sample {
   std::span<In> input;
-  std::span<Target> target;
+  std::span<Label> target;
 };
 
 /// Extents of one sample as the model wants them.
@@ -53,8 +53,8 @@ struct SampleShape {
 ///   static_assert(Source<Sums, float, float>);
 ///
 /// invalid: `Source<Sums, double, double>`, since nothing writes doubles; a read() that is not const.
-template <class S, class In, class Target>
-concept Source = requires(const S& source, const SampleShape& shape, std::size_t index, Sample<In, Target> sample) {
+template <class S, class In, class Label>
+concept Source = requires(const S& source, const SampleShape& shape, std::size_t index, Sample<In, Label> sample) {
   { source.size(shape) } -> std::same_as<std::size_t>;
   source.read(index, sample);
 };

@@ -50,7 +50,7 @@ class RankTrace {
       if (began < from) continue;                                                // before what is known of the rest
       while (one != collectives.cend() && one->ticket < span.number + 1) ++one;  // tickets count from 1
       const bool known = one != collectives.cend() && one->ticket == span.number + 1;
-      complete(rank, sending, known ? std::string(one->name()) + " " + place(one->path) : comm::name_of_kind(span.kind), "collective", began,
+      complete(rank, sending, known ? std::string(one->name()) + " " + place(one->path) : comm::name_of_collective(span.kind), "collective", began,
                seconds(span.end) - began, "\"bytes sent\":" + std::to_string(span.bytes));
     }
   }

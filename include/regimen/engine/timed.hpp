@@ -139,8 +139,8 @@ class OperationTimes {
   /// Ends all up to this ticket: they run in the order in which they were started.
   void await(std::size_t ticket, op::Phase phase, double began, double ended) {
     waited_[static_cast<std::size_t>(phase)] += ended - began;
-    for (; settled_ < started_; ++settled_) {
-      CollectiveTime& collective = collectives_[settled_ % trace_limit];
+    for (; timed_ < started_; ++timed_) {
+      CollectiveTime& collective = collectives_[timed_ % trace_limit];
       if (collective.ticket > ticket) break;
       collective.before_wait = operations_;
       collective.awaited = began;
@@ -225,7 +225,7 @@ class OperationTimes {
   std::vector<OperationTime> rows_;
   std::vector<Event> events_;                // a ring once it is full
   std::vector<CollectiveTime> collectives_;  // likewise
-  std::size_t operations_ = 0, started_ = 0, settled_ = 0;
+  std::size_t operations_ = 0, started_ = 0, timed_ = 0;
   std::array<double, 3> waited_{};
   double seconds_ = 0, origin_ = 0;
 };

@@ -30,7 +30,7 @@ struct ActivationBound : LayerDefaults {
   static constexpr bool always_writes_d_x = true;
 
   static constexpr void forward(auto& engine, const auto& call) {
-    engine.run(op::Bias<Function, T>{{call.x}, bias_at(call), {call.y}, engine.batch * X::rows, X::columns});
+    engine.run(op::BiasActivation<Function, T>{{call.x}, bias_at(call), {call.y}, engine.batch * X::rows, X::columns});
   }
   static constexpr void backward(auto& engine, const auto& call) {
     View<G> d_bias{};

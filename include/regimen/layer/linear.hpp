@@ -51,7 +51,7 @@ struct LinearBound : LayerDefaults {
     const std::size_t rows = engine.batch * X::rows;
     const View<T> weight{call.parameters};
     engine.run(op::Product<T, T, Out>{{call.x}, weight, {call.y}, rows, Width, in, false, true, false});  // (rows,Width)
-    if constexpr (has_bias) engine.run(op::Bias<activation::Identity, Out, T>{{call.y}, weight + Width * in, {call.y}, rows, Width});
+    if constexpr (has_bias) engine.run(op::BiasActivation<activation::Identity, Out, T>{{call.y}, weight + Width * in, {call.y}, rows, Width});
   }
   static constexpr void backward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;

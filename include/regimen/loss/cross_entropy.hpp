@@ -28,7 +28,7 @@ struct SmoothedCrossEntropy {
   using smoothing = Smoothing;
   static constexpr bool couples_samples = false;
   template <class Output>
-  using Target = Value<std::int32_t, Shape<Output::rows>>;
+  using Labels = Value<std::int32_t, Shape<Output::rows>>;
   template <class Output>
   static constexpr bool accepts = Output::columns >= 2;  // the softmax of a single class is 1, and its loss 0
   template <class Output>

@@ -15,7 +15,7 @@ struct MeanSquaredError final {
   using option_of = axis::loss;
   static constexpr bool couples_samples = false;
   template <class Output>
-  using Target = Value<typename Output::Element, typename Output::Shape>;
+  using Labels = Value<typename Output::Element, typename Output::Shape>;
   template <class Output>
   static constexpr std::size_t rows = Output::size;
 

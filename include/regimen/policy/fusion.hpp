@@ -5,23 +5,23 @@
 
 namespace regimen {
 
-struct On final {
+struct Fused final {
   using option_of = regimen::axis::fusion;
 };
-struct Off final {
+struct Unfused final {
   using option_of = regimen::axis::fusion;
 };
 
 /// Decides whether adjacent layers that have a fused form are replaced by it. Names of parameters do not change; results agree within
 /// rounding.
 ///
-///   choices   Fusion<On>, Fusion<Off>
-///   default   Fusion<On>
-///   cost      Off writes and reads each intermediate once more
+///   choices   Fusion<Fused>, Fusion<Unfused>
+///   default   Fusion<Fused>
+///   cost      Unfused: writes and reads each intermediate once more
 template <class Switch>
 struct Fusion final {
   using axis = regimen::axis::fusion;
-  static constexpr bool on = std::is_same_v<Switch, On>;
+  static constexpr bool fuses = std::is_same_v<Switch, Fused>;
 };
 
 }  // namespace regimen

@@ -12,7 +12,7 @@ struct CrossEntropy;  // regimen/loss/cross_entropy.hpp, the default
 namespace detail {
 /// A loss says what it compares an output with.
 template <class T>
-inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::template Target<Value<fp32, Shape<2>>>; };
+inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::template Labels<Value<fp32, Shape<2>>>; };
 }  // namespace detail
 
 /// Decides the loss: a sum over the valid targets and their count.
@@ -22,7 +22,7 @@ inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::templat
 ///   refuses   what is no loss; a loss that cannot read the model's output; one that couples the samples of a batch where Accumulate,
 ///             SimulateWorld or ranks would cut it
 ///
-/// A loss has Target<Output>, what it compares an output with; rows<Output>, how many targets a sample has; run<gradient, Output>(engine,
+/// A loss has Labels<Output>, what it compares an output with; rows<Output>, how many targets a sample has; run<gradient, Output>(engine,
 /// output, target, scalars, scale); and `static constexpr bool couples_samples`: does the loss of a sample depend on the others?
 template <class Function>
 struct Loss final {

@@ -14,8 +14,8 @@ inline constexpr bool belongs_to<T, axis::optimizer> = requires {
   typename T::Options;
   T::states;
 };
-template <class Rule>
-inline constexpr bool sees_whole_tensors = requires { requires Rule::sees_whole_tensors; };
+template <class UpdateRule>
+inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_whole_tensors; };
 }  // namespace detail
 
 /// Decides how gradients become updates. The rule is a stateless type, its hyper-parameters are options of the run.
@@ -32,10 +32,10 @@ inline constexpr bool sees_whole_tensors = requires { requires Rule::sees_whole_
 /// A rule of elements has update(weight, gradient, state, coefficients, decays), for one element or a register of them. A rule that
 /// looks at norms or matrices has `static constexpr bool sees_whole_tensors = true`, update_tensor(WholeTensor, coefficients), and
 /// may have scratch(rows, columns), in elements of Master, and flops(rows, columns); it runs on one tensor after the other.
-template <class Rule>
+template <class UpdateRule>
 struct Optimizer final {
   using axis = regimen::axis::optimizer;
-  using rule = Rule;
+  using rule = UpdateRule;
 };
 
 }  // namespace regimen

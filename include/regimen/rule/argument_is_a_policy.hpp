@@ -244,7 +244,7 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: On and Off are switches, not policies; write Fusion<Off>");
+    static_assert(holds, "regimen: Fused and Unfused are switches, not policies; write Fusion<Unfused>");
   };
 };
 

@@ -1,4 +1,4 @@
-// regimen/rule/backward_needs_scaled_loss.hpp — K19: under fp16 backward starts from a scaled loss.
+// regimen/rule/backward_needs_scaled_loss.hpp — under fp16 backward starts from a scaled loss.
 #pragma once
 
 namespace regimen::rule {

@@ -5,12 +5,12 @@
 
 namespace regimen::rule {
 
-/// From: the data or labels given, To: what Trainer::Input or Trainer::Target is.   docs/errors/data_type_matches.md
+/// From: the data or labels given, To: what Trainer::Input or Trainer::Label is.   docs/errors/data_type_matches.md
 template <class From, class To>
 struct data_type_matches {
   static constexpr bool holds = std::is_same_v<From, To>;
   struct must_hold {
-    static_assert(holds, "regimen: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Target>");
+    static_assert(holds, "regimen: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Label>");
   };
 };
 

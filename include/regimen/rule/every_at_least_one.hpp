@@ -1,4 +1,4 @@
-// regimen/rule/every_at_least_one.hpp — K9: a segment holds at least one block.
+// regimen/rule/every_at_least_one.hpp — a segment holds at least one block.
 #pragma once
 
 #include <regimen/policy/checkpoint.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/every_at_most_depth.hpp — K9: a segment is no longer than the model.
+// regimen/rule/every_at_most_depth.hpp — a segment is no longer than the model.
 #pragma once
 
 #include <cstddef>

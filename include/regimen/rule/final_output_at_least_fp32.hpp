@@ -1,4 +1,4 @@
-// regimen/rule/final_output_at_least_fp32.hpp — K3: softmax and loss read at least fp32.
+// regimen/rule/final_output_at_least_fp32.hpp — softmax and loss read at least fp32.
 #pragma once
 
 #include <regimen/core/number.hpp>

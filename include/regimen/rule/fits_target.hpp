@@ -1,4 +1,4 @@
-// regimen/rule/fits_target.hpp — K6: the plan fits the memory of the target.
+// regimen/rule/fits_target.hpp — the plan fits the memory of the target.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// regimen/rule/fp16_needs_loss_scale.hpp — K1: fp16 gradients underflow without a scale.
+// regimen/rule/fp16_needs_loss_scale.hpp — fp16 gradients underflow without a scale.
 #pragma once
 
 #include <regimen/core/number.hpp>

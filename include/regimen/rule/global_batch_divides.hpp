@@ -1,4 +1,4 @@
-// regimen/rule/global_batch_divides.hpp — K15: every rank has as many samples.
+// regimen/rule/global_batch_divides.hpp — every rank has as many samples.
 #pragma once
 
 #include <regimen/policy/accumulate.hpp>

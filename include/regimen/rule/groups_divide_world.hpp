@@ -1,4 +1,4 @@
-// regimen/rule/groups_divide_world.hpp — K15: every group has as many ranks.
+// regimen/rule/groups_divide_world.hpp — every group has as many ranks.
 #pragma once
 
 #include <regimen/policy/shard.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/loss_scale_needs_fp16.hpp — K2: only fp16 has a scale to gain from.
+// regimen/rule/loss_scale_needs_fp16.hpp — only fp16 has a scale to gain from.
 #pragma once
 
 #include <regimen/core/number.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/masters_are_not_half.hpp — K18: weights of 16 bits lose small updates.
+// regimen/rule/masters_are_not_half.hpp — weights of 16 bits lose small updates.
 #pragma once
 
 #include <regimen/core/number.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/measured_run_has_no_debug.hpp — K22: benchmarks measure the step and nothing else.
+// regimen/rule/measured_run_has_no_debug.hpp — benchmarks measure the step and nothing else.
 #pragma once
 
 #include <regimen/policy/debug.hpp>

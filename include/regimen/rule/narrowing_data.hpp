@@ -1,4 +1,4 @@
-// regimen/rule/narrowing_data.hpp — K17: data are not rounded in silence.
+// regimen/rule/narrowing_data.hpp — data are not rounded in silence.
 #pragma once
 
 #include <regimen/core/number.hpp>

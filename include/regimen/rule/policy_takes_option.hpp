@@ -148,7 +148,7 @@ template <class Option>
 struct policy_takes_option<axis::fusion, Option> {
   static constexpr bool holds = detail::is_option<axis::fusion, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Fusion<...> takes a switch; name On or Off");
+    static_assert(holds, "regimen: Fusion<...> takes a switch; name Fused or Unfused");
   };
 };
 

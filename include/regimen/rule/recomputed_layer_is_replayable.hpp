@@ -1,4 +1,4 @@
-// regimen/rule/recomputed_layer_is_replayable.hpp — K7: what is computed twice must come out equal.
+// regimen/rule/recomputed_layer_is_replayable.hpp — what is computed twice must come out equal.
 #pragma once
 
 namespace regimen::rule {

@@ -1,4 +1,4 @@
-// regimen/rule/scaled_gradients_need_unscale.hpp — K19: the optimizer sees gradients of the loss itself.
+// regimen/rule/scaled_gradients_need_unscale.hpp — the optimizer sees gradients of the loss itself.
 #pragma once
 
 namespace regimen::rule {

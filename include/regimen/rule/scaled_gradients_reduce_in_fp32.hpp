@@ -1,4 +1,4 @@
-// regimen/rule/scaled_gradients_reduce_in_fp32.hpp — K30: sums of scaled gradients do not overflow.
+// regimen/rule/scaled_gradients_reduce_in_fp32.hpp — sums of scaled gradients do not overflow.
 #pragma once
 
 #include <regimen/policy/communicator.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/shard_needs_communicator.hpp — K10: slices lie on several ranks.
+// regimen/rule/shard_needs_communicator.hpp — slices lie on several ranks.
 #pragma once
 
 #include <regimen/policy/communicator.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/target_computes_in.hpp — K20: the target has the element type.
+// regimen/rule/target_computes_in.hpp — the target has the element type.
 #pragma once
 
 namespace regimen::rule {

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// policy/optimizer.hpp lists it.   docs/errors/update_rule_is_whole.md
-template <class Rule, bool Whole = false>
+template <class UpdateRule, bool Whole = false>
 struct update_rule_is_whole {
   static constexpr bool holds = Whole;
   struct must_hold {

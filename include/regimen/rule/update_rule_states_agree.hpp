@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Agree: whether state_names and the array of update are as long as states says.   docs/errors/update_rule_states_agree.md
-template <class Rule, bool Agree = false>
+template <class UpdateRule, bool Agree = false>
 struct update_rule_states_agree {
   static constexpr bool holds = Agree;
   struct must_hold {

@@ -1,4 +1,4 @@
-// regimen/rule/wrap_matches_a_layer.hpp — K12: a predicate finds the layers that it is meant for.
+// regimen/rule/wrap_matches_a_layer.hpp — a predicate finds the layers that it is meant for.
 #pragma once
 
 #include <regimen/policy/shard.hpp>

@@ -70,28 +70,28 @@ std::uint64_t bits_of_number(T value) {
 }
 
 /// What a rule with these options makes of a few made-up numbers in three updates: options that differ in anything that is computed differ here.
-template <class Rule>
-std::uint64_t fingerprint_of_rule(const typename Rule::Options& options) {
+template <class UpdateRule>
+std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
   constexpr std::size_t count = 4;  // two rows of two
-  double weight[count] = {0.5, -0.25, 0.125, 1.5}, state[Rule::states == 0 ? 1 : Rule::states][count] = {};
+  double weight[count] = {0.5, -0.25, 0.125, 1.5}, state[UpdateRule::states == 0 ? 1 : UpdateRule::states][count] = {};
   Scalars scalars{};
   scalars.learning_rate = options.learning_rate;
   for (std::uint64_t t = 1; t <= 3; ++t) {
-    scalars.correction_first = Rule::correction_first(options, t);
-    scalars.correction_second = Rule::correction_second(options, t);
-    const typename Rule::template Coefficients<double> coefficients(options, scalars);
+    scalars.correction_first = UpdateRule::correction_first(options, t);
+    scalars.correction_second = UpdateRule::correction_second(options, t);
+    const typename UpdateRule::template Coefficients<double> coefficients(options, scalars);
     double gradient[count] = {0.75 / double(t), -1e-3, 2.0, -0.5};
-    if constexpr (regimen::detail::sees_whole_tensors<Rule>) {
-      std::vector<double> scratch(op::UpdateTensor<Rule, double, double, double>::scratch_of(2, 2));
-      WholeTensor<double, Rule::states> tensor{weight, gradient, {}, scratch, 2, 2, t > 1};
-      for (std::size_t s = 0; s < Rule::states; ++s) tensor.state[s] = state[s];
-      Rule::update_tensor(tensor, coefficients);
+    if constexpr (regimen::detail::sees_whole_tensors<UpdateRule>) {
+      std::vector<double> scratch(op::UpdateTensor<UpdateRule, double, double, double>::scratch_of(2, 2));
+      WholeTensor<double, UpdateRule::states> tensor{weight, gradient, {}, scratch, 2, 2, t > 1};
+      for (std::size_t s = 0; s < UpdateRule::states; ++s) tensor.state[s] = state[s];
+      UpdateRule::update_tensor(tensor, coefficients);
     } else {
       for (std::size_t i = 0; i < count; ++i) {
-        double own[Rule::states == 0 ? 1 : Rule::states];
-        for (std::size_t s = 0; s < Rule::states; ++s) own[s] = state[s][i];
-        Rule::update(weight[i], gradient[i], own, coefficients, i % 2 == 0);
-        for (std::size_t s = 0; s < Rule::states; ++s) state[s][i] = own[s];
+        double own[UpdateRule::states == 0 ? 1 : UpdateRule::states];
+        for (std::size_t s = 0; s < UpdateRule::states; ++s) own[s] = state[s][i];
+        UpdateRule::update(weight[i], gradient[i], own, coefficients, i % 2 == 0);
+        for (std::size_t s = 0; s < UpdateRule::states; ++s) state[s][i] = own[s];
       }
     }
   }
@@ -105,7 +105,7 @@ template <class Trainer>
 std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
-  print = mix(print, fingerprint_of_rule<typename Trainer::Rule>(options.optimizer));
+  print = mix(print, fingerprint_of_rule<typename Trainer::UpdateRule>(options.optimizer));
   for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)
     print = mix(print, std::bit_cast<std::uint64_t>(options.schedule.share(step)));
   return print;

@@ -29,13 +29,13 @@ void check_tokens([[maybe_unused]] std::span<const Input> inputs, [[maybe_unused
 }
 
 /// failure   Error naming sample (the first of these is `first`), row and label
-template <class Target>
-void check_labels([[maybe_unused]] std::span<const Target> targets, [[maybe_unused]] std::size_t per_sample, [[maybe_unused]] std::size_t classes,
+template <class Label>
+void check_labels([[maybe_unused]] std::span<const Label> targets, [[maybe_unused]] std::size_t per_sample, [[maybe_unused]] std::size_t classes,
                   [[maybe_unused]] const std::string& where, [[maybe_unused]] std::size_t first) {
-  if constexpr (std::is_integral_v<Target>) {
+  if constexpr (std::is_integral_v<Label>) {
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      const Target label = targets[i];
-      if (label == Target(ignore_index) || (label >= 0 && std::cmp_less(label, classes))) continue;
+      const Label label = targets[i];
+      if (label == Label(ignore_index) || (label >= 0 && std::cmp_less(label, classes))) continue;
       const std::string row = per_sample > 1 ? ", row " + std::to_string(i % per_sample) : std::string();
       throw Error(where + ", label of sample " + std::to_string(first + i / per_sample) + row,
                   "one of " + std::to_string(classes) + " classes, 0 to " + std::to_string(classes - 1) + ", or ignore_index", std::to_string(label),

@@ -39,7 +39,7 @@ class Collector final {
         own.resize(slice);
         download(engine, kept, std::span(own));
         ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(unit_of_all_ranks.data()),
-                         slice * sizeof(Master), Sharding::together);
+                         slice * sizeof(Master), Sharding::shard_group);
         all.insert(all.end(), unit_of_all_ranks.begin(), unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
       }
     });

@@ -28,9 +28,9 @@ struct Borrowed final {
   const Source* source;
 
   std::size_t size(const SampleShape& shape) const { return source->size(shape); }
-  template <class In, class Target>
-    requires requires(const Source& s, Sample<In, Target> sample) { s.read(std::size_t{}, sample); }
-  void read(std::size_t index, Sample<In, Target> sample) const {
+  template <class In, class Label>
+    requires requires(const Source& s, Sample<In, Label> sample) { s.read(std::size_t{}, sample); }
+  void read(std::size_t index, Sample<In, Label> sample) const {
     source->read(index, sample);
   }
   std::string name() const { return detail::name_of_source(*source); }
@@ -51,7 +51,7 @@ template <class Trainer>
 struct FitLoop final {
   /// `validation` may be null.
   template <class Source, class Validation, class... Callbacks>
-  static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const Run& run, Callbacks&... callbacks) {
+  static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run, Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     trainer.guarded([&] {  // what cannot be read is found now, and not after hours
@@ -141,7 +141,7 @@ struct FitLoop final {
 
  private:
   /// A batch that no epoch fills is rarely meant: it trains on other batches than the program says.
-  static void say_if_short(const Trainer& trainer, std::size_t size, const Run& run) {
+  static void say_if_short(const Trainer& trainer, std::size_t size, const FitOptions& run) {
     const std::size_t batch = Trainer::batch * trainer.ranks(), step = batch * Trainer::micro_batches;
     if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
     const auto text = [](std::size_t number) { return std::to_string(number); };
@@ -157,7 +157,7 @@ struct FitLoop final {
   static void ask(const Source& source) {
     LoaderOptions options{.order = Order::Sequential, .workers = 0};
     for (const bool last : {false, true}) {
-      Loader<typename Trainer::Input, typename Trainer::Target, Borrowed<Source>> loader({&source}, Trainer::sample_shape(), options);
+      Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader({&source}, Trainer::sample_shape(), options);
       if (last || loader.size() > 1) loader.next();
       options.first.samples = loader.size() - 1;
     }
@@ -168,10 +168,10 @@ struct FitLoop final {
   static std::uint64_t fingerprint_of_source(const Source& source) {
     const std::size_t size = source.size(Trainer::sample_shape());
     std::vector<typename Trainer::Input> input(Trainer::input_size);
-    std::vector<typename Trainer::Target> target(Trainer::target_size);
+    std::vector<typename Trainer::Label> target(Trainer::target_size);
     std::uint64_t print = size;
     for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
-      source.read(index, Sample<typename Trainer::Input, typename Trainer::Target>{input, target});
+      source.read(index, Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
       for (const auto& value : input) print = mix(print, bits_of_number(value));
       for (const auto& value : target) print = mix(print, bits_of_number(value));
     }
@@ -182,7 +182,7 @@ struct FitLoop final {
     typename Trainer::Ran& ran = trainer.start_step([&](std::size_t micro_batch) -> std::size_t {
       trainer.uploaded_.wait();  // the loader takes the batch before back
       const auto next = loader.next();
-      trainer.bring(next.input, next.target, next.samples, micro_batch);
+      trainer.upload_batch(next.input, next.target, next.samples, micro_batch);
       return next.samples;
     });
     trainer.place_ = loader.place();

@@ -36,9 +36,9 @@ struct Forward {
   /// Takes what inference keeps: parameters, one input, and what layers keep from one walk to the next.
   static constexpr Resident setup_inference(auto& engine, std::size_t cache_bytes = 0) {
     Resident r{};
-    r.parameters = push_units(engine, Kind::parameter, &walk::UnitOffsets::parameters);
+    r.parameters = push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
     r.input = push_input(engine);
-    if (cache_bytes > 0) r.cache = engine.arena.push(cache_bytes, Kind::cache, path_of_cache);
+    if (cache_bytes > 0) r.cache = engine.arena.push(cache_bytes, MemoryKind::cache, path_of_cache);
     r.end = engine.arena.top;
     return r;
   }
@@ -49,7 +49,7 @@ struct Forward {
     Bound::enter_tied(engine, weights, false);
     engine.phase(op::Phase::forward);
     const std::size_t output =
-        Body::template forward<walk::Mode::drop, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+        Body::template forward<walk::Mode::discard, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
     engine.arena.pop_to(r.end);
     return output;
   }
@@ -67,9 +67,9 @@ struct Forward {
                         path_of_target = Path::outside(2, "target"), path_of_sums = Path::outside(3, "rank_sums"),
                         path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache");
 
-  static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), Kind::input, path_of_input); }
+  static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), MemoryKind::input, path_of_input); }
   /// Each child's part under its own name.
-  static constexpr std::size_t push_units(auto& engine, Kind kind, std::size_t walk::UnitOffsets::* region) {
+  static constexpr std::size_t push_units(auto& engine, MemoryKind kind, std::size_t walk::UnitOffsets::* region) {
     const std::size_t begin = engine.arena.top;
     Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
       const std::size_t bytes = Unit::size(engine.ranks).*region * count;

@@ -59,7 +59,7 @@ template <class Recipe>
 class GradientProbe final {
   using Step = typename Recipe::Step;
   using In = typename Step::X::Element;
-  using Target = typename Step::Target::Element;
+  using Label = typename Step::Labels::Element;
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;
   static_assert(std::is_same_v<Master, fp64> && std::is_same_v<Reduce, fp64>,
@@ -135,15 +135,15 @@ class GradientProbe final {
   }
 
   /// Micro-batches that differ, with some targets ignored where the loss can ignore them.
-  void bring(std::size_t micro_batch) {
+  void upload_batch(std::size_t micro_batch) {
     given_.random.first_sample = micro_batch * walk_.batch;
     walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes)).wait();
     write(View<In>{resident_.input},
           numbers<In>(walk_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(), mix(mix(seed_, 2), micro_batch)));
-    std::vector<Target> targets = numbers<Target>(walk_.batch * Step::Target::size, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
-    if constexpr (std::is_integral_v<Target>)
+    std::vector<Label> targets = numbers<Label>(walk_.batch * Step::Labels::size, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
+    if constexpr (std::is_integral_v<Label>)
       for (std::size_t i = 4; i < targets.size(); i += 5) targets[i] = ignore_index;
-    write(View<Target>{resident_.target}, targets);
+    write(View<Label>{resident_.target}, targets);
   }
   template <class T>
   static std::vector<T> numbers(std::size_t count, [[maybe_unused]] std::size_t bound, std::uint64_t key) {
@@ -158,7 +158,7 @@ class GradientProbe final {
   double loss_sum(bool with_gradient) {
     Step::begin(walk_, resident_);
     for (std::size_t m = 0; m < Recipe::micro_batches; ++m) {
-      bring(m);
+      upload_batch(m);
       const std::size_t output = Step::forward(walk_, resident_, m > 0);
       if (with_gradient) Step::backward(walk_, resident_, output, m);
       else walk_.abandon(resident_.end);

@@ -20,7 +20,7 @@ struct Given final {
   constexpr Given(double) {}
 };
 
-/// What takes the place of Run where one of its options is called by another name. A list that names none of these is none of this, and
+/// What takes the place of FitOptions where one of its options is called by another name. A list that names none of these is none of this, and
 /// neither is one without names.
 struct MisnamedRun final {
   struct Unnamed {
@@ -30,7 +30,7 @@ struct MisnamedRun final {
   union {
     Given step, epoch, iterations, max_steps, max_epochs, num_steps, num_epochs;
   };
-#if !defined(__CUDACC__)  // nvcc 13 would take this for Run where only these are named
+#if !defined(__CUDACC__)  // nvcc 13 would take this for FitOptions where only these are named
   std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;

@@ -68,9 +68,9 @@ struct Schedule final {
 ///   compare_weights_every   steps between comparisons of the weights that several ranks keep, bit by bit; 0: never. Each reads all weights once
 ///
 /// failure   Error from the constructor when a number lies outside the range that its header states
-template <class Rule>
+template <class UpdateRule>
 struct Options {
-  typename Rule::Options optimizer{};
+  typename UpdateRule::Options optimizer{};
   Schedule schedule{};
   std::uint64_t seed = 0;
   int threads = 0;
@@ -80,10 +80,10 @@ struct Options {
 
 namespace train {
 /// Error when an option lies outside its range.
-template <class Master, class Rule>
-void check_options(const Options<Rule>& options) {
+template <class Master, class UpdateRule>
+void check_options(const Options<UpdateRule>& options) {
   regimen::detail::at_least_zero("optimizer.learning_rate", options.optimizer.learning_rate);
-  if constexpr (requires { Rule::template check<Master>(options.optimizer); }) Rule::template check<Master>(options.optimizer);
+  if constexpr (requires { UpdateRule::template check<Master>(options.optimizer); }) UpdateRule::template check<Master>(options.optimizer);
   options.schedule.check();
 }
 }  // namespace train
@@ -99,7 +99,7 @@ void check_options(const Options<Rule>& options) {
 ///                    Drop: they are left out, and every step is full; Wrap: the next epoch fills their batch
 ///   workers, ahead   threads that read data ahead, and batches they keep ready
 ///   progress         show it: a bar on a terminal, plain lines elsewhere (standard error)
-struct Run {
+struct FitOptions {
   std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;

@@ -24,11 +24,11 @@ namespace regimen {
 struct MemoryPlan final {
   std::size_t batch = 0, micro_batches = 1, ranks = 1, parameters = 0, trained = 0;
   std::size_t peak = 0, peak_of_live = 0, kept = 0;
-  std::array<std::size_t, kind_count> kinds{};
+  std::array<std::size_t, memory_kinds> kinds{};
   std::array<Report::Line, 10> largest{};
   Cost forward{}, backward{}, update{};
 
-  constexpr std::size_t bytes(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+  constexpr std::size_t bytes(MemoryKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   constexpr double flops() const { return forward.flops + backward.flops + update.flops; }
   constexpr double bytes_moved() const { return forward.bytes + backward.bytes + update.bytes; }
   /// Bytes that one rank sends to others in a step: gathered parameters and reduced gradients, a few scalars aside.
@@ -69,13 +69,13 @@ struct MemoryPlan final {
     line(", %.3g Gflop a step (forward %.3g, backward %.3g), %.3g GB moved\n", flops() / 1e9, forward.flops / 1e9, backward.flops / 1e9,
          bytes_moved() / 1e9);
     if (ranks > 1) line("  %zu bytes kept from step to step, %zu bytes sent to other ranks in a step\n", kept, wire());
-    for (std::size_t kind = 0; kind < kind_count; ++kind)
-      if (kinds[kind] > 0) line("  %-14s %15zu bytes  %5.1f %%\n", kind_names[kind], kinds[kind], 100.0 * double(kinds[kind]) / double(peak));
+    for (std::size_t kind = 0; kind < memory_kinds; ++kind)
+      if (kinds[kind] > 0) line("  %-14s %15zu bytes  %5.1f %%\n", memory_kind_names[kind], kinds[kind], 100.0 * double(kinds[kind]) / double(peak));
     line("  %-14s %15zu bytes\n", "peak", peak);
     text += "largest at the peak:\n";
     for (const Report::Line& entry : largest) {
       if (entry.copies == 0) break;
-      line("  %15zu bytes  %-10s ", entry.bytes(), kind_names[static_cast<std::size_t>(entry.item.kind)]);
+      line("  %15zu bytes  %-10s ", entry.bytes(), memory_kind_names[static_cast<std::size_t>(entry.item.kind)]);
       const std::string place = entry.item.path.place();
       line(place.empty() ? "%s%s" : "%s %s", place.c_str(), entry.item.path.name);
       if (entry.copies > 1) line(", %zu x %zu bytes", entry.copies, entry.item.bytes);
@@ -124,13 +124,13 @@ constexpr std::size_t largest_batch_within() {
 }
 
 /// What lives at the peak, from a log of the walk that reached it.
-constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const Log& log) {
+constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const TensorLog& log) {
   plan.peak = arena.peak;
   plan.peak_of_live = arena.peak_of_live;
   plan.kinds = log.report.bytes_by_kind;
   std::size_t sum = 0;
   for (std::size_t bytes : plan.kinds) sum += bytes;
-  plan.kinds[static_cast<std::size_t>(Kind::transient)] += plan.peak - sum;  // holes between transient tensors
+  plan.kinds[static_cast<std::size_t>(MemoryKind::transient)] += plan.peak - sum;  // holes between transient tensors
   plan.largest = log.report.largest;
 }
 

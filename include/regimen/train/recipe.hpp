@@ -31,12 +31,12 @@ struct Recipe {
   using Network = Network_;
   using Precision = typename Configuration::precision;
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
-  using Rule = typename Configuration::optimizer::rule;
+  using UpdateRule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
-  using Bound = walk::BoundModel<Network, Roles, typename Configuration::checkpoint, typename Configuration::freeze, Rule::states,
-                                 Configuration::fusion::on, sharding_of<Configuration>>;
+  using Bound = walk::BoundModel<Network, Roles, typename Configuration::checkpoint, typename Configuration::freeze, UpdateRule::states,
+                                 Configuration::fusion::fuses, sharding_of<Configuration>>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
-  using Step = train::Step<Bound, Loss, Rule, micro_batches>;
+  using Step = train::Step<Bound, Loss, UpdateRule, micro_batches>;
   static constexpr std::size_t planned_ranks = Configuration::world::ranks > 0 ? Configuration::world::ranks : 1;  // of the constant plan
   using Target = typename Configuration::target::description;
   using Device = typename Configuration::device::where;
@@ -47,7 +47,7 @@ struct Recipe {
   static constexpr bool checks_finite = Configuration::debug::template uses<Anomaly>;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr Planned walk_step(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks,
+  static constexpr Planned walk_step(std::size_t samples, bool full = false, TensorLog* log = nullptr, std::size_t ranks = planned_ranks,
                                      plan::WireLog* wire = nullptr) {
     Planned walk(samples, ranks, std::size_t{0}, ranks, full);
     walk.checks_finite = checks_finite;
@@ -57,7 +57,7 @@ struct Recipe {
     Step::step(walk, resident, loss_scaling, clip, {}, [](std::size_t) { return true; });
     return walk;
   }
-  static constexpr Planned walk_evaluation(std::size_t samples, bool full = false, Log* log = nullptr, std::size_t ranks = planned_ranks) {
+  static constexpr Planned walk_evaluation(std::size_t samples, bool full = false, TensorLog* log = nullptr, std::size_t ranks = planned_ranks) {
     Planned walk(samples, ranks, std::size_t{0}, ranks, full);
     walk.checks_finite = checks_finite;
     walk.training = false;
@@ -108,7 +108,7 @@ struct Recipe {
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step, const Walked& evaluation) {
     const bool training = step.peak >= evaluation.peak;
     const Walked& larger = training ? step : evaluation;
-    Log log{};
+    TensorLog log{};
     log.snapshot_at = larger.peak_event;
     if (training) walk_step(batch_size, false, &log, world);
     else walk_evaluation(batch_size, false, &log, world);
@@ -146,7 +146,7 @@ struct InferenceRecipe {
   using Compute = typename Configuration::precision::compute;
   template <class Walked>
   using bound =
-      walk::BoundModel<Walked, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0, Configuration::fusion::on, Unsharded>;
+      walk::BoundModel<Walked, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0, Configuration::fusion::fuses, Unsharded>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
@@ -159,7 +159,7 @@ struct InferenceRecipe {
 
   using Planned = walk::Walk<plan::Engine<typename engine::Of<typename Configuration::device::where>::Traits>>;
 
-  static constexpr Planned begin_plan(std::size_t batch_size, bool full, Log* log) {
+  static constexpr Planned begin_plan(std::size_t batch_size, bool full, TensorLog* log) {
     Planned walk(batch_size, std::size_t{1}, std::size_t{0}, std::size_t{1}, full);
     walk.training = false;
     walk.arena.log = log;
@@ -178,13 +178,13 @@ struct InferenceRecipe {
       return std::size_t{0};
     }
   }();
-  static constexpr Planned walk_forward(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+  static constexpr Planned walk_forward(std::size_t batch_size, bool full = false, TensorLog* log = nullptr) {
     Planned walk = begin_plan(batch_size, full, log);
     const Resident resident = Step::setup_inference(walk, cache_bytes);
     walk.arena.give(Step::predict(walk, resident));
     return walk;
   }
-  static constexpr Planned walk_on(std::size_t batch_size, bool full = false, Log* log = nullptr) {
+  static constexpr Planned walk_on(std::size_t batch_size, bool full = false, TensorLog* log = nullptr) {
     Planned walk = begin_plan(batch_size, full, log);
     const Resident resident = Step::setup_inference(walk, cache_bytes);
     if constexpr (decodes) walk.arena.give(Walk<1>::walk_on(walk, resident, 0));
@@ -209,7 +209,7 @@ struct InferenceRecipe {
     const Planned walk = walk_forward(batch_size, full);
     const bool is_larger = decoding_peak > walk.arena.peak;
     const Planned larger = is_larger ? walk_on(batch_size, full) : walk;
-    Log log{};
+    TensorLog log{};
     log.snapshot_at = larger.arena.peak_event;
     if (is_larger) walk_on(batch_size, full, &log);
     else walk_forward(batch_size, full, &log);

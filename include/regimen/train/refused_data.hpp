@@ -32,8 +32,8 @@ struct element_of_data<T[N]> {
 template <class Data, class T, class From = typename element_of_data<Data>::type>
 using refused_data =
     typename std::conditional_t<rule::narrowing_data<From, T>::holds, rule::data_type_matches<From, T>, rule::narrowing_data<From, T>>::must_hold;
-template <class Inputs, class In, class Targets, class Target>
-using refused_sample = std::conditional_t<ReadAs<Inputs, In>, refused_data<Targets, Target>, refused_data<Inputs, In>>;
+template <class Inputs, class In, class Targets, class Label>
+using refused_sample = std::conditional_t<ReadAs<Inputs, In>, refused_data<Targets, Label>, refused_data<Inputs, In>>;
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

@@ -39,7 +39,7 @@ inline std::string bits_of(double value) { return std::to_string(std::bit_cast<s
 template <class Trainer>
 struct StateAccess {
   using Master = typename Trainer::Master;
-  using Rule = typename Trainer::Rule;
+  using UpdateRule = typename Trainer::UpdateRule;
   static constexpr bool moves_loss_scale = Trainer::Recipe::loss_scaling.growth_interval > 0;
 
   static void expect_finished_step(const Trainer& trainer, const char* who) {
@@ -166,7 +166,7 @@ struct StateAccess {
     } else {
       using Collector = typename Trainer::Collector;
       std::vector<std::vector<Master>> arrays{Collector::collect(trainer.walk_, *trainer.control(), trainer.resident_, Collector::master_weights)};
-      for (std::size_t state = 0; state < Rule::states; ++state)
+      for (std::size_t state = 0; state < UpdateRule::states; ++state)
         arrays.push_back(Collector::collect(trainer.walk_, *trainer.control(), trainer.resident_, state));
       if (trainer.rank() == 0) {
         std::vector<safetensors::Tensor> tensors;
@@ -174,7 +174,7 @@ struct StateAccess {
         for (const auto& tensor : trainer.tensors_)
           for (std::size_t array = 0; array < arrays.size(); ++array) {
             if (array > 0 && !tensor.place.trains) continue;
-            const std::string name = array == 0 ? tensor.name : state_name(Rule::state_names[array - 1], tensor.name);
+            const std::string name = array == 0 ? tensor.name : state_name(UpdateRule::state_names[array - 1], tensor.name);
             tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter),
                                std::as_bytes(std::span(arrays[array].data() + at[array], tensor.place.count))});
             at[array] += tensor.place.count;
@@ -190,7 +190,7 @@ struct StateAccess {
       f(tensor.name, tensor, trainer.master_view(tensor), tensor.first, tensor.count);
       if (!tensor.place.trains) continue;
       for (std::size_t state = 0; state < tensor.states; ++state)
-        f(state_name(Rule::state_names[state], tensor.name), tensor, trainer.state_view(tensor, state), tensor.first, tensor.count);
+        f(state_name(UpdateRule::state_names[state], tensor.name), tensor, trainer.state_view(tensor, state), tensor.first, tensor.count);
     }
   }
   /// What lies in the arena, to be written to a file.
@@ -250,7 +250,7 @@ struct StateAccess {
     for (const auto& tensor : trainer.tensors_)
       if (resumes && tensor.place.trains)
         for (std::size_t state = 0; state < tensor.states; ++state) {
-          const std::string name = state_name(Rule::state_names[state], tensor.name);
+          const std::string name = state_name(UpdateRule::state_names[state], tensor.name);
           if (!file.contains(name)) throw Error(path, "the optimizer state \"" + name + "\"", "the weights of this model without it", weights_alone);
           file.template expect<Master>(name, shape_of(tensor.parameter));
         }
@@ -258,7 +258,7 @@ struct StateAccess {
       bool known = false;
       for (const auto& tensor : trainer.tensors_) {
         known = known || found == tensor.name;
-        for (std::size_t state = 0; state < tensor.states; ++state) known = known || found == state_name(Rule::state_names[state], tensor.name);
+        for (std::size_t state = 0; state < tensor.states; ++state) known = known || found == state_name(UpdateRule::state_names[state], tensor.name);
       }
       if (!known && is_state_of_weights(trainer, found))
         throw Error(path, "optimizer state that this Trainer keeps", "the weights of this model and \"" + found + "\"", weights_alone);
@@ -300,7 +300,7 @@ struct StateAccess {
       trainer.write(trainer.master_view(tensor), std::span<const Master>(values));
       if (!tensor.place.trains || !resumes) continue;
       for (std::size_t state = 0; state < tensor.states; ++state) {
-        file.template copy<Master>(state_name(Rule::state_names[state], tensor.name), tensor.first, std::span(values));
+        file.template copy<Master>(state_name(UpdateRule::state_names[state], tensor.name), tensor.first, std::span(values));
         trainer.write(trainer.state_view(tensor, state), std::span<const Master>(values));
       }
     }

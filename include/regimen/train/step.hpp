@@ -10,14 +10,14 @@
 namespace regimen::train {
 
 /// A model bound to what training needs. Everything here is written once and walked by every engine.
-///   Bound   walk::BoundModel      Loss, Rule   as policies name them      micro_batches   accumulated per step
-template <class Bound_, class Loss, class Rule, std::size_t micro_batches>
+///   Bound   walk::BoundModel      Loss, UpdateRule   as policies name them      micro_batches   accumulated per step
+template <class Bound_, class Loss, class UpdateRule, std::size_t micro_batches>
 struct Step : Forward<Bound_> {
   using Bound = Bound_;
   using Body = typename Bound::Body;
   using Roles = typename Bound::Roles;
   using Output = typename Bound::Output;
-  using Target = typename Loss::template Target<Output>;
+  using Labels = typename Loss::template Labels<Output>;
   using Master = typename Roles::master;
   using Reduce = typename Roles::reduce;
   using Sharding = typename Bound::Ctx::Sharding;
@@ -31,14 +31,14 @@ struct Step : Forward<Bound_> {
   /// Takes what persists, each child's part under its own name.
   static constexpr Resident setup(auto& engine) {
     Resident r{};
-    r.parameters = Base::push_units(engine, Kind::parameter, &walk::UnitOffsets::parameters);
-    r.states = Base::push_units(engine, Kind::optimizer, &walk::UnitOffsets::states);
-    if (engine.ranks > 1) r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), Kind::communication, Base::path_of_sums)};
+    r.parameters = Base::push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
+    r.states = Base::push_units(engine, MemoryKind::optimizer, &walk::UnitOffsets::states);
+    if (engine.ranks > 1) r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), MemoryKind::communication, Base::path_of_sums)};
     if constexpr (Sharding::bucket > 0) push_bucket_staging(engine);
-    r.scalars = engine.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), Kind::optimizer, Base::path_of_scalars)};
+    r.scalars = engine.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
-    r.target = engine.arena.push(walk::bytes_of<Target>(engine), Kind::input, Base::path_of_target);
-    r.gradients = Base::push_units(engine, Kind::gradient, &walk::UnitOffsets::gradients);
+    r.target = engine.arena.push(walk::bytes_of<Labels>(engine), MemoryKind::input, Base::path_of_target);
+    r.gradients = Base::push_units(engine, MemoryKind::gradient, &walk::UnitOffsets::gradients);
     r.end = engine.arena.top;
     return r;
   }
@@ -60,7 +60,7 @@ struct Step : Forward<Bound_> {
     engine.phase(op::Phase::forward);
     Bound::enter_tied(engine, weights, true);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
-    std::size_t output = Body::template forward<walk::Mode::keep, output_place>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+    std::size_t output = Body::template forward<walk::Mode::save, output_place>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
     if (engine.arena.top != floor + Body::template footprint<output_place>(engine)) defect("a walker pushed other than its footprint");
     if constexpr (copies_output) {
       using S = typename Output::Element;
@@ -80,13 +80,13 @@ struct Step : Forward<Bound_> {
     Body::template backward<output_place>(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input, r.end + Bound::tied_bytes(engine.ranks, true),
                                           weights, Bound::path);
     Bound::reduce_tied(engine, weights);
-    if constexpr (!Sharding::alone) walk::settle_all<Reduce, Sharding>(engine);
+    if constexpr (!Sharding::alone) walk::finish_reductions<Reduce, Sharding>(engine);
     engine.arena.pop_to(r.end);
     if (engine.arena.top != r.end || engine.arena.transients.count != 0) defect("a step left tensors behind");
   }
   /// The gradient's norm, whether the step counts, and the update of every unit.
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
-                               const typename Rule::Options& options) {
+                               const typename UpdateRule::Options& options) {
     engine.phase(op::Phase::update);
     if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {  // every rank has its slice of the sums, and keeps all
       for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
@@ -99,7 +99,7 @@ struct Step : Forward<Bound_> {
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { sum_squares<Unit>(engine, r, at); });
     if constexpr (!Sharding::alone)
       if (engine.ranks > 1) combine_sums(engine, r);
-    engine.run(op::Finish<Rule>{r.scalars, scale_of(engine.capacity, engine.ranks), clip, loss_scaling, options});
+    engine.run(op::Finish<UpdateRule>{r.scalars, scale_of(engine.capacity, engine.ranks), clip, loss_scaling, options});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) { update_unit<Unit>(engine, r, at, options, path); });
     gather_values<true>(engine, r);
   }
@@ -123,7 +123,7 @@ struct Step : Forward<Bound_> {
 
   /// A whole step, of every engine. `load(m)` brings micro-batch m into the input and says whether there is one: a plan has
   /// nothing to bring. What is computed between two loads, or the last one and the end, is one recording.
-  static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename Rule::Options& options,
+  static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename UpdateRule::Options& options,
                              auto&& load) {
     using Record = engine::Recording::Piece;
     bool goes_on = load(std::size_t{0});
@@ -144,9 +144,9 @@ struct Step : Forward<Bound_> {
         goes_on = goes_on && load(m);
         if (goes_on) engine.replay(piece, [&] { backward(engine, r, forward(engine, r, true), m); });
       };
-      const std::size_t alike = engine.ranks == 1 || Sharding::reduces_each ? micro_batches - 1 : micro_batches - 2;
-      engine.repeat(alike, [&](std::size_t m) { micro_batch(Record::further_micro_batch, m + 1); });
-      if (alike + 1 < micro_batches) micro_batch(Record::last_micro_batch, micro_batches - 1);  // the one that reduces
+      const std::size_t equal = engine.ranks == 1 || Sharding::reduces_each ? micro_batches - 1 : micro_batches - 2;
+      engine.repeat(equal, [&](std::size_t m) { micro_batch(Record::further_micro_batch, m + 1); });
+      if (equal + 1 < micro_batches) micro_batch(Record::last_micro_batch, micro_batches - 1);  // the one that reduces
       engine.replay(Record::update, [&] { update(engine, r, loss_scaling, clip, options); });
     }
   }
@@ -179,7 +179,7 @@ struct Step : Forward<Bound_> {
     const std::size_t filled = Sharding::bucket - 1 < all ? Sharding::bucket - 1 + largest : all, most = filled < all ? filled : all,
                       staging = Sharding::Transport::staging_bytes(engine.ranks, most / engine.ranks);
     if (staging == 0) return;
-    const std::size_t offset = engine.arena.push(Arena::align(staging), Kind::communication, Base::path_of_bucket);
+    const std::size_t offset = engine.arena.push(Arena::align(staging), MemoryKind::communication, Base::path_of_bucket);
     engine.bucket.staging = offset;
   }
 
@@ -265,9 +265,9 @@ struct Step : Forward<Bound_> {
   }
 
   template <class Unit>
-  static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options,
+  static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options,
                                     [[maybe_unused]] Path path) {
-    if constexpr (regimen::detail::sees_whole_tensors<Rule>) {
+    if constexpr (regimen::detail::sees_whole_tensors<UpdateRule>) {
       [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
         (update_tensor<Unit, tensor>(engine, r, at, options, path), ...);
       }(std::make_index_sequence<Unit::tensors.size()>{});
@@ -280,34 +280,34 @@ struct Step : Forward<Bound_> {
     }
   }
   template <class Unit, std::size_t piece>
-  static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
+  static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options) {
     constexpr walk::TensorPlace first = Unit::tensors[all_pieces<Unit>.first[piece].first];
     constexpr auto& made = segments<Unit, piece>;
     const std::size_t parameters = r.parameters + at.parameters;
     const View<Master> master{parameters + Unit::master_offset(engine.ranks) + first.master * sizeof(Master)};
-    const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
+    const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
     const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
     const auto run = [&]<class T>(View<T> copy) {
       engine.run(
-          op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, made.second, Unit::layout.trained, options});
+          op::Update<UpdateRule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, made.second, Unit::layout.trained, options});
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
     else run(View<element_t<first.element>>{parameters + first.values});
   }
 
   template <class Unit, std::size_t index>
-  static constexpr void update_tensor(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options, Path path) {
+  static constexpr void update_tensor(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options, Path path) {
     static_assert(!Sharding::slices_state, "regimen: a rule of whole tensors was handed slices");
     constexpr walk::TensorPlace tensor = Unit::tensors[index];
     if constexpr (tensor.trains) {
       const std::size_t parameters = r.parameters + at.parameters;
       const auto run = [&]<class T>(View<T> copy) {
-        using Update = op::UpdateTensor<Rule, Master, T, Reduce>;
+        using Update = op::UpdateTensor<UpdateRule, Master, T, Reduce>;
         constexpr std::size_t columns = tensor.count / tensor.rows;
         const std::size_t scratch =
-            engine.arena.take(Arena::align((tensor.count + Update::scratch_of(tensor.rows, columns)) * sizeof(Master)), Kind::scratch, path);
+            engine.arena.take(Arena::align((tensor.count + Update::scratch_of(tensor.rows, columns)) * sizeof(Master)), MemoryKind::scratch, path);
         engine.run(Update{{parameters + Unit::master_offset(engine.ranks) + tensor.master * sizeof(Master)},
-                          Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + tensor.gradient * sizeof(Master)},
+                          UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + tensor.gradient * sizeof(Master)},
                           copy,
                           {r.gradients + at.gradients + tensor.gradient * sizeof(Reduce)},
                           r.scalars,
@@ -326,7 +326,7 @@ struct Step : Forward<Bound_> {
 
   /// What this rank keeps of a piece: its slice of the master weights and the state, and of the copy that kernels read.
   template <class Unit, std::size_t piece>
-  static constexpr void update_slice(auto& engine, const Resident& r, walk::UnitOffsets at, const typename Rule::Options& options) {
+  static constexpr void update_slice(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
     constexpr auto& made = segments<Unit, piece>;
@@ -336,9 +336,9 @@ struct Step : Forward<Bound_> {
     const std::size_t count = from < to ? to - from : 0, offset = count > 0 ? from - begin : 0;
     const View<Value> values = View<Value>{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))} + offset;
     const View<Reduce> gradient = View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset;
-    const View<Master> state = Rule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states} + offset;
+    const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states} + offset;
     const auto run = [&]<class T>(View<Master> master, View<T> copy) {
-      engine.run(op::Update<Rule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, count, slice, options,
+      engine.run(op::Update<UpdateRule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, count, slice, options,
                                                      count > 0 ? from - first : 0});
     };
     if constexpr (Unit::shares_master) run(View<Master>{values.offset}, View<Master>{});

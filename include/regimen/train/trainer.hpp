@@ -13,7 +13,7 @@
 #include <regimen/rule/data_lies_somewhere.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rule_options_stand_inside.hpp>
-#include <regimen/rule/run_has_option.hpp>
+#include <regimen/rule/fit_has_option.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 #include <regimen/rule/trainer_is_not_copied.hpp>
@@ -81,10 +81,10 @@ class Trainer {
   using Configuration = Configured<Policies...>;
   using Recipe = train::Recipe<Network, Configuration>;
   using Step = typename Recipe::Step;
-  using Rule = typename Recipe::Rule;
-  using Options = regimen::Options<Rule>;
+  using UpdateRule = typename Recipe::UpdateRule;
+  using Options = regimen::Options<UpdateRule>;
   using Input = typename Step::X::Element;        // of a sample: int32 for tokens, fp32 (fp64) for vectors and images
-  using Target = typename Step::Target::Element;  // int32 for classes and tokens
+  using Label = typename Step::Labels::Element;  // int32 for classes and tokens
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;  // of gradients
@@ -93,11 +93,11 @@ class Trainer {
 
   static constexpr std::size_t batch = Recipe::batch;                                         // samples of a micro-batch
   static constexpr std::size_t micro_batches = Recipe::micro_batches;                         // of a step
-  static constexpr std::size_t input_size = Step::X::size, target_size = Step::Target::size;  // per sample
+  static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;  // per sample
   static constexpr std::size_t output_size = Step::Output::size, output_rows = Step::Output::rows;
   static constexpr bool scales_loss = Configuration::loss_scale::scales;
   template <class Source>
-  static constexpr bool serves = rule::source_writes_samples<Source, Input, Target>::holds;
+  static constexpr bool serves = rule::source_writes_samples<Source, Input, Label>::holds;
 
   /// Bytes and work, known to the compiler.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
@@ -128,7 +128,7 @@ class Trainer {
     static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer>::must_hold));
     return *this;
   }
-  template <class TheRule = Rule>
+  template <class TheRule = UpdateRule>
   explicit Trainer(const typename TheRule::Options&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
     static_assert(sizeof(typename rule::rule_options_stand_inside<typename TheRule::Options>::must_hold));
   }
@@ -150,7 +150,7 @@ class Trainer {
       if (this->ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(this->ranks()),
                     "start as many, or leave World out");
-    train::check_options<Master, Rule>(options_);
+    train::check_options<Master, UpdateRule>(options_);
     [[maybe_unused]] const auto scope = walk_.engine.scope();
     if constexpr (!Step::Sharding::alone) {
       train::agree(ranks_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
@@ -197,12 +197,12 @@ class Trainer {
 
   /// One optimizer step on `batch · micro_batches` samples, or fewer; the last micro-batch may be short.
   ///   inputs (samples,input_size), targets (samples,target_size)
-  StepResult step(std::span<const Input> inputs, std::span<const Target> targets) {
+  StepResult step(std::span<const Input> inputs, std::span<const Label> targets) {
     const std::size_t samples = check_batch(inputs.size(), targets.size(), batch * micro_batches);
     std::size_t done = 0;
     return run_step([&](std::size_t) {
       const std::size_t now = samples - done < batch ? samples - done : batch;
-      bring(inputs.subspan(done * input_size, now * input_size), targets.subspan(done * target_size, now * target_size), now, done / batch);
+      upload_batch(inputs.subspan(done * input_size, now * input_size), targets.subspan(done * target_size, now * target_size), now, done / batch);
       done += now;
       return now;
     });
@@ -210,9 +210,9 @@ class Trainer {
 
   /// Data or labels in another type than the model and its loss read are refused.
   template <class Inputs, class Targets>
-    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
+    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Label>)
   StepResult step(const Inputs&, const Targets&) {
-    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Target>));
+    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Label>));
     return {};
   }
 
@@ -233,8 +233,8 @@ class Trainer {
   /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run. One that accepts
   /// neither is refused. Among several ranks all end when a callback of one says so.
   template <class Source, class... Callbacks>
-  Fitted fit(const Source& source, const Run& run = {}, Callbacks&&... callbacks) {
-    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Target>::must_hold));
+  Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
     if constexpr (!serves<Source>) return {};
     else {
       static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
@@ -244,9 +244,9 @@ class Trainer {
     }
   }
   template <class Source, class Validation, class... Callbacks>
-    requires(!std::is_convertible_v<const Validation&, Run>)
-  Fitted fit(const Source& source, const Validation& validation, const Run& run = {}, Callbacks&&... callbacks) {
-    static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>, Input, Target>::must_hold));
+    requires(!std::is_convertible_v<const Validation&, FitOptions>)
+  Fitted fit(const Source& source, const Validation& validation, const FitOptions& run = {}, Callbacks&&... callbacks) {
+    static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>, Input, Label>::must_hold));
     if constexpr (!serves<Source> || !serves<Validation>) return {};
     else {
       static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
@@ -257,12 +257,12 @@ class Trainer {
 
   template <class Source, class... Callbacks>
   Fitted fit(const Source&, const train::MisnamedRun&, Callbacks&&...) {
-    static_assert(sizeof(typename rule::run_has_option<std::conditional_t<serves<Source>, Run, Run>>::must_hold));
+    static_assert(sizeof(typename rule::fit_has_option<std::conditional_t<serves<Source>, FitOptions, FitOptions>>::must_hold));
     return {};
   }
   template <class Source, class Validation, class... Callbacks>
   Fitted fit(const Source&, const Validation&, const train::MisnamedRun&, Callbacks&&...) {
-    static_assert(sizeof(typename rule::run_has_option<std::conditional_t<serves<Source>, Run, Run>>::must_hold));
+    static_assert(sizeof(typename rule::fit_has_option<std::conditional_t<serves<Source>, FitOptions, FitOptions>>::must_hold));
     return {};
   }
 
@@ -270,7 +270,7 @@ class Trainer {
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     [[maybe_unused]] const auto scope = walk_.engine.scope();
-    Loader<Input, Target, train::Borrowed<Source>> loader({&source}, sample_shape(),
+    Loader<Input, Label, train::Borrowed<Source>> loader({&source}, sample_shape(),
                                                           {batch, Order::Sequential, Remainder::Short, seed_, {}, 1, workers, 2, rank(), ranks()});
     Mode mode(*this, false);
     const Scalars kept = scalars();
@@ -278,7 +278,7 @@ class Trainer {
     walk_.run(op::Begin{resident_.scalars});
     guarded([&] {
       for (auto next = loader.next(); next; next = loader.next()) {
-        bring(next.input, next.target, next.samples, 0);
+        upload_batch(next.input, next.target, next.samples, 0);
         Step::evaluate(walk_, resident_);
         uploaded_.wait();
       }
@@ -289,7 +289,7 @@ class Trainer {
       expect_finite(found);
     });
     Evaluation evaluation{mean_of(found.loss_sum, found.count), no_value, static_cast<std::size_t>(found.count)};
-    if constexpr (std::is_integral_v<Target>) evaluation.accuracy = mean_of(found.correct, found.count);
+    if constexpr (std::is_integral_v<Label>) evaluation.accuracy = mean_of(found.correct, found.count);
     return evaluation;
   }
 
@@ -328,7 +328,7 @@ class Trainer {
   /// The micro-batches that fit would see from here on, in its order: with them a loop by hand ends with fit's weights, and
   /// goes on after load where it was, since apply moves the place in the data that save writes. The source is borrowed: it must outlive the loader.
   template <class Source>
-  Loader<Input, Target, train::Borrowed<Source>> batches(const Source& source, const Run& run = {}) {
+  Loader<Input, Label, train::Borrowed<Source>> batches(const Source& source, const FitOptions& run = {}) {
     batches_by_hand_ = 0;
     batching_ = {};
     if constexpr (serves<Source>)
@@ -340,7 +340,7 @@ class Trainer {
   }
 
   /// Forward and loss of one micro-batch.
-  UnscaledLoss forward(std::span<const Input> inputs, std::span<const Target> targets) {
+  UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) {
     const std::size_t samples = check_batch(inputs.size(), targets.size(), batch);
     if (waiting_ != Waiting::forward && waiting_ != Waiting::apply) out_of_order("forward");
     [[maybe_unused]] const auto scope = walk_.engine.scope();
@@ -351,7 +351,7 @@ class Trainer {
         Step::begin(walk_, resident_);
       }
       before = scalars();
-      bring(inputs, targets, samples, hand_batches_);
+      upload_batch(inputs, targets, samples, hand_batches_);
       output_ = Step::forward(walk_, resident_, hand_batches_ > 0);
       after = scalars();
       expect_finite(after);
@@ -361,9 +361,9 @@ class Trainer {
     return {mean_of(after.loss_sum - before.loss_sum, after.count - before.count), ++ticket_};
   }
   template <class Inputs, class Targets>
-    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Target>)
+    requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Label>)
   UnscaledLoss forward(const Inputs&, const Targets&) {
-    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Target>));
+    static_assert(sizeof(train::refused_sample<Inputs, Input, Targets, Label>));
     return {0, 0};
   }
   ScaledLoss scale(const UnscaledLoss& loss) const {
@@ -551,7 +551,7 @@ class Trainer {
 
   /// How a sample of this model looks to a data source.
   static constexpr SampleShape sample_shape() {
-    return {input_size, target_size, train::vocabulary_of<Network>(), std::is_integral_v<Target> ? Step::Output::columns : 0};
+    return {input_size, target_size, train::vocabulary_of<Network>(), std::is_integral_v<Label> ? Step::Output::columns : 0};
   }
 
   /// For tests: what no one may read is filled with NaN from now on.
@@ -695,7 +695,7 @@ class Trainer {
   }
 
   /// Random numbers are keyed by the sample's place in the global batch: micro-batch by micro-batch, in each of them rank by rank.
-  void bring(std::span<const Input> inputs, std::span<const Target> targets, std::size_t samples, std::size_t micro_batch) {
+  void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples, std::size_t micro_batch) {
     const std::size_t first = (micro_batch * ranks() + rank()) * batch;
     const std::string where = "step " + std::to_string(step_ + 1);
     train::check_tokens(inputs, input_size, train::vocabulary_of<Network>(), where, first);
@@ -706,7 +706,7 @@ class Trainer {
     given_.learning_rate = options_.optimizer.learning_rate * options_.schedule.share(step_);
     walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes));
     train::upload(walk_, View<Input>{resident_.input}, inputs);
-    uploaded_ = train::upload(walk_, View<Target>{resident_.target}, targets);
+    uploaded_ = train::upload(walk_, View<Label>{resident_.target}, targets);
   }
 
   /// A step that was run, and may be under way: what it found comes back later.
@@ -870,7 +870,7 @@ struct Answers {
 template <class Network, class... Policies>
   requires(!Composable<Network, Policies...>)
 class Trainer<Network, Policies...>
-    : public detail::rejected<regimen::Options<typename detail::named_rule<AdamW, Policies...>::type>, Run, detail::Answers> {
+    : public detail::rejected<regimen::Options<typename detail::named_rule<AdamW, Policies...>::type>, FitOptions, detail::Answers> {
   using Base = typename Trainer::rejected;
   using Broken = detail::broken_rules<Network, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));

@@ -83,7 +83,7 @@ namespace mp = boost::mp11;
 /// What an axis is when nobody decides it. This order of the axes is the canonical one.
 using default_policies = mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>, Clip<None>, Optimizer<AdamW>,
                                      Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>, Shard<Replicated>, Seed<1>,
-                                     Debug<None>, Freeze<>, Init<Default>, Fusion<On>, World<>>;
+                                     Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, World<>>;
 
 /// A recipe as a map from axes to policies, searched by overload resolution: one deduction a question. No axis may be there twice.
 template <class Axis, class P>
@@ -270,55 +270,55 @@ struct loss_rules<Loss> {
 };
 
 /// What a step asks of an update rule: of its options, and of what it does with so many states.
-template <class Rule>
-concept HasCoefficients = requires(const typename Rule::Options& options, const Scalars& scalars, double number) {
+template <class UpdateRule>
+concept HasCoefficients = requires(const typename UpdateRule::Options& options, const Scalars& scalars, double number) {
   { options.learning_rate } -> std::convertible_to<double>;
-  typename Rule::template Coefficients<fp64>;
-  requires std::is_constructible_v<typename Rule::template Coefficients<fp64>, const typename Rule::Options&, const Scalars&>;
-  number = Rule::correction_first(options, 1);
-  number = Rule::correction_second(options, 1);
+  typename UpdateRule::template Coefficients<fp64>;
+  requires std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>, const typename UpdateRule::Options&, const Scalars&>;
+  number = UpdateRule::correction_first(options, 1);
+  number = UpdateRule::correction_second(options, 1);
 };
-template <class Rule, std::size_t states>
+template <class UpdateRule, std::size_t states>
 concept UpdatesElements = requires(fp64& weight, fp64 gradient, fp64 (&state)[states == 0 ? 1 : states],
-                                   const typename Rule::template Coefficients<fp64>& c) { Rule::update(weight, gradient, state, c, true); };
-template <class Rule, std::size_t states>
+                                   const typename UpdateRule::template Coefficients<fp64>& c) { UpdateRule::update(weight, gradient, state, c, true); };
+template <class UpdateRule, std::size_t states>
 concept UpdatesTensors =
-    requires(const WholeTensor<fp64, states>& tensor, const typename Rule::template Coefficients<fp64>& c) { Rule::update_tensor(tensor, c); };
-template <class Rule, std::size_t states>
+    requires(const WholeTensor<fp64, states>& tensor, const typename UpdateRule::template Coefficients<fp64>& c) { UpdateRule::update_tensor(tensor, c); };
+template <class UpdateRule, std::size_t states>
 constexpr bool updates_with() {
-  if constexpr (sees_whole_tensors<Rule>) return UpdatesTensors<Rule, states>;
-  else return UpdatesElements<Rule, states>;
+  if constexpr (sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;
+  else return UpdatesElements<UpdateRule, states>;
 }
-template <class Rule, std::size_t... states>
+template <class UpdateRule, std::size_t... states>
 constexpr bool updates_with_any(std::index_sequence<states...>) {
-  return (updates_with<Rule, states>() || ...);
+  return (updates_with<UpdateRule, states>() || ...);
 }
-template <class Rule>
+template <class UpdateRule>
 constexpr bool states_agree() {
-  if constexpr (!updates_with<Rule, Rule::states>()) return false;
-  else if constexpr (Rule::states == 0) return true;
-  else if constexpr (requires { Rule::state_names.size(); }) return Rule::state_names.size() == Rule::states;
+  if constexpr (!updates_with<UpdateRule, UpdateRule::states>()) return false;
+  else if constexpr (UpdateRule::states == 0) return true;
+  else if constexpr (requires { UpdateRule::state_names.size(); }) return UpdateRule::state_names.size() == UpdateRule::states;
   else return false;
 }
 /// Of an update rule that is not defined yet nothing is asked here.
-template <class Rule>
+template <class UpdateRule>
 struct update_rules {
-  using rules = mp::mp_list<rule::update_rule_is_whole<Rule>>;
+  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule>>;
 };
-template <class Rule>
-  requires is_incomplete<Rule>
-struct update_rules<Rule> {
+template <class UpdateRule>
+  requires is_incomplete<UpdateRule>
+struct update_rules<UpdateRule> {
   using rules = mp::mp_list<>;
 };
-template <class Rule>
-  requires HasCoefficients<Rule>
-struct update_rules<Rule> {
-  static constexpr bool agree = states_agree<Rule>();
+template <class UpdateRule>
+  requires HasCoefficients<UpdateRule>
+struct update_rules<UpdateRule> {
+  static constexpr bool agree = states_agree<UpdateRule>();
   static constexpr bool updates = [] {
     if constexpr (agree) return true;
-    else return updates_with_any<Rule>(std::make_index_sequence<5>{});
+    else return updates_with_any<UpdateRule>(std::make_index_sequence<5>{});
   }();
-  using rules = mp::mp_list<rule::update_rule_is_whole<Rule, updates>, rule::update_rule_states_agree<Rule, agree || !updates>>;
+  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>, rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
 };
 
 /// What a policy must be for itself.

@@ -35,21 +35,21 @@ template <class Table>
 inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // whether it is tied to a table is for tied_layer_exists to say
 
 template <class Layer>
-struct strangers_in {
+struct unknown_layers_in {
   using type = mp::mp_if_c<holds_layers<Layer>, mp::mp_list<>, mp::mp_list<rule::list_holds_layers<Layer>>>;
 };
 template <class... Layers>
-struct strangers_in<mp::mp_list<Layers...>> {
-  using type = mp::mp_append<mp::mp_list<>, typename strangers_in<Layers>::type...>;
+struct unknown_layers_in<mp::mp_list<Layers...>> {
+  using type = mp::mp_append<mp::mp_list<>, typename unknown_layers_in<Layers>::type...>;
 };
 template <class... Layers>
-struct strangers_in<Sequential<Layers...>> : strangers_in<mp::mp_list<Layers...>> {};
+struct unknown_layers_in<Sequential<Layers...>> : unknown_layers_in<mp::mp_list<Layers...>> {};
 template <class... Layers>
-struct strangers_in<Residual<Layers...>> : strangers_in<mp::mp_list<Layers...>> {};
+struct unknown_layers_in<Residual<Layers...>> : unknown_layers_in<mp::mp_list<Layers...>> {};
 template <std::size_t Count, class Block>
-struct strangers_in<Repeat<Count, Block>> : strangers_in<Block> {};
+struct unknown_layers_in<Repeat<Count, Block>> : unknown_layers_in<Block> {};
 template <class T, class... Layers>
-struct strangers_in<As<T, Layers...>> : strangers_in<mp::mp_list<Layers...>> {};
+struct unknown_layers_in<As<T, Layers...>> : unknown_layers_in<mp::mp_list<Layers...>> {};
 
 template <class... Layers>
 struct layers_in {

@@ -134,7 +134,7 @@ constexpr auto memory_rules() {
 
 template <class Network, class Configuration, class Frozen>
 inline constexpr std::size_t trained_with = walk::BoundModel<Network, typename Recipe<Network, Configuration>::Roles, Checkpoint<None>, Frozen, 0,
-                                                             Configuration::fusion::on, Unsharded>::layout.trained;
+                                                             Configuration::fusion::fuses, Unsharded>::layout.trained;
 
 template <class Network, class Configuration, class Frozen>
 struct training_rules;
@@ -248,7 +248,7 @@ constexpr auto rules_of_model() {
   } else if constexpr (!rule::input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
     return mp::mp_list<rule::input_takes_kind<typename parts_t<Network>::InputKind>>{};
   } else if constexpr (!holds_layers<typename parts_t<Network>::Layers>) {
-    return mp::mp_unique<typename strangers_in<typename parts_t<Network>::Layers>::type>{};
+    return mp::mp_unique<typename unknown_layers_in<typename parts_t<Network>::Layers>::type>{};
   } else {
     return rules_of_layers<Network, Configuration, trains>();
   }

@@ -97,10 +97,10 @@ template <class Default, class... Policies>
 struct named_rule {
   using type = Default;
 };
-template <class Default, class Rule, class... Policies>
-  requires(belongs_to<Rule, axis::optimizer>)
-struct named_rule<Default, Optimizer<Rule>, Policies...> {
-  using type = Rule;
+template <class Default, class UpdateRule, class... Policies>
+  requires(belongs_to<UpdateRule, axis::optimizer>)
+struct named_rule<Default, Optimizer<UpdateRule>, Policies...> {
+  using type = UpdateRule;
 };
 template <class Default, class First, class... Policies>
 struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...> {};
@@ -109,7 +109,7 @@ struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...
 ///
 ///   template <class Model, class... Policies>
 ///     requires(!Composable<Model, Policies...>)
-///   class Trainer<Model, Policies...> : public detail::rejected<Options<typename detail::named_rule<AdamW, Policies...>::type>, Run, Answers> {
+///   class Trainer<Model, Policies...> : public detail::rejected<Options<typename detail::named_rule<AdamW, Policies...>::type>, FitOptions, Answers> {
 ///     using Base = typename Trainer::rejected;
 ///     using Broken = detail::broken_rules<Model, Policies...>;
 ///     static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
@@ -122,13 +122,13 @@ struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...
 /// nine more errors.)
 ///
 ///   Settings     what the constructor takes in braces, with the real names, so that `{{.optimizer = {…}}}` is silent too
-///   Run          what fit takes in braces: `{.steps = 1000}`
+///   FitOptions          what fit takes in braces: `{.steps = 1000}`
 ///   Answers      what the members return
-template <class Settings, class Run, class Answers = InertAnswers>
+template <class Settings, class FitOptions, class Answers = InertAnswers>
 struct rejected {
   using Options = Settings;
   using Input = float;
-  using Target = float;
+  using Label = float;
   using Output = float;
   using Master = float;
   static constexpr std::size_t batch = 1, micro_batches = 1, input_size = 1, target_size = 1, output_size = 1, output_rows = 1;
@@ -144,11 +144,11 @@ struct rejected {
     return {};
   }
   template <class Source, class... Callbacks>
-  static constexpr typename Answers::Fitted fit(Source&&, Run, Callbacks&&...) {
+  static constexpr typename Answers::Fitted fit(Source&&, FitOptions, Callbacks&&...) {
     return {};
   }
   template <class Source, class Validation, class... Callbacks>
-  static constexpr typename Answers::Fitted fit(Source&&, Validation&&, Run, Callbacks&&...) {
+  static constexpr typename Answers::Fitted fit(Source&&, Validation&&, FitOptions, Callbacks&&...) {
     return {};
   }
 
@@ -233,7 +233,7 @@ struct rejected {
   template <class... A>
   static constexpr void abandon(A&&...) {}
   template <class Source>
-  static constexpr Inert batches(Source&&, Run = {}) {
+  static constexpr Inert batches(Source&&, FitOptions = {}) {
     return {};
   }
   template <class... A>

@@ -138,13 +138,13 @@ struct BoundModel {
       if (engine.ranks == 1) return;
       if constexpr (Unit::Sharding::slices_parameters) {
         const std::size_t kept = tied.values;
-        tied.values = engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), Kind::communication, table);
+        tied.values = engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), MemoryKind::communication, table);
         engine.await(engine.all_gather(
-            {.own = kept, .all = tied.values, .bytes = Unit::values_slice_bytes(engine.ranks), .teams = Unit::Sharding::together, .path = table}));
+            {.own = kept, .all = tied.values, .bytes = Unit::values_slice_bytes(engine.ranks), .teams = Unit::Sharding::shard_group, .path = table}));
       }
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
         if (!with_gradients) return;
-        tied.gradients = engine.arena.push(Unit::whole_gradient_bytes(engine.ranks), Kind::gradient, table);
+        tied.gradients = engine.arena.push(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, table);
         tied.add = false;
       }
     });

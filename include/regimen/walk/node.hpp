@@ -23,7 +23,7 @@
 
 namespace regimen::walk {
 
-enum class Mode { keep, drop };                  // will backward follow, or is only the output wanted?
+enum class Mode { save, discard };                 // will backward follow, or is only the output wanted?
 enum class Place { saved, transient, nowhere };  // nowhere: recomputing, and the output itself is not wanted
 
 inline constexpr std::size_t absent = View<char>::absent;
@@ -110,13 +110,13 @@ constexpr auto offsets_from(const auto& engine, std::size_t offset) {
 template <class Declared>
 constexpr auto push_all(auto& engine, Path path) {
   std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
-  for (std::size_t& at : offsets) at = engine.arena.push(at, Kind::saved, path);
+  for (std::size_t& at : offsets) at = engine.arena.push(at, MemoryKind::saved, path);
   return offsets;
 }
 template <class Declared>
 constexpr auto take_all(auto& engine, Path path) {
   std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
-  for (std::size_t& at : offsets) at = engine.arena.take(at, Kind::scratch, path);
+  for (std::size_t& at : offsets) at = engine.arena.take(at, MemoryKind::scratch, path);
   return offsets;
 }
 /// Of the layers of a walk one behind the other, in its order.
@@ -137,8 +137,8 @@ constexpr void give_all(auto& engine, const std::array<std::size_t, Count>& offs
 
 template <class V, Place place>
 constexpr std::size_t allocate(auto& engine, Path path) {
-  if constexpr (place == Place::saved) return engine.arena.push(bytes_of<V>(engine), Kind::saved, path);
-  else return engine.arena.take(bytes_of<V>(engine), Kind::transient, path);
+  if constexpr (place == Place::saved) return engine.arena.push(bytes_of<V>(engine), MemoryKind::saved, path);
+  else return engine.arena.take(bytes_of<V>(engine), MemoryKind::transient, path);
 }
 template <class V>
 constexpr void pop(auto& engine) {
@@ -216,7 +216,7 @@ struct Node {
       if (x.owned) engine.arena.give(x.offset);
       return absent;
     } else {
-      constexpr bool keeps = mode == Mode::keep && active;
+      constexpr bool keeps = mode == Mode::save && active;
       ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count> call{x.offset, absent, locate(engine, weights).values,
                                                                                            {},       {},     path};
       if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);

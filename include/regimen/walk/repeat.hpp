@@ -81,15 +81,15 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   template <Mode mode, Place place>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
     const NextUnit after = engine.after;
-    if constexpr (!checkpoints || mode == Mode::drop) return run<mode, place>(engine, 0, Count, x, weights, path, after);
+    if constexpr (!checkpoints || mode == Mode::discard) return run<mode, place>(engine, 0, Count, x, weights, path, after);
     else {
       iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
-        run<Mode::drop, Place::saved>(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
+        run<Mode::discard, Place::saved>(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
                                       unit(engine, weights, (s + 1) * segment, path));
       });
       if constexpr (place == Place::nowhere) return absent;
       else
-        return run<Mode::drop, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
+        return run<Mode::discard, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
                                       after);
     }
   }
@@ -102,10 +102,10 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   template <Place place>
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
     const NextUnit after = engine.after;
-    if constexpr (!checkpoints) d_y = {walk_back<place>(engine, 0, Count, d_y, x, floor, weights, path, after), true};
+    if constexpr (!checkpoints) d_y = {backward_blocks<place>(engine, 0, Count, d_y, x, floor, weights, path, after), true};
     else {
       const auto redo = [&](std::size_t s, std::size_t count) {
-        return Tensor{redo_segment(engine, s, count, d_y, x, weights, path, s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after), true};
+        return Tensor{recompute_segment(engine, s, count, d_y, x, weights, path, s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after), true};
       };
       d_y = redo(segments - 1, last_segment);
       iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), false, [&](std::size_t i) {
@@ -168,12 +168,12 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     if constexpr (keeps_segments) {
       if (engine.ranks == 1) return kept;
       const std::size_t bytes = UnitOfIteration::gathered_bytes(engine.ranks);
-      kept.values = engine.arena.push(count * bytes, Kind::communication, path.repeated(first, Count));
+      kept.values = engine.arena.push(count * bytes, MemoryKind::communication, path.repeated(first, Count));
       engine.repeat(count, [&](std::size_t i) {
         kept.tickets[i] = engine.all_gather({.own = resident_of(engine, weights, first + i).values,
                                              .all = kept.values + i * bytes,
                                              .bytes = UnitOfIteration::values_slice_bytes(engine.ranks),
-                                             .teams = Context::Sharding::together,
+                                             .teams = Context::Sharding::shard_group,
                                              .path = path.repeated(first + i, Count)});
       });
     }
@@ -207,8 +207,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   template <Mode mode, Place place>
   static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path, const NextUnit& after,
                                    const Kept& kept = {}) {
-    constexpr Place inner = mode == Mode::keep ? between : Place::transient;
-    const std::size_t stride = mode == Mode::keep ? Body::template footprint<inner>(engine) : 0;
+    constexpr Place inner = mode == Mode::save ? between : Place::transient;
+    const std::size_t stride = mode == Mode::save ? Body::template footprint<inner>(engine) : 0;
     const auto input = [&](std::size_t i) { return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x; };
     iterate(engine, count - 1, stride, unit_bytes(engine), true, [&](std::size_t i) {
       x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path, unit(engine, weights, first + i + 1, path), kept),
@@ -219,7 +219,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   /// The same iterations backward, whose kept tensors begin at `floor`.
   template <Place place>
-  static constexpr std::size_t walk_back(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
+  static constexpr std::size_t backward_blocks(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
                                          Weights weights, Path path, const NextUnit& after, const Kept& kept = {}) {
     const std::size_t stride = Body::template footprint<between>(engine);
     const auto step = [&]<Place here>(std::integral_constant<Place, here>, std::size_t i) {
@@ -243,7 +243,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return d_y.offset;
   }
 
-  static constexpr std::size_t redo_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights, Path path,
+  static constexpr std::size_t recompute_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights, Path path,
                                             const NextUnit& after) {
     constexpr Place place = Body::reads_output ? Place::saved : Place::nowhere;  // only what lies before the output is wanted
     const Tensor input = segment_input(engine, s, x);
@@ -251,8 +251,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     const Kept kept = gather_segment(engine, s * segment, count, weights, path);
     const std::size_t floor = engine.arena.top;
     const std::size_t last = s * segment + count - 1;  // its unit stays: it is walked back at once
-    run<Mode::keep, place>(engine, s * segment, count, input, weights, path, unit(engine, weights, last, path), kept);
-    const std::size_t d_x = walk_back<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path, after, kept);
+    run<Mode::save, place>(engine, s * segment, count, input, weights, path, unit(engine, weights, last, path), kept);
+    const std::size_t d_x = backward_blocks<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path, after, kept);
     if constexpr (keeps_segments) engine.arena.pop_to(bottom);
     return d_x;
   }

@@ -28,7 +28,7 @@ struct Node<Residual<Layers...>, X, Context, flows> {
 
   template <Mode mode, Place place>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
-    constexpr bool apart = keeps_branch && mode == Mode::keep;
+    constexpr bool apart = keeps_branch && mode == Mode::save;
     std::size_t y = Branch::template forward<mode, (apart ? Place::saved : place)>(engine, Tensor{x.offset, false}, weights, path);
     if constexpr (apart) y = place == Place::nowhere ? absent : copy_of<place>(engine, y, path);
     if constexpr (place != Place::nowhere) add(engine, x.offset, y);

@@ -154,7 +154,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   template <Mode mode, Place place, std::size_t i = 0>
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
-    constexpr Place here = i + 1 < count && mode == Mode::drop ? Place::transient : output_place<i, place>();
+    constexpr Place here = i + 1 < count && mode == Mode::discard ? Place::transient : output_place<i, place>();
     std::size_t y = absent;
     if constexpr (slices_parameters) {
       const NextUnit next = behind<i, mode>(engine, weights, path);
@@ -276,7 +276,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   template <std::size_t i, Mode mode>
   static constexpr NextUnit behind(const auto& engine, Weights weights, Path path) {
     const NextUnit next = first_from<i + 1>(engine, weights, path);
-    if constexpr (mode == Mode::keep)
+    if constexpr (mode == Mode::save)
       if (next.is_absent()) return last_from<count - 1>(engine, weights, path);
     return next;
   }
@@ -309,17 +309,17 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.
   static constexpr void for_each_unit(std::size_t ranks, Path path, auto&& f) {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
-      (visit_units<weighing.index[k]>(ranks, path, f), ...);
-    }(std::make_index_sequence<weighing.members>{});
+      (visit_units<unit_order.index[k]>(ranks, path, f), ...);
+    }(std::make_index_sequence<unit_order.members>{});
   }
 
  private:
-  struct Weighing {  // the children that have parameters
+  struct UnitOrder {  // the children that have parameters
     std::array<std::size_t, count> index{};
     std::size_t members = 0;
   };
-  static constexpr Weighing weighing = []<std::size_t... i>(std::index_sequence<i...>) {
-    Weighing result;
+  static constexpr UnitOrder unit_order = []<std::size_t... i>(std::index_sequence<i...>) {
+    UnitOrder result;
     ((At<i>::layout.count > 0 ? void(result.index[result.members++] = i) : void()), ...);
     return result;
   }(std::make_index_sequence<count>{});

@@ -39,9 +39,9 @@ struct ShardingOf final {
   /// Slices of a whole, groups that keep one each, and the slice that a rank keeps.
   static constexpr std::size_t slices(std::size_t ranks) { return group == 0 || ranks == 1 ? ranks : group; }
   static constexpr std::size_t groups(std::size_t ranks) { return ranks / slices(ranks); }
-  static constexpr std::size_t slice_of(std::size_t rank) { return rank % together_at_most; }
+  static constexpr std::size_t slice_of(std::size_t rank) { return rank % shard_group_size; }
   /// The part of its slice that a rank answers for, where each part must be counted once: its place among those that keep the same.
-  static constexpr std::size_t copy_of(std::size_t rank) { return rank / together_at_most; }
+  static constexpr std::size_t copy_of(std::size_t rank) { return rank / shard_group_size; }
   static constexpr std::size_t part_of(std::size_t rank, std::size_t ranks) { return slice_of(rank) * groups(ranks) + copy_of(rank); }
   /// Who answers for a part.
   static constexpr std::size_t rank_of(std::size_t part, std::size_t ranks) {
@@ -49,11 +49,11 @@ struct ShardingOf final {
   }
 
   /// Who keeps a whole together, and who keeps the same slice of it.
-  static constexpr comm::Teams together{group, 1};
-  static constexpr comm::Teams alike(std::size_t ranks) { return {groups(ranks), slices(ranks)}; }
+  static constexpr comm::Teams shard_group{group, 1};
+  static constexpr comm::Teams replica_group(std::size_t ranks) { return {groups(ranks), slices(ranks)}; }
 
  private:
-  static constexpr std::size_t together_at_most = group == 0 ? ~std::size_t{0} : group;
+  static constexpr std::size_t shard_group_size = group == 0 ? ~std::size_t{0} : group;
 };
 
 }  // namespace regimen::walk

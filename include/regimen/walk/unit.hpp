@@ -111,9 +111,9 @@ constexpr NextUnit unit_at(const auto& engine, std::size_t values, Path path) {
 
 template <class Sharding>
 constexpr GatheredUnit start_all_gather(auto& engine, const NextUnit& unit) {
-  const std::size_t whole = engine.arena.take(unit.slice_bytes * Sharding::slices(engine.ranks), Kind::communication, unit.path);
+  const std::size_t whole = engine.arena.take(unit.slice_bytes * Sharding::slices(engine.ranks), MemoryKind::communication, unit.path);
   return {unit.values, whole,
-          engine.all_gather({.own = unit.values, .all = whole, .bytes = unit.slice_bytes, .teams = Sharding::together, .path = unit.path})};
+          engine.all_gather({.own = unit.values, .all = whole, .bytes = unit.slice_bytes, .teams = Sharding::shard_group, .path = unit.path})};
 }
 
 /// Before a unit computes: its parameters, whole, where kernels read them. Behind it the next one is on its way.
@@ -153,7 +153,7 @@ template <class Unit>
 constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
   if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
     if (engine.ranks == 1) return gathered;
-    return {gathered.values, engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), Kind::gradient, path), false};
+    return {gathered.values, engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path), false};
   } else {
     return gathered;
   }
@@ -161,7 +161,7 @@ constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
 
 /// Ends the reduction that is under way.
 template <class Reduce, class Sharding>
-constexpr void settle(auto& engine) {
+constexpr void finish_reduction(auto& engine) {
   ReducingUnit& under_way = engine.reducing;
   if (under_way.is_absent()) return;
   engine.await(under_way.ticket);
@@ -185,7 +185,7 @@ constexpr void send_bucket(auto& engine) {
                          .bytes = slice_bytes,
                          .element = element_type_of<Reduce>,
                          .staging = bucket.staging,
-                         .teams = Sharding::together,
+                         .teams = Sharding::shard_group,
                          .path = bucket.path});
   bucket.ticket =
       engine.all_gather({.own = bucket.begin + engine.rank * slice_bytes, .all = bucket.begin, .bytes = slice_bytes, .path = bucket.path});
@@ -207,8 +207,8 @@ constexpr void reduce_in_bucket(auto& engine, std::size_t gradients, Path path) 
 
 /// Ends every reduction: what waits in a bucket, and what is under way.
 template <class Reduce, class Sharding>
-constexpr void settle_all(auto& engine) {
-  if constexpr (Sharding::bucket == 0) settle<Reduce, Sharding>(engine);
+constexpr void finish_reductions(auto& engine) {
+  if constexpr (Sharding::bucket == 0) finish_reduction<Reduce, Sharding>(engine);
   else {
     send_bucket<Reduce, Sharding>(engine);
     if (engine.bucket.ticket != no_ticket) engine.await(engine.bucket.ticket);  // and with it, in order, all before
@@ -225,23 +225,23 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
   if constexpr (Unit::layout.trained > 0 && !Sharding::alone) {
     if (engine.ranks == 1 || !engine.reduces) return;
     if constexpr (Sharding::bucket > 0) return reduce_in_bucket<Unit>(engine, written.gradients, path);
-    settle<Reduce, Sharding>(engine);
+    finish_reduction<Reduce, Sharding>(engine);
     const std::size_t slice = Unit::gradient_slice(engine.ranks), part = Unit::gradient_part(engine.ranks), groups = Sharding::groups(engine.ranks),
-                      together = Sharding::Transport::staging_bytes(Sharding::slices(engine.ranks), slice * sizeof(Reduce)),
-                      alike = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)), staging_bytes = together > alike ? together : alike;
+                      of_shards = Sharding::Transport::staging_bytes(Sharding::slices(engine.ranks), slice * sizeof(Reduce)),
+                      of_replicas = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)), staging_bytes = of_shards > of_replicas ? of_shards : of_replicas;
     ReducingUnit& under_way = engine.reducing;
     under_way.whole = written.gradients;
     under_way.slice = slice;
     under_way.add = resident.add;
     under_way.on_stack = on_stack;
-    if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), Kind::communication, path);
+    if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), MemoryKind::communication, path);
     if constexpr (Sharding::reduces_each)
       under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : Sharding::slice_of(engine.rank) * slice * sizeof(Reduce));
     under_way.ticket = engine.reduce_scatter({.all = under_way.whole,
                                               .bytes = slice * sizeof(Reduce),
                                               .element = element_type_of<Reduce>,
                                               .staging = under_way.staging,
-                                              .teams = Sharding::together,
+                                              .teams = Sharding::shard_group,
                                               .path = path});
     if (groups > 1) {  // behind it, in order: the sums of the groups, part by part, and these to all who keep the slice
       const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(engine.rank) * slice,
@@ -251,10 +251,10 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
                              .bytes = bytes,
                              .element = element_type_of<Reduce>,
                              .staging = under_way.staging,
-                             .teams = Sharding::alike(engine.ranks),
+                             .teams = Sharding::replica_group(engine.ranks),
                              .path = path});
       under_way.ticket =
-          engine.all_gather({.own = summed.offset, .all = own.offset, .bytes = bytes, .teams = Sharding::alike(engine.ranks), .path = path});
+          engine.all_gather({.own = summed.offset, .all = own.offset, .bytes = bytes, .teams = Sharding::replica_group(engine.ranks), .path = path});
     }
     if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // behind it, in order: every rank keeps all sums
       under_way.ticket = engine.all_gather(

@@ -52,7 +52,7 @@ struct Walk {
     if (bytes == 0) {
       engine.run(operation, View<char>::absent);
     } else {
-      const std::size_t scratch = arena.take(Arena::align(bytes), Kind::scratch, path);
+      const std::size_t scratch = arena.take(Arena::align(bytes), MemoryKind::scratch, path);
       engine.run(operation, scratch);
       arena.give(scratch);
     }

@@ -45,7 +45,7 @@ void forward_is_the_formula(Case c, bool in_place) {
   using S = statistic_t<T>;
   Arena arena;
   const Values x = values<T>(c.rows * c.columns, 6, 1), b = c.bias ? values<T>(c.columns, 1, 2) : Values(c.columns, 0.0);
-  op::Bias<Activation, T> o{};
+  op::BiasActivation<Activation, T> o{};
   o.x = arena.put<T>(x);
   if (c.bias) o.bias = arena.put<T>(b);
   o.y = in_place ? o.x : arena.room<T>(x.size());
@@ -144,7 +144,7 @@ TEST_CASE("the derivative is what finite differences say, in fp64") {
       Arena arena;
       Values x(count);
       for (std::size_t i = 0; i < count; ++i) x[i] = -5.05 + 0.25 * double(i) + shift;
-      op::Bias<A, double> o{};
+      op::BiasActivation<A, double> o{};
       o.x = arena.put<double>(x), o.y = arena.room<double>(count), o.rows = 1, o.columns = count;
       cpu::compute(o, arena.memory());
       return arena.get(o.y, count);
@@ -173,7 +173,7 @@ TEMPLATE_LIST_TEST_CASE("NaN goes through every activation, forward and backward
           Arena arena;
           Values x(columns, 0.5);
           x[at] = nan;
-          op::Bias<A, T> o{};
+          op::BiasActivation<A, T> o{};
           o.x = arena.put<T>(x), o.y = arena.room<T>(columns), o.rows = 1, o.columns = columns;
           if (biased) o.bias = arena.put<T>(Values(columns, 0.25));
           cpu::compute(o, arena.memory());
@@ -206,7 +206,7 @@ TEST_CASE("activations stay finite where the formula does") {
   for_each_activation([]<class A>(A) {
     Arena arena;
     const Values x{2, 1e20, -1e20, 3e38, -3e38, 0, -0.0, 1e-40};
-    op::Bias<A, float> o{};
+    op::BiasActivation<A, float> o{};
     o.x = arena.put<float>(x), o.y = arena.room<float>(8), o.rows = 1, o.columns = 8;
     cpu::compute(o, arena.memory());
     const Values y = arena.get(o.y, 8);
@@ -226,7 +226,7 @@ TEST_CASE("activations stay finite where the formula does") {
 TEST_CASE("the number of threads changes no bit of an activation or its gradients") {
   CHECK(same_for_any_threads([](Arena& arena) {
     const std::size_t rows = 700, columns = 333;
-    op::Bias<activation::GeluTanh, bf16> o{};
+    op::BiasActivation<activation::GeluTanh, bf16> o{};
     o.x = arena.put<bf16>(values<bf16>(rows * columns, 3, 1)), o.bias = arena.put<bf16>(values<bf16>(columns, 1, 2));
     o.y = arena.room<bf16>(rows * columns), o.rows = rows, o.columns = columns;
     cpu::compute(o, arena.memory());

@@ -30,17 +30,17 @@ class Around {
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return C::staging_bytes(ranks, slice_bytes); }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    watch_(Kind::AllGather, slice_bytes * (teams.members(size()) - 1), [&] { inner_.all_gather(own, all, slice_bytes, teams); });
+    watch_(CollectiveKind::AllGather, slice_bytes * (teams.members(size()) - 1), [&] { inner_.all_gather(own, all, slice_bytes, teams); });
   }
   void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
-    watch_(Kind::AllGatherSmall, bytes * others(), [&] { inner_.all_gather_small(own, all, bytes); });
+    watch_(CollectiveKind::AllGatherSmall, bytes * others(), [&] { inner_.all_gather_small(own, all, bytes); });
   }
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
-    watch_(Kind::ReduceScatter, count * sizeof(T) * (teams.members(size()) - 1), [&] { inner_.reduce_scatter(all, own, count, staging, teams); });
+    watch_(CollectiveKind::ReduceScatter, count * sizeof(T) * (teams.members(size()) - 1), [&] { inner_.reduce_scatter(all, own, count, staging, teams); });
   }
   void barrier() {
-    watch_(Kind::Barrier, 0, [&] { inner_.barrier(); });
+    watch_(CollectiveKind::Barrier, 0, [&] { inner_.barrier(); });
   }
   void leave(std::string_view reason) { inner_.leave(reason); }
 

@@ -29,7 +29,7 @@ class ThreadsWorld final {
   /// What rank r showed; between arrive and the last barrier of a collective.
   const std::byte* shown(std::size_t r) const { return seats_[r].shown; }
 
-  void arrive(std::size_t rank, Kind kind, std::size_t bytes, std::size_t about, const std::byte* memory) {
+  void arrive(std::size_t rank, CollectiveKind kind, std::size_t bytes, std::size_t about, const std::byte* memory) {
     std::unique_lock lock(mutex_);
     Seat& seat = seats_[rank];
     seat.call = {seat.came, bytes, static_cast<std::uint32_t>(about), kind};

@@ -31,7 +31,7 @@ class Wire final {
   std::size_t size() const { return peers_.size(); }
 
   /// A new collective; nothing to send or to receive yet.
-  void begin(Kind kind, std::size_t bytes, std::size_t about) {
+  void begin(CollectiveKind kind, std::size_t bytes, std::size_t about) {
     call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};
     header_ = {call_.number, call_.bytes, call_.detail, static_cast<std::uint32_t>(kind)};
     if (left_.load(std::memory_order_acquire)) throw error();
@@ -136,8 +136,8 @@ class Wire final {
 
   void compare(std::size_t r) {
     const Header& header = peers_[r].header;
-    const Call theirs{header.number, header.bytes, header.detail, static_cast<Kind>(header.kind < kinds ? header.kind : 0)};
-    if (theirs == call_ && header.kind < kinds) return;
+    const Call theirs{header.number, header.bytes, header.detail, static_cast<CollectiveKind>(header.kind < collective_kinds ? header.kind : 0)};
+    if (theirs == call_ && header.kind < collective_kinds) return;
     const bool first = rank_ < r;  // both sides say it in the same words
     fail("rank " + std::to_string(first ? rank_ : r) + " in " + words(first ? call_ : theirs) + " and rank " + std::to_string(first ? r : rank_) +
          " in " + words(first ? theirs : call_));

@@ -106,7 +106,7 @@ struct Formula<activation::GeluTanh> {
 }  // namespace detail
 
 template <class Activation, class T, class B>
-void compute(const op::Bias<Activation, T, B>& o, const Memory& at) {
+void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   using S = statistic_t<T>;
   using F = detail::Formula<Activation>;
   const T* const x = at(o.x);

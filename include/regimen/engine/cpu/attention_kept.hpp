@@ -34,7 +34,7 @@ namespace detail {
 template <class T>
 struct AttentionToKept final {
   using S = statistic_t<T>;
-  static constexpr std::size_t together = 4, tile = 64;
+  static constexpr std::size_t at_once = 4, tile = 64;
 
   std::size_t width;
   alignas(64) S query[op::AttentionShape::largest_width], output[op::AttentionShape::largest_width];
@@ -52,7 +52,7 @@ struct AttentionToKept final {
       ((p[j + K] = sum(sums[K])), ...);
     };
     std::size_t j = 0;
-    for (; j + together <= count; j += together) some(j, std::make_index_sequence<together>{});
+    for (; j + at_once <= count; j += at_once) some(j, std::make_index_sequence<at_once>{});
     for (; j < count; ++j) some(j, std::make_index_sequence<1>{});
   }
 
@@ -67,7 +67,7 @@ struct AttentionToKept final {
       });
     };
     std::size_t j = 0;
-    for (; j + together <= count; j += together) some(j, j == 0 ? before : S(1), std::make_index_sequence<together>{});
+    for (; j + at_once <= count; j += at_once) some(j, j == 0 ? before : S(1), std::make_index_sequence<at_once>{});
     for (; j < count; ++j) some(j, j == 0 ? before : S(1), std::make_index_sequence<1>{});
   }
 

@@ -16,12 +16,12 @@ namespace regimen::cpu {
 /// 128 + rows / 128 roundings; blocks are added in order.
 template <class S, class G, class Term>
 void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const Term& term) {
-  constexpr std::size_t widest = 2048, together = 128, room = 65536 / sizeof(S), most_blocks = 32;
+  constexpr std::size_t widest = 2048, at_once = 128, room = 65536 / sizeof(S), most_blocks = 32;
   const std::size_t strips = (columns + widest - 1) / widest;
   std::size_t blocks = chunks_of(rows * columns);
   if (blocks > most_blocks) blocks = most_blocks;
   if (blocks * columns > room) blocks = room / columns;
-  if (blocks > (rows + together - 1) / together) blocks = (rows + together - 1) / together;
+  if (blocks > (rows + at_once - 1) / at_once) blocks = (rows + at_once - 1) / at_once;
   if (blocks == 0) blocks = 1;
 
   S totals[room];  // of the blocks; a single block writes its sums itself
@@ -29,8 +29,8 @@ void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const
     const std::size_t block = chunk / strips, begin = chunk % strips * widest, end = columns < begin + widest ? columns : begin + widest;
     const std::size_t last = part_begin(rows, blocks, block + 1);
     S own[widest + lanes<S>] = {}, part[widest + lanes<S>];
-    for (std::size_t first = part_begin(rows, blocks, block); first < last; first += together) {
-      const std::size_t stop = last < first + together ? last : first + together;
+    for (std::size_t first = part_begin(rows, blocks, block); first < last; first += at_once) {
+      const std::size_t stop = last < first + at_once ? last : first + at_once;
       for (std::size_t row = first; row < stop; ++row) {
         for_each_vector<S>(begin, end, [&](std::size_t column, auto n) {
           const Vector<S> value = term(row * columns + column, n, column);

@@ -37,11 +37,11 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
   using V = Vector<S>;
   const S most = largest_of(logits, columns), at_target = logits[target] - most;
   S shifted = S(0);  // Σ (logit − most), for the smoothed part of the target
-  if (smoothing != 0) shifted = sum_of<S>(columns, [&](std::size_t i, auto n) { return keep(load<S>(logits + i, n) - most, n); });
+  if (smoothing != 0) shifted = sum_of<S>(columns, [&](std::size_t i, auto n) { return zero_tail(load<S>(logits + i, n) - most, n); });
   const S total = sum_of<S>(columns, [&](std::size_t i, auto n) {
     const V e = exp(load<S>(logits + i, n) - most);
     if constexpr (WithGradient) store(e, logits + i, n);
-    return keep(e, n);
+    return zero_tail(e, n);
   });
   const double spread = smoothing / static_cast<double>(columns);
   const double loss = std::log(static_cast<double>(total)) - (1 - smoothing) * static_cast<double>(at_target) - spread * static_cast<double>(shifted);

@@ -41,7 +41,7 @@ void compute(const op::Normalize<Centered, T>& o, const Memory& at) {
       }
       const S variance = sum_of<S>(o.columns,
                                    [&](std::size_t i, auto n) {
-                                     const V d = keep(load<S>(from + i, n) - mean, n);
+                                     const V d = zero_tail(load<S>(from + i, n) - mean, n);
                                      return d * d;
                                    }) *
                          scale;

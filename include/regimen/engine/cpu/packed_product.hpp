@@ -37,7 +37,7 @@ struct Packing final {
   static constexpr std::size_t numbers = 1;  // of a word
 
   template <class T>
-  static void keep(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
+  static void store(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
     for (std::size_t i = 0; i < rows; ++i) copy_row(to + i * to_stride, from + i * from_stride, depth);
     for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
       for (std::size_t p = 0; p < depth; ++p) to[i * to_stride + p] = Word(0);
@@ -59,7 +59,7 @@ struct Packing<Pair> final {
   using Halves = Register<float>::Short;
   static constexpr std::size_t numbers = 2, width = lanes<float>;
 
-  static void keep(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
+  static void store(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
     for (std::size_t i = 0; i < rows; ++i) {
       to[i * to_stride + (depth - 1) / 2].bits = 0;
       std::memcpy(to + i * to_stride, from + i * from_stride, depth * sizeof(bf16));
@@ -157,7 +157,7 @@ void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, 
         Pack::stack(buffers.a, Buffers::rows, a + p0 * m + i0, m, depth, rows);
         multiply_tile<S, 1, Buffers::rows, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
       } else {
-        Pack::keep(buffers.a, Buffers::row_stride, a + i0 * k + p0, k, rows, depth);
+        Pack::store(buffers.a, Buffers::row_stride, a + i0 * k + p0, k, rows, depth);
         multiply_tile<S, Buffers::row_stride, 1, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
       }
     }

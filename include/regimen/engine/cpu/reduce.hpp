@@ -88,14 +88,14 @@ void compute(const op::SumOfSquares<G>& o, const Memory& at) {
   constexpr std::size_t chunk_size = 4096;
   const G* const gradient = at(o.gradient);
   const std::size_t chunks = (o.count + chunk_size - 1) / chunk_size;
-  std::size_t together = grain / chunk_size;
-  while (chunks > together * most_partials) together *= 2;
+  std::size_t at_once = grain / chunk_size;
+  while (chunks > at_once * most_partials) at_once *= 2;
   double sums[most_partials];
-  const std::size_t groups = (chunks + together - 1) / together;
+  const std::size_t groups = (chunks + at_once - 1) / at_once;
   parallel_for(groups, [&](std::size_t group) {
     detail::TreeSum tree;
-    const std::size_t end = chunks < (group + 1) * together ? chunks : (group + 1) * together;
-    for (std::size_t chunk = group * together; chunk < end; ++chunk) {
+    const std::size_t end = chunks < (group + 1) * at_once ? chunks : (group + 1) * at_once;
+    for (std::size_t chunk = group * at_once; chunk < end; ++chunk) {
       const std::size_t begin = chunk * chunk_size;
       tree.add(detail::square_sum(gradient + begin, o.count - begin < chunk_size ? o.count - begin : chunk_size));
     }

@@ -421,11 +421,11 @@ void store(Vector<S> value, T* to, Count count = {}) {
 
 /// The first `count` lanes of a, and 0 in the others: what a sum over a short register adds.
 template <class S>
-Vector<S> keep(Vector<S> a, Whole) {
+Vector<S> zero_tail(Vector<S> a, Whole) {
   return a;
 }
 template <class S>
-Vector<S> keep(Vector<S> a, std::size_t count) {
+Vector<S> zero_tail(Vector<S> a, std::size_t count) {
   typename Vector<S>::Signed lane{};
   for (std::size_t i = 0; i < lanes<S>; ++i) lane[i] = static_cast<std::int32_t>(i);
   const auto used = lane < static_cast<std::int32_t>(count);

@@ -66,8 +66,8 @@ void compute(const op::CountCorrect<S>& o, const Memory& at) {
 }
 
 /// The decisions are those that op::Finish defines.
-template <class Rule>
-void compute(const op::Finish<Rule>& o, const Memory& at) {
+template <class UpdateRule>
+void compute(const op::Finish<UpdateRule>& o, const Memory& at) {
   Scalars& s = *at(o.scalars);
   if (s.anomaly.found) {
     s.apply = 0;
@@ -85,8 +85,8 @@ void compute(const op::Finish<Rule>& o, const Memory& at) {
   s.apply = is_finite(s.gradient_norm) ? 1 : 0;
   if (s.apply) {
     ++s.updates;
-    s.correction_first = Rule::correction_first(o.options, s.updates);
-    s.correction_second = Rule::correction_second(o.options, s.updates);
+    s.correction_first = UpdateRule::correction_first(o.options, s.updates);
+    s.correction_second = UpdateRule::correction_second(o.options, s.updates);
   } else {
     ++s.skipped;
   }

@@ -49,7 +49,7 @@ void for_rows(std::size_t rows, std::size_t columns, const Body& body) {
 }
 
 /// Σ of term(i, count) over the elements below `count`, all in one order: four interleaved sums, then their lanes.
-/// A term of a short register must be 0 in the lanes beyond its count; see keep.
+/// A term of a short register must be 0 in the lanes beyond its count; see zero_tail.
 template <class S, class Term>
 [[gnu::always_inline]] inline S sum_of(std::size_t count, const Term& term) {
   Vector<S> sums[4] = {S(0), S(0), S(0), S(0)};

@@ -11,27 +11,27 @@
 namespace regimen::cpu {
 
 /// Touches nothing when the step is skipped (scalars.apply = 0). M is fp32 or fp64; the rule computes in M.
-template <class Rule, class M, class T, class G>
-void compute(const op::Update<Rule, M, T, G>& o, const Memory& at) {
+template <class UpdateRule, class M, class T, class G>
+void compute(const op::Update<UpdateRule, M, T, G>& o, const Memory& at) {
   using V = Vector<M>;
   const Scalars& scalars = *at(o.scalars);
   if (scalars.apply == 0 || o.count == 0) return;
   M* const master = at(o.master);
   M* state = nullptr;
-  if constexpr (Rule::states > 0) state = at(o.state);
+  if constexpr (UpdateRule::states > 0) state = at(o.state);
   T* const copy = at.optional(o.copy);
   const G* const gradient = at(o.gradient);
   const V factor = static_cast<M>(scalars.factor);
-  const typename Rule::template Coefficients<M> coefficients(o.options, scalars);
+  const typename UpdateRule::template Coefficients<M> coefficients(o.options, scalars);
 
   const auto run = [&](std::size_t begin, std::size_t end, bool decays) {
     for_each_vector<M>(begin, end, [&](std::size_t i, auto n) {
       V weight = load<M>(master + i, n);
-      V moments[Rule::states == 0 ? 1 : Rule::states];
-      for (std::size_t s = 0; s < Rule::states; ++s) moments[s] = load<M>(state + s * o.state_stride + i, n);
-      Rule::update(weight, load<M>(gradient + i, n) * factor, moments, coefficients, decays);
+      V moments[UpdateRule::states == 0 ? 1 : UpdateRule::states];
+      for (std::size_t s = 0; s < UpdateRule::states; ++s) moments[s] = load<M>(state + s * o.state_stride + i, n);
+      UpdateRule::update(weight, load<M>(gradient + i, n) * factor, moments, coefficients, decays);
       store(weight, master + i, n);
-      for (std::size_t s = 0; s < Rule::states; ++s) store(moments[s], state + s * o.state_stride + i, n);
+      for (std::size_t s = 0; s < UpdateRule::states; ++s) store(moments[s], state + s * o.state_stride + i, n);
       if (copy != nullptr) store(weight, copy + i, n);
     });
   };

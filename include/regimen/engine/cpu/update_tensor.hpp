@@ -11,8 +11,8 @@
 namespace regimen::cpu {
 
 /// Touches nothing when the step is skipped (scalars.apply = 0). The rule computes in M.
-template <class Rule, class M, class T, class G>
-void compute(const op::UpdateTensor<Rule, M, T, G>& o, const Memory& at) {
+template <class UpdateRule, class M, class T, class G>
+void compute(const op::UpdateTensor<UpdateRule, M, T, G>& o, const Memory& at) {
   const Scalars& scalars = *at(o.scalars);
   const std::size_t count = o.rows * o.columns;
   if (scalars.apply == 0 || count == 0) return;
@@ -24,10 +24,10 @@ void compute(const op::UpdateTensor<Rule, M, T, G>& o, const Memory& at) {
     for (std::size_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1); ++i)
       scratch[i] = static_cast<M>(stored[i]) * factor;
   });
-  WholeTensor<M, Rule::states> tensor{{master, count}, {scratch, count}, {}, {scratch + count, o.scratch_count()}, o.rows, o.columns, o.decays};
-  if constexpr (Rule::states > 0)
-    for (std::size_t s = 0; s < Rule::states; ++s) tensor.state[s] = {at(o.state) + s * o.state_stride, count};
-  Rule::update_tensor(tensor, typename Rule::template Coefficients<M>(o.options, scalars));
+  WholeTensor<M, UpdateRule::states> tensor{{master, count}, {scratch, count}, {}, {scratch + count, o.scratch_count()}, o.rows, o.columns, o.decays};
+  if constexpr (UpdateRule::states > 0)
+    for (std::size_t s = 0; s < UpdateRule::states; ++s) tensor.state[s] = {at(o.state) + s * o.state_stride, count};
+  UpdateRule::update_tensor(tensor, typename UpdateRule::template Coefficients<M>(o.options, scalars));
   if (T* const copy = at.optional(o.copy))
     parallel_for(chunks, [&](std::size_t chunk) {
       for (std::size_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1); ++i) copy[i] = T(master[i]);

@@ -73,7 +73,7 @@ struct Engine {
   constexpr void skip(auto& walk, std::size_t periods, std::size_t stride, bool growing, const Mark& then) {
     Arena& arena = walk.arena;
     const std::size_t distance = periods * stride;
-    if (Log* log = arena.log; log && growing && distance > 0)
+    if (TensorLog* log = arena.log; log && growing && distance > 0)
       for (std::size_t i = then.logged; i < log->count; ++i) {
         log->entries[i].stride = stride;
         log->entries[i].copies += periods;

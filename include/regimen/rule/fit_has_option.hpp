@@ -1,11 +1,11 @@
-// regimen/rule/run_has_option.hpp — fit takes the options of Run.
+// regimen/rule/fit_has_option.hpp — fit takes the options of FitOptions.
 #pragma once
 
 namespace regimen::rule {
 
-/// Many names mean a number of steps or epochs; Run has one for each.   docs/errors/run_has_option.md
-template <class Run, bool Has = false>
-struct run_has_option {
+/// Many names mean a number of steps or epochs; FitOptions has one for each.   docs/errors/fit_has_option.md
+template <class FitOptions, bool Has = false>
+struct fit_has_option {
   static constexpr bool holds = Has;
   struct must_hold {
     static_assert(holds, "regimen: fit takes .steps and .epochs, of the whole run; write fit(source, {.steps = 1000})");
