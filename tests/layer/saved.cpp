@@ -6,7 +6,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/train/recipe.hpp>
+#include <regimen/program/recipe.hpp>
 #include <regimen/verdict/compose.hpp>
 
 #include "support/catch.hpp"

@@ -1,7 +1,7 @@
 // The time of a step on a machine of whose speed nothing is known.
 // expect: this target states no bandwidth, or no peak in this element type; ask seconds of another
 // names: regimen::targets::host<8589934592
-#include <regimen/train/plan.hpp>
+#include <regimen/program/plan.hpp>
 
 using namespace regimen;
 

@@ -1,14 +1,14 @@
 // tests/train/recorded.hpp — reading what PyTorch computed, and how far from it a result may be.
 #pragma once
 
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/safetensors.hpp>
+#include <regimen/state/safetensors.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
-#include <regimen/train/recipe.hpp>
+#include <regimen/program/recipe.hpp>
 
 #include <utility>
 

@@ -41,7 +41,12 @@ class Batching final {
   constexpr Batching() = default;
   /// size, global_batch   at least 1      epochs   0: without end
   constexpr Batching(std::uint64_t size, std::uint64_t global_batch, Order order, Remainder remainder, std::uint64_t epochs, const DataPlace& first)
-      : size_(size), global_batch_(global_batch), order_(order), drops_(remainder == Remainder::Drop), epochs_(epochs), first_(first.in_samples(size)) {
+      : size_(size),
+        global_batch_(global_batch),
+        order_(order),
+        drops_(remainder == Remainder::Drop),
+        epochs_(epochs),
+        first_(first.in_samples(size)) {
     wraps_ = remainder == Remainder::Wrap && order != Order::Random;
     per_epoch_ = batches_of(size);
     if (per_epoch_ == 0) per_epoch_ = 1;

@@ -10,9 +10,9 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/rule/model_is_gpt2.hpp>
-#include <regimen/train/convert.hpp>
-#include <regimen/train/safetensors.hpp>
-#include <regimen/train/state.hpp>
+#include <regimen/state/convert.hpp>
+#include <regimen/state/safetensors.hpp>
+#include <regimen/state/trainer_state.hpp>
 
 #include <cstddef>
 #include <map>

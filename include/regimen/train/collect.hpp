@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
-#include <regimen/train/step.hpp>
+#include <regimen/program/step.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <regimen/core/finite.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/train/parameters.hpp>
+#include <regimen/program/parameters.hpp>
 #include <regimen/verdict/model_rules.hpp>
 
 #include <algorithm>

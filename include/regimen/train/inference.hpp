@@ -3,12 +3,12 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/engine/engine.hpp>
+#include <regimen/program/parameters.hpp>
+#include <regimen/program/recipe.hpp>
 #include <regimen/rule/inference_trains_nothing.hpp>
-#include <regimen/train/convert.hpp>
-#include <regimen/train/parameters.hpp>
-#include <regimen/train/recipe.hpp>
+#include <regimen/state/convert.hpp>
+#include <regimen/state/trainer_state.hpp>
 #include <regimen/train/refused_data.hpp>
-#include <regimen/train/state.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_rules.hpp>
 #include <regimen/verdict/rejected.hpp>

@@ -7,29 +7,29 @@
 #include <regimen/core/path_text.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/engine/engine.hpp>
+#include <regimen/program/check_ids.hpp>
+#include <regimen/program/parameters.hpp>
+#include <regimen/program/recipe.hpp>
 #include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/communicator_is_given.hpp>
 #include <regimen/rule/data_lies_somewhere.hpp>
+#include <regimen/rule/fit_has_option.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rule_options_stand_inside.hpp>
-#include <regimen/rule/fit_has_option.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 #include <regimen/rule/trainer_is_not_copied.hpp>
+#include <regimen/state/trainer_state.hpp>
 #include <regimen/train/agreement.hpp>
-#include <regimen/train/check_ids.hpp>
 #include <regimen/train/collect.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/mistakes.hpp>
 #include <regimen/train/options.hpp>
-#include <regimen/train/parameters.hpp>
-#include <regimen/train/recipe.hpp>
 #include <regimen/train/refused_data.hpp>
 #include <regimen/train/replicas.hpp>
 #include <regimen/train/result.hpp>
-#include <regimen/train/state.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_rules.hpp>
 #include <regimen/verdict/rejected.hpp>
@@ -84,7 +84,7 @@ class Trainer {
   using UpdateRule = typename Recipe::UpdateRule;
   using Options = regimen::Options<UpdateRule>;
   using Input = typename Step::X::Element;        // of a sample: int32 for tokens, fp32 (fp64) for vectors and images
-  using Label = typename Step::Labels::Element;  // int32 for classes and tokens
+  using Label = typename Step::Labels::Element;   // int32 for classes and tokens
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;  // of gradients
@@ -271,7 +271,7 @@ class Trainer {
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     [[maybe_unused]] const auto scope = walk_.engine.scope();
     Loader<Input, Label, train::Borrowed<Source>> loader({&source}, sample_shape(),
-                                                          {batch, Order::Sequential, Remainder::Short, seed_, {}, 1, workers, 2, rank(), ranks()});
+                                                         {batch, Order::Sequential, Remainder::Short, seed_, {}, 1, workers, 2, rank(), ranks()});
     Mode mode(*this, false);
     const Scalars kept = scalars();
     Scalars found{};

@@ -279,11 +279,14 @@ concept HasCoefficients = requires(const typename UpdateRule::Options& options, 
   number = UpdateRule::correction_second(options, 1);
 };
 template <class UpdateRule, std::size_t states>
-concept UpdatesElements = requires(fp64& weight, fp64 gradient, fp64 (&state)[states == 0 ? 1 : states],
-                                   const typename UpdateRule::template Coefficients<fp64>& c) { UpdateRule::update(weight, gradient, state, c, true); };
+concept UpdatesElements =
+    requires(fp64& weight, fp64 gradient, fp64 (&state)[states == 0 ? 1 : states], const typename UpdateRule::template Coefficients<fp64>& c) {
+      UpdateRule::update(weight, gradient, state, c, true);
+    };
 template <class UpdateRule, std::size_t states>
-concept UpdatesTensors =
-    requires(const WholeTensor<fp64, states>& tensor, const typename UpdateRule::template Coefficients<fp64>& c) { UpdateRule::update_tensor(tensor, c); };
+concept UpdatesTensors = requires(const WholeTensor<fp64, states>& tensor, const typename UpdateRule::template Coefficients<fp64>& c) {
+  UpdateRule::update_tensor(tensor, c);
+};
 template <class UpdateRule, std::size_t states>
 constexpr bool updates_with() {
   if constexpr (sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;

@@ -3,6 +3,7 @@
 
 #include <regimen/layer/norm.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/program/recipe.hpp>
 #include <regimen/rule/as_fits_precision.hpp>
 #include <regimen/rule/as_fp16_needs_loss_scale.hpp>
 #include <regimen/rule/bytes_can_be_counted.hpp>
@@ -26,9 +27,8 @@
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/rule/tied_layers_share_a_type.hpp>
 #include <regimen/rule/wrap_matches_a_layer.hpp>
-#include <regimen/train/owners.hpp>
-#include <regimen/train/recipe.hpp>
 #include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/owners.hpp>
 #include <regimen/verdict/shape_rules.hpp>
 
 #include <cstddef>

@@ -23,7 +23,7 @@
 
 namespace regimen::walk {
 
-enum class Mode { save, discard };                 // will backward follow, or is only the output wanted?
+enum class Mode { save, discard };               // will backward follow, or is only the output wanted?
 enum class Place { saved, transient, nowhere };  // nowhere: recomputing, and the output itself is not wanted
 
 inline constexpr std::size_t absent = View<char>::absent;

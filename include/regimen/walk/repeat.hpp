@@ -85,12 +85,12 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     else {
       iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
         run<Mode::discard, Place::saved>(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
-                                      unit(engine, weights, (s + 1) * segment, path));
+                                         unit(engine, weights, (s + 1) * segment, path));
       });
       if constexpr (place == Place::nowhere) return absent;
       else
         return run<Mode::discard, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
-                                      after);
+                                         after);
     }
   }
 
@@ -105,7 +105,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     if constexpr (!checkpoints) d_y = {backward_blocks<place>(engine, 0, Count, d_y, x, floor, weights, path, after), true};
     else {
       const auto redo = [&](std::size_t s, std::size_t count) {
-        return Tensor{recompute_segment(engine, s, count, d_y, x, weights, path, s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after), true};
+        return Tensor{recompute_segment(engine, s, count, d_y, x, weights, path, s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after),
+                      true};
       };
       d_y = redo(segments - 1, last_segment);
       iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), false, [&](std::size_t i) {
@@ -220,7 +221,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   /// The same iterations backward, whose kept tensors begin at `floor`.
   template <Place place>
   static constexpr std::size_t backward_blocks(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
-                                         Weights weights, Path path, const NextUnit& after, const Kept& kept = {}) {
+                                               Weights weights, Path path, const NextUnit& after, const Kept& kept = {}) {
     const std::size_t stride = Body::template footprint<between>(engine);
     const auto step = [&]<Place here>(std::integral_constant<Place, here>, std::size_t i) {
       const std::size_t bottom = floor + i * stride;
@@ -243,8 +244,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return d_y.offset;
   }
 
-  static constexpr std::size_t recompute_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights, Path path,
-                                            const NextUnit& after) {
+  static constexpr std::size_t recompute_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights,
+                                                 Path path, const NextUnit& after) {
     constexpr Place place = Body::reads_output ? Place::saved : Place::nowhere;  // only what lies before the output is wanted
     const Tensor input = segment_input(engine, s, x);
     const std::size_t bottom = engine.arena.top;

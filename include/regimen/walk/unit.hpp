@@ -228,7 +228,8 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
     finish_reduction<Reduce, Sharding>(engine);
     const std::size_t slice = Unit::gradient_slice(engine.ranks), part = Unit::gradient_part(engine.ranks), groups = Sharding::groups(engine.ranks),
                       of_shards = Sharding::Transport::staging_bytes(Sharding::slices(engine.ranks), slice * sizeof(Reduce)),
-                      of_replicas = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)), staging_bytes = of_shards > of_replicas ? of_shards : of_replicas;
+                      of_replicas = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)),
+                      staging_bytes = of_shards > of_replicas ? of_shards : of_replicas;
     ReducingUnit& under_way = engine.reducing;
     under_way.whole = written.gradients;
     under_way.slice = slice;

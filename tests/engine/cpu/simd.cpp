@@ -128,11 +128,11 @@ TEMPLATE_TEST_CASE("a sum adds halves onto halves, in this order and no other", 
   }
 }
 
-TEST_CASE("keep clears the lanes beyond a count") {
+TEST_CASE("zero_tail clears the lanes beyond a count") {
   const Vector<float> ones = 1.0f;
-  for (std::size_t count = 1; count < lanes<float>; ++count) CHECK(sum(keep(ones, count)) == float(count));
-  CHECK(sum(keep(ones, cpu::Whole{})) == float(lanes<float>));
-  CHECK(sum(keep(Vector<float>(std::numeric_limits<float>::quiet_NaN()), std::size_t{0})) == 0.0f);
+  for (std::size_t count = 1; count < lanes<float>; ++count) CHECK(sum(zero_tail(ones, count)) == float(count));
+  CHECK(sum(zero_tail(ones, cpu::Whole{})) == float(lanes<float>));
+  CHECK(sum(zero_tail(Vector<float>(std::numeric_limits<float>::quiet_NaN()), std::size_t{0})) == 0.0f);
 }
 
 TEST_CASE("a loop over registers visits every element once") {

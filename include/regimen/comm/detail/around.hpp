@@ -37,7 +37,8 @@ class Around {
   }
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
-    watch_(CollectiveKind::ReduceScatter, count * sizeof(T) * (teams.members(size()) - 1), [&] { inner_.reduce_scatter(all, own, count, staging, teams); });
+    watch_(CollectiveKind::ReduceScatter, count * sizeof(T) * (teams.members(size()) - 1),
+           [&] { inner_.reduce_scatter(all, own, count, staging, teams); });
   }
   void barrier() {
     watch_(CollectiveKind::Barrier, 0, [&] { inner_.barrier(); });

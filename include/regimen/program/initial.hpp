@@ -1,4 +1,4 @@
-// regimen/train/initial.hpp — weights before the first step.
+// regimen/program/initial.hpp — weights before the first step.
 #pragma once
 
 #include <regimen/core/philox.hpp>

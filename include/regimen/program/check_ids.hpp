@@ -1,4 +1,4 @@
-// regimen/train/check_ids.hpp — tokens outside the vocabulary and labels outside the classes, found while a batch is loaded.
+// regimen/program/check_ids.hpp — tokens outside the vocabulary and labels outside the classes, found while a batch is loaded.
 #pragma once
 
 #include <regimen/core/error.hpp>

@@ -1,4 +1,4 @@
-// regimen/train/detail/safetensors_header.hpp — the header of a safetensors file: parsed, checked, written.
+// regimen/state/detail/safetensors_header.hpp — the header of a safetensors file: parsed, checked, written.
 #pragma once
 
 #include <regimen/core/error.hpp>

@@ -1,10 +1,10 @@
-// regimen/train/convert.hpp — weights of one element type read as another.
+// regimen/state/convert.hpp — weights of one element type read as another.
 #pragma once
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/number.hpp>
-#include <regimen/train/safetensors.hpp>
+#include <regimen/state/safetensors.hpp>
 
 #include <bit>
 #include <cmath>

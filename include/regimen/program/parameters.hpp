@@ -1,9 +1,9 @@
-// regimen/train/parameters.hpp — a model's parameters by name: where they lie, how they begin.
+// regimen/program/parameters.hpp — a model's parameters by name: where they lie, how they begin.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
-#include <regimen/train/initial.hpp>
-#include <regimen/train/step.hpp>
+#include <regimen/program/initial.hpp>
+#include <regimen/program/step.hpp>
 
 #include <cstddef>
 #include <span>

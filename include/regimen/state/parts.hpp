@@ -1,10 +1,10 @@
-// regimen/train/parts.hpp — saved state in one file, or in one part a rank with an index: read alike.
+// regimen/state/parts.hpp — saved state in one file, or in one part a rank with an index: read alike.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
-#include <regimen/train/convert.hpp>
-#include <regimen/train/safetensors.hpp>
+#include <regimen/state/convert.hpp>
+#include <regimen/state/safetensors.hpp>
 
 #include <algorithm>
 #include <charconv>

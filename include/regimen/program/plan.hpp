@@ -1,4 +1,4 @@
-// regimen/train/plan.hpp — what a recipe needs, known before anything runs.
+// regimen/program/plan.hpp — what a recipe needs, known before anything runs.
 #pragma once
 
 #include <regimen/core/arena.hpp>

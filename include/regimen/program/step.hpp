@@ -1,9 +1,9 @@
-// regimen/train/step.hpp — the training step as one program: what is resident, and what happens in which order.
+// regimen/program/step.hpp — the training step as one program: what is resident, and what happens in which order.
 #pragma once
 
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/optimizer.hpp>
-#include <regimen/train/forward.hpp>
+#include <regimen/program/forward.hpp>
 
 #include <bit>
 
@@ -123,8 +123,8 @@ struct Step : Forward<Bound_> {
 
   /// A whole step, of every engine. `load(m)` brings micro-batch m into the input and says whether there is one: a plan has
   /// nothing to bring. What is computed between two loads, or the last one and the end, is one recording.
-  static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip, const typename UpdateRule::Options& options,
-                             auto&& load) {
+  static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
+                             const typename UpdateRule::Options& options, auto&& load) {
     using Record = engine::Recording::Piece;
     bool goes_on = load(std::size_t{0});
     if constexpr (micro_batches == 1) {
@@ -288,8 +288,8 @@ struct Step : Forward<Bound_> {
     const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
     const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
     const auto run = [&]<class T>(View<T> copy) {
-      engine.run(
-          op::Update<UpdateRule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, made.second, Unit::layout.trained, options});
+      engine.run(op::Update<UpdateRule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, made.second, Unit::layout.trained,
+                                                           options});
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
     else run(View<element_t<first.element>>{parameters + first.values});
@@ -339,7 +339,7 @@ struct Step : Forward<Bound_> {
     const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states} + offset;
     const auto run = [&]<class T>(View<Master> master, View<T> copy) {
       engine.run(op::Update<UpdateRule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, count, slice, options,
-                                                     count > 0 ? from - first : 0});
+                                                           count > 0 ? from - first : 0});
     };
     if constexpr (Unit::shares_master) run(View<Master>{values.offset}, View<Master>{});
     else run(View<Master>{parameters + Unit::master_offset(engine.ranks)} + offset, values);

@@ -1,11 +1,11 @@
-// regimen/train/safetensors.hpp — tensors in files: the safetensors format, read with suspicion and written atomically.
+// regimen/state/safetensors.hpp — tensors in files: the safetensors format, read with suspicion and written atomically.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/number.hpp>
-#include <regimen/train/detail/safetensors_header.hpp>  // JSON: 1.4 s of compile time, so include this header where files are opened
+#include <regimen/state/detail/safetensors_header.hpp>  // JSON: 1.4 s of compile time, so include this header where files are opened
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
-// regimen/train/recipe.hpp — a model and a configuration, bound: the step they make and the plan of it.
+// regimen/program/recipe.hpp — a model and a configuration, bound: the step they make and the plan of it.
 #pragma once
 
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/decoding.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
-#include <regimen/train/plan.hpp>
-#include <regimen/train/step.hpp>
+#include <regimen/program/plan.hpp>
+#include <regimen/program/step.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/walk/sharding.hpp>
 #include <regimen/walk/walk.hpp>
@@ -145,8 +145,8 @@ struct InferenceRecipe {
   using Network = Network_;
   using Compute = typename Configuration::precision::compute;
   template <class Walked>
-  using bound =
-      walk::BoundModel<Walked, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0, Configuration::fusion::fuses, Unsharded>;
+  using bound = walk::BoundModel<Walked, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0,
+                                 Configuration::fusion::fuses, Unsharded>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;

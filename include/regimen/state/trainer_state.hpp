@@ -1,13 +1,13 @@
-// regimen/train/state.hpp — a Trainer's state in one safetensors file.
+// regimen/state/trainer_state.hpp — a Trainer's state in one safetensors file.
 #pragma once
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/layer/layer.hpp>
-#include <regimen/train/background_save.hpp>
+#include <regimen/state/background_save.hpp>
+#include <regimen/state/parts.hpp>
+#include <regimen/state/safetensors.hpp>
 #include <regimen/train/fit.hpp>  // never
-#include <regimen/train/parts.hpp>
-#include <regimen/train/safetensors.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-// regimen/train/owners.hpp — who owns the memory of a plan, as types that an error can show.
+// regimen/verdict/owners.hpp — who owns the memory of a plan, as types that an error can show.
 #pragma once
 
 #include <regimen/core/path.hpp>

@@ -1,10 +1,10 @@
-// regimen/train/background_save.hpp — a state on its way to its files, while training goes on.
+// regimen/state/background_save.hpp — a state on its way to its files, while training goes on.
 #pragma once
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/say.hpp>
-#include <regimen/train/parts.hpp>
-#include <regimen/train/safetensors.hpp>
+#include <regimen/state/parts.hpp>
+#include <regimen/state/safetensors.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,9 +1,9 @@
-// regimen/train/forward.hpp — what training and inference have in common: where parameters lie, and the way to an output.
+// regimen/program/forward.hpp — what training and inference have in common: where parameters lie, and the way to an output.
 #pragma once
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
-#include <regimen/train/check_ids.hpp>
+#include <regimen/program/check_ids.hpp>
 #include <regimen/walk/model.hpp>
 
 #include <cstddef>
