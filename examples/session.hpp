@@ -110,7 +110,7 @@ class Session {
     write(debug(event));
     if (tells()) {
       std::fprintf(out(), "%llu steps, loss %.4f, validation loss %.4f\n", static_cast<unsigned long long>(trainer_.steps_done()), loss_, validation_.loss);
-      std::fprintf(out(), "planned %zu bytes, used %zu bytes\n", trainer_.planned().peak, used.peak);
+      std::fprintf(out(), "planned %.2f MiB (%zu bytes), used %zu bytes\n", double(trainer_.planned().peak) / 0x1p20, trainer_.planned().peak, used.peak);
     }
     if (tells() && diverged_)
       std::fprintf(stderr, "the loss is not finite after %llu steps: training diverged; a lower --learning-rate may help\n", static_cast<unsigned long long>(trainer_.steps_done()));

@@ -231,7 +231,7 @@ TEST_CASE("the log is one JSON object a line, with the names that other tools re
   CHECK(end["steps"] == 7);
   CHECK(end["peak_rss_bytes"].get<std::size_t>() > end["used"].get<std::size_t>());
   CHECK(end["library"].is_number_unsigned());
-  CHECK(has(outcome.out, "planned " + std::to_string(sum) + " bytes, used " + std::to_string(sum) + " bytes"));
+  CHECK(has(outcome.out, " MiB (" + std::to_string(sum) + " bytes), used " + std::to_string(sum) + " bytes"));
 }
 
 TEST_CASE("numbers that are not finite are null") {

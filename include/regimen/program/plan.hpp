@@ -68,17 +68,21 @@ struct MemoryPlan final {
     if (ranks > 1) line(", one of %zu ranks", ranks);
     line(", %.3g Gflop a step (forward %.3g, backward %.3g), %.3g GB moved\n", flops() / 1e9, forward.flops / 1e9, backward.flops / 1e9,
          bytes_moved() / 1e9);
-    if (ranks > 1) line("  %zu bytes kept from step to step, %zu bytes sent to other ranks in a step\n", kept, wire());
+    const bool large = peak >> 34 != 0;
+    const char* const unit = large ? "GiB" : "MiB";
+    const auto size = [&](std::size_t bytes) { return double(bytes) / (large ? 0x1p30 : 0x1p20); };
+    if (ranks > 1) line("  %.2f %s kept from step to step, %.2f %s sent to other ranks in a step\n", size(kept), unit, size(wire()), unit);
     for (std::size_t kind = 0; kind < memory_kinds; ++kind)
-      if (kinds[kind] > 0) line("  %-14s %15zu bytes  %5.1f %%\n", memory_kind_names[kind], kinds[kind], 100.0 * double(kinds[kind]) / double(peak));
-    line("  %-14s %15zu bytes\n", "peak", peak);
+      if (kinds[kind] > 0)
+        line("  %-14s %10.2f %s  %5.1f %%\n", memory_kind_names[kind], size(kinds[kind]), unit, 100.0 * double(kinds[kind]) / double(peak));
+    line("  %-14s %10.2f %s  %zu bytes\n", "peak", size(peak), unit, peak);
     text += "largest at the peak:\n";
     for (const Report::Line& entry : largest) {
       if (entry.copies == 0) break;
-      line("  %15zu bytes  %-10s ", entry.bytes(), memory_kind_names[static_cast<std::size_t>(entry.item.kind)]);
+      line("  %10.2f %s  %-13s ", size(entry.bytes()), unit, memory_kind_names[static_cast<std::size_t>(entry.item.kind)]);
       const std::string place = entry.item.path.place();
       line(place.empty() ? "%s%s" : "%s %s", place.c_str(), entry.item.path.name);
-      if (entry.copies > 1) line(", %zu x %zu bytes", entry.copies, entry.item.bytes);
+      if (entry.copies > 1) line(", %zu x %.2f %s", entry.copies, size(entry.item.bytes), unit);
       text += "\n";
     }
     return text;
