@@ -3,6 +3,8 @@
 
 #if REGIMEN_HAS_ONEDNN
 
+#include <regimen/engine/cpu/signals_wait.hpp>
+
 #include <dnnl.h>  // the C interface: the C++ one costs more than a second per translation unit
 
 #include <cstddef>
@@ -31,9 +33,13 @@ inline std::string name() {
 }
 
 /// c = op(a) · op(b), or c +=, row-major, with rows lda, ldb and ldc numbers apart.
+///
+/// signals   wait meanwhile: the kernels for AVX-512 (seen in 2.6.3) point the stack pointer into a buffer on the heap, where the frame of a
+///           handler would be written over what lies beside it
 inline void product(const float* a, const float* b, float* c, std::size_t m, std::size_t n, std::size_t k, std::size_t lda, std::size_t ldb,
                     std::size_t ldc, bool transpose_a, bool transpose_b, bool add) {
   const auto size = [](std::size_t value) { return static_cast<dnnl_dim_t>(value); };
+  const SignalsWait handlers;
   dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', size(m), size(n), size(k), 1.0f, a, size(lda), b, size(ldb), add ? 1.0f : 0.0f, c,
              size(ldc));
 }
