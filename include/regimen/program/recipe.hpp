@@ -5,9 +5,12 @@
 #include <regimen/layer/decoding.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
+#include <regimen/policy/checkpoint.hpp>
+#include <regimen/policy/communicator.hpp>
+#include <regimen/policy/debug.hpp>
+#include <regimen/policy/freeze.hpp>
 #include <regimen/program/plan.hpp>
 #include <regimen/program/step.hpp>
-#include <regimen/verdict/compose.hpp>
 #include <regimen/walk/sharding.hpp>
 #include <regimen/walk/walk.hpp>
 

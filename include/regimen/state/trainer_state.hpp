@@ -3,11 +3,11 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/say.hpp>
+#include <regimen/data/batching.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/state/background_save.hpp>
 #include <regimen/state/parts.hpp>
 #include <regimen/state/safetensors.hpp>
-#include <regimen/train/fit.hpp>  // never
 
 #include <algorithm>
 #include <bit>
@@ -23,6 +23,9 @@
 #include <vector>
 
 namespace regimen::train {
+
+/// A step that does not come.
+inline constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)();
 
 /// What of a file is a weight: `<name>` is the tensor, `optimizer.<state>.<name>` its optimizer state. Everything else
 /// that exact resumption needs stands in the metadata under "regimen.".

@@ -7,6 +7,7 @@
 #include <regimen/core/say.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
+#include <regimen/state/trainer_state.hpp>  // never
 #include <regimen/train/agreement.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
@@ -35,9 +36,6 @@ struct Borrowed final {
   }
   std::string name() const { return detail::name_of_source(*source); }
 };
-
-/// A step that does not come.
-inline constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)();
 
 /// Whether Trainer::fit ever calls it.
 template <class Trainer, class Callback>
