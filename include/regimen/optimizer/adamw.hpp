@@ -27,9 +27,7 @@ struct AdamW final : detail::Moments {
   };
 
   /// One element (V = S) or a register of them. The gradient is divided, unscaled and clipped.
-#if defined(__CUDACC__)
-#pragma nv_exec_check_disable  // with a CPU register as V, and only then, it calls host functions
-#endif
+  REGIMEN_HD_UNCHECKED
   template <class V, class S>
   REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {
     if (decays) weight = weight * c.decay;

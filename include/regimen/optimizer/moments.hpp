@@ -48,9 +48,7 @@ struct Moments {
   };
 
   /// One element (V = S) or a register of them.
-#if defined(__CUDACC__)
-#pragma nv_exec_check_disable  // with a CPU register as V, and only then, it calls host functions
-#endif
+  REGIMEN_HD_UNCHECKED
   template <class V, class S>
   REGIMEN_HD static void descend(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c) {
     using std::sqrt;
