@@ -15,7 +15,7 @@ set(rule       core policy layer data)
 set(engine     core comm policy)   # policy: the header that brings an engine says for which Device
 set(program    core engine layer loss optimizer policy rule walk)
 set(verdict    core engine layer loss policy program rule walk)
-set(state      core data layer)
+set(state      comm core data layer)
 set(train      core comm data engine loss optimizer policy program rule state verdict)
 set(models     core layer rule state)
 # Of engines, whoever is not one knows the concept and the plan: Device brings the others, and knows what a plan asks of them.

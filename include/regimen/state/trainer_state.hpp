@@ -1,6 +1,7 @@
 // regimen/state/trainer_state.hpp — a Trainer's state in one safetensors file.
 #pragma once
 
+#include <regimen/comm/agreement.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/data/batching.hpp>
@@ -69,14 +70,14 @@ struct StateAccess {
     trainer.guarded([&] {  // the others wait for this rank's part
       const StateFiles files = files_of(trainer, path);
       try {
-        files.write_own([&] { barrier(trainer.control()); });
-        barrier(trainer.control());  // all parts are there
+        files.write_own([&] { comm::barrier(trainer.control()); });
+        comm::barrier(trainer.control());  // all parts are there
         files.finish();
       } catch (...) {
         files.clean(true);
         throw;
       }
-      barrier(trainer.control());  // the index is there
+      comm::barrier(trainer.control());  // the index is there
     });
   }
   static void save_in_background(Trainer& trainer, const std::string& path, std::chrono::seconds limit) {
@@ -89,9 +90,9 @@ struct StateAccess {
       else
         trainer.guarded([&] {
           trainer.saving_->wait_for_own();
-          barrier(trainer.control());  // all parts are there
+          comm::barrier(trainer.control());  // all parts are there
           trainer.saving_->wait();
-          barrier(trainer.control());  // the index is there
+          comm::barrier(trainer.control());  // the index is there
         });
     } catch (...) {
       trainer.saving_.reset();
@@ -119,7 +120,7 @@ struct StateAccess {
 
   static void describe_parts(Trainer& trainer, StateFiles& files) {
     // One name for this save, which no older one has: an index never names a part that was written again.
-    files.time = gather_small(*trainer.control(), files.time)[0];
+    files.time = comm::gather_small(*trainer.control(), files.time)[0];
     files.save = std::to_string(trainer.step_) + "-" + std::to_string(files.time);
     files.metadata["regimen.save"] = files.save;
     const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, trainer.ranks()); };
@@ -149,7 +150,7 @@ struct StateAccess {
   static void do_once(Trainer& trainer, const auto& action) {
     trainer.guarded([&] {
       if (trainer.rank() == 0) action();
-      barrier(trainer.control());
+      comm::barrier(trainer.control());
     });
   }
 
@@ -159,7 +160,7 @@ struct StateAccess {
     const std::uint64_t begun = now();
     trainer.guarded([&] { write_whole(trainer, path); });
     if (trainer.rank() == 0) SavedState::remove_parts_before(regimen::detail::behind_links(path), begun);
-    barrier(trainer.control());
+    comm::barrier(trainer.control());
   }
 
  private:

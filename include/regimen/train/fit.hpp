@@ -1,6 +1,7 @@
 // regimen/train/fit.hpp — the loop of Trainer::fit: batches, steps, evaluations, callbacks, and when it ends.
 #pragma once
 
+#include <regimen/comm/agreement.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
@@ -8,7 +9,6 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/state/trainer_state.hpp>  // never
-#include <regimen/train/agreement.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/result.hpp>
@@ -63,10 +63,10 @@ struct FitLoop final {
         const std::uint64_t how =
             mix(mix(run.steps, run.epochs),
                 mix(mix(run.validate_every, run.patience), mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
-        agree(trainer.control(), "Trainer::fit", "run", how);
-        agree(trainer.control(), "Trainer::fit", "data", fingerprint_of_source(source));
-        if (validation != nullptr) agree(trainer.control(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
-        agree(trainer.control(), "Trainer::fit", "step", trainer.step_);
+        comm::agree(trainer.control(), "Trainer::fit", "run", how);
+        comm::agree(trainer.control(), "Trainer::fit", "data", fingerprint_of_source(source));
+        if (validation != nullptr) comm::agree(trainer.control(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
+        comm::agree(trainer.control(), "Trainer::fit", "step", trainer.step_);
       }
     }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;

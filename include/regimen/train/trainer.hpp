@@ -1,6 +1,7 @@
 // regimen/train/trainer.hpp — the composition: a model, its policies, and the loop that trains it.
 #pragma once
 
+#include <regimen/comm/agreement.hpp>
 #include <regimen/comm/ranks_of.hpp>
 #include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/error.hpp>
@@ -21,8 +22,8 @@
 #include <regimen/rule/source_writes_samples.hpp>
 #include <regimen/rule/trainer_is_not_copied.hpp>
 #include <regimen/state/trainer_state.hpp>
-#include <regimen/train/agreement.hpp>
 #include <regimen/train/collect.hpp>
+#include <regimen/train/fingerprint.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/mistakes.hpp>
@@ -153,9 +154,9 @@ class Trainer {
     train::check_options<Master, UpdateRule>(options_);
     [[maybe_unused]] const auto scope = walk_.engine.scope();
     if constexpr (!Step::Sharding::alone) {
-      train::agree(ranks_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
-      train::agree_in_words(ranks_.get(), "Trainer", "arithmetic", Engine::template numerics<typename Recipe::Roles::compute>(),
-                            "build for one processor (-march), and give all ranks the same libraries");
+      comm::agree(ranks_.get(), "Trainer", "program, seed and options", train::fingerprint_of<Trainer>(options_, seed_));
+      comm::agree_in_words(ranks_.get(), "Trainer", "arithmetic", Engine::template numerics<typename Recipe::Roles::compute>(),
+                           "build for one processor (-march), and give all ranks the same libraries");
       hashes_.resize(this->ranks());
     }
     walk_.arena.capacity = plan_.peak;
@@ -189,7 +190,7 @@ class Trainer {
   bool on_all_ranks(bool own) {
     bool all = own;
     if constexpr (!Step::Sharding::alone)
-      if (ranks() > 1) guarded([&] { all = train::on_all(*control(), own); });
+      if (ranks() > 1) guarded([&] { all = comm::on_all(*control(), own); });
     return all;
   }
 
