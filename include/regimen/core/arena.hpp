@@ -31,8 +31,8 @@ struct ArenaTensor {
   Path path{};
 };
 
-/// The live transient tensors, from the end of the arena downwards. (A plain array: compilers limit the steps of a constant expression, of which
-/// each access to a std::array costs several.)
+/// The live transient tensors, from the end of the arena downwards. (A plain array: an access to a std::array costs
+/// several steps of a constant expression, and compilers limit those steps.)
 struct Transients {
   static constexpr std::size_t limit = 32;
   ArenaTensor items[limit]{};
@@ -66,8 +66,8 @@ struct Report {
   }
 };
 
-/// Kept only by a plan that was asked for a report. An entry stands for `copies` tensors `stride` bytes apart: that is
-/// how the iterations that a plan skips still appear.
+/// The saved tensors, for a plan that was asked for a report. An entry stands for `copies` tensors, `stride` bytes
+/// apart: so iterations of a Repeat that the plan skips appear in the report, too.
 struct TensorLog {
   struct Entry {
     ArenaTensor item{};
@@ -83,7 +83,8 @@ struct TensorLog {
     entries[count++] = {item, 1, 1};
   }
   constexpr void pop_to(std::size_t mark) {
-    // Entries lie in the order of their offsets. Those of several copies, which may straddle the mark, are the last ones that stay.
+    // Entries are sorted by offset. Of those that stay, the last ones may stand for several copies and straddle the
+    // mark.
     while (count > 0 && entries[count - 1].item.offset >= mark) --count;
     for (std::size_t i = count; i > 0 && entries[i - 1].stride > 1; --i) {
       Entry& entry = entries[i - 1];
@@ -110,14 +111,14 @@ struct TensorLog {
   }
 };
 
-/// From the bottom up: what persists, then a stack of what backward will read. From the end down: transient tensors,
-/// first fit over the few that live. With nothing behind it and unlimited capacity it plans; with memory it runs.
+/// From the bottom up: persistent tensors, then the stack of saved tensors, which backward reads. From the end down:
+/// transient tensors, placed first fit. Without memory and with unlimited capacity an arena plans; with memory it runs.
 /// `peak` is the largest sum of the two sides, holes included: exactly what a run needs.
 struct Arena {
   static constexpr std::size_t alignment = 256, unlimited = std::size_t{1} << 62;
   static constexpr std::size_t align(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-  /// Told when a range dies or comes to life, so that tests can poison what no one may read.
+  /// Called when a range is allocated or freed, so that tests can poison bytes that nothing may read.
   struct Witness {
     void* self = nullptr;
     void (*dies)(void* self, std::size_t offset, std::size_t bytes) = nullptr;

@@ -1,4 +1,5 @@
-// regimen/core/atomic_file.hpp — replacing a file so that every reader, and every crash, finds the old one or the new one whole.
+// regimen/core/atomic_file.hpp — replaces a file atomically: after a crash, too, the file is the whole old or the whole
+// new one.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -27,7 +28,7 @@ inline std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-/// Where a file lies whose name may be that of a symbolic link, or of a link to a link; it need not be there yet.
+/// The path behind a symbolic link, or behind links to links; a file need not exist there yet.
 inline std::string behind_links(const std::string& path) {
   std::string at = path;
   for (int links = 0; links < 40; ++links) {
@@ -44,12 +45,14 @@ inline std::string behind_links(const std::string& path) {
 /// directory. Without commit() the destructor removes them and `path` is as it was. Linux and other POSIX systems.
 ///
 /// links     a symbolic link stays one: the file that it leads to is replaced
-/// mode      that of the file which is replaced, of `mode_of` if that is given and there, or what the process gives new files
-/// killed    a process that is killed leaves its temporary behind; the next writer of the same path removes it. A temporary is told from
-///           a user's file by its sticky bit, which nobody else sets, and that of a dead writer from that of a living one by a lock,
-///           which ends with its process. Where the file system has no locks (Lustre without -o flock), it stays
+/// mode      that of `mode_of` if it is given, else of the replaced file; if that file does not exist, the process's
+///           default for new files
+/// killed    a killed process leaves its temporary behind; the next writer of the same path removes it. The sticky bit
+///           marks a temporary, since nobody sets it on a file of their own; a lock, which ends with its process, marks
+///           a living writer. On a file system without locks (Lustre without -o flock) the temporary stays
 /// failure   every member throws Error with the system's reason (no such directory, permission, no space left); then
-///           `path` holds what it held. Only when the final sync of the directory fails may it hold either.
+///           `path` holds what it held. If only the final sync of the directory fails, `path` may hold the old or the
+///           new bytes
 class AtomicFile final {
  public:
   explicit AtomicFile(const std::string& path, const std::string& mode_of = {}) : path_(path), target_(behind_links(path)) {
@@ -101,7 +104,7 @@ class AtomicFile final {
       throw failure("to sync the directory", "the new file is in place, but may not survive a loss of power");
   }
 
-  /// Whether `text` is what a temporary's name has behind its path: "tmp-<process>" or "tmp-<process>-<number>" behind a dot.
+  /// Whether `text` is the suffix of a temporary's name: ".tmp-<process>" or ".tmp-<process>-<number>".
   static bool ends_temporary(std::string_view text) {
     constexpr std::string_view begin = ".tmp-";
     if (!text.starts_with(begin)) return false;
@@ -109,7 +112,7 @@ class AtomicFile final {
     const std::size_t dash = text.find('-');
     return is_number(text.substr(0, dash)) && (dash == std::string_view::npos || is_number(text.substr(dash + 1)));
   }
-  /// Removes the temporary of a writer that was killed; that of a living one stays, and so does any other file.
+  /// Removes `temporary` if a killed writer left it; keeps the temporary of a living writer, and any other file.
   static void remove_if_stale(const std::string& temporary) {
     const Descriptor file(::open(temporary.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (is_marked(file) && ::flock(*file, LOCK_EX | LOCK_NB) == 0) ::unlink(temporary.c_str());
@@ -125,9 +128,9 @@ class AtomicFile final {
     struct ::stat about{};
     return *file >= 0 && ::fstat(*file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & mark) != 0;
   }
-  void set_mode(::mode_t mode) const { (void)::fchmod(*file_, mode); }  // there are file systems without
+  void set_mode(::mode_t mode) const { (void)::fchmod(*file_, mode); }  // some file systems have no modes
 
-  /// A file that was not there, locked where there are locks.
+  /// Creates a new file, and locks it where the file system has locks.
   void create(::mode_t mode) {
     const std::string first = target_ + ".tmp-" + std::to_string(::getpid());
     for (int number = 0; number < 1000; ++number) {
@@ -138,12 +141,12 @@ class AtomicFile final {
         const Descriptor other(::open(temporary_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
         if (is_marked(other) && ::flock(*other, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
           throw failure("to be the only writer of " + temporary_);
-        continue;  // of somebody else
+        continue;  // the name belongs to somebody else
       }
       if (::flock(*file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;  // another writer takes it for stale
       struct ::stat about{};
       if (::fstat(*file_, &about) != 0) throw failure("to look at " + temporary_);
-      if (about.st_nlink != 0) return;  // else another writer has
+      if (about.st_nlink != 0) return;  // else another writer has removed it as stale
     }
     throw failure("to create a file like " + temporary_);
   }

@@ -1,4 +1,4 @@
-// regimen/core/finite.hpp — is it a finite number? Asked of the bits.
+// regimen/core/finite.hpp — whether a number is finite, decided from its bits.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -10,7 +10,8 @@ namespace regimen {
 
 namespace detail {
 
-/// What the compiler may not reason about: under -ffast-math it takes the result of arithmetic for finite, its bits too.
+/// A value that the compiler knows nothing about: under -ffast-math it assumes that results of arithmetic, and their
+/// bits, are finite.
 template <class Bits>
 inline Bits opaque(Bits bits) {
 #if !defined(__CUDACC__)
@@ -19,7 +20,7 @@ inline Bits opaque(Bits bits) {
   return bits;
 }
 
-/// The bits without the sign, and those of infinity: all NaNs lie above it.
+/// The bits without the sign, and the bits of infinity; every NaN lies above infinity.
 inline std::uint64_t magnitude_of(double x) { return opaque(bits_as<std::uint64_t>(x)) & 0x7FFF'FFFF'FFFF'FFFFu; }
 inline std::uint32_t magnitude_of(float x) { return opaque(bits_as<std::uint32_t>(x)) & 0x7FFF'FFFFu; }
 template <int Exponent>

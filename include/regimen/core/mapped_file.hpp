@@ -1,4 +1,4 @@
-// regimen/core/mapped_file.hpp — a file's bytes, read where they lie.
+// regimen/core/mapped_file.hpp — a file, mapped into memory and read in place.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -20,7 +20,7 @@ namespace regimen {
 
 namespace detail {
 
-/// The operating system's words for `code`, from any thread.
+/// The operating system's text for the error `code`; safe in any thread.
 inline std::string system_words(int code) { return std::generic_category().message(code); }
 
 /// An open file, closed at the end of the scope.

@@ -15,7 +15,7 @@ using fp32 = float;
 
 namespace detail {
 
-/// std::bit_cast, which nvcc warns of where it is called from the device too.
+/// std::bit_cast, about which nvcc warns in device code.
 template <class To, class From>
 REGIMEN_HD constexpr To bits_as(From value) {
   return __builtin_bit_cast(To, value);
@@ -62,7 +62,7 @@ REGIMEN_HD constexpr float widen(std::uint16_t bits) {
 }
 
 /// What bf16 and fp16 share: storage only. They convert to fp32 without loss and from fp32 by rounding to nearest
-/// even; arithmetic is written in fp32 by whoever stores them. From fp64 they refuse: two roundings in a row are not one.
+/// even; their users compute in fp32. There is no conversion from fp64: rounding twice is not rounding once.
 template <int Exponent>
 struct half {
   std::uint16_t bits;
@@ -85,7 +85,7 @@ struct fp16 final : detail::half<5> {
   using detail::half<5>::half;
 };
 
-/// Declared and not defined, so that whoever writes them is told what to write: products in tf32, and 8-bit formats of 4 or 5 exponent bits.
+/// Declared, not defined: the error names what to write instead. Products in tf32; fp8 with 4 or 5 exponent bits.
 struct tf32;
 struct fp8_e4m3;
 struct fp8_e5m2;

@@ -12,8 +12,8 @@
 
 namespace regimen {
 
-/// What an operation costs: floating-point operations, bytes that it must read or write at least once, and bytes that this
-/// rank sends to others.
+/// What an operation costs: floating-point operations, bytes that it must read or write at least once, and bytes that
+/// this rank sends to others.
 struct Cost {
   double flops = 0, bytes = 0;
   std::size_t operations = 0, wire = 0;
@@ -36,8 +36,8 @@ namespace op {
 enum class Phase : unsigned char { forward, backward, update };
 
 /// Which numbers to draw. The word for element e of sample s in layer `stream` is
-///   Philox::draw(key, e / 8, s)  →  eight 16-bit values, low half of word 0 first;   key = mix(mix(seed, step), stream)
-/// with s the sample's index in the global batch of the step. Recomputation therefore repeats it.
+///   Philox::draw(key, e / 8, s)  →  eight 16-bit values, low half of word 0 first; key = mix(mix(seed, step), stream)
+/// with s the sample's index in the global batch of the step. So a recomputed layer draws the same numbers.
 struct Random {
   std::uint64_t seed = 0, step = 0, first_sample = 0;
 };
@@ -55,15 +55,15 @@ struct Anomaly {
 /// The numbers of one step that its operations hand to each other. They live in the arena and never leave the device
 /// inside a step: whatever depends on them is decided by operations, not by the host.
 ///
-/// The first members are what the host says before a micro-batch: they are data, so that a step that was recorded once can be
-/// carried out again with other values.
+/// The host writes the first members before a micro-batch. They are data, so that an engine can record a step once and
+/// replay it with other values.
 struct Scalars {
   op::Random random{};
   double learning_rate = 0;
-  // What follows is written by operations.
+  // Operations write the members below.
   double loss_sum = 0;           // over the valid targets of the whole global batch
   double count = 0;              // those valid targets
-  double correct = 0;            // valid rows whose largest output is the target\'s, when evaluating
+  double correct = 0;            // valid rows whose largest output is the target's, when evaluating
   double square_sum = 0;         // of all gradients as stored (scaled, not divided)
   double loss = 0;               // loss_sum / count
   double gradient_norm = 0;      // of the divided, unscaled gradient, before clipping
@@ -80,13 +80,13 @@ struct Scalars {
 /// Bytes of Scalars that the host writes before a micro-batch.
 inline constexpr std::size_t given_bytes = offsetof(Scalars, loss_sum);
 
-/// What one rank knows of a step, on its way to all of them.
-///   square_sum   of the part of the gradients that the rank answers for
+/// One rank's sums of a step, which all ranks exchange.
+///   square_sum   over the part of the gradients that this rank sums
 struct RankSums {
   double loss_sum = 0, count = 0, correct = 0, square_sum = 0;
 };
 
-/// Where members of these lie.
+/// Offsets of members.
 constexpr View<double> square_sum_of(View<Scalars> scalars) { return {scalars.offset + offsetof(Scalars, square_sum)}; }
 constexpr View<double> square_sum_of(View<RankSums> sums) { return {sums.offset + offsetof(RankSums, square_sum)}; }
 constexpr View<op::Random> random_of(View<Scalars> scalars) {
@@ -95,10 +95,10 @@ constexpr View<op::Random> random_of(View<Scalars> scalars) {
 
 namespace op {
 
-// Letters: rows x columns for everything row-wise; B batch, T time, H heads, D width of a head, V vocabulary, C channels.
+// Letters: rows x columns for row-wise operations; B batch, T time, H heads, D width of a head, V vocabulary, C channels.
 // T: activations and the parameters that kernels read. S = statistic_t<T>: at least fp32. G: gradients of parameters.
-// `add`: false assigns the gradient of a parameter, true adds to it (tied weights, accumulation). Gradients are never zeroed.
-// A view may be absent only where it says so.
+// `add`: false assigns the gradient of a parameter, true adds to it (tied weights, accumulation); gradients are never
+// zeroed. A view may be absent only where its comment says so.
 
 /// c = op(a) · op(b), or c += if `add`                       accumulation in at least fp32, one rounding to C
 ///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); dense, row-major
@@ -131,7 +131,8 @@ struct BiasActivation final {
 };
 
 /// d_x = d_y · act'(x + bias);  d_bias = Σ_rows d_x          d_x may be d_y
-///   bias, d_bias (columns) may be absent; Relu may have its output for x, and no bias; x is absent for Identity, whose d_x is d_y and is not written
+///   bias, d_bias (columns) may be absent; Relu may read its output in place of x, then without bias; for Identity x is
+///   absent, d_x is d_y and is not written
 template <class Activation, class T, class G>
 struct BiasBackward final {
   static constexpr const char* name = "bias_activation_backward";
@@ -176,7 +177,8 @@ struct Cast final {
 
 /// y = (x − mean) · rstd · gain + bias over the columns of each row, rstd = 1/√(variance + epsilon)     y may be x
 ///   x, y (rows,columns) T; gain, bias (columns) T; mean, rstd (rows) S
-///   Centered = false is RMS normalisation: mean and bias are absent, y = x · rstd · gain, rstd = 1/√(mean of x² + epsilon)
+///   Centered = false is RMS normalisation: mean and bias are absent, y = x · rstd · gain,
+///   rstd = 1/√(mean of x² + epsilon)
 template <bool Centered, class T>
 struct Normalize final {
   static constexpr const char* name = Centered ? "layer_norm" : "rms_norm";
@@ -191,7 +193,7 @@ struct Normalize final {
 
 /// With n = (x − mean) · rstd and e = d_y · gain:  d_x = rstd · (e − mean(e) − n · mean(e · n)), means over columns
 /// (Centered = false: without mean(e));  d_gain = Σ_rows d_y · n;  d_bias = Σ_rows d_y            d_x may be d_y
-///   Sums over rows are those of fixed chunks, added up in order: an engine's scratch
+///   Sums over rows: fixed chunks into the engine's scratch, then the chunks in order
 template <bool Centered, class T, class G>
 struct NormalizeBackward final {
   static constexpr const char* name = Centered ? "layer_norm_backward" : "rms_norm_backward";
@@ -205,7 +207,7 @@ struct NormalizeBackward final {
   constexpr Cost cost() const { return {14 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
 };
 
-/// A rate as the kernels use it: an element is dropped when its 16 random bits are below `threshold`; what is kept is
+/// A rate as the kernels use it: an element is dropped when its 16 random bits are below `threshold`; the others are
 /// multiplied by 65536 / (65536 − threshold), so the expectation is exact for the rate threshold / 65536.
 struct Drop {
   std::uint32_t threshold = 0;
@@ -238,7 +240,8 @@ struct AttentionShape {
 
 /// y = softmax(q kᵀ / √D) v per head; causal: position t sees 0..t
 ///   qkv (B,T,3,H,D): q, k, v side by side per position; y (B,T,H,D); log_sum (B,H,T) S: log Σ exp of the scaled scores
-///   drop.threshold > 0 drops probabilities after normalisation: element (h·T + t)·T + u of the sample for query t, key u
+///   drop.threshold > 0 drops probabilities after normalisation: for query t and key u, element
+///   (h·T + t)·T + u of the sample
 ///   Never stores (T,T): works on tiles with a running maximum                       Dao et al. 2022, algorithm 1
 template <class T>
 struct Attention final {
@@ -271,7 +274,7 @@ struct AttentionBackward final {
   }
 };
 
-/// keys[b,h,first + t,:] = k[b,t,h,:], and values likewise, of `length` new positions; what earlier ones left stays
+/// keys[b,h,first + t,:] = k[b,t,h,:], and values likewise, for `length` new positions; earlier positions stay
 ///   qkv (B,T,3,H,D); keys, values (B,H,window,D)
 template <class T>
 struct KeepKeys final {
@@ -283,7 +286,7 @@ struct KeepKeys final {
   constexpr Cost cost() const { return {0, 4 * double(shape.batch * shape.length * shape.heads * shape.width) * sizeof(T), 1}; }
 };
 
-/// y = softmax(q kᵀ / √D) v per head, of one new position against the first `seen` that are kept
+/// y = softmax(q kᵀ / √D) v per head, for one new position against the first `seen` positions of the cache
 ///   qkv (B,1,3,H,D), of which q is read; keys, values (B,H,window,D); y (B,1,H,D)
 ///   Works on tiles of keys with a running maximum, as Attention does
 template <class T>
@@ -310,7 +313,7 @@ struct Embed final {
   constexpr Cost cost() const { return {0, 2.0 * double(count * columns) * sizeof(T), 1}; }
 };
 
-/// d_table[v,:] = Σ over i with token[i] = v of d_y[i,:]     in order of i; rows that no token names become 0 (unless add)
+/// d_table[v,:] = Σ over i with token[i] = v of d_y[i,:]   in order of i; rows that no token names become 0 (unless add)
 template <class T, class G>
 struct EmbedBackward final {
   static constexpr const char* name = "embedding_backward";
@@ -363,7 +366,8 @@ struct CrossEntropy final {
   constexpr Cost cost() const { return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1}; }
 };
 
-/// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals); a row with a NaN has none
+/// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals);
+/// a row with a NaN has no largest logit
 ///   logits (rows,columns) S; target (rows) int32
 template <class S>
 struct CountCorrect final {
@@ -376,7 +380,7 @@ struct CountCorrect final {
   constexpr Cost cost() const { return {double(rows * columns), double(rows * columns) * sizeof(S), 1}; }
 };
 
-/// loss_sum += Σ (output − target)², count += elements       gradient 2 (output − target) · scale · loss_scale, over output
+/// loss_sum += Σ (output − target)², count += elements     gradient 2 (output − target) · scale · loss_scale, over output
 ///   output, target (count) S
 template <bool WithGradient, class S>
 struct SquaredError final {
@@ -406,7 +410,8 @@ struct LossScaling {
   std::uint64_t growth_interval = 0;  // double after so many consecutive finite steps
 };
 
-/// x is not finite: the first such element since the step began is noted in scalars.anomaly.      x (count)
+/// Writes the first element of x that is not finite, if none was found since the step began, to scalars.anomaly
+///   x (count)
 template <class T>
 struct CheckFinite final {
   static constexpr const char* name = "check_finite";
@@ -419,7 +424,7 @@ struct CheckFinite final {
   constexpr Cost cost() const { return {0, double(count) * sizeof(T), 1}; }
 };
 
-/// This rank's sums, for the others: sums[rank] gets scalars' loss_sum, count and correct; square_sum is there already.
+/// sums[rank] = this rank's loss_sum, count and correct from scalars; its square_sum is already there
 struct ShareSums final {
   static constexpr const char* name = "share_sums";
   View<Scalars> scalars;
@@ -428,9 +433,9 @@ struct ShareSums final {
   constexpr Cost cost() const { return {0, sizeof(Scalars) + sizeof(RankSums), 1}; }
 };
 
-/// The sums of all ranks: each of scalars' loss_sum, count, correct and square_sum becomes the balanced binary tree over
-/// sums (ranks), by rank; square_sum by the part that a rank answers for: rank r of groups of `group` answers for part
-/// (r mod group) · ranks / group + r div group; of one group (group = 0) for part r.
+/// The sums of all ranks: scalars' loss_sum, count, correct and square_sum each become a balanced binary tree over sums
+/// (ranks). The first three are ordered by rank, square_sum by the part of the gradients that a rank sums: in groups of
+/// `group` ranks, rank r sums part (r mod group) · ranks / group + r div group; in one group (group = 0), part r.
 struct CombineSums final {
   static constexpr const char* name = "combine_sums";
   View<Scalars> scalars;
@@ -440,7 +445,7 @@ struct CombineSums final {
   constexpr Cost cost() const { return {4 * double(ranks), double(ranks) * sizeof(RankSums), 1}; }
 };
 
-/// Before a step: sums are zero, nothing was found.
+/// Before a step: sets the sums to zero and clears the anomaly.
 struct Begin final {
   static constexpr const char* name = "begin_step";
   View<Scalars> scalars;
@@ -450,12 +455,12 @@ struct Begin final {
 
 /// After the last gradient: the step's decisions, on the device. With stored gradients of Σ loss · scale · loss_scale:
 ///   loss = loss_sum / count;   unscaled = 1 / (count · scale · loss_scale)     the one division
-///   gradient_norm = √square_sum · unscaled;   factor = unscaled · min(1, clip / (gradient_norm + 1e-6)) (clip = 0: none)
+///   gradient_norm = √square_sum · unscaled; factor = unscaled · min(1, clip / (gradient_norm + 1e-6)) (clip = 0: none)
 ///   apply = the norm is finite;   t += apply;   corrections of the rule for t
-///   count = 0: no valid target, nothing to learn from: loss = gradient_norm = NaN, apply = false, and nothing else moves
-///   an anomaly was found: apply = false, and nothing else moves
-/// Dynamic loss scale (Keras): finite: after growth_interval consecutive finite steps the scale doubles, if the result is
-/// finite as fp32; not finite: scale = max(scale / 2, 1) and the step is skipped, counted, and moves neither weights nor t.
+///   count = 0 (no valid target): loss = gradient_norm = NaN, apply = false, and nothing else changes
+///   an anomaly was found: apply = false, and nothing else changes
+/// Dynamic loss scale (Keras). Finite: after growth_interval consecutive finite steps the scale doubles, if the result is
+/// finite in fp32. Not finite: scale = max(scale / 2, 1); the step is skipped and counted, weights and t do not change.
 template <class UpdateRule>
 struct Finish final {
   static constexpr const char* name = "finish_gradient";
@@ -467,12 +472,12 @@ struct Finish final {
   constexpr Cost cost() const { return {20, 2 * sizeof(Scalars), 1}; }
 };
 
-/// A run of parameters that the update treats alike.
+/// Consecutive parameters that the update treats alike.
 struct Segment {
   std::size_t offset = 0, count = 0;  // in elements of the unit
   bool decays = false;                // does weight decay apply?
 };
-/// Ascending, without gaps. By value: an operation may be carried out far from the memory of the host.
+/// Ascending, without gaps. By value: a device that runs the operation cannot read the host's memory.
 struct Segments {
   static constexpr std::size_t limit = 24;
   std::array<Segment, limit> items{};
@@ -480,7 +485,7 @@ struct Segments {
 };
 
 /// UpdateRule::update on every element of a unit, if scalars.apply. gradient · scalars.factor is what the rule sees.
-///   master (count) M; copy (count) T, rounded from master after the update, absent when the kernels read master itself;
+///   master (count) M; copy (count) T, rounded from master after the update, absent when kernels read master;
 ///   state: UpdateRule::states arrays of (count) M, one behind the other, `state_stride` elements apart
 template <class UpdateRule, class M, class T, class G>
 struct Update final {
@@ -492,7 +497,7 @@ struct Update final {
   Segments segments{};
   std::size_t count = 0, state_stride = 0;
   typename UpdateRule::Options options{};
-  std::size_t first = 0;  // the views begin at this element of those that the segments count
+  std::size_t first = 0;  // index, in the segments' numbering, of the views' first element
 
   constexpr Cost cost() const {
     return {12 * double(count), double(count) * (sizeof(M) * (2 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};

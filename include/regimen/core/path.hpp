@@ -9,8 +9,8 @@
 
 namespace regimen {
 
-/// Cheap enough for constant expressions: no strings are built. Up to 7 levels of at most 255 children, as the rules
-/// levels_at_most_7 and layers_one_to_255 see to.
+/// Cheap enough for constant expressions: no strings are built. At most 7 levels of at most 255 children; the rules
+/// levels_at_most_7 and layers_one_to_255 refuse more.
 struct Path final {
   const char* name = "model";
   std::uint64_t digits = 0, iteration = 0;
@@ -18,19 +18,19 @@ struct Path final {
 
   static constexpr std::size_t levels = 7;
 
-  /// What belongs to no layer, such as the input: outside(0, ...), outside(1, ...).
+  /// A place that belongs to no layer, such as the input: outside(0, ...), outside(1, ...).
   static constexpr Path outside(std::uint64_t index, const char* name) { return {name, ~index}; }
   constexpr bool is_outside() const { return digits >> (8 * levels) != 0; }
 
   constexpr Path child(std::size_t index, const char* child_name) const { return {child_name, digits * 256 + index + 1, iteration, in_repeat}; }
   constexpr Path repeated(std::size_t index, std::size_t count) const { return {name, digits, iteration * count + index, true}; }
 
-  /// A number for this place that no other place of the model has; random numbers are keyed by it.
+  /// A number that is unique to this place of the model; it is the key of the place's random numbers.
   constexpr std::uint64_t stream() const { return mix(digits, iteration); }
 
   /// "2.0.3": children count from 0. Empty outside of layers. Defined in core/path_text.hpp.
   std::string place() const;
-  /// "2.0.3 (layer_norm), iteration 5": the iteration over all Repeats on the way. Defined there, too.
+  /// "2.0.3 (layer_norm), iteration 5": counted over all Repeats around the layer. Defined in core/path_text.hpp.
   std::string text() const;
 
   constexpr bool same_layer(const Path& other) const { return digits == other.digits; }

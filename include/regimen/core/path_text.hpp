@@ -1,4 +1,4 @@
-// regimen/core/path_text.hpp — a path for people.
+// regimen/core/path_text.hpp — a path as text.
 #pragma once
 
 #include <regimen/core/path.hpp>

@@ -7,8 +7,8 @@
 
 namespace regimen {
 
-/// Four random 32-bit words from a 128-bit counter and a 64-bit key; nothing is remembered between calls, so
-/// recomputing a layer, or computing it on another rank or thread, draws the same numbers.
+/// Four random 32-bit words from a 128-bit counter and a 64-bit key. There is no state between calls: a layer that is
+/// recomputed, or computed on another rank or thread, draws the same numbers.
 ///
 /// source   Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3", Philox4x32-10
 /// cost     20 multiplications of 32 by 32 bits

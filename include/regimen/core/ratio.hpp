@@ -5,7 +5,8 @@
 
 namespace regimen {
 
-/// A fraction inside a type: `Dropout<Ratio<1, 10>>`, `Clip<Norm<Ratio<1>>>`. clang 14 takes no floating template arguments.
+/// A fraction inside a type: `Dropout<Ratio<1, 10>>`, `Clip<Norm<Ratio<1>>>`. (clang 14 has no floating
+/// template arguments.)
 ///
 ///   value     Numerator / Denominator, rounded once to fp64
 ///

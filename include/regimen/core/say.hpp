@@ -1,4 +1,4 @@
-// regimen/core/say.hpp — a line for people on standard error, which ends no run when nobody reads it any more.
+// regimen/core/say.hpp — writes a line to standard error; a closed pipe does not end the run.
 #pragma once
 
 #include <cerrno>
@@ -10,8 +10,8 @@
 
 namespace regimen::detail {
 
-/// Whether all of it was written. A reader who has left a pipe (`2>&1 | head`) would end the process by SIGPIPE: here it is an error
-/// like another, whatever the program does with that signal.
+/// Returns whether all of `text` was written. When the reader of a pipe is gone (`2>&1 | head`), the write fails and
+/// SIGPIPE is not delivered, whatever the program does with that signal.
 inline bool say(std::string_view text) {
   ::sigset_t pipe, before, pending;
   ::sigemptyset(&pipe);
@@ -19,7 +19,7 @@ inline bool say(std::string_view text) {
   ::sigpending(&pending);
   ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
   const bool whole = std::fwrite(text.data(), 1, text.size(), stderr) == text.size() && std::fflush(stderr) == 0;
-  if (!whole && ::sigismember(&pending, SIGPIPE) == 0) {  // ours alone is taken away
+  if (!whole && ::sigismember(&pending, SIGPIPE) == 0) {  // consumes the SIGPIPE of this write, no earlier one
     const ::timespec now{};
     while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {}
   }

@@ -23,11 +23,11 @@ inline int processors() {
 
 namespace detail {
 
-/// OMP_NUM_THREADS, which every library of the field understands; without it, one thread for each processor.
+/// OMP_NUM_THREADS, as in other libraries of the field; without it, one thread for each processor.
 inline int threads_of_environment() {
   static const int count = [] {
     const char* const text = std::getenv("OMP_NUM_THREADS");
-    const long asked = text == nullptr ? 0 : std::strtol(text, nullptr, 10);  // of a list, "4,2": its first
+    const long asked = text == nullptr ? 0 : std::strtol(text, nullptr, 10);  // "4,2": the first of a list
     return asked > 0 && asked <= INT_MAX ? static_cast<int>(asked) : processors();
   }();
   return count;
@@ -37,7 +37,7 @@ inline thread_local int threads_here = 0;
 
 }  // namespace detail
 
-/// Threads of the loops and products that the calling thread starts from now on; 0 leaves what the environment says.
+/// Sets the threads of loops and products that the calling thread starts from now on; 0: as the environment says.
 inline void set_threads(int count) {
   if (count > 0) detail::threads_here = count;
 }

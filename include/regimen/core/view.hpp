@@ -6,14 +6,14 @@
 namespace regimen {
 
 /// Owns nothing and may be copied freely: an offset from the arena's beginning, in bytes. A default view is absent;
-/// an engine refuses to read it, so a layer cannot touch what it did not declare.
+/// an engine refuses to read it, so a layer cannot touch a tensor that it did not declare.
 template <class T>
 struct View final {
   static constexpr std::size_t absent = ~std::size_t{0};
   std::size_t offset = absent;
 
   constexpr bool is_absent() const { return offset == absent; }
-  /// The view `elements` further on.
+  /// The view that begins `elements` later.
   constexpr View operator+(std::size_t elements) const { return {is_absent() ? absent : offset + elements * sizeof(T)}; }
 };
 

@@ -8,26 +8,28 @@
 
 namespace regimen {
 
-/// Parameters and their gradients, as offsets into the arena. The first use of a parameter assigns the gradient, a second
-/// use (tied weights, a further micro-batch) adds to it.
+/// Parameters and their gradients, as offsets into the arena. The first use of a parameter assigns the gradient, a
+/// second use (tied weights, a further micro-batch) adds to it.
 struct Weights {
   std::size_t values = View<char>::absent, gradients = View<char>::absent;
   bool add = false;
 };
 
-/// Nothing, where a step waits for no collective.
+/// The ticket of no collective: there is nothing to wait for.
 inline constexpr std::size_t no_ticket = ~std::size_t{0};
 
-/// The parameters of a unit on their way: gathered ahead of their use, or kept since the last one.
-///   unit   where the unit's persistent parameters lie, which tells units apart      values   the gathered copy
+/// The gathered parameters of a unit: prefetched, or kept since their last use.
+///   unit     the offset of the unit's persistent parameters, which identifies the unit
+///   values   the gathered copy
 struct GatheredUnit {
   std::size_t unit = View<char>::absent, values = View<char>::absent, ticket = no_ticket;
 
   constexpr bool is_of(std::size_t other) const { return unit != View<char>::absent && unit == other; }
 };
 
-/// The gradients of a unit on their way: they become sums over all ranks.
-///   whole   every rank's slice behind the other's   own   where this rank's sum is kept, or absent: it stays where it is
+/// The gradients of a unit, while a reduction sums them over all ranks.
+///   whole   the slices of all ranks, one after the other
+///   own     where this rank keeps its sum; absent: in place
 struct ReducingUnit {
   std::size_t whole = View<char>::absent, own = View<char>::absent, staging = View<char>::absent, slice = 0, ticket = no_ticket;
   bool add = false, on_stack = false;  // added to `own`?   does `whole` lie on the saved stack?
@@ -35,13 +37,15 @@ struct ReducingUnit {
   constexpr bool is_absent() const { return whole == View<char>::absent; }
 };
 
-/// Gradients of neighbouring units that wait to be reduced together.   begin   the lowest of them      staging   kept for the whole step
+/// Gradients of neighbouring units that wait to be reduced together.
+///   begin     the lowest offset among them
+///   staging   the transport's memory, kept for the whole step
 struct GradientBucket {
   std::size_t begin = View<char>::absent, bytes = 0, staging = View<char>::absent, ticket = no_ticket;
-  Path path{};  // of the last unit that came
+  Path path{};  // of the unit that joined last
 };
 
-/// A unit that will be used next: where it lies, and what of it travels.
+/// The unit that will be used next: where its values lie, and the bytes of the slice that this rank sends.
 struct NextUnit {
   std::size_t values = View<char>::absent, slice_bytes = 0;
   Path path{};

@@ -1,4 +1,4 @@
-// regimen/core/whole_tensor.hpp — the update of one parameter tensor by a rule that looks at all of it: norms, matrices.
+// regimen/core/whole_tensor.hpp — updates one parameter tensor by a rule that needs all of it (norms, matrices).
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -9,9 +9,9 @@
 
 namespace regimen {
 
-/// A tensor as an update rule that sees whole tensors finds it, row-major; a vector is one row.
+/// A tensor as an update rule with sees_whole_tensors reads it, row-major; a vector is one row.
 ///   weight, state   to be updated      gradient   divided, unscaled and clipped; the rule may write over it
-///   scratch         as many elements as UpdateRule::scratch(rows, columns) says, with anything in them
+///   scratch         UpdateRule::scratch(rows, columns) elements, uninitialised
 template <class M, std::size_t states>
 struct WholeTensor final {
   std::span<M> weight, gradient;
@@ -23,10 +23,10 @@ struct WholeTensor final {
 
 namespace op {
 
-/// UpdateRule::update_tensor on one tensor, if scalars.apply. The rule sees a copy of the gradient, times scalars.factor.
-///   master, gradient, copy (rows,columns); state: UpdateRule::states arrays (rows,columns), `state_stride` elements apart;
-///   scratch (rows · columns + scratch_count()) M
-/// cost  that of the rule, if it has flops(rows, columns); memory is counted as read once and written once
+/// UpdateRule::update_tensor on one tensor, if scalars.apply; the rule sees a copy of gradient · scalars.factor.
+///   master, gradient, copy (rows,columns); scratch (rows · columns + scratch_count()) M;
+///   state: UpdateRule::states arrays (rows,columns), `state_stride` elements apart
+/// cost  flops(rows, columns) of the rule, if it has that member; memory is counted as read once and written once
 template <class UpdateRule, class M, class T, class G>
 struct UpdateTensor final {
   static constexpr const char* name = "update tensor";

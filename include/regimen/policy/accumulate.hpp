@@ -8,8 +8,9 @@
 namespace regimen {
 
 /// When the gradients of several micro-batches are summed over the ranks.
-///   ReduceOnce   after the last: the least traffic; every rank keeps whole gradients meanwhile
-///   ReduceEach   after each: a rank keeps no more than its slice between them, and the sums have the same bits under every Shard
+///   ReduceOnce   after the last micro-batch: the least traffic; every rank keeps whole gradients until then
+///   ReduceEach   after each micro-batch: a rank keeps only its slice of the gradients between micro-batches, and the
+///                sums have the same bits under every Shard
 struct ReduceOnce final {
   using option_of = regimen::axis::accumulate;
 };
@@ -17,30 +18,32 @@ struct ReduceEach final {
   using option_of = regimen::axis::accumulate;
 };
 
-/// Decides how many batches are summed into the gradients before the optimizer sees them. The loss is a sum and a count and the
-/// division happens once, so batches with unequal numbers of valid targets weigh what they should.
+/// Decides how many micro-batches the gradients sum before the optimizer's update. The loss is a sum and a count,
+/// divided once per step, so every valid target weighs the same, however many of them a micro-batch has.
 ///
-///   choices   Accumulate<N> with N ≥ 1; among ranks Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>; SimulateWorld<N>
-///   default   Accumulate<1>; Replicated and ZeRO1 reduce once, ZeRO2 and ZeRO3 each time
-///   refuses   Accumulate<0>; ReduceOnce and ReduceEach together, or without a Communicator; N > 1 with a loss or a layer that couples
-///             the samples of a batch
-///   cost      the activations of one batch, whatever N is; gradients stay for all N
+///   choices   Accumulate<N> with N ≥ 1; among ranks Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>;
+///             SimulateWorld<N>
+///   default   Accumulate<1>; ReduceOnce under Replicated and ZeRO1, ReduceEach under ZeRO2 and ZeRO3
+///   refuses   Accumulate<0>; ReduceOnce and ReduceEach together, or without a Communicator; N > 1 with a loss or a
+///             layer that couples the samples of a batch
+///   cost      the activations of one micro-batch, whatever N is; the gradients stay in memory for all N
 template <std::size_t N, class... When>
 struct Accumulate final {
   using axis = regimen::axis::accumulate;
   static constexpr std::size_t count = N, answers = sizeof...(When);
-  /// Is every micro-batch reduced, under a Shard of this level?
+  /// Whether the gradients are reduced after every micro-batch, under a Shard of this level.
   static constexpr bool reduces_each(int level) {
     if constexpr (sizeof...(When) == 0) return level >= 2;
     else return (std::is_same_v<When, ReduceEach> || ...);
   }
 };
 
-/// One rank in place of N: its micro-batches are the batches of N ranks of Shard<Replicated>, with the same samples and random numbers,
-/// and the update is theirs but for the order of the sums. To try a large run's batch before there are ranks for it. At the end of an epoch that is
-/// no whole number of steps, ranks make a short step; this one fills it from the next epoch.
+/// One rank in place of N: its micro-batches are the batches of N ranks under Shard<Replicated>, with the same samples
+/// and random numbers; the update differs only in the order of the sums. Use it to try the batch of a large run on one
+/// rank. Where an epoch is not a whole number of steps, N ranks end it with a shorter step; SimulateWorld fills that
+/// step from the next epoch.
 ///
-/// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate to the same end
+/// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate for the same purpose
 template <std::size_t N>
 struct SimulateWorld final {
   using axis = regimen::axis::accumulate;

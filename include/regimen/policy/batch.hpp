@@ -8,13 +8,13 @@
 
 namespace regimen {
 
-/// In place of a number of samples: the largest that fits the target.
+/// In place of a number of samples: the largest batch that fits the target.
 enum BatchSize { Largest };
 
-/// Decides the samples of one forward and backward pass on one rank. The batch of an optimizer step is this, times
-/// Accumulate<N>, times the ranks. The last batch of an epoch may be smaller, and fits the same memory.
+/// Decides how many samples a micro-batch has: one forward and backward pass on one rank. The batch of an optimizer
+/// step is this times Accumulate<N> times the ranks. The last batch of an epoch may be smaller.
 ///
-///   choices   Batch<N> with N ≥ 1; Batch<Largest>, which the compiler searches with the memory plan
+///   choices   Batch<N> with N ≥ 1; Batch<Largest>: the compiler searches for it with the memory plan
 ///   default   Batch<32>
 ///   refuses   a batch of zero or less; Largest without a Target, since anything fits into unlimited memory
 ///   cost      Largest evaluates four plans at compile time
@@ -27,7 +27,7 @@ struct Batch final {
   static constexpr std::size_t size = largest ? 0 : static_cast<std::size_t>(N), global = 0;  // global: see GlobalBatch
 };
 
-/// Decides the samples of a whole optimizer step, on all ranks together: each micro-batch of a rank has N / (World · Accumulate).
+/// Decides how many samples an optimizer step has, on all ranks together: a micro-batch has N / (World · Accumulate).
 ///
 ///   choices   GlobalBatch<N>, in place of Batch
 ///   refuses   an unknown World; an N that does not divide

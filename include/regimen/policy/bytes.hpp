@@ -1,4 +1,4 @@
-// regimen/policy/bytes.hpp — sizes of memory as they are written: 80_GiB.
+// regimen/policy/bytes.hpp — literals for sizes of memory: 80_GiB.
 #pragma once
 
 #include <cstddef>

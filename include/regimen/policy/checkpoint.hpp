@@ -1,4 +1,4 @@
-// regimen/policy/checkpoint.hpp — which activations are kept for backward, and which are computed twice.
+// regimen/policy/checkpoint.hpp — which activations are saved for backward, and which are recomputed.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
@@ -7,7 +7,8 @@
 
 namespace regimen {
 
-/// Keeps the input of every N-th block and recomputes what lies between. N need not divide the depth: the last segment is shorter.
+/// Saves the input of every N-th block and recomputes the tensors between. N need not divide the depth: the last
+/// segment is then shorter.
 template <std::size_t N>
 struct Every final {
   using option_of = regimen::axis::checkpoint;
@@ -36,16 +37,17 @@ struct Budget final {
   using option_of = regimen::axis::checkpoint;
 };
 
-/// Decides what backward finds in memory and what it recomputes. The result is bit-equal under every choice: recomputation repeats
-/// nothing that has an effect, and random numbers depend on their position alone.
+/// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). The result is
+/// bit-equal under every choice: recomputation has no side effects, and random numbers depend on their position alone.
 ///
 ///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>
 ///   default   Checkpoint<None>
-///   refuses   Every<0>; N above the depth of the model; Selective<> and layers that the model has not; Offload and Budget for now
-///   cost      Every<N>: one more forward pass; keeps depth / N inputs and the tensors of one segment at a time.
-///             Selective: the forward of the named layers once more; keeps their inputs in place of their outputs
+///   refuses   Every<0>; N above the depth of the model; Selective<>; layers that the model does not have; Offload and
+///             Budget for now
+///   cost      Every<N>: one more forward pass; saves depth / N inputs, and the tensors of one segment at a time.
+///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
 ///
-///   segment                blocks from one kept input to the next; 0 where blocks keep what they saved
+///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
 ///   recomputes<Layer>      whether the output of Layer is computed again in backward
 template <class Schedule>
 struct Checkpoint final {

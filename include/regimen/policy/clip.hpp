@@ -6,7 +6,7 @@
 
 namespace regimen {
 
-/// The Euclidean norm over all gradients of the step, after they are divided and unscaled.
+/// Bounds the Euclidean norm of all gradients of the step, divided by the count and unscaled.
 template <class Bound>
 struct Norm final {
   using option_of = regimen::axis::clip;

@@ -1,4 +1,4 @@
-// regimen/policy/communicator.hpp — how ranks speak to one another.
+// regimen/policy/communicator.hpp — how ranks communicate.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
@@ -14,7 +14,7 @@ class Tcp;
 class Mpi;
 }  // namespace comm
 
-/// One rank, which owns everything: gathering and reducing cost nothing.
+/// A single rank, which owns everything: gathering and reducing cost nothing.
 struct Solo final {
   using option_of = regimen::axis::communicator;
   using type = void;
@@ -48,7 +48,7 @@ struct Nccl final {
   using option_of = regimen::axis::communicator;
   static constexpr bool is_built = false;
 };
-/// Tcp takes its place; see comm/tcp.hpp for why. Refused.
+/// Refused: Tcp takes the place of Gloo; comm/tcp.hpp says why.
 struct Gloo final {
   using option_of = regimen::axis::communicator;
   static constexpr bool is_built = false;
@@ -58,7 +58,7 @@ struct Gloo final {
 ///
 ///   choices   Communicator<Solo>, Threads, Tcp, Mpi
 ///   default   Communicator<Solo>
-///   refuses   Nccl for now; Gloo, whose place Tcp takes
+///   refuses   Nccl for now; Gloo, for Tcp replaces it
 template <class Ranks>
 struct Communicator final {
   using axis = regimen::axis::communicator;

@@ -5,12 +5,13 @@
 
 namespace regimen {
 
-/// After each layer, forward and backward: throws with the path of the first one that produced a NaN or an infinity.
+/// Checks the result of each layer, forward and backward: throws Error with the path of the first layer that produced a
+/// NaN or an infinity.
 struct Anomaly final {
   using option_of = regimen::axis::debug;
 };
 
-/// Measures every operation: the Trainer then has `profile()`, a table and a Chrome trace of what it ran.
+/// Measures every operation: the Trainer's `profile()` gives a table and a Chrome trace.
 struct Profile final {
   using option_of = regimen::axis::debug;
 };
@@ -19,8 +20,9 @@ struct Profile final {
 ///
 ///   choices   Debug<None>, Debug<Anomaly>, Debug<Profile>, Debug<Anomaly, Profile>
 ///   default   Debug<None>
-///   refuses   None beside a check; benchmarks refuse every check
-///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation. A program built with Debug says so
+///   refuses   None together with a check; benchmarks refuse every check
+///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation. A
+///             program built with Debug says so
 ///   when it starts and in its log
 ///
 ///   checks            whether any check runs

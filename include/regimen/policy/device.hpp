@@ -27,15 +27,16 @@ struct engine::Of<Cpu> {
   using profiled = Timed<cpu::Engine>;
 };
 
-/// Decides which engine executes the step. A device of your own is a type with `option_of` as here, and a specialisation of engine::Of.
+/// Decides which engine executes the step. A device of your own is a type with `option_of` as above, and a
+/// specialisation of engine::Of.
 ///
 ///   choices   Device<Cpu>
 ///   default   Device<Cpu>
 ///   refuses   Cuda for now
-///   header    of its engine: regimen/engine/cpu/device.hpp; regimen.hpp has it
+///   header    regimen/engine/cpu/device.hpp has the engine of Cpu; regimen.hpp includes it
 ///
-/// There is no policy Deterministic: work is cut by shape alone and random numbers depend on their position alone, so on the CPU
-/// equal recipes give equal bits at an equal number of threads without asking.
+/// There is no policy Deterministic: on the CPU, equal recipes with equally many threads always give equal bits,
+/// because work is split by shape alone and random numbers depend on their position alone.
 template <class Where>
 struct Device final {
   using axis = regimen::axis::device;

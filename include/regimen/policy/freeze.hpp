@@ -9,8 +9,8 @@ namespace regimen {
 ///
 ///   choices   Freeze<Layers...>, every layer of these types
 ///   default   Freeze<>, which freezes nothing
-///   refuses   a layer that the model has not
-///   cost      saves the gradients and the optimizer state of the frozen; backward ends at the first layer that trains
+///   refuses   a layer that the model does not have
+///   cost      frozen layers have no gradients and no optimizer state; backward ends at the first layer that trains
 ///
 ///   freezes<Layer>     whether Layer keeps its weights
 template <class... Layers>

@@ -1,4 +1,4 @@
-// regimen/policy/fusion.hpp — whether neighbours become one operation.
+// regimen/policy/fusion.hpp — whether adjacent layers are fused into one operation.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
@@ -12,12 +12,12 @@ struct Unfused final {
   using option_of = regimen::axis::fusion;
 };
 
-/// Decides whether adjacent layers that have a fused form are replaced by it. Names of parameters do not change; results agree within
-/// rounding.
+/// Decides whether adjacent layers are replaced by their fused form, if they have one. Names of parameters do not
+/// change; results agree within rounding.
 ///
 ///   choices   Fusion<Fused>, Fusion<Unfused>
 ///   default   Fusion<Fused>
-///   cost      Unfused: writes and reads each intermediate once more
+///   cost      Unfused: writes and reads each intermediate tensor once more
 template <class Switch>
 struct Fusion final {
   using axis = regimen::axis::fusion;

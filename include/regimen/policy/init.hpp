@@ -12,7 +12,7 @@ struct Default final {
 
 /// Decides the initial weights.
 ///
-///   choices   Init<Default>, Init<Gpt2>, any scheme that says `using option_of = regimen::axis::init;`
+///   choices   Init<Default>, Init<Gpt2>, any scheme with `using option_of = regimen::axis::init;`
 ///   default   Init<Default>
 ///   refuses   an option of another policy
 template <class Scheme>

@@ -10,20 +10,23 @@ namespace regimen {
 struct CrossEntropy;  // regimen/loss/cross_entropy.hpp, the default
 
 namespace detail {
-/// A loss says what it compares an output with.
+/// A loss declares the labels that it compares an output with.
 template <class T>
 inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::template Labels<Value<fp32, Shape<2>>>; };
 }  // namespace detail
 
 /// Decides the loss: a sum over the valid targets and their count.
 ///
-///   choices   any loss; ours stand in regimen/loss
+///   choices   any loss; regimen/loss has the library's
 ///   default   Loss<CrossEntropy>
-///   refuses   what is no loss; a loss that cannot read the model's output; one that couples the samples of a batch where Accumulate,
-///             SimulateWorld or ranks would cut it
+///   refuses   a type that is no loss; a loss that cannot read the model's output; a loss that couples the samples of a
+///             batch, where Accumulate, SimulateWorld or ranks would cut the batch
 ///
-/// A loss has Labels<Output>, what it compares an output with; rows<Output>, how many targets a sample has; run<gradient, Output>(engine,
-/// output, target, scalars, scale); and `static constexpr bool couples_samples`: does the loss of a sample depend on the others?
+/// A loss has
+///   Labels<Output>    the labels that it compares an output with
+///   rows<Output>      how many labels a sample has
+///   run<gradient, Output>(engine, output, target, scalars, scale)
+///   couples_samples   static constexpr bool: whether the loss of a sample depends on the other samples
 template <class Function>
 struct Loss final {
   using axis = regimen::axis::loss;

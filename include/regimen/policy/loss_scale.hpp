@@ -1,4 +1,4 @@
-// regimen/policy/loss_scale.hpp — multiply the loss so that fp16 gradients do not underflow.
+// regimen/policy/loss_scale.hpp — a factor on the loss, so that fp16 gradients do not underflow.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
@@ -7,7 +7,8 @@
 
 namespace regimen {
 
-/// A scale that never changes: gradients are those of Scale · loss, and are divided by Scale in fp32 before anything reads them.
+/// A constant scale: backward computes the gradients of Scale · loss, which are divided by Scale in fp32 before any
+/// use.
 template <std::size_t Scale>
 struct Static final {
   using option_of = regimen::axis::loss_scale;
@@ -16,7 +17,7 @@ struct Static final {
   static constexpr std::size_t interval = 0;
 };
 
-/// A scale that follows the gradients.
+/// A scale that adapts to the gradients.
 ///
 ///   all finite       count + 1 < Interval: count += 1; otherwise scale *= 2, where that is finite, and count = 0
 ///   one not finite   scale = max(scale / 2, 1), count = 0, and the step is skipped on every rank: neither weights nor
@@ -31,7 +32,7 @@ struct DynamicScale final {
   static constexpr std::size_t interval = Interval;
 };
 
-/// DynamicScale with the defaults of its source.
+/// DynamicScale with the defaults of Keras.
 struct Dynamic final {
   using option_of = regimen::axis::loss_scale;
   static constexpr bool scales = true, dynamic = true;
@@ -39,12 +40,13 @@ struct Dynamic final {
   static constexpr std::size_t interval = DynamicScale<>::interval;
 };
 
-/// Decides what the loss is multiplied with before backward, and its gradients divided by after it.
+/// Decides the factor that multiplies the loss before backward; after backward the gradients are divided by it.
 ///
 ///   choices   LossScale<None>, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<Initial, Interval>>
 ///   default   LossScale<None>
-///   refuses   None under fp16; a scale under bf16, fp32 and fp64, which reach as low as fp32 does; a scale or an interval of 0
-///   cost      one pass over the gradients, fused with their norm and the test for finiteness
+///   refuses   None under fp16; a scale under bf16, fp32 and fp64, whose exponents reach at least as low as fp32's; a
+///             scale or an interval of 0
+///   cost      one pass over the gradients, shared with their norm and the finite check
 template <class Scale>
 struct LossScale final {
   using axis = regimen::axis::loss_scale;

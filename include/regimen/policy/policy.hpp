@@ -6,7 +6,7 @@
 
 namespace regimen {
 
-/// One tag per decision. A recipe holds at most one policy for each; verdict/compose.hpp fills in the others.
+/// One tag per axis. A recipe has at most one policy for each; verdict/compose.hpp fills in the defaults.
 namespace axis {
 struct Axis {};
 struct precision final : Axis {};
@@ -36,25 +36,26 @@ namespace detail {
 template <class T, class... Ts>
 inline constexpr bool is_any_of = (std::is_same_v<T, Ts> || ...);
 
-/// Whether T is a tag of axis; also of types that are not defined.
+/// Whether T is an axis; T may be an undefined type.
 template <class T>
 inline constexpr bool is_axis = std::is_convertible_v<T*, axis::Axis*> && !std::is_same_v<T, axis::Axis>;
 
 template <class T>
 concept AnyOption = requires { typename T::option_of; };
 
-/// Whether T is an option of the policy that decides Axis, so that a bare `Every<2>` among the policies, or an `Optimizer<CrossEntropy>`, gets
-/// the sentence that cures it. An option says so: `using option_of = regimen::axis::checkpoint;`. Update rules, losses and targets are
-/// known by what they offer; see their policies.
+/// Whether T is an option of the policy that decides Axis. So the error for a bare `Every<2>` among the policies, or
+/// for an `Optimizer<CrossEntropy>`, can name the cure. An option declares `using option_of =
+/// regimen::axis::checkpoint;`. Update rules, losses and targets are recognised by their members; their policies list
+/// these.
 template <class T, class Axis>
 inline constexpr bool belongs_to = requires { requires std::same_as<typename T::option_of, Axis>; };
 
-/// Declared and not defined yet: nothing can be said about it.
+/// A type that is declared but not defined is no option.
 template <class T>
 inline constexpr bool is_incomplete = !requires { sizeof(T); };
 }  // namespace detail
 
-/// A policy is a type that says one thing: it names the axis that it decides.
+/// A policy is a type that names the axis that it decides.
 ///
 ///   valid      struct Batch { using axis = regimen::axis::batch; … };
 ///   invalid    Every<2>: an option of Checkpoint, which is the policy

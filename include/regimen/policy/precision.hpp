@@ -10,13 +10,13 @@ namespace regimen {
 ///
 ///   Compute   activations, their gradients and the copy of the weights that products read
 ///   Master    the weights that the optimizer updates, and its state
-///   Reduce    what gradients are summed in, over ranks
+///   Reduce    the type in which gradients are sent and summed over ranks
 ///
 ///   choices   Precision<fp64>, Precision<fp32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the last two also with
 ///             Reduce = Compute: half the bytes on the wire, gradients rounded before they are summed
 ///   default   Precision<fp32>
-///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half its resolution); masters narrower
-///             than Compute; fp64 masters under anything but fp64; fp16 without a LossScale
+///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half its resolution); masters
+///             narrower than Compute; fp64 masters under anything but fp64; fp16 without a LossScale
 ///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights beside the masters
 ///
 /// Statistics, softmax, cross-entropy, sums inside an operation and final outputs are at least fp32 under all of them.
@@ -28,11 +28,12 @@ struct Precision final {
   using reduce = Reduce;
 };
 
-/// The names that Keras gives to the two mixed policies.
+/// The two mixed policies, by their names in Keras.
 using mixed_bfloat16 = Precision<bf16, fp32>;
 using mixed_float16 = Precision<fp16, fp32>;
 
-/// Computes one layer of the model, or several in a row, in another element type: `As<fp32, Linear<10>>`. A layer, not a policy.
+/// A layer, not a policy: computes one layer of the model, or several in a row, in another element type, as in
+/// `As<fp32, Linear<10>>`.
 template <class T, class... Layers>
 struct As;
 

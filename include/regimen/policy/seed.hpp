@@ -1,4 +1,4 @@
-// regimen/policy/seed.hpp — where random numbers start.
+// regimen/policy/seed.hpp — the key of all random numbers.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
@@ -7,8 +7,8 @@
 
 namespace regimen {
 
-/// Decides the key of every random number: initial weights, dropout, the order of the data. A number is a pure function of the
-/// seed and its position (step, layer, sample, element), so a run repeats bit for bit.
+/// Decides the key of every random number: initial weights, dropout, the order of the data. A number is a pure function
+/// of the seed and its position (step, layer, sample, element), so a run repeats bit for bit.
 ///
 ///   choices   any 64-bit number
 ///   default   Seed<1>

@@ -1,4 +1,4 @@
-// regimen/policy/shard.hpp — what each rank keeps of the weights, the gradients and the optimizer state.
+// regimen/policy/shard.hpp — which slices of the weights, the gradients and the optimizer state each rank keeps.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
@@ -8,7 +8,7 @@
 namespace regimen {
 
 namespace detail {
-/// The stage of ZeRO, and the ranks of a group that keeps a whole between them; 0: all.
+/// The ZeRO stage, and the number of ranks among which a tensor is sharded; 0: all ranks.
 template <int level_, std::size_t group_ = 0>
 struct ShardStage {
   using option_of = regimen::axis::shard;
@@ -20,42 +20,46 @@ struct ShardStage {
 /// Every rank keeps everything.
 struct Replicated final : detail::ShardStage<0> {};
 
-/// The stages of ZeRO: the state of the optimizer and the master weights, also the gradients, also the weights that kernels read
-/// are kept in slices, one a rank.
+/// The stages of ZeRO. Each rank keeps one slice: ZeRO1 of the optimizer state and the master weights, ZeRO2 also of
+/// the gradients, ZeRO3 also of the weights that kernels read.
 struct ZeRO1 final : detail::ShardStage<1> {};
 struct ZeRO2 final : detail::ShardStage<2> {};
 struct ZeRO3 final : detail::ShardStage<3> {};
 
-/// ZeRO-3 within groups of N neighbouring ranks, replicated over the groups: weights are gathered within a group alone, which
-/// should be what a fast network joins.
+/// ZeRO-3 within groups of N neighbouring ranks, replicated over the groups: weights are gathered only within a group,
+/// whose ranks should share a fast network.
 ///
-/// wire    in elements, of each rank: gathers of ZeRO-3 within the group, Ψ (N − 1) / N each; of a reduction Ψ (N − 1) / N within it and
-///         2 (Ψ / N) (R / N − 1) / (R / N) over the groups of all R ranks
-/// sums    over a group, then over groups: the bits of the other stages where N is a power of two, or all ranks, and gradients are
-///         reduced in fp32 or fp64; otherwise the same numbers in another order
-/// refuses N below 2; a World<R> that N does not divide. failure: Error when there are not a multiple of N ranks
+/// wire    elements that each rank sends: an all-gather Ψ (N − 1) / N, within the group; a reduction Ψ (N − 1) / N
+///         within the group and 2 (Ψ / N) (R / N − 1) / (R / N) over the groups of all R ranks
+/// sums    first over a group, then over the groups; they have the bits of the other stages if N is a power of two, or
+///         all ranks, and gradients are reduced in fp32 or fp64; otherwise the order of the sums differs
+/// refuses N below 2; a World<R> that N does not divide
+/// failure Error when the number of ranks is no multiple of N
 /// source  Zhao et al. 2023, "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel", section 3.2.2
 template <std::size_t N>
 struct Hybrid final : detail::ShardStage<3, N> {};
 
-/// How many units are gathered ahead of the one that computes: 1 hides the gather behind it, 0 keeps one gathered unit less.
+/// How many units are gathered ahead of the unit that computes: 1 overlaps the gather with compute, 0 holds one
+/// gathered unit less.
 template <std::size_t N>
 struct Prefetch final {
   using option_of = regimen::axis::shard;
 };
 
-/// With Checkpoint<Every<N>>: a segment that is computed again gathers its N units together, and keeps them until it was walked back. Without it
-/// each unit is gathered for the recomputation, and but for the last one once more for its backward.
+/// With Checkpoint<Every<N>>: the N units of a segment are gathered when it is recomputed, and stay gathered until its
+/// backward is done. Without KeepSegments each unit is gathered for the recomputation, and all but the last one again
+/// for their backward.
 ///
-/// cost  N gathered units in place of two; on the wire what Every<1> sends, 3 Ψ (N − 1) / N at most, in place of up to 4
+/// cost  N gathered units in place of two; sends as much as Every<1>, at most 3 Ψ (N − 1) / N, in place of up to 4
 struct KeepSegments final {
   using option_of = regimen::axis::shard;
 };
 
-/// Gradients of neighbouring units are summed over the ranks together, once at least so many bytes of them wait: `Bucket<25_MiB>`. Fewer
-/// and larger collectives, which a network with high latency wants; the sums have the same bits. Without it each unit travels alone.
+/// Reduces the gradients of neighbouring units together, once they have at least so many bytes: `Bucket<25_MiB>`. This
+/// makes fewer and larger collectives, for networks with high latency; the sums have the same bits. Without a Bucket
+/// each unit is reduced alone.
 ///
-/// cost    the first gradients of a bucket wait for the last ones; memory for the transport of one bucket
+/// cost    the first gradients of a bucket wait for its last ones; memory for the transport of one bucket
 /// source  Li et al. 2020, "PyTorch Distributed: experiences on accelerating data parallel training", section 3.2.3
 template <std::size_t Bytes>
 struct Bucket final {
@@ -63,18 +67,18 @@ struct Bucket final {
   static constexpr std::size_t bytes = Bytes;
 };
 
-/// Which layers are units, whose weights are gathered and whose gradients are reduced by themselves: the children of the model, and the
-/// blocks of its Repeats, for which `Predicate<Layer>::value` is true. Other layers with weights are one unit with their neighbours; of a Repeat
-/// whose block is not chosen, all iterations. A tied table always is a unit of its own.
+/// Which layers are units: a unit's weights are gathered, and its gradients reduced, by themselves. Units are the
+/// children of the model and the blocks of its Repeats for which `Predicate<Layer>::value` is true. Other layers with
+/// weights form one unit with their neighbours; a Repeat whose block is not chosen joins with all its iterations. A
+/// tied table is always a unit of its own.
 ///
 ///   template <class Layer>
 ///   struct is_block : std::is_same<Layer, Block> {};
 ///   Shard<ZeRO3, WrapIf<is_block>>
 ///
-/// asked   with a layer as the model's list names it, and for Repeat<N, B> with B. What is made of other layers (Sequential, As, a SelfAttention
-/// among
-///         the children) is written out before; ask for what it holds
-/// refuses a predicate that is true of no layer with weights of the model
+/// asked   about a layer as the model's list names it, and about B for Repeat<N, B>. A composite (Sequential, As,
+///         SelfAttention) among the children is first replaced by its layers; test for these
+/// refuses a predicate that is true of no layer with weights
 template <template <class> class Predicate>
 struct WrapIf final {
   using option_of = regimen::axis::shard;
@@ -104,29 +108,31 @@ struct wrap_among<WrapIf<Predicate>, Rest...> {
   using type = WrapIf<Predicate>;
 };
 
-/// Does the option change anything of this stage?
+/// Whether the option changes anything under this stage.
 template <class Stage, class Option>
 inline constexpr bool shard_takes = wraps_units<Option> || (Stage::level == 0 && bucket_bytes<Option> > 0) ||
                                     (Stage::level == 3 && is_any_of<Option, Prefetch<0>, Prefetch<1>, KeepSegments>);
 }  // namespace detail
 
-/// The names that FSDP gives to them.
+/// The stages by their names in FSDP.
 using NoShard = Replicated;
 using ShardGradOp = ZeRO2;
 using FullShard = ZeRO3;
 
-/// Decides what a rank stores between its uses.
+/// Decides which tensors a rank keeps whole, and of which it keeps a slice.
 ///
-///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>; all with WrapIf<Predicate>, Replicated with Bucket<Bytes>, the last
-///             two with Prefetch<N> and KeepSegments
-///   default   Shard<Replicated>; every child of the model and every iteration of a Repeat is a unit, and reduced by itself; Prefetch<1>; segments
-///             gather again
-///   refuses   any but Replicated, and any option, without a Communicator; an option where it would change nothing: Prefetch and KeepSegments where
-///             nothing is gathered, KeepSegments without segments, Bucket where every unit is cut by itself, which is everywhere but under Replicated
+///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>; all with WrapIf<Predicate>, Replicated with
+///             Bucket<Bytes>, the last two with Prefetch<N> and KeepSegments
+///   default   Shard<Replicated>; every child of the model and every iteration of a Repeat is a unit, and is reduced by
+///             itself; Prefetch<1>; without KeepSegments
+///   refuses   any stage but Replicated, and any option, without a Communicator; an option that would change nothing:
+///             Prefetch and KeepSegments where nothing is gathered, KeepSegments without segments, Bucket under any
+///             stage but Replicated, since the others slice each unit by itself
 ///
-/// What travels has the element types of Precision: weights that of Compute, gradients that of Reduce.
+/// Ranks exchange weights in Compute and gradients in Reduce, the element types of Precision.
 ///
-///   source    Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward training trillion parameter models"
+///   source    Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward training trillion parameter
+///             models"
 template <class Stage, class... Options>
 struct Shard final {
   using axis = regimen::axis::shard;

@@ -11,19 +11,20 @@
 
 namespace regimen {
 
-/// A machine as constexpr data. Ours are in regimen::targets; write your own as a struct with these members.
+/// A machine as constexpr data. regimen::targets has several; write your own as a struct with these members:
 ///
 ///   name          for tables
-///   memory        bytes that a program may take, after what driver and context keep
+///   memory        bytes that a program may take, without those of driver and context
 ///   supports<T>   whether T is computed at all
 ///
-/// and, where somebody states them, of which MemoryPlan::seconds is made:
+/// and, where published, the members from which MemoryPlan::seconds is computed:
 ///
 ///   bandwidth     bytes per second of that memory
-///   flops<T>      peak floating point operations per second of dense products in T; 0 where nobody says
+///   flops<T>      peak floating point operations per second of dense products in T; 0 where unpublished
 ///
-///   valid      struct mine { static constexpr const char* name = "mine"; static constexpr std::size_t memory = 6_GiB; … };
-///   invalid    a struct without memory: nothing could be compared with the plan
+///   valid      struct mine { static constexpr const char* name = "mine"; static constexpr std::size_t memory = 6_GiB;
+///              … };
+///   invalid    a struct without memory: there is nothing to compare the plan with
 template <class T>
 concept TargetDescription = requires {
   { T::name } -> std::convertible_to<const char*>;
@@ -31,7 +32,7 @@ concept TargetDescription = requires {
   { T::template supports<fp32> } -> std::convertible_to<bool>;
 };
 
-/// A target of which a bandwidth, and a peak in Number, are stated.
+/// A target that states a bandwidth, and a peak in Number.
 template <class T, class Number>
 concept TargetWithRates = requires {
   requires T::bandwidth > 0;
@@ -53,11 +54,12 @@ constexpr double tera(double of_fp64, double of_fp32, double of_bf16, double of_
 }
 }  // namespace detail
 
-/// Bandwidth and peaks are the vendors' figures, dense, without TF32: fp32 means fp32. fp64 is the tensor cores' where there are any.
-/// Memory is a careful lower bound of what a program can take there, after driver, context and libraries; it is no vendor's figure.
+/// Bandwidth and peaks are the vendors' figures, dense, without TF32: fp32 means fp32. fp64 is the tensor cores' peak
+/// where they have one. Memory is no vendor's figure, but a careful lower bound of what driver, context and libraries
+/// leave.
 namespace targets {
 
-/// Fits everything, computes everything; nothing is known of its speed. The default.
+/// The default: fits everything, computes in every type, states no speed.
 struct unlimited final {
   static constexpr const char* name = "unlimited";
   static constexpr std::size_t memory = (std::numeric_limits<std::size_t>::max)();
@@ -120,7 +122,8 @@ struct b200 final {
   static constexpr double flops = detail::tera<T>(37, 75, 2250, 2250);
 };
 
-/// One of the two cores of a TPU v3 chip; 15.48 of its 16 GiB are a program's. It multiplies in bf16; nobody states a peak for fp32.
+/// One of the two cores of a TPU v3 chip; a program gets 15.48 of its 16 GiB. It multiplies in bf16; no peak for fp32
+/// is published.
 /// source   Google Cloud, TPU v3: 32 GiB, 900 GB/s and 123 TFLOPS per chip
 struct tpu_v3_core final {
   static constexpr const char* name = "TPU v3 core";
@@ -132,7 +135,8 @@ struct tpu_v3_core final {
   static constexpr double flops = detail::tera<T>(0, 0, 61.5, 0);
 };
 
-/// A host with so much memory to spare: `Target<targets::host<8_GiB>>`. bf16 and fp16 are stored, products may be in fp32.
+/// A host with this much free memory: `Target<targets::host<8_GiB>>`. bf16 and fp16 are stored; products may be in
+/// fp32.
 template <std::size_t Bytes>
 struct host final {
   static constexpr const char* name = "host";
@@ -143,12 +147,13 @@ struct host final {
 
 }  // namespace targets
 
-/// Decides what the plan must fit. A recipe that does not fit does not compile; the error shows the bytes needed, the bytes there and
-/// the largest owners. The target need not be the machine that compiles or runs.
+/// Decides which machine the memory plan must fit. A recipe that does not fit does not compile; the error shows the
+/// bytes needed, the bytes available and the layers that need most. The target need not be the machine that compiles or
+/// runs.
 ///
 ///   choices   Target<targets::…>, any struct with the same members
 ///   default   Target<targets::unlimited>
-///   refuses   a Compute that the target has not: fp16 and fp64 on a TPU
+///   refuses   a Compute that the target does not support: fp16 and fp64 on a TPU
 template <class T>
 struct Target final {
   using axis = regimen::axis::target;

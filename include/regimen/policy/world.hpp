@@ -7,13 +7,14 @@
 
 namespace regimen {
 
-/// Decides how many ranks train together. Said here, the compiler checks what depends on it: memory, the largest batch, whether
-/// a GlobalBatch can be cut. Otherwise the launcher says it, and the plan is made when the Trainer is.
+/// Decides how many ranks train together. With World<N> the compiler checks all that depends on N: memory, the largest
+/// batch, whether a GlobalBatch divides. With World<> the launcher gives the number, and the Trainer's constructor
+/// plans.
 ///
-///   choices   World<N> with N ≥ 1; World<>, as many as there are when the program runs
+///   choices   World<N> with N ≥ 1; World<>: as many as the launcher starts
 ///   default   World<>
 ///   refuses   World<0>; two numbers; several ranks with Communicator<Solo>
-///   failure   the constructor of a Trainer throws Error when there are not N ranks
+///   failure   the constructor of a Trainer throws Error when the number of ranks is not N
 template <std::size_t... N>
 struct World final {
   using axis = regimen::axis::world;
