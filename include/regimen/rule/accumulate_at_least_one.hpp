@@ -1,9 +1,9 @@
-// regimen/rule/accumulate_at_least_one.hpp — a step takes a batch.
+// regimen/rule/accumulate_at_least_one.hpp — a step has at least one micro-batch.
 #pragma once
 
 namespace regimen::rule {
 
-/// A step over no batch has no gradient.   docs/errors/accumulate_at_least_one.md
+/// A step without a micro-batch has no gradient.   docs/errors/accumulate_at_least_one.md
 template <class Accumulate>
 struct accumulate_at_least_one {
   static constexpr bool holds = Accumulate::count >= 1;

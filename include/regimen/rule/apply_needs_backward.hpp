@@ -1,9 +1,10 @@
-// regimen/rule/apply_needs_backward.hpp — the optimizer sees gradients, which backward makes.
+// regimen/rule/apply_needs_backward.hpp — apply takes gradients, which backward computes.
 #pragma once
 
 namespace regimen::rule {
 
-/// A loss is another type than its gradients; only backward makes gradients of it.   docs/errors/apply_needs_backward.md
+/// A loss and its gradients are different types; only backward turns a loss into gradients.
+/// docs/errors/apply_needs_backward.md
 template <class Loss, bool Gradients = false>
 struct apply_needs_backward {
   static constexpr bool holds = Gradients;

@@ -14,7 +14,8 @@
 
 namespace regimen::detail {
 
-/// Whether T is a layer, only to choose the sentence when one stands among the policies: layers and their containers have a name.
+/// Whether T has a name, as layers and their containers do. Only used to choose the error for a layer among the
+/// policies.
 template <class T>
 inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requires { T::name; };
 
@@ -22,7 +23,8 @@ inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requi
 
 namespace regimen::rule {
 
-/// Whoever writes Every<2> means Checkpoint<Every<2>>: the specialisations know what was meant.   docs/errors/argument_is_a_policy.md
+/// Every<2> means Checkpoint<Every<2>>: the specialisations recognise such arguments and name the cure.
+/// docs/errors/argument_is_a_policy.md
 template <class Argument>
 struct argument_is_a_policy {
   static constexpr bool holds = Policy<Argument>;
@@ -105,7 +107,7 @@ struct argument_is_a_policy<Argument> {
   };
 };
 
-// Options that stand without their policy.
+// Options without their policy.
 
 template <std::size_t N>
 struct argument_is_a_policy<Every<N>> {

@@ -1,4 +1,4 @@
-// regimen/rule/as_fits_precision.hpp — a layer computes in a type that the rest of the recipe can carry.
+// regimen/rule/as_fits_precision.hpp — As<T, ...> and Precision agree on fp64.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// Masters of another width class would be rounded twice, or lose what fp64 computed.   docs/errors/as_fits_precision.md
+/// Mixing fp64 with narrower types would round weights twice, or lose digits that fp64 computed.
+/// docs/errors/as_fits_precision.md
 template <class T, class Precision>
 struct as_fits_precision {
   static constexpr bool holds = std::is_same_v<T, fp64> == std::is_same_v<typename Precision::master, fp64>;

@@ -1,4 +1,4 @@
-// regimen/rule/as_fp16_needs_loss_scale.hpp — a layer in fp16 underflows as a model in fp16 does.
+// regimen/rule/as_fp16_needs_loss_scale.hpp — a layer in fp16 needs a loss scale, as a model in fp16 does.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// The gradients of one fp16 layer underflow like those of many.   docs/errors/as_fp16_needs_loss_scale.md
+/// The gradients of a single fp16 layer underflow, too.   docs/errors/as_fp16_needs_loss_scale.md
 template <class T, class LossScale>
 struct as_fp16_needs_loss_scale {
   static constexpr bool holds = !std::is_same_v<T, fp16> || LossScale::scales;

@@ -1,11 +1,11 @@
-// regimen/rule/as_takes_element_type.hpp — a layer computes in numbers.
+// regimen/rule/as_takes_element_type.hpp — the first argument of As is an element type.
 #pragma once
 
 #include <regimen/core/number.hpp>
 
 namespace regimen::rule {
 
-/// As<Linear<10>, fp32> is the wrong way round.   docs/errors/as_takes_element_type.md
+/// As<Linear<10>, fp32> has its arguments in the wrong order.   docs/errors/as_takes_element_type.md
 template <class T>
 struct as_takes_element_type {
   static constexpr bool holds = Number<T>;

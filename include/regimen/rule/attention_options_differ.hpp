@@ -1,11 +1,11 @@
-// regimen/rule/attention_options_differ.hpp — attention is causal once and drops once.
+// regimen/rule/attention_options_differ.hpp — SelfAttention has each option at most once.
 #pragma once
 
 #include <cstddef>
 
 namespace regimen::rule {
 
-/// Of two Dropouts one would be ignored.   docs/errors/attention_options_differ.md
+/// One of two Dropouts would be ignored.   docs/errors/attention_options_differ.md
 template <class Attention, std::size_t Causals, std::size_t Dropouts>
 struct attention_options_differ {
   static constexpr bool holds = Causals <= 1 && Dropouts <= 1;

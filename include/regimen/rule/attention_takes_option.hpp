@@ -3,8 +3,8 @@
 
 namespace regimen::rule {
 
-/// Attention that is not Causal because the word stood in the wrong place would train, and learn to look ahead.
-/// Known: whether Option is what stands there.   docs/errors/attention_takes_option.md
+/// If a misplaced Causal were ignored, the model would train and learn to look ahead.
+/// Known: whether Option is one of SelfAttention's options.   docs/errors/attention_takes_option.md
 template <class Option, bool Known = false>
 struct attention_takes_option {
   static constexpr bool holds = Known;

@@ -1,9 +1,9 @@
-// regimen/rule/backward_needs_scaled_loss.hpp — under fp16 backward starts from a scaled loss.
+// regimen/rule/backward_needs_scaled_loss.hpp — under fp16, backward starts from a scaled loss.
 #pragma once
 
 namespace regimen::rule {
 
-/// An unscaled loss would lose the gradients that the scale is there to save.   docs/errors/backward_needs_scaled_loss.md
+/// Without the scale, small gradients would underflow.   docs/errors/backward_needs_scaled_loss.md
 template <class Loss, bool Scaled = false>
 struct backward_needs_scaled_loss {
   static constexpr bool holds = Scaled;

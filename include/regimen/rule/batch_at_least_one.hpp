@@ -1,4 +1,4 @@
-// regimen/rule/batch_at_least_one.hpp — a batch holds a sample.
+// regimen/rule/batch_at_least_one.hpp — a batch has at least one sample.
 #pragma once
 
 #include <regimen/policy/batch.hpp>
@@ -9,7 +9,7 @@
 
 namespace regimen::rule {
 
-/// A batch of no samples has no loss.   docs/errors/batch_at_least_one.md
+/// A batch without samples has no loss.   docs/errors/batch_at_least_one.md
 template <class Batch>
 struct batch_at_least_one;
 

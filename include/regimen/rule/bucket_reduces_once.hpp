@@ -1,4 +1,4 @@
-// regimen/rule/bucket_reduces_once.hpp — a bucket joins gradients that are kept whole.
+// regimen/rule/bucket_reduces_once.hpp — Bucket needs ReduceOnce.
 #pragma once
 
 #include <regimen/policy/accumulate.hpp>
@@ -6,7 +6,7 @@
 
 namespace regimen::rule {
 
-/// With ReduceEach each rank adds to its slice of every unit, so each unit is cut by itself.
+/// With ReduceEach each rank adds to its slice of every unit, so each unit is reduced by itself.
 /// docs/errors/bucket_reduces_once.md
 template <class Shard, class Accumulate>
 struct bucket_reduces_once {

@@ -1,10 +1,11 @@
-// regimen/rule/bytes_can_be_counted.hpp — a plan's numbers are numbers that exist.
+// regimen/rule/bytes_can_be_counted.hpp — the bytes of a plan do not overflow.
 #pragma once
 
 namespace regimen::rule {
 
-/// Extents, Repeats and batches multiply; beyond 2^52 elements a plan would wrap around and call the model small. Elements are
-/// counted in floating point before anything is counted in bytes.   docs/errors/bytes_can_be_counted.md
+/// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would wrap around. So elements are
+/// first
+/// counted in floating point.   docs/errors/bytes_can_be_counted.md
 template <class Network, class Batch, bool Countable>
 struct bytes_can_be_counted {
   static constexpr bool holds = Countable;

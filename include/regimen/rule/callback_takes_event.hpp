@@ -1,9 +1,10 @@
-// regimen/rule/callback_takes_event.hpp — fit calls every callback that it is given.
+// regimen/rule/callback_takes_event.hpp — every callback takes an event of fit.
 #pragma once
 
 namespace regimen::rule {
 
-/// Called: whether it accepts (trainer, StepResult) or (trainer, Evaluation).   docs/errors/callback_takes_event.md
+/// Called: whether the callback accepts (trainer, StepResult) or (trainer, Evaluation).
+/// docs/errors/callback_takes_event.md
 template <class Callback, bool Called>
 struct callback_takes_event {
   static constexpr bool holds = Called;

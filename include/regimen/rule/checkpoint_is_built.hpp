@@ -1,11 +1,11 @@
-// regimen/rule/checkpoint_is_built.hpp — schedules that are declared and not built.
+// regimen/rule/checkpoint_is_built.hpp — refuses schedules that are declared, but not built.
 #pragma once
 
 #include <regimen/policy/checkpoint.hpp>
 
 namespace regimen::rule {
 
-/// The names are reserved; accepting them without doing what they say would be worse.   docs/errors/checkpoint_is_built.md
+/// The names are reserved; to accept and ignore them would be worse than an error.   docs/errors/checkpoint_is_built.md
 template <class Schedule>
 struct checkpoint_is_built {
   static constexpr bool holds = true;

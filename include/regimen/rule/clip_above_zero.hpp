@@ -1,9 +1,10 @@
-// regimen/rule/clip_above_zero.hpp — a bound above zero.
+// regimen/rule/clip_above_zero.hpp — a bound of Clip is above zero.
 #pragma once
 
 namespace regimen::rule {
 
-/// A bound of zero turns every gradient into zero; a denominator of zero is no bound.   docs/errors/clip_above_zero.md
+/// A bound of zero turns every gradient into zero; a denominator of zero gives no number.
+/// docs/errors/clip_above_zero.md
 template <class Clip>
 struct clip_above_zero {
   static constexpr bool holds = !Clip::clips || Clip::bound > 0.0f;

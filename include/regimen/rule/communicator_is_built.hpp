@@ -1,11 +1,12 @@
-// regimen/rule/communicator_is_built.hpp — communicators that are declared and not built.
+// regimen/rule/communicator_is_built.hpp — refuses communicators that are declared, but not built.
 #pragma once
 
 #include <regimen/policy/communicator.hpp>
 
 namespace regimen::rule {
 
-/// The names are reserved; going on alone instead would train something else.   docs/errors/communicator_is_built.md
+/// The names are reserved; to train on one rank instead would give another result.
+/// docs/errors/communicator_is_built.md
 template <class Communicator>
 struct communicator_is_built {
   static constexpr bool holds = Communicator::ranks::is_built;

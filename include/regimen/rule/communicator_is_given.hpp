@@ -1,9 +1,9 @@
-// regimen/rule/communicator_is_given.hpp — ranks are given their communicator.
+// regimen/rule/communicator_is_given.hpp — a Trainer of several ranks is given a communicator.
 #pragma once
 
 namespace regimen::rule {
 
-/// Whoever started the ranks has it: launch, comm::Tcp, comm::Mpi.   docs/errors/communicator_is_given.md
+/// launch, comm::Tcp and comm::Mpi provide it.   docs/errors/communicator_is_given.md
 template <class Communicator, bool Given = false>
 struct communicator_is_given {
   static constexpr bool holds = Given;

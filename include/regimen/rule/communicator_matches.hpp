@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Known: whether Given carries what Communicator<...> says.   docs/errors/communicator_matches.md
+/// Known: whether Given is a communicator of the kind that Communicator<...> names.
+/// docs/errors/communicator_matches.md
 template <class Given, class Communicator, bool Known = false>
 struct communicator_matches {
   static constexpr bool holds = Known;

@@ -1,4 +1,4 @@
-// regimen/rule/coupled_samples_stay_together.hpp — what couples samples sees the whole batch.
+// regimen/rule/coupled_samples_stay_together.hpp — a loss or layer that couples samples sees the whole batch.
 #pragma once
 
 #include <regimen/policy/accumulate.hpp>
@@ -9,7 +9,7 @@
 
 namespace regimen::detail {
 
-/// Is the batch of a step computed in several pieces?
+/// Whether the batch of a step is computed in several pieces.
 template <class Accumulate, class Communicator, class World>
 inline constexpr bool cuts_the_batch = Accumulate::count > 1 || (!std::is_same_v<typename Communicator::ranks, Solo> && World::ranks != 1);
 
@@ -17,7 +17,8 @@ inline constexpr bool cuts_the_batch = Accumulate::count > 1 || (!std::is_same_v
 
 namespace regimen::rule {
 
-/// A loss that compares the samples of a batch, or a layer that normalises over them, is another one on a piece of the batch.
+/// A loss that compares the samples of a batch, or a layer that normalises over them, gives another result on a piece
+/// of it.
 /// docs/errors/coupled_samples_stay_together.md
 template <class LossOrLayer, bool Couples, class Accumulate, class Communicator, class World>
 struct coupled_samples_stay_together {

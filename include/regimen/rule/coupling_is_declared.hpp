@@ -5,13 +5,13 @@
 
 namespace regimen::detail {
 
-/// Whether T says if what it makes of a sample depends on the other samples of the batch.
+/// Whether T declares if its result for a sample depends on the other samples of the batch.
 template <class T>
 concept SaysWhetherItCouples = requires {
   { T::couples_samples } -> std::convertible_to<bool>;
 };
 
-/// Whether T says that it does.
+/// Whether T declares that its result does depend on them.
 template <class T>
 inline constexpr bool couples_samples = false;
 template <SaysWhetherItCouples T>
@@ -21,7 +21,8 @@ inline constexpr bool couples_samples<T> = T::couples_samples;
 
 namespace regimen::rule {
 
-/// There is no default: a batch may be cut (Accumulate, ranks) where samples are alone, and a wrong guess would train something else.
+/// There is no default: Accumulate and ranks cut batches of independent samples, and a wrong guess would change the
+/// result.
 /// docs/errors/coupling_is_declared.md
 template <class Layer>
 struct coupling_is_declared {
@@ -31,7 +32,7 @@ struct coupling_is_declared {
   };
 };
 
-/// The same of a loss.   docs/errors/coupling_is_declared_loss.md
+/// The same for a loss.   docs/errors/coupling_is_declared_loss.md
 template <class Loss>
 struct coupling_is_declared_by_loss {
   static constexpr bool holds = detail::SaysWhetherItCouples<Loss>;

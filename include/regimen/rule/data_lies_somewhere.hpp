@@ -1,9 +1,9 @@
-// regimen/rule/data_lies_somewhere.hpp — a step reads data where they lie.
+// regimen/rule/data_lies_somewhere.hpp — step reads data in place, so they need an address.
 #pragma once
 
 namespace regimen::rule {
 
-/// What stands in braces has no place of its own.   docs/errors/data_lies_somewhere.md
+/// A braced list has no address.   docs/errors/data_lies_somewhere.md
 template <class Data, bool Lies = false>
 struct data_lies_somewhere {
   static constexpr bool holds = Lies;

@@ -1,11 +1,11 @@
-// regimen/rule/debug_none_stands_alone.hpp — no check beside None.
+// regimen/rule/debug_none_stands_alone.hpp — Debug<...> has None or checks, not both.
 #pragma once
 
 #include <regimen/policy/debug.hpp>
 
 namespace regimen::rule {
 
-/// Debug<None, Anomaly> says no and yes.   docs/errors/debug_none_stands_alone.md
+/// Debug<None, Anomaly> contradicts itself.   docs/errors/debug_none_stands_alone.md
 template <class Debug>
 struct debug_none_stands_alone;
 

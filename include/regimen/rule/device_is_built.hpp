@@ -1,4 +1,4 @@
-// regimen/rule/device_is_built.hpp — engines that are declared and not built.
+// regimen/rule/device_is_built.hpp — refuses devices whose engine is declared, but not built.
 #pragma once
 
 #include <regimen/policy/device.hpp>
@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// The name is reserved; running on the CPU instead would be a lie.   docs/errors/device_is_built.md
+/// The name is reserved; to run on the CPU instead would be misleading.   docs/errors/device_is_built.md
 template <class Device>
 struct device_is_built {
   static constexpr bool holds = !std::is_same_v<typename Device::where, Cuda>;

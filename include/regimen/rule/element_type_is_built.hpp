@@ -1,4 +1,4 @@
-// regimen/rule/element_type_is_built.hpp — element types that are declared and not built.
+// regimen/rule/element_type_is_built.hpp — refuses element types that are declared, but not built.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -16,7 +16,7 @@ inline constexpr bool is_unbuilt_number = is_fp8<T> || std::is_same_v<T, tf32>;
 
 namespace regimen::rule {
 
-/// The names are known so that they can be answered.   docs/errors/element_type_is_built.md
+/// The names are declared so that the error can say what to write instead.   docs/errors/element_type_is_built.md
 template <class T>
 struct element_type_is_built {
   static constexpr bool holds = true;

@@ -1,11 +1,11 @@
-// regimen/rule/every_at_least_one.hpp — a segment holds at least one block.
+// regimen/rule/every_at_least_one.hpp — a segment has at least one block.
 #pragma once
 
 #include <regimen/policy/checkpoint.hpp>
 
 namespace regimen::rule {
 
-/// A segment without a block never ends.   docs/errors/every_at_least_one.md
+/// Segments without blocks never cover the model.   docs/errors/every_at_least_one.md
 template <class Schedule>
 struct every_at_least_one {
   static constexpr bool holds = true;

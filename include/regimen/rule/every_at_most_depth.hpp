@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Every<9> over six blocks would be Every<6> under another name.   docs/errors/every_at_most_depth.md
+/// Over six blocks, Every<9> would do the same as Every<6>.   docs/errors/every_at_most_depth.md
 template <class Checkpoint, std::size_t Depth>
 struct every_at_most_depth {
   static constexpr bool holds = Checkpoint::segment <= Depth;
@@ -14,7 +14,7 @@ struct every_at_most_depth {
   };
 };
 
-/// Without a Repeat there is nothing to count.
+/// Without a Repeat there are no blocks to count.
 template <class Checkpoint>
 struct every_at_most_depth<Checkpoint, 0> {
   static constexpr bool holds = Checkpoint::segment == 0;

@@ -1,4 +1,4 @@
-// regimen/rule/final_output_at_least_fp32.hpp — softmax and loss read at least fp32.
+// regimen/rule/final_output_at_least_fp32.hpp — the last output, which softmax and loss read, is at least fp32.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -6,7 +6,7 @@
 
 namespace regimen::rule {
 
-/// Logits of 16 bits have lost what softmax and the loss would have computed with.
+/// 16-bit logits have lost digits that softmax and the loss need.
 /// T: the element type of the last layer's output.   docs/errors/final_output_at_least_fp32.md
 template <class T>
 struct final_output_at_least_fp32 {

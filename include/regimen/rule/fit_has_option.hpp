@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Many names mean a number of steps or epochs; FitOptions has one for each.   docs/errors/fit_has_option.md
+/// Other libraries have many names for a number of steps or epochs; FitOptions has one for each.
+/// docs/errors/fit_has_option.md
 template <class FitOptions, bool Has = false>
 struct fit_has_option {
   static constexpr bool holds = Has;

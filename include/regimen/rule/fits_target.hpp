@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// Needed and There in bytes, then the largest owners, as types: layers, iterations and bytes.   docs/errors/fits_target.md
+/// Needed and There in bytes, then the largest owners as types: layers, iterations and bytes.
+/// docs/errors/fits_target.md
 template <std::size_t Needed, std::size_t There, class... Owners>
 struct fits_target {
   static constexpr bool holds = Needed <= There;

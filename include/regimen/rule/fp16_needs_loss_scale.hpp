@@ -1,4 +1,4 @@
-// regimen/rule/fp16_needs_loss_scale.hpp — fp16 gradients underflow without a scale.
+// regimen/rule/fp16_needs_loss_scale.hpp — fp16 gradients need a loss scale.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// Gradients below 2^-24 are zero in fp16; something must scale the loss.   docs/errors/fp16_needs_loss_scale.md
+/// Gradients below 2^-24 underflow to zero in fp16; a loss scale prevents that.   docs/errors/fp16_needs_loss_scale.md
 template <class Precision, class LossScale>
 struct fp16_needs_loss_scale {
   static constexpr bool holds = !std::is_same_v<typename Precision::compute, fp16> || LossScale::scales;

@@ -1,4 +1,4 @@
-// regimen/rule/fp64_masters_need_fp64.hpp — fp64 weights serve fp64 products alone.
+// regimen/rule/fp64_masters_need_fp64.hpp — fp64 master weights need fp64 products.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// No operation reads fp64 weights into narrower products, so nothing would be gained.   docs/errors/fp64_masters_need_fp64.md
+/// No narrower product reads fp64 weights, so they would gain nothing.   docs/errors/fp64_masters_need_fp64.md
 template <class Precision>
 struct fp64_masters_need_fp64 {
   static constexpr bool holds = std::is_same_v<typename Precision::compute, fp64> || !std::is_same_v<typename Precision::master, fp64>;

@@ -1,11 +1,11 @@
-// regimen/rule/fraction_is_a_ratio.hpp — fractions in types are regimen's own.
+// regimen/rule/fraction_is_a_ratio.hpp — fractions in types are regimen::Ratio.
 #pragma once
 
 #include <regimen/core/ratio.hpp>
 
 namespace regimen::rule {
 
-/// std::ratio has other members.   docs/errors/fraction_is_a_ratio.md
+/// std::ratio has members of other names.   docs/errors/fraction_is_a_ratio.md
 template <class Fraction>
 struct fraction_is_a_ratio {
   static constexpr bool holds = is_ratio<Fraction>;

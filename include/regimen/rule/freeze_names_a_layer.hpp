@@ -1,11 +1,12 @@
-// regimen/rule/freeze_names_a_layer.hpp — a frozen layer exists.
+// regimen/rule/freeze_names_a_layer.hpp — Freeze names layers of the model.
 #pragma once
 
 #include <regimen/layer/model.hpp>
 
 namespace regimen::rule {
 
-/// Freeze<Embedding<...>> in a model without it freezes nothing. Found: whether the model has Layer.   docs/errors/freeze_names_a_layer.md
+/// Freeze<Embedding<...>> in a model without it freezes nothing. Found: whether the model has Layer.
+/// docs/errors/freeze_names_a_layer.md
 template <class Layer, bool Found = false>
 struct freeze_names_a_layer {
   static constexpr bool holds = Found;
@@ -14,7 +15,7 @@ struct freeze_names_a_layer {
   };
 };
 
-/// Weights belong to single layers.
+/// Only single layers have weights of their own.
 template <class Layer, bool Found>
   requires detail::is_composite<Layer>
 struct freeze_names_a_layer<Layer, Found> {

@@ -1,11 +1,12 @@
-// regimen/rule/frozen_layer_has_weights.hpp — what is frozen would have trained.
+// regimen/rule/frozen_layer_has_weights.hpp — a frozen layer has weights.
 #pragma once
 
 #include <cstddef>
 
 namespace regimen::rule {
 
-/// Freeze<Relu> would change nothing. Weights: whether Layer has any in this model.   docs/errors/frozen_layer_has_weights.md
+/// Freeze<Relu> would change nothing. Weights: whether Layer has any in this model.
+/// docs/errors/frozen_layer_has_weights.md
 template <class Layer, bool Weights>
 struct frozen_layer_has_weights {
   static constexpr bool holds = Weights;

@@ -1,9 +1,9 @@
-// regimen/rule/generate_needs_causal.hpp — what follows a token is not known when it is drawn.
+// regimen/rule/generate_needs_causal.hpp — generate needs a causal model.
 #pragma once
 
 namespace regimen::rule {
 
-/// IsCausal: whether every SelfAttention of the model is.   docs/errors/generate_needs_causal.md
+/// IsCausal: whether every SelfAttention of the model is Causal.   docs/errors/generate_needs_causal.md
 template <class Network, bool IsCausal>
 struct generate_needs_causal {
   static constexpr bool holds = IsCausal;

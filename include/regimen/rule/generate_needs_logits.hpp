@@ -1,4 +1,4 @@
-// regimen/rule/generate_needs_logits.hpp — text is drawn from one row of logits for each token.
+// regimen/rule/generate_needs_logits.hpp — generate needs one row of logits for each token.
 #pragma once
 
 #include <cstddef>

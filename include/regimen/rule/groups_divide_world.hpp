@@ -1,4 +1,4 @@
-// regimen/rule/groups_divide_world.hpp — every group has as many ranks.
+// regimen/rule/groups_divide_world.hpp — the groups of Hybrid<N> divide the world.
 #pragma once
 
 #include <regimen/policy/shard.hpp>
@@ -17,7 +17,7 @@ inline constexpr bool groups_divide<ranks, Hybrid<N>> = N >= 2 && ranks % (N > 0
 
 namespace rule {
 
-/// Hybrid<N> cuts the ranks into groups of N, two at least. Where the World is not named, the Trainer's constructor looks.
+/// Hybrid<N> cuts the ranks into groups of N ≥ 2. Under World<> the Trainer's constructor checks this.
 /// docs/errors/groups_divide_world.md
 template <class Shard, class World>
 struct groups_divide_world {

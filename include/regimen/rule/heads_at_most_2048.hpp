@@ -1,4 +1,4 @@
-// regimen/rule/heads_at_most_2048.hpp — a head is at most as wide as kernels take it.
+// regimen/rule/heads_at_most_2048.hpp — a head has at most 2048 channels.
 #pragma once
 
 #include <regimen/core/operation.hpp>

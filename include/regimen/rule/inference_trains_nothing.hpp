@@ -1,11 +1,11 @@
-// regimen/rule/inference_trains_nothing.hpp — Inference takes the policies that a forward pass reads.
+// regimen/rule/inference_trains_nothing.hpp — Inference takes only policies that a forward pass reads.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
 
 namespace regimen::rule {
 
-/// An optimizer beside Inference would be accepted and ignored.   docs/errors/inference_trains_nothing.md
+/// Inference would ignore an optimizer.   docs/errors/inference_trains_nothing.md
 template <class P>
 struct inference_trains_nothing {
   static constexpr bool holds = detail::is_any_of<typename P::axis, axis::precision, axis::batch, axis::device, axis::target, axis::fusion>;

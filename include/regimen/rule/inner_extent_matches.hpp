@@ -1,9 +1,10 @@
-// regimen/rule/inner_extent_matches.hpp — neighbours agree on the extent between them.
+// regimen/rule/inner_extent_matches.hpp — adjacent layers agree on the extent between them.
 #pragma once
 
 namespace regimen::rule {
 
-/// Where a layer states what it reads: the shape Expected by the layer, and that Found in its input.   docs/errors/inner_extent_matches.md
+/// For a layer that declares the extent it reads. Expected: the layer's shape, Found: its input's shape.
+/// docs/errors/inner_extent_matches.md
 template <class Expected, class Found>
 struct inner_extent_matches {
   static constexpr bool holds = Expected::columns == Found::columns;

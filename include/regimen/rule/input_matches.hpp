@@ -1,12 +1,12 @@
-// regimen/rule/input_matches.hpp — tokens go where tokens are read, numbers where numbers are.
+// regimen/rule/input_matches.hpp — a layer that looks up tokens gets tokens, other layers get numbers.
 #pragma once
 
 #include <type_traits>
 
 namespace regimen::rule {
 
-/// Embedding looks up tokens; every other layer computes on numbers. Input: what flows in, with an `Element`; Accepts: whether Layer
-/// reads that kind.   docs/errors/input_matches.md
+/// Embedding looks up tokens; every other layer computes on numbers. Input: the layer's input, with an `Element`;
+/// Accepts: whether Layer reads that kind.   docs/errors/input_matches.md
 template <class Input, class Layer, bool Accepts = false>
 struct input_matches {
   static constexpr bool holds = Accepts;

@@ -1,4 +1,4 @@
-// regimen/rule/input_takes_kind.hpp — Input<...> says what one sample is.
+// regimen/rule/input_takes_kind.hpp — Input<...> takes the kind of a sample.
 #pragma once
 
 namespace regimen::rule {

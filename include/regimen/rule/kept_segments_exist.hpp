@@ -1,4 +1,4 @@
-// regimen/rule/kept_segments_exist.hpp — segments are kept where there are some.
+// regimen/rule/kept_segments_exist.hpp — KeepSegments needs segments of several units.
 #pragma once
 
 #include <regimen/policy/checkpoint.hpp>
@@ -6,8 +6,9 @@
 
 namespace regimen::rule {
 
-/// A segment of one unit stays gathered anyhow, and without Every<N> nothing is computed again: the option would be ignored. Units: does the
-/// WrapIf, if there is one, make the iterations of a Repeat units?
+/// A segment of one unit stays gathered anyway, and without Every<N> there are no segments: the option would be
+/// ignored.
+/// Units: whether the iterations of a Repeat are units under the WrapIf, if there is one.
 /// docs/errors/kept_segments_exist.md
 template <class Shard, class Checkpoint, bool Units = true>
 struct kept_segments_exist {

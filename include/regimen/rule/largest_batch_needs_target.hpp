@@ -1,4 +1,4 @@
-// regimen/rule/largest_batch_needs_target.hpp — a largest batch exists only within a bound.
+// regimen/rule/largest_batch_needs_target.hpp — Batch<Largest> needs a target's memory as its bound.
 #pragma once
 
 #include <regimen/policy/target.hpp>

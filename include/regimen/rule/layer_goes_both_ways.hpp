@@ -1,4 +1,4 @@
-// regimen/rule/layer_goes_both_ways.hpp — a layer computes forward and backward.
+// regimen/rule/layer_goes_both_ways.hpp — a layer has forward and backward.
 #pragma once
 
 namespace regimen::rule {

@@ -1,11 +1,11 @@
-// regimen/rule/layers_one_to_255.hpp — a list of layers is neither empty nor endless.
+// regimen/rule/layers_one_to_255.hpp — a list has 1 to 255 layers.
 #pragma once
 
 #include <cstddef>
 
 namespace regimen::rule {
 
-/// Count: the layers of List, nested sequences and composites written out.   docs/errors/layers_one_to_255.md
+/// Count: the layers of List, with those of nested sequences and composites.   docs/errors/layers_one_to_255.md
 template <class List, std::size_t Count>
 struct layers_one_to_255 {
   static constexpr bool holds = Count >= 1 && Count <= 255;

@@ -1,11 +1,11 @@
-// regimen/rule/levels_at_most_7.hpp — lists of layers do not stand in each other without end.
+// regimen/rule/levels_at_most_7.hpp — lists of layers nest at most 7 deep.
 #pragma once
 
 #include <cstddef>
 
 namespace regimen::rule {
 
-/// Levels: lists of layers that stand one in the other; the model is the first, a Residual and a Repeat hold one more each.
+/// Levels: how deep lists of layers nest; the model is the first level, and each Residual or Repeat adds one.
 /// docs/errors/levels_at_most_7.md
 template <class Network, std::size_t Levels>
 struct levels_at_most_7 {

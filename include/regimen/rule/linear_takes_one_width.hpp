@@ -1,9 +1,9 @@
-// regimen/rule/linear_takes_one_width.hpp — a Linear is told its outputs.
+// regimen/rule/linear_takes_one_width.hpp — Linear takes its number of outputs alone.
 #pragma once
 
 namespace regimen::rule {
 
-/// Its inputs are what stands before it, and it always has a bias.   docs/errors/linear_takes_one_width.md
+/// The layer before it gives its inputs, and it always has a bias.   docs/errors/linear_takes_one_width.md
 template <class Linear, bool One = false>
 struct linear_takes_one_width {
   static constexpr bool holds = One;

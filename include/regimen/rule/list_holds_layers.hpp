@@ -16,7 +16,8 @@ namespace detail {
 template <template <class, class> class>
 struct binds;
 
-/// Whether T is a layer: it has a name and a member template Bound<X, Roles>, or is made of layers. Nothing is bound.
+/// Whether T is a layer: it has a name and a member template Bound<X, Roles>, or consists of layers. Instantiates no
+/// Bound.
 template <class T>
 inline constexpr bool can_be_bound =
     is_composite<T> ||
@@ -29,7 +30,7 @@ inline constexpr bool can_be_bound =
 
 namespace regimen::rule {
 
-/// Layers of users are types with a name and a member template Bound<X, Roles>.   docs/errors/list_holds_layers.md
+/// A user's layer is a type with a name and a member template Bound<X, Roles>.   docs/errors/list_holds_layers.md
 template <class T>
 struct list_holds_layers {
   static constexpr bool holds = detail::can_be_bound<T>;

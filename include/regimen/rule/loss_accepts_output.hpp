@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// CrossEntropy takes the logits of two classes or more, MeanSquaredError any numbers. Accepts: what the loss says.
+/// CrossEntropy takes the logits of two classes or more, MeanSquaredError any numbers. Accepts: what the loss declares.
 /// docs/errors/loss_accepts_output.md
 template <class Loss, class Output, bool Accepts = false>
 struct loss_accepts_output {

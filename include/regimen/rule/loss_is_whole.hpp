@@ -1,4 +1,4 @@
-// regimen/rule/loss_is_whole.hpp — a loss counts its targets and computes itself.
+// regimen/rule/loss_is_whole.hpp — a loss has rows and run.
 #pragma once
 
 namespace regimen::rule {

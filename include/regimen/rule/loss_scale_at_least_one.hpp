@@ -1,9 +1,9 @@
-// regimen/rule/loss_scale_at_least_one.hpp — a scale of zero erases the loss.
+// regimen/rule/loss_scale_at_least_one.hpp — a loss scale and its interval are at least one.
 #pragma once
 
 namespace regimen::rule {
 
-/// A scale below one loses gradients, and an interval of zero never counts a step.   docs/errors/loss_scale_at_least_one.md
+/// A scale of zero erases the loss, and an interval of zero never ends.   docs/errors/loss_scale_at_least_one.md
 template <class Scale>
 struct loss_scale_at_least_one {
   static constexpr bool holds = !Scale::scales || (Scale::initial >= 1.0f && (!Scale::dynamic || Scale::interval >= 1));

@@ -1,4 +1,4 @@
-// regimen/rule/loss_scale_needs_fp16.hpp — only fp16 has a scale to gain from.
+// regimen/rule/loss_scale_needs_fp16.hpp — only fp16 gains from a loss scale.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// bf16, fp32 and fp64 reach down to 2^-126 and below: a scale would cost a pass and gain nothing.   docs/errors/loss_scale_needs_fp16.md
+/// bf16, fp32 and fp64 reach down to 2^-126 and below: a scale would cost a pass and gain nothing.
+/// docs/errors/loss_scale_needs_fp16.md
 template <class Precision, class LossScale>
 struct loss_scale_needs_fp16 {
   static constexpr bool holds = std::is_same_v<typename Precision::compute, fp16> || !LossScale::scales;

@@ -1,4 +1,4 @@
-// regimen/rule/masters_are_not_half.hpp — weights of 16 bits lose small updates.
+// regimen/rule/masters_are_not_half.hpp — master weights are wider than 16 bits.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -6,7 +6,8 @@
 
 namespace regimen::rule {
 
-/// An update below 2^-8 of a bf16 weight, or below 2^-11 of an fp16 weight, rounds to nothing.   docs/errors/masters_are_not_half.md
+/// An update below 2^-8 of a bf16 weight, or below 2^-11 of an fp16 weight, is rounded away.
+/// docs/errors/masters_are_not_half.md
 template <class Precision>
 struct masters_are_not_half {
   static constexpr bool holds = !detail::is_any_of<typename Precision::master, bf16, fp16>;

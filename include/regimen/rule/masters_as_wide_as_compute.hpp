@@ -1,4 +1,4 @@
-// regimen/rule/masters_as_wide_as_compute.hpp — weights are not kept in less than products read.
+// regimen/rule/masters_as_wide_as_compute.hpp — master weights are at least as wide as Compute.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// Precision<fp64, fp32> would round every update that fp64 gradients ask for.   docs/errors/masters_as_wide_as_compute.md
+/// Precision<fp64, fp32> would round every fp64 update to fp32.   docs/errors/masters_as_wide_as_compute.md
 template <class Precision>
 struct masters_as_wide_as_compute {
   static constexpr bool holds = !std::is_same_v<typename Precision::compute, fp64> || !std::is_same_v<typename Precision::master, fp32>;

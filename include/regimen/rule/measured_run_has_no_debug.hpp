@@ -1,11 +1,12 @@
-// regimen/rule/measured_run_has_no_debug.hpp — benchmarks measure the step and nothing else.
+// regimen/rule/measured_run_has_no_debug.hpp — benchmarks measure the step alone.
 #pragma once
 
 #include <regimen/policy/debug.hpp>
 
 namespace regimen::rule {
 
-/// A check reads every activation once more; a time taken with it is not the time of the step.   docs/errors/measured_run_has_no_debug.md
+/// A check reads every activation once more, so its time would count as the step's.
+/// docs/errors/measured_run_has_no_debug.md
 template <class Debug>
 struct measured_run_has_no_debug {
   static constexpr bool holds = !Debug::checks;

@@ -1,9 +1,10 @@
-// regimen/rule/model_begins_with_input.hpp — what a sample is stands before the layers that read it.
+// regimen/rule/model_begins_with_input.hpp — a model begins with its Input.
 #pragma once
 
 namespace regimen::rule {
 
-/// Model<Linear<7>> and Model<Vector<8>, Linear<7>> say what computes, and not on what.   docs/errors/model_begins_with_input.md
+/// Model<Linear<7>> and Model<Vector<8>, Linear<7>> do not say what a sample is.
+/// docs/errors/model_begins_with_input.md
 template <class Network, bool Begins = false>
 struct model_begins_with_input {
   static constexpr bool holds = Begins;

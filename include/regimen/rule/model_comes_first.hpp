@@ -24,7 +24,7 @@ inline constexpr bool is_model = std::is_class_v<T> && decltype(derives_from_mod
 
 namespace regimen::rule {
 
-/// Policies may stand in any order; the model stands before them.   docs/errors/model_comes_first.md
+/// The model comes first; the policies after it may have any order.   docs/errors/model_comes_first.md
 template <class First>
 struct model_comes_first {
   static constexpr bool holds = detail::is_model<First>;

@@ -1,11 +1,11 @@
-// regimen/rule/model_is_gpt2.hpp — whose weights the naming of Hugging Face can name.
+// regimen/rule/model_is_gpt2.hpp — hugging_face reads and writes only a Gpt2Model.
 #pragma once
 
 #include <cstddef>
 
 namespace regimen::rule {
 
-/// Any other model has parameters without a name there.   docs/errors/model_is_gpt2.md
+/// Parameters of other models have no name in the Hugging Face format.   docs/errors/model_is_gpt2.md
 template <class Network>
 struct model_is_gpt2 {
   static constexpr bool holds = requires { Network::gpt2_depth; };

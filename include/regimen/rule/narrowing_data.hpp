@@ -1,4 +1,4 @@
-// regimen/rule/narrowing_data.hpp — data are not rounded in silence.
+// regimen/rule/narrowing_data.hpp — data are not rounded silently.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// A double that was measured to 16 digits becomes a float of 7. From: the data, To: what the model reads.   docs/errors/narrowing_data.md
+/// A double of 16 digits would become a float of 7. From: the data, To: what the model reads.
+/// docs/errors/narrowing_data.md
 template <class From, class To>
 struct narrowing_data {
   static constexpr bool holds = !std::is_same_v<From, fp64> || std::is_same_v<To, fp64> || std::is_integral_v<To>;

@@ -1,9 +1,9 @@
-// regimen/rule/one_policy_per_axis.hpp — no axis is decided twice.
+// regimen/rule/one_policy_per_axis.hpp — at most one policy decides an axis.
 #pragma once
 
 namespace regimen::rule {
 
-/// Two answers to one question, equal or not: which of them was meant?   docs/errors/one_policy_per_axis.md
+/// Two policies of one axis, equal or not, leave open which one is meant.   docs/errors/one_policy_per_axis.md
 template <class Axis, class... Claimants>
 struct one_policy_per_axis {
   static constexpr bool holds = sizeof...(Claimants) < 2;

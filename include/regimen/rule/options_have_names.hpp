@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// A number alone could be any of them, and a model is the type Trainer<Model>.   docs/errors/options_have_names.md
+/// A bare number could be any option; a model belongs into the type, Trainer<Model>.
+/// docs/errors/options_have_names.md
 template <class Given, bool Taken = false>
 struct options_have_names {
   static constexpr bool holds = Taken;

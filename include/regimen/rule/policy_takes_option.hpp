@@ -1,4 +1,4 @@
-// regimen/rule/policy_takes_option.hpp — each policy holds an option of its own kind.
+// regimen/rule/policy_takes_option.hpp — each policy takes options of its own axis.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -20,13 +20,13 @@
 
 namespace regimen::detail {
 
-/// What an axis accepts: its own options, and None where it can be switched off.
+/// Whether the axis accepts Option: its own options, and None if it can be switched off.
 template <class Axis, class Option>
 inline constexpr bool is_option =
     belongs_to<Option, Axis> || (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
 
 template <class Option>
-inline constexpr bool is_option<axis::precision, Option> = Number<Option> || is_unbuilt_number<Option>;  // element_type_is_built speaks of these
+inline constexpr bool is_option<axis::precision, Option> = Number<Option> || is_unbuilt_number<Option>;  // element_type_is_built refuses these
 template <class Option>
 inline constexpr bool is_option<axis::optimizer, Option> = belongs_to<Option, axis::optimizer> || is_incomplete<Option>;
 template <class Option>
@@ -36,7 +36,7 @@ inline constexpr bool is_option<axis::loss, Option> = belongs_to<Option, axis::l
 
 namespace regimen::rule {
 
-/// Checkpoint<bf16> names an option of another policy.   docs/errors/policy_takes_option.md
+/// Checkpoint<bf16> takes an option of another policy.   docs/errors/policy_takes_option.md
 template <class Axis, class Option>
 struct policy_takes_option;
 

@@ -1,11 +1,11 @@
-// regimen/rule/profile_needs_debug.hpp — what was not measured cannot be read.
+// regimen/rule/profile_needs_debug.hpp — profile() needs Debug<Profile>.
 #pragma once
 
 #include <regimen/policy/debug.hpp>
 
 namespace regimen::rule {
 
-/// trainer.profile() of a Trainer that times nothing.   docs/errors/profile_needs_debug.md
+/// Without Debug<Profile> a Trainer measures nothing.   docs/errors/profile_needs_debug.md
 template <class Debug>
 struct profile_needs_debug {
   static constexpr bool holds = Debug::template uses<Profile>;

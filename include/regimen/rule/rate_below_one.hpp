@@ -1,11 +1,12 @@
-// regimen/rule/rate_below_one.hpp — dropout keeps something.
+// regimen/rule/rate_below_one.hpp — a dropout rate is below one.
 #pragma once
 
 #include <regimen/core/ratio.hpp>
 
 namespace regimen::rule {
 
-/// What is kept is divided by 1 − Rate. What is no Ratio is for fraction_is_a_ratio to refuse.   docs/errors/rate_below_one.md
+/// Kept elements are divided by 1 − Rate. fraction_is_a_ratio refuses a Rate that is no Ratio.
+/// docs/errors/rate_below_one.md
 template <class Rate>
 struct rate_below_one {
   static constexpr bool holds = true;

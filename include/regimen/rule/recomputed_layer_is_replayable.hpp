@@ -1,9 +1,9 @@
-// regimen/rule/recomputed_layer_is_replayable.hpp — what is computed twice must come out equal.
+// regimen/rule/recomputed_layer_is_replayable.hpp — a recomputed layer gives the same result again.
 #pragma once
 
 namespace regimen::rule {
 
-/// A layer with random numbers or a memory of its own gives another result the second time. Replayable: what the layer declares.
+/// A layer with random numbers or state of its own may give another result. Replayable: what the layer declares.
 /// docs/errors/recomputed_layer_is_replayable.md
 template <class Layer, bool Replayable = false>
 struct recomputed_layer_is_replayable {

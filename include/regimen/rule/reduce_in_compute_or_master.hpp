@@ -1,11 +1,11 @@
-// regimen/rule/reduce_in_compute_or_master.hpp — gradients are summed in one of the two types they exist in.
+// regimen/rule/reduce_in_compute_or_master.hpp — Reduce is Compute or Master.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
 
 namespace regimen::rule {
 
-/// A third type would be one more rounding that nothing needs.   docs/errors/reduce_in_compute_or_master.md
+/// A third type would add a rounding without need.   docs/errors/reduce_in_compute_or_master.md
 template <class Precision>
 struct reduce_in_compute_or_master {
   static constexpr bool holds = detail::is_any_of<typename Precision::reduce, typename Precision::compute, typename Precision::master>;

@@ -1,11 +1,12 @@
-// regimen/rule/reduces_in_one_way.hpp — gradients are reduced once or each time.
+// regimen/rule/reduces_in_one_way.hpp — Accumulate takes ReduceOnce or ReduceEach.
 #pragma once
 
 #include <cstddef>
 
 namespace regimen::rule {
 
-/// ReduceOnce and ReduceEach contradict each other; one of them twice says nothing new.   docs/errors/reduces_in_one_way.md
+/// ReduceOnce and ReduceEach contradict each other; the same one twice is redundant.
+/// docs/errors/reduces_in_one_way.md
 template <class Accumulate>
 struct reduces_in_one_way {
   static constexpr bool holds = Accumulate::answers <= 1;

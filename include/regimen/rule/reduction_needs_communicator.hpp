@@ -1,4 +1,4 @@
-// regimen/rule/reduction_needs_communicator.hpp — sums over ranks need ranks.
+// regimen/rule/reduction_needs_communicator.hpp — ReduceOnce and ReduceEach need a Communicator.
 #pragma once
 
 #include <regimen/policy/accumulate.hpp>
@@ -8,7 +8,7 @@
 
 namespace regimen::rule {
 
-/// One rank reduces nothing, so when it would do so decides nothing.   docs/errors/reduction_needs_communicator.md
+/// A single rank reduces nothing, so the option would be ignored.   docs/errors/reduction_needs_communicator.md
 template <class Accumulate, class Communicator>
 struct reduction_needs_communicator {
   static constexpr bool holds = Accumulate::answers == 0 || !std::is_same_v<typename Communicator::ranks, Solo>;

@@ -1,4 +1,4 @@
-// regimen/rule/repeat_keeps_shape.hpp — a block reads what it writes.
+// regimen/rule/repeat_keeps_shape.hpp — a repeated block keeps the shape of its input.
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,4 @@
-// regimen/rule/residual_keeps_shape.hpp — a residual adds what it was given.
+// regimen/rule/residual_keeps_shape.hpp — the layers of a Residual keep the shape of its input.
 #pragma once
 
 #include <type_traits>

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// A Trainer has options of its own beside them: schedule, seed, threads.   docs/errors/rule_options_stand_inside.md
+/// The outer level is for the Trainer's own options: schedule, seed, threads.
+/// docs/errors/rule_options_stand_inside.md
 template <class RuleOptions, bool Taken = false>
 struct rule_options_stand_inside {
   static constexpr bool holds = Taken;

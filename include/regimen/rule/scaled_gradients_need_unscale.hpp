@@ -1,9 +1,10 @@
-// regimen/rule/scaled_gradients_need_unscale.hpp — the optimizer sees gradients of the loss itself.
+// regimen/rule/scaled_gradients_need_unscale.hpp — apply takes unscaled gradients.
 #pragma once
 
 namespace regimen::rule {
 
-/// Gradients of a scaled loss are another type; only unscale makes gradients of them.   docs/errors/scaled_gradients_need_unscale.md
+/// Gradients of a scaled loss are a type of their own; only unscale turns them into gradients.
+/// docs/errors/scaled_gradients_need_unscale.md
 template <class Gradients, bool Scaled = true>
 struct scaled_gradients_need_unscale {
   static constexpr bool holds = !Scaled;

@@ -9,7 +9,7 @@
 
 namespace regimen::rule {
 
-/// A gradient near the largest fp16 number, scaled to be there, is infinite once two ranks have added theirs.
+/// The loss scale moves gradients near the largest fp16 number; the sum over two ranks would overflow.
 /// docs/errors/scaled_gradients_reduce_in_fp32.md
 template <class Precision, class LossScale, class Communicator>
 struct scaled_gradients_reduce_in_fp32 {

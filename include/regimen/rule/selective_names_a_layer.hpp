@@ -1,11 +1,12 @@
-// regimen/rule/selective_names_a_layer.hpp — a selection finds its layers.
+// regimen/rule/selective_names_a_layer.hpp — Selective names layers of the model.
 #pragma once
 
 #include <regimen/layer/model.hpp>
 
 namespace regimen::rule {
 
-/// Selective<Gelu> in a model without Gelu recomputes nothing. Found: whether the model has Layer.   docs/errors/selective_names_a_layer.md
+/// Selective<Gelu> in a model without Gelu recomputes nothing. Found: whether the model has Layer.
+/// docs/errors/selective_names_a_layer.md
 template <class Layer, bool Found = false>
 struct selective_names_a_layer {
   static constexpr bool holds = Found;
@@ -14,7 +15,7 @@ struct selective_names_a_layer {
   };
 };
 
-/// What is made of several layers, or reads its own output in backward, keeps what it saved.
+/// A composite, or a layer whose backward reads its own output, cannot be selected.
 template <class Layer, bool Found>
   requires detail::is_composite<Layer>
 struct selective_names_a_layer<Layer, Found> {

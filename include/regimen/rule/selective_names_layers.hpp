@@ -1,11 +1,11 @@
-// regimen/rule/selective_names_layers.hpp — a selection is not empty.
+// regimen/rule/selective_names_layers.hpp — Selective names at least one layer.
 #pragma once
 
 #include <regimen/policy/checkpoint.hpp>
 
 namespace regimen::rule {
 
-/// Selective<> would say that it recomputes, and recompute nothing.   docs/errors/selective_names_layers.md
+/// Selective<> would recompute nothing.   docs/errors/selective_names_layers.md
 template <class Schedule>
 struct selective_names_layers {
   static constexpr bool holds = true;

@@ -1,10 +1,11 @@
-// regimen/rule/shard_cuts_even_units.hpp — a unit that is cut has one kind of weights.
+// regimen/rule/shard_cuts_even_units.hpp — a sharded unit has weights of one kind.
 #pragma once
 
 namespace regimen::rule {
 
-/// A child of the model, or the block of a Repeat, whose weights are of several element types, or partly frozen, has no slices that fit all its
-/// buffers. docs/errors/shard_cuts_even_units.md
+/// If a child of the model, or the block of a Repeat, has weights of several element types, or freezes some, no slice
+/// fits
+/// all its buffers.   docs/errors/shard_cuts_even_units.md
 template <class Shard, class Unit, bool Even>
 struct shard_cuts_even_units {
   static constexpr bool holds = Even;

@@ -1,4 +1,4 @@
-// regimen/rule/shard_needs_communicator.hpp — slices lie on several ranks.
+// regimen/rule/shard_needs_communicator.hpp — Shard needs a Communicator.
 #pragma once
 
 #include <regimen/policy/communicator.hpp>
@@ -8,7 +8,7 @@
 
 namespace regimen::rule {
 
-/// One rank would keep every slice, and save nothing; it has nobody to exchange units with.
+/// A single rank would keep every slice and save nothing.
 /// docs/errors/shard_needs_communicator.md
 template <class Shard, class Communicator>
 struct shard_needs_communicator {

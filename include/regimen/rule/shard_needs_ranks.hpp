@@ -1,4 +1,4 @@
-// regimen/rule/shard_needs_ranks.hpp — slices lie on several ranks.
+// regimen/rule/shard_needs_ranks.hpp — Shard needs several ranks.
 #pragma once
 
 #include <regimen/policy/shard.hpp>
@@ -6,7 +6,7 @@
 
 namespace regimen::rule {
 
-/// One rank keeps every slice, and saves nothing.   docs/errors/shard_needs_ranks.md
+/// A single rank would keep every slice and save nothing.   docs/errors/shard_needs_ranks.md
 template <class Shard, class World>
 struct shard_needs_ranks {
   static constexpr bool holds = (Shard::stage::level <= 0 && !Shard::has_options) || World::ranks != 1;

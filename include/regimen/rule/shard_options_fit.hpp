@@ -1,13 +1,13 @@
-// regimen/rule/shard_options_fit.hpp — an option of a Shard changes something.
+// regimen/rule/shard_options_fit.hpp — no option of a Shard is ignored.
 #pragma once
 
 #include <regimen/policy/shard.hpp>
 
 namespace regimen::rule {
 
-/// Where every rank keeps the weights whole nothing is gathered, where gradients are kept in slices each unit is cut by itself, and options about
-/// these would be ignored. One unit ahead hides a gather behind the unit that computes; what is further ahead would wait longer in memory, and come
-/// no sooner. docs/errors/shard_options_fit.md
+/// Where ranks keep whole weights nothing is gathered, and where they keep slices of gradients each unit is reduced by
+/// itself: options about these would be ignored. Prefetching one unit hides its gather behind compute; prefetching more
+/// would take memory and gain no time.   docs/errors/shard_options_fit.md
 template <class Shard>
 struct shard_options_fit {
   static constexpr bool holds = Shard::options_fit;

@@ -1,11 +1,12 @@
-// regimen/rule/smoothing_below_one.hpp — the target keeps a share of its own.
+// regimen/rule/smoothing_below_one.hpp — label smoothing is below one.
 #pragma once
 
 #include <regimen/core/ratio.hpp>
 
 namespace regimen::rule {
 
-/// The target has the share 1 − Smoothing, and a loss of negative shares has no minimum. What is no Ratio is for fraction_is_a_ratio to refuse.
+/// The label has the probability 1 − Smoothing; a loss with negative probabilities has no minimum. fraction_is_a_ratio
+/// refuses a Smoothing that is no Ratio.
 /// docs/errors/smoothing_below_one.md
 template <class Smoothing>
 struct smoothing_below_one {

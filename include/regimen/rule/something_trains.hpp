@@ -1,4 +1,4 @@
-// regimen/rule/something_trains.hpp — training changes something.
+// regimen/rule/something_trains.hpp — at least one parameter trains.
 #pragma once
 
 #include <cstddef>

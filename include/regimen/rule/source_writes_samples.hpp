@@ -1,11 +1,12 @@
-// regimen/rule/source_writes_samples.hpp — a source writes what the model reads.
+// regimen/rule/source_writes_samples.hpp — a source writes samples that the model reads.
 #pragma once
 
 #include <regimen/data/source.hpp>
 
 namespace regimen::rule {
 
-/// Element types agree exactly: nothing is rounded between the data and the model.   docs/errors/source_writes_samples.md
+/// Element types agree exactly: nothing is rounded between the data and the model.
+/// docs/errors/source_writes_samples.md
 template <class S, class In, class Label>
 struct source_writes_samples {
   static constexpr bool holds = Source<S, In, Label>;

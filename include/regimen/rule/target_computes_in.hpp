@@ -1,9 +1,9 @@
-// regimen/rule/target_computes_in.hpp — the target has the element type.
+// regimen/rule/target_computes_in.hpp — the target computes in the recipe's element type.
 #pragma once
 
 namespace regimen::rule {
 
-/// A TPU has no fp16 and no fp64: the plan would describe a run that cannot be.   docs/errors/target_computes_in.md
+/// A TPU has neither fp16 nor fp64: the plan would describe an impossible run.   docs/errors/target_computes_in.md
 template <class Target, class Compute>
 struct target_computes_in {
   static constexpr bool holds = Target::description::template supports<Compute>;

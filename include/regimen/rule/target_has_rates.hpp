@@ -1,11 +1,11 @@
-// regimen/rule/target_has_rates.hpp — times are predicted of machines whose speed is stated.
+// regimen/rule/target_has_rates.hpp — predicted times need a target that states its speed.
 #pragma once
 
 #include <regimen/policy/target.hpp>
 
 namespace regimen::rule {
 
-/// Of a host, or a TPU in fp32, nobody states a peak: there is no roofline.   docs/errors/target_has_rates.md
+/// targets::host, and a TPU in fp32, state no peak: there is no roofline.   docs/errors/target_has_rates.md
 template <class Target, class Compute>
 struct target_has_rates {
   static constexpr bool holds = TargetWithRates<Target, Compute>;

@@ -1,4 +1,4 @@
-// regimen/rule/tied_layer_exists.hpp — weights are shared with a layer that exists.
+// regimen/rule/tied_layer_exists.hpp — a tied layer shares the weights of a layer of the model.
 #pragma once
 
 namespace regimen::rule {

@@ -1,9 +1,9 @@
-// regimen/rule/trainer_is_not_copied.hpp — a Trainer stays where it was made.
+// regimen/rule/trainer_is_not_copied.hpp — a Trainer is neither copied nor moved.
 #pragma once
 
 namespace regimen::rule {
 
-/// Its arena, what is under way in it and its communicator are one of each.   docs/errors/trainer_is_not_copied.md
+/// A Trainer owns one arena, one communicator, and the collectives in flight.   docs/errors/trainer_is_not_copied.md
 template <class Trainer, bool Copied = true>
 struct trainer_is_not_copied {
   static constexpr bool holds = !Copied;

@@ -1,9 +1,9 @@
-// regimen/rule/update_rule_is_whole.hpp — an update rule has all that a step asks of it.
+// regimen/rule/update_rule_is_whole.hpp — an update rule has all members that a step uses.
 #pragma once
 
 namespace regimen::rule {
 
-/// policy/optimizer.hpp lists it.   docs/errors/update_rule_is_whole.md
+/// policy/optimizer.hpp lists these members.   docs/errors/update_rule_is_whole.md
 template <class UpdateRule, bool Whole = false>
 struct update_rule_is_whole {
   static constexpr bool holds = Whole;

@@ -1,9 +1,9 @@
-// regimen/rule/update_rule_states_agree.hpp — an update rule counts its states once.
+// regimen/rule/update_rule_states_agree.hpp — an update rule gives one number of states.
 #pragma once
 
 namespace regimen::rule {
 
-/// Agree: whether state_names and the array of update are as long as states says.   docs/errors/update_rule_states_agree.md
+/// Agree: whether state_names and the array of update have `states` elements.   docs/errors/update_rule_states_agree.md
 template <class UpdateRule, bool Agree = false>
 struct update_rule_states_agree {
   static constexpr bool holds = Agree;

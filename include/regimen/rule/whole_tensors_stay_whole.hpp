@@ -1,4 +1,4 @@
-// regimen/rule/whole_tensors_stay_whole.hpp — an update rule that sees tensors is not handed slices of them.
+// regimen/rule/whole_tensors_stay_whole.hpp — an update rule of whole tensors needs Shard<Replicated>.
 #pragma once
 
 #include <regimen/policy/optimizer.hpp>

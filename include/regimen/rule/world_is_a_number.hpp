@@ -1,9 +1,9 @@
-// regimen/rule/world_is_a_number.hpp — so many ranks, at least one.
+// regimen/rule/world_is_a_number.hpp — World<N> takes one number, at least 1.
 #pragma once
 
 namespace regimen::rule {
 
-/// No rank trains nothing, and two numbers contradict each other.   docs/errors/world_is_a_number.md
+/// Zero ranks train nothing, and two numbers contradict each other.   docs/errors/world_is_a_number.md
 template <class World>
 struct world_is_a_number {
   static constexpr bool holds = World::is_one_number;

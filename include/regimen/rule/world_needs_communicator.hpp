@@ -1,4 +1,4 @@
-// regimen/rule/world_needs_communicator.hpp — several ranks speak to one another.
+// regimen/rule/world_needs_communicator.hpp — several ranks need a Communicator.
 #pragma once
 
 #include <regimen/policy/communicator.hpp>
@@ -8,7 +8,7 @@
 
 namespace regimen::rule {
 
-/// Communicator<Solo> is one rank.
+/// Communicator<Solo> has one rank.
 /// docs/errors/world_needs_communicator.md
 template <class World, class Communicator>
 struct world_needs_communicator {

@@ -1,12 +1,13 @@
-// regimen/rule/wrap_matches_a_layer.hpp — a predicate finds the layers that it is meant for.
+// regimen/rule/wrap_matches_a_layer.hpp — the predicate of WrapIf is true of a layer.
 #pragma once
 
 #include <regimen/policy/shard.hpp>
 
 namespace regimen::rule {
 
-/// A predicate that is true of nothing would make the whole model one unit, which is gathered at once. Found: is it true of any child with weights,
-/// or block of a Repeat?   docs/errors/wrap_matches_a_layer.md
+/// A predicate that is true of no layer would make the whole model one unit, gathered at once. Found: whether it is
+/// true of
+/// a child with weights, or of the block of a Repeat.   docs/errors/wrap_matches_a_layer.md
 template <class Wrap, bool Found = false>
 struct wrap_matches_a_layer {
   static constexpr bool holds = Found;
