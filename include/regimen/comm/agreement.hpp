@@ -1,4 +1,5 @@
-// regimen/comm/agreement.hpp — ranks agree on the host: on a value, on a decision, or end together and say who differs.
+// regimen/comm/agreement.hpp — ranks compare values on the host: they agree, or all throw Error
+// and name the ranks that differ.
 #pragma once
 
 #include <regimen/comm/control.hpp>
@@ -12,7 +13,7 @@
 
 namespace regimen::comm {
 
-/// A small value of every rank.
+/// Gathers a small value of every rank.
 template <class T>
 std::vector<T> gather_small(Control& ranks, const T& own) {
   std::vector<T> all(ranks.size());
@@ -20,7 +21,8 @@ std::vector<T> gather_small(Control& ranks, const T& own) {
   return all;
 }
 
-/// All ranks end here, or none, and not in a collective that never comes to an end.   ranks   null: one rank, which agrees
+/// Throws on all ranks unless all have the same value, before a mismatch can hang a collective.
+///   ranks   null: a single rank
 inline void agree(Control* ranks, const char* where, const char* what, std::uint64_t own) {
   if (ranks == nullptr || ranks->size() == 1) return;
   const std::vector<std::uint64_t> all = gather_small(*ranks, own);
@@ -32,7 +34,8 @@ inline void agree(Control* ranks, const char* where, const char* what, std::uint
                 "start all ranks from one program with the same arguments, files and data");
 }
 
-/// The same for what people read: says what rank 0 has, and what the first that differs.   own   255 bytes of it count
+/// The same for text: the error shows the texts of rank 0 and of the first rank that differs.
+///   own   255 bytes are compared
 inline void agree_in_words(Control* ranks, const char* where, const char* what, const std::string& own, const char* cure) {
   if (ranks == nullptr || ranks->size() == 1) return;
   struct Words {
@@ -47,12 +50,12 @@ inline void agree_in_words(Control* ranks, const char* where, const char* what, 
                   "\"" + std::string(all[0].text) + "\" on rank 0 and \"" + all[r].text + "\" on rank " + std::to_string(r), cure);
 }
 
-/// Whether it is true on every rank.
+/// Whether the condition is true on every rank.
 inline bool on_all(Control& ranks, bool own) {
   const std::vector<std::uint8_t> all = gather_small(ranks, static_cast<std::uint8_t>(own));
   return std::find(all.begin(), all.end(), 0) == all.end();
 }
-/// Nobody leaves before all have come.   ranks   null: one rank, which waits for nobody
+/// A barrier.   ranks   null: a single rank, which does not wait
 inline void barrier(Control* ranks) {
   if (ranks != nullptr) gather_small(*ranks, std::uint8_t{0});
 }

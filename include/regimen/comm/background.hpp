@@ -1,4 +1,4 @@
-// regimen/comm/background.hpp — collectives on a thread of their own, in order, while this one computes.
+// regimen/comm/background.hpp — runs collectives in order on a worker thread, while the caller computes.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
@@ -21,14 +21,16 @@ namespace regimen::comm {
 ///   ...                                  // compute; neither read own nor write all
 ///   sums.wait();
 ///
-/// Starting one copies its arguments and allocates nothing; with `depth` of them waiting it waits itself. While a
-/// Background lives, C is its own: nobody else calls collectives of it. Collectives are started by one thread; any may wait.
+/// Starting a collective copies its arguments and allocates nothing; it blocks while `depth` collectives wait. While a
+/// Background exists, nobody else may call collectives of C. One thread starts
+/// collectives; any thread may wait for them.
 ///
-/// failure  what a collective threw is thrown by its wait(), by every later one's, and by starting one; those behind it
-///          never run. One that ended before it stays good
-/// end      the destructor waits for what was started, and does not throw. When an exception destroys it, C leaves, so
-///          that waiting takes no longer than a copy, and what has not begun never begins. Declare it after the memory
-///          that it works on
+/// failure  if a collective throws, its wait(), all later waits and all later starts throw the same; later collectives
+///          never run; the results of earlier ones stay valid
+/// end      the destructor waits for collectives that were started, and does not throw.
+///          During stack unwinding C leaves:
+///          then the wait is short, and collectives that have not begun never begin. Declare a Background after the
+///          memory that its collectives use
 template <Collectives C>
 class Background final : public detail::Waiter {
  public:
@@ -66,13 +68,14 @@ class Background final : public detail::Waiter {
     return start({[](C& c, const Job&) { c.barrier(); }, nullptr, nullptr, 0, nullptr, {}});
   }
 
-  /// Waits for all that was started.
+  /// Waits for all started collectives.
   void wait_for_all() { wait(started_); }
 
-  /// This rank goes on no more, and the other ranks hear why: what runs here ends, and what waits throws when it begins.
+  /// This rank leaves and tells the other ranks why: the running collective ends, and
+  /// waiting ones throw when they begin.
   void leave(std::string_view reason) { inner_.leave(reason); }
 
-  /// Returns when collective number `ticket` has ended, counted from 1; what Pending calls.
+  /// Returns when collective number `ticket`, counted from 1, has ended. Pending calls it.
   void wait(std::uint64_t ticket) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done_ >= ticket || failure_; });
@@ -109,8 +112,8 @@ class Background final : public detail::Waiter {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [&] { return stop_ || started_ > done_; });
-      if (started_ == done_) return;          // asked to stop, and nothing is left
-      const Job& job = jobs_[done_ % depth];  // its place is not used again before it is done
+      if (started_ == done_) return;          // stopped, and no collective is left
+      const Job& job = jobs_[done_ % depth];  // the slot is not reused before the collective ends
       lock.unlock();
       std::exception_ptr failure;
       try {
@@ -134,8 +137,8 @@ class Background final : public detail::Waiter {
   std::array<Job, depth> jobs_{};         // guarded; a ring
   std::uint64_t started_ = 0, done_ = 0;  // guarded
   bool stop_ = false;                     // guarded
-  std::exception_ptr failure_;            // guarded: of the first that failed
-  std::thread worker_;                    // last: it begins when all else stands
+  std::exception_ptr failure_;            // guarded: of the first failed collective
+  std::thread worker_;                    // last: starts after all other members
 };
 
 }  // namespace regimen::comm

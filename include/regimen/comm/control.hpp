@@ -1,4 +1,5 @@
-// regimen/comm/control.hpp — the other ranks, as a program of any communicator sees them: what is said on the host, and what moves tensors.
+// regimen/comm/control.hpp — the other ranks behind one interface for all communicators: host
+// control and tensor collectives.
 #pragma once
 
 #include <regimen/comm/teams.hpp>
@@ -10,10 +11,10 @@
 
 namespace regimen::comm {
 
-/// What ranks say to each other on the host: agreement, decisions, errors. Every call waits for all ranks, which make the same
-/// calls in the same order, among their tensor collectives too.
+/// Small exchanges between ranks on the host: agreement, decisions, errors. Every call waits for all ranks. All ranks
+/// make the same calls in the same order, also relative to their tensor collectives.
 ///
-///   failure   a call throws what ended the run; then all later ones throw
+///   failure   a call throws the error that ended the run; then all later calls throw
 class Control {
  public:
   Control() = default;
@@ -24,18 +25,18 @@ class Control {
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
 
-  /// A few bytes of every rank.
+  /// Gathers a few bytes of every rank.
   virtual void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) = 0;
-  /// Any number of bytes of every rank of a team, one behind the other.
+  /// Gathers any number of bytes of every rank of a team, one rank's after the other's.
   virtual void all_gather(const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) = 0;
-  /// This rank goes on no more. Returns when nobody reads its memory.
+  /// This rank leaves. Returns when no other rank reads its memory.
   virtual void leave(std::string_view reason) = 0;
 };
 
-/// Collectives over tensors in host memory, in the order in which they are started, which is the same on all ranks. One interface
-/// for all communicators, so that no kernel is compiled again for another one.
+/// Collectives over tensors in host memory. They run in the order of their starts, which is the same on all ranks. All
+/// communicators share this interface, so that kernels are compiled once for all of them.
 ///
-///   failure   await throws what ended the collective; then all later ones throw
+///   failure   await throws the error that ended the collective; then all later calls throw
 class TensorCollectives {
  public:
   TensorCollectives() = default;
@@ -46,7 +47,8 @@ class TensorCollectives {
   /// all[p · bytes ...] of every place p of the team. Returns a ticket.
   virtual std::size_t start_all_gather(const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) = 0;
   virtual std::size_t start_all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) = 0;
-  /// Slice p of `all`, where p is this rank's place in its team, becomes the sum of the team's slices p; count elements each.
+  /// Slice p of `all`, where p is this rank's place in its team, becomes the sum of the team's
+  /// slices p; count elements each.
   virtual std::size_t start_reduce_scatter(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Teams teams) = 0;
   virtual void await(std::size_t ticket) = 0;
 };

@@ -1,4 +1,4 @@
-// regimen/comm/counting.hpp — how many collectives, and how many bytes this rank sent in them.
+// regimen/comm/counting.hpp — counts collectives, and the bytes that this rank sent in them.
 #pragma once
 
 #include <regimen/comm/detail/around.hpp>
@@ -22,7 +22,7 @@ class Counter final {
  public:
   template <class Body>
   void operator()(CollectiveKind kind, std::size_t sent, const Body& body) {
-    body();  // what failed is not counted
+    body();  // failed collectives are not counted
     Cell& cell = cells_[static_cast<std::size_t>(kind)];
     cell.calls.fetch_add(1, std::memory_order_relaxed);
     cell.bytes.fetch_add(sent, std::memory_order_relaxed);
@@ -46,8 +46,8 @@ class Counter final {
 };
 }  // namespace detail
 
-/// C, counted. Bytes are the payload that this rank sends, by the formulas of detail::Around; the reader may be another
-/// thread than the one that communicates, once it has waited for what it wants to see.
+/// Wraps C and counts. Bytes are the payload that this rank sends, by the formulas of detail::Around. Another thread
+/// than the communicating one may read the counts of collectives for which it has waited.
 ///
 ///   Counting counted(ranks);
 ///   ...

@@ -1,4 +1,4 @@
-// regimen/comm/launch.hpp — a function on n threads, each of them a rank.
+// regimen/comm/launch.hpp — runs a function on n threads, each of them a rank.
 #pragma once
 
 #include <regimen/comm/threads.hpp>
@@ -22,7 +22,7 @@ namespace regimen {
 
 namespace comm::detail {
 
-/// What an exception says.
+/// The text of an exception.
 inline std::string words(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -38,7 +38,7 @@ inline bool is_peer_error(const std::exception_ptr& failure) {
   }
 }
 
-/// How the ranks ended, in the order in which they did.
+/// The ends of the ranks, in order of time.
 class Endings final {
  public:
   explicit Endings(std::size_t ranks) : returned_(ranks, false) {}
@@ -48,7 +48,7 @@ class Endings final {
       const std::lock_guard lock(mutex_);
       returned_[rank] = true;
       ++ended_;
-      // What a rank itself did wrong is the cause; that others miss it is a consequence.
+      // A rank's own error is the cause; the PeerErrors of other ranks are consequences.
       if (failure && (!cause_ || (is_peer_error(cause_) && !is_peer_error(failure)))) {
         cause_ = failure;
         rank_ = rank;
@@ -57,7 +57,7 @@ class Endings final {
     changed_.notify_all();
   }
 
-  /// Returns when all have ended. When one has failed, the others get `patience` to notice.
+  /// Returns when all ranks have ended. After one has failed, the others have `patience` to notice.
   void wait(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     const auto all = [this] { return ended_ == returned_.size(); };
@@ -88,14 +88,15 @@ class Endings final {
 
 }  // namespace comm::detail
 
-/// f(communicator) on `ranks` threads of this process, each with its own comm::Threads. Each rank computes with its
-/// share of the processors, at least one.
+/// f(communicator) on `ranks` threads of this process, each with its own comm::Threads. Each rank computes with an
+/// equal share of the processors, at least one.
 ///
 ///   regimen::launch(4, [](regimen::comm::Threads& ranks) { ... ranks.reduce_scatter(...) ... });
 ///
-/// failure  an exception of one rank ends the collectives of all; when all have returned, Error says which rank failed and
-///          why, with the exception itself nested in it (std::rethrow_if_nested). A rank that does not return within the
-///          deadline of that (10 s at least) cannot be ended from outside: then the process ends, and says which one it was
+/// failure  an exception of one rank ends the collectives of all ranks. When all have returned, launch throws
+///          Error, which says which rank failed and why, and nests the exception (std::rethrow_if_nested). If a
+///          rank does not return within the deadline (at least 10 s) after that, the process ends and names the
+///          rank: a thread cannot be ended
 template <class F>
 void launch(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline) {
   if (ranks == 0) throw Error("launch", "at least one rank", "0");
@@ -120,7 +121,7 @@ void launch(std::size_t ranks, const F& f, comm::Deadline deadline = comm::defau
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     try {
       threads.emplace_back(body, rank);
-    } catch (...) {  // no more threads: nobody is to wait for those that never began
+    } catch (...) {  // out of threads: do not wait for ranks that never began
       for (std::size_t absent = rank; absent < ranks; ++absent) {
         world->leave(absent, "its thread could not be started");
         endings.add(absent, std::current_exception());

@@ -1,4 +1,4 @@
-// regimen/comm/launch_processes.hpp — a function in n processes of this machine, each of them a rank.
+// regimen/comm/launch_processes.hpp — runs a function in n processes of this machine, each of them a rank.
 #pragma once
 
 #include <regimen/comm/detail/reap.hpp>
@@ -31,9 +31,10 @@ namespace regimen {
 
 namespace comm::detail {
 
-/// What fork leaves of OpenMP in a child is a team whose threads did not come along, and it belongs to the thread that forked:
-/// GNU's runtime waits for them without end. A thread that is new there begins with a team of its own. It computes with as
-/// many threads as the thread that made this, before the fork: LLVM's runtime forgets their number in the child.
+/// Runs a body on a new thread of a forked child. OpenMP may have been used before the fork: then the child's copy of
+/// the forking thread belongs to a team whose other threads do not exist, and GNU's runtime waits for them without end.
+/// A new thread begins with a team of its own. It gets as many threads as the thread that created this object before
+/// the fork, since LLVM's runtime forgets their number in the child.
 class NewThread final {
  public:
   template <class Body>
@@ -54,7 +55,7 @@ class NewThread final {
 #endif
 };
 
-/// The processes that launch_processes started. What one says before it ends comes through a pipe.
+/// The processes that launch_processes started. A process reports its failure through a pipe.
 class Children final {
  public:
   explicit Children(std::size_t ranks) : children_(ranks) {}
@@ -69,13 +70,13 @@ class Children final {
     }
   }
 
-  /// body(rank) in a process of its own; it gives the words of its failure, or none.
+  /// Runs body(rank) in a process of its own; body returns the text of its failure, or an empty one.
   template <class Body>
   void start(std::size_t rank, const Body& body) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("launch_processes", "a pipe", system_words(errno));
     Socket reader(ends[0]), writer(ends[1]);
-    std::fflush(nullptr);  // or parent and child both write what stands in the buffers
+    std::fflush(nullptr);  // otherwise parent and child would both write the buffered text
     const NewThread thread;
     const ::pid_t parent = ::getpid(), process = ::fork();
     if (process < 0) throw Error("launch_processes", "a process for rank " + std::to_string(rank), system_words(errno));
@@ -84,7 +85,7 @@ class Children final {
       if (::getppid() != parent) ::_exit(1);
       std::string failure;
       thread.run([&] { failure = body(); });
-      const std::string_view text = std::string_view(failure).substr(0, 4096);  // what a pipe takes at once
+      const std::string_view text = std::string_view(failure).substr(0, 4096);  // a pipe takes as much at once
       [[maybe_unused]] const ::ssize_t said = ::write(*writer, text.data(), text.size());
       std::fflush(nullptr);
       ::_exit(failure.empty() ? 0 : 1);
@@ -93,8 +94,8 @@ class Children final {
     children_[rank].reader = std::move(reader);
   }
 
-  /// Waits for all; when one has failed, the others get `patience` to notice, and are killed then. What went wrong, the
-  /// causes first; empty when nothing did.
+  /// Waits for all processes. After one has failed, the others have `patience` to notice, then they are killed. Returns
+  /// the failures, causes first; empty if there were none.
   std::string wait(std::chrono::milliseconds patience) {
     Clock::time_point until = (Clock::time_point::max)();
     std::string causes, consequences;
@@ -148,15 +149,16 @@ class Children final {
 
 }  // namespace comm::detail
 
-/// f(communicator) in `ranks` processes, each with its own comm::Tcp over loopback, at a port that is free, with a secret that
-/// only they know. This process may have used OpenMP before, also through BLAS; of its own threads a child has none, and what
-/// such a thread had locked stays locked there.
+/// f(communicator) in `ranks` processes, each with its own comm::Tcp over loopback, at a free port, with a secret that
+/// only they know. This process may have used OpenMP before, also through BLAS. A child has none of this process's
+/// other threads; locks that they held stay locked in the child.
 ///
 ///   regimen::launch_processes(4, [](regimen::comm::Tcp& ranks) { ... });
 ///
-/// failure  waits for all, then throws Error that says for each rank that did not return why: its exception, or the signal
-///          that ended it. Ranks that do not end within the deadline of the first failure (10 s at least) are killed. If
-///          this process is killed, so are they
+/// failure  waits for all ranks, then throws Error with the reason of each rank that failed: its
+///          exception, or the signal that ended it. Ranks that do not end within the deadline (at least 10
+///          s) after the first failure are killed.
+///          If this process is killed, its ranks are killed, too
 template <class F>
 void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline, std::uint64_t fingerprint = 0) {
   if (ranks == 0) throw Error("launch_processes", "at least one rank", "0");
@@ -172,7 +174,7 @@ void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = c
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     children.start(rank, [&]() -> std::string {
       options.rank = rank;
-      // Rank 0 takes the socket over; nobody else keeps it, or its port would outlive it.
+      // Only rank 0 keeps the socket; otherwise the port would stay open after rank 0 has ended.
       if (rank == 0) options.listener = ::fcntl(*listener, F_DUPFD_CLOEXEC, 0);
       { const comm::detail::Socket closed = std::move(listener); }
       try {

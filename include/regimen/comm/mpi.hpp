@@ -1,4 +1,4 @@
-// regimen/comm/mpi.hpp — ranks that mpirun or srun started as MPI processes.
+// regimen/comm/mpi.hpp — ranks that mpirun or srun starts as MPI processes.
 #pragma once
 
 #if REGIMEN_HAS_MPI
@@ -24,21 +24,23 @@
 
 namespace regimen::comm {
 
-/// The communicator of MPI's world, by the C interface; link regimen::mpi. One at a time in a process.
+/// The communicator over MPI_COMM_WORLD, by MPI's C interface; link regimen::mpi. At most one at a time in a process.
 ///
-///   regimen::comm::Mpi ranks;                                   // MPI_Init, if nobody did; then MPI_Finalize at the end
+///   regimen::comm::Mpi ranks;                                   // MPI_Init unless done before;
+///                                                               then also MPI_Finalize at the end
 ///
-/// Slices go straight to whom they are for (MPI_Isend, MPI_Irecv), and the sum is made here, in the tree's order:
-/// MPI_Allreduce and MPI_Reduce_scatter add in an order that depends on size and algorithm. MPI's own Alltoall and
-/// Allgather would move the same bytes, but when they hang they do not tell who is missing; here each receive has a name.
+/// A rank sends each slice straight to its owner (MPI_Isend, MPI_Irecv), which sums in the tree's order: MPI_Allreduce
+/// and MPI_Reduce_scatter add in an order that depends on size and algorithm. MPI's Alltoall and Allgather would move
+/// the same bytes, but do not tell which rank is missing when they hang; here each receive belongs to one rank.
 ///
-/// failure   MPI cannot take back what is under way, so no rank lives on: a rank that leaves, and one that waited for the
-///           others longer than the deadline, says on standard error what Collectives would throw, and ends the job
-///           (MPI_Abort). So does an exception that destroys this. A killed rank is named by mpirun, which ends the others.
-///           Ranks in different collectives are found by the deadline. The constructor throws Error when MPI cannot be
-///           called from several threads in turn, which Background needs
-/// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging as chunked_staging_bytes says.
-///           Waiting yields the core at first and sleeps 50 µs at a time after a millisecond
+/// failure   MPI cannot cancel messages in flight, so all ranks end: a rank that leaves, or that waited longer than the
+///           deadline, writes the error that Collectives would throw to standard error and ends the job
+///           (MPI_Abort). The same happens when an exception destroys the communicator. mpirun names a
+///           killed rank and ends the others.
+///           Ranks in different collectives run into the deadline. The constructor throws Error when MPI lacks
+///           MPI_THREAD_SERIALIZED, which Background needs
+/// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging: chunked_staging_bytes. A
+///           waiting rank yields its core at first, and after a millisecond sleeps 50 µs at a time
 class Mpi final {
  public:
   explicit Mpi(Deadline deadline = default_deadline) : deadline_(deadline), exceptions_(std::uncaught_exceptions()) {
@@ -93,7 +95,7 @@ class Mpi final {
     }
   }
 
-  /// Messages of no bytes, as an MPI_Ibarrier names nobody.
+  /// Empty messages instead of MPI_Ibarrier, which cannot name the rank that is missing.
   void barrier() {
     begin(CollectiveKind::Barrier, 0, 0);
     for_each_other({}, [&](std::size_t r) {
@@ -110,10 +112,10 @@ class Mpi final {
 
   void begin(CollectiveKind kind, std::size_t bytes, std::size_t about) {
     call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};
-    tag_ = static_cast<int>(call_.number % 4096 * collective_kinds) + static_cast<int>(kind);  // every MPI has tags up to 32767
+    tag_ = static_cast<int>(call_.number % 4096 * collective_kinds) + static_cast<int>(kind);  // every MPI allows tags up to 32767
   }
 
-  /// Calls body(place) for the others of a team.
+  /// Calls body(place) for the other ranks of the team.
   template <class Body>
   void for_each_other(Teams teams, const Body& body) const {
     const std::size_t members = teams.members(size());
@@ -126,7 +128,7 @@ class Mpi final {
     MPI_Isend(bytes, static_cast<int>(count), MPI_BYTE, static_cast<int>(r), tag_, world_, &requests_[2 * r + 1]);
   }
 
-  /// Waits for all that was begun.
+  /// Waits for all requests.
   void finish() {
     const detail::Clock::time_point start = detail::Clock::now(), until = detail::end_of(deadline_, start);
     for (;;) {
@@ -135,7 +137,7 @@ class Mpi final {
       if (all != 0) return;
       const auto now = detail::Clock::now();
       if (now > until) {
-        // Testall completes all or none: ask each, to name only those that did not come.
+        // Testall completes all or none: test each request, to name only the ranks that are missing.
         std::vector<bool> missing(size(), false);
         for (std::size_t i = 0; i < requests_.size(); ++i) {
           int done = 1;
@@ -169,11 +171,11 @@ class Mpi final {
   }
 
   const Deadline deadline_;
-  const int exceptions_;  // in flight when this was made
+  const int exceptions_;  // in flight at construction
   bool ours_ = false;     // to finalize
   MPI_Comm world_ = MPI_COMM_NULL;
   std::size_t rank_ = 0;
-  std::vector<MPI_Request> requests_;  // two of each rank: receive, send
+  std::vector<MPI_Request> requests_;  // two for each rank: receive, send
   std::uint64_t number_ = 0;
   detail::Call call_;
   int tag_ = 0;

@@ -1,4 +1,4 @@
-// regimen/comm/peer_error.hpp — a collective that could not end, because of other ranks.
+// regimen/comm/peer_error.hpp — the error of a collective that other ranks prevent from ending.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
@@ -12,15 +12,15 @@
 
 namespace regimen::comm {
 
-/// Another rank failed, did not come in time, or came to something else. The text names it. A program may catch this to
-/// start again from its last saved state; the communicator is of no more use.
+/// Another rank failed, did not arrive in time, or called another collective. The text names that rank. A program may
+/// catch this to restart from its last saved state, with a new communicator.
 class PeerError final : public Error {
  public:
   using Error::Error;
 };
 
-/// How long a rank waits for the others when nothing moves, and then says who did not come. Any value will do: the largest
-/// waits for ever.
+/// How long a rank waits for the others while no bytes move, before it throws and names the missing ranks. The largest
+/// value waits for ever.
 using Deadline = std::chrono::milliseconds;
 inline constexpr Deadline default_deadline = std::chrono::seconds(300);
 
@@ -28,16 +28,17 @@ namespace detail {
 
 using Clock = std::chrono::steady_clock;
 
-/// When a deadline that begins at `start` is over. A century is for ever, and leaves room to add to what is returned:
+/// The end of a deadline that begins at `start`. A century counts as for ever; so sums of times do not overflow, since
 /// the clock counts nanoseconds and overflows after 292 years.
 inline Clock::time_point end_of(Deadline deadline, Clock::time_point start = Clock::now()) {
   constexpr Deadline century = std::chrono::hours(24 * 365 * 100);
   return start + (deadline < century ? deadline : century);
 }
 
-/// A collective as ranks compare it: they must agree in all of it. `detail` is the size of an element that is added.
+/// The description of a collective that ranks compare: all members must be equal. `detail`
+/// is the size of a summed element.
 struct Call final {
-  std::uint64_t number = 0;  // of this communicator's collectives, from 0
+  std::uint64_t number = 0;  // counts this communicator's collectives, from 0
   std::uint64_t bytes = 0;
   std::uint32_t detail = 0;
   CollectiveKind kind = CollectiveKind::Barrier;
@@ -60,7 +61,7 @@ inline std::string words(Deadline time) {
   return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
 }
 
-/// "rank 3", "ranks 1, 2 and 5" of those below `ranks` for which `is` holds.
+/// "rank 3", "ranks 1, 2 and 5": the ranks below `ranks` for which `is` holds.
 template <class Is>
 std::string ranks_where(std::size_t ranks, const Is& is) {
   std::size_t left = 0;
@@ -74,10 +75,10 @@ std::string ranks_where(std::size_t ranks, const Is& is) {
   return text;
 }
 
-/// What a rank says of itself in an error.
+/// How a rank names itself in an error.
 inline std::string place(std::size_t rank, std::size_t ranks) { return "rank " + std::to_string(rank) + " of " + std::to_string(ranks); }
 
-/// Why all ranks end, in the words that each of them repeats.
+/// Why all ranks end; every rank reports the same text.
 inline std::string rank_failed(std::size_t rank, std::string_view reason) {
   return "rank " + std::to_string(rank) + " failed: " + std::string(reason);
 }

@@ -1,4 +1,4 @@
-// regimen/comm/ranks_of.hpp — a communicator as a Trainer's other ranks: its collectives run while the engine computes.
+// regimen/comm/ranks_of.hpp — makes a communicator the Trainer's Ranks: its collectives overlap with compute.
 #pragma once
 
 #include <regimen/comm/background.hpp>
@@ -9,10 +9,11 @@
 
 namespace regimen::comm {
 
-/// Both interfaces of one communicator, so that what is said and what is sent keep one order.
+/// Both interfaces of one communicator, so that control calls and tensor collectives keep one order.
 class Ranks : public Control, public TensorCollectives {};
 
-/// Borrows the communicator, which serves nobody else meanwhile. One that says `waits_at_start` is waited for at once.
+/// Borrows the communicator, which nobody else may use meanwhile. If it declares `waits_at_start`, each collective is
+/// awaited when it is started.
 template <Collectives C>
 class RanksOf final : public Ranks {
  public:
@@ -29,7 +30,7 @@ class RanksOf final : public Ranks {
     behind_.leave(reason);
     try {
       behind_.wait_for_all();
-    } catch (...) {  // it was told to end
+    } catch (...) {  // the communicator has left
     }
   }
 

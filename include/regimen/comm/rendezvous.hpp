@@ -1,4 +1,4 @@
-// regimen/comm/rendezvous.hpp — who am I? What launchers say in the environment.
+// regimen/comm/rendezvous.hpp — the rank and world of a process, from the launcher's environment variables.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -21,19 +21,19 @@ constexpr const char* name_of_launcher(Launcher launcher) {
   return names[static_cast<std::size_t>(launcher)];
 }
 
-/// A process among `size`. Without a launcher it is alone.
+/// A process's rank among `size`; without a launcher, rank 0 of 1.
 struct Membership final {
   Launcher launcher = Launcher::None;
   std::size_t rank = 0, size = 1;
-  std::optional<std::size_t> local_rank;  // on its machine; empty when the launcher did not say
-  std::string address;                    // where rank 0 listens for comm::Tcp; empty when nobody said
-  std::uint16_t port = 0;                 // likewise; 0 when nobody said
-  std::string said;                       // "RANK=1, WORLD_SIZE=4": the variables that decided
+  std::optional<std::size_t> local_rank;  // on its machine; empty if the launcher does not give it
+  std::string address;                    // where rank 0 listens for comm::Tcp; empty if not given
+  std::uint16_t port = 0;                 // likewise; 0 if not given
+  std::string said;                       // "RANK=1, WORLD_SIZE=4": the variables that were used
 };
 
 namespace detail {
 
-/// Reads variables through `look` (const char* → const char* or null), and remembers what it read for the error.
+/// Reads variables through `look` (const char* → const char* or null), and remembers their values for errors.
 template <class Look>
 class Variables final {
  public:
@@ -63,10 +63,10 @@ class Variables final {
   }
   std::string said(const char* first, const char* second) const { return said(first) + ", " + said(second); }
 
-  /// Rank, size and local rank as one launcher says them; nothing if it says neither of the first two.
+  /// Rank, size and local rank from one launcher's variables; nothing if neither rank nor size is set.
   std::optional<Membership> world(Launcher launcher, const char* rank, const char* size, const char* local) const {
     const std::optional<std::size_t> r = number(rank), n = number(size), l = number(local);
-    if (!r && (!n || *n == 1)) return std::nullopt;  // salloc -n 1 says no more than that
+    if (!r && (!n || *n == 1)) return std::nullopt;  // salloc -n 1 sets only the size
     const std::string both = said(rank, size);
     if (!r || !n) {
       throw Error(both, std::string(rank) + " and " + size + " together", r ? std::string(rank) + " alone" : std::string(size) + " alone",
@@ -106,19 +106,20 @@ inline std::string first_host(std::string_view list) {
 
 }  // namespace detail
 
-/// What the environment says through `look`: a function from a variable's name to its value, or to null.
+/// The World that the environment describes. `look` maps a variable's name to its value, or to null.
 ///
-///   torchrun   RANK, WORLD_SIZE, LOCAL_RANK; MASTER_ADDR and MASTER_PORT, which it must have
+///   torchrun   RANK, WORLD_SIZE, LOCAL_RANK; MASTER_ADDR and MASTER_PORT, which are required
 ///   Open MPI   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_RANK
 ///   Slurm      SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID; rank 0 is on the first host of SLURM_STEP_NODELIST
 ///
-/// The first of these that speaks decides. torchrun and mpirun are started inside Slurm's tasks, so Slurm may say something
-/// else; torchrun's variables and Open MPI's must agree. For Open MPI and Slurm, MASTER_ADDR and MASTER_PORT count when
-/// they are set. Slurm gives no port: it is 10000 + (1000 · step + job) mod 20000, below the ports that systems give out.
-/// Under a torchrun that says TORCHELASTIC_USE_AGENT_STORE=True, torchrun itself listens on MASTER_PORT, so rank 0 of ours
-/// takes the port above it. REGIMEN_PORT, where set, is the port, whatever the rest says.
+/// The first launcher in this list whose variables are set decides. torchrun and mpirun may run inside Slurm's
+/// tasks, so Slurm's variables may differ; torchrun's and Open MPI's must agree. For Open MPI and Slurm,
+/// MASTER_ADDR and MASTER_PORT are used if they are set. Slurm gives no port: it is 10000 + (1000 · step + job) mod
+/// 20000, below the ephemeral ports.
+/// If TORCHELASTIC_USE_AGENT_STORE=True, torchrun itself listens on MASTER_PORT, and rank 0 listens on the next port.
+/// REGIMEN_PORT, if set, overrides the port.
 ///
-/// failure  Error that names the variables with their values: one is missing, not a number, or contradicts another
+/// failure  Error that names the variables and their values: one is missing, not a number, or contradicts another
 /// source   torch.distributed.run, "Environment Variables"; srun(1), "OUTPUT ENVIRONMENT VARIABLES"; mpirun(1)
 template <class Look>
 Membership world_from(const Look& look) {
@@ -167,12 +168,12 @@ Membership world_from(const Look& look) {
   return world;
 }
 
-/// The secret that all ranks of a run know and nobody else: REGIMEN_SECRET, read through `look`; empty where it is not set.
+/// The secret that only the ranks of a run know: REGIMEN_SECRET, read through `look`; empty if it is not set.
 ///
 ///   REGIMEN_SECRET=$(openssl rand -hex 32)        the same for all ranks
 ///
-/// failure  Error, which does not repeat it, when it has less than 16 characters: who has recorded a handshake can try all
-///          short ones
+/// failure  Error, without the secret's text, if it has fewer than 16 characters: short secrets can be found by trying
+///          all of them against a recorded handshake
 template <class Look>
 std::string secret_from(const Look& look) {
   const std::optional<std::string> secret = detail::Variables<Look>(look).text("REGIMEN_SECRET");
@@ -191,10 +192,10 @@ inline const char* look_in_environment(const char* name) { return std::getenv(na
 /// world_from this process's environment.
 inline Membership world_of_environment() { return world_from(detail::look_in_environment); }
 
-/// For a program of one rank: does nothing when the environment names no others.
+/// For a program of one rank: does nothing if the environment names no other ranks.
 ///
-/// failure  Error when a launcher made this process one of several. Each of them would train alone, on the same data, and
-///          overwrite what the others save
+/// failure  Error if a launcher started this process as one of several: each would train alone on the same data, and
+///          overwrite the files of the others
 inline void refuse_other_ranks(const Membership& world) {
   if (world.size == 1) return;
   throw Error(

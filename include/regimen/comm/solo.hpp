@@ -11,7 +11,7 @@
 
 namespace regimen::comm {
 
-/// The communicator of a program of one rank. Sums of one summand are the summand: in place nothing is touched.
+/// The communicator of a program of one rank. A sum of one summand is the summand: in place nothing is written.
 ///
 /// failure  after leave() every collective throws Error
 class Solo final {

@@ -1,4 +1,4 @@
-// regimen/comm/tcp.hpp — ranks that are processes, on one machine or several, and speak TCP.
+// regimen/comm/tcp.hpp — ranks are processes on one or several machines, connected by TCP.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
@@ -14,30 +14,30 @@
 
 namespace regimen::comm {
 
-/// CPU ranks that torchrun, Slurm or regimen::launch_processes started, without MPI.
+/// CPU ranks that torchrun, Slurm or regimen::launch_processes starts, without MPI.
 ///
 ///   Tcp ranks(tcp_options(world_of_environment(), fingerprint));
 ///
-/// Every rank has two connections to every other; each collective sends straight to whom it is for, so a rank's slices
-/// travel once and the sum is made here, in the tree's order. Sends and receives of all peers go on at once.
+/// Every rank has two connections to every other rank. A collective sends each slice straight to its owner, so every
+/// slice is sent once, and the owner sums in the tree's order. Sends and receives of all peers run at the same time.
 ///
-/// This stands where Gloo was meant to stand. Gloo as Debian has it (2022) has no operation that returns before it is
-/// done, and only a legacy reduce-scatter; its time-out is per buffer and names no rank; a rank that fails cannot say why;
-/// and the order of its sums depends on the algorithm that it picks. All of these are asked of a communicator here.
+/// Tcp takes the place of Gloo. Debian's Gloo (2022) has no asynchronous operations, and only a legacy reduce-scatter;
+/// its time-out is per buffer and names no rank; a failing rank cannot tell the reason; and the order of its sums
+/// depends on the algorithm that it selects. A communicator of Regimen needs all of these.
 ///
-/// failure   the constructor throws Error within the deadline: nobody at the address, its port in use, another program
-///           there, another number of ranks, a rank twice, another fingerprint (which names the ranks), a rank that does
-///           not come. Collectives throw PeerError, as comm::Collectives says: within moments when a rank leaves, ends or
-///           is killed (its connection closes); within the deadline, counted from the last byte that moved, when it hangs.
-///           A communicator that is destroyed by an exception leaves
-/// units     IPv4; ranks of one byte order; 16384 ranks at most; 2 (ranks − 1) open files a rank
-/// reach     where the address is a loopback one on every host (127.0.0.1, localhost) all ranks listen on loopback only, else on
-///           all interfaces: the name of a host is often a loopback address to that host, and to no other
-/// trust     with a secret only processes that know it take part: both sides of every connection prove it before anything
-///           else is said, and a stranger at the port delays nobody. Without one whoever reaches the port can take part, in
-///           place of a rank. Either way nothing is encrypted, and who can change what is on its way can change tensors: for
-///           networks of one owner, as all communicators of this kind are
-/// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging as chunked_staging_bytes says
+/// failure   the constructor throws Error within the deadline: nothing listens at the address, its port is in use,
+///           another program listens there, the number of ranks differs, a rank occurs twice, fingerprints differ (the
+///           error names the ranks), a rank does not arrive. Collectives throw PeerError, as comm::Collectives says: at
+///           once when a rank leaves, ends or is killed (its connection closes); when it hangs, within the deadline,
+///           counted from the last byte that moved. A communicator that an exception destroys leaves
+/// units     IPv4; ranks of one byte order; 16384 ranks at most; 2 (ranks − 1) open files per rank
+/// reach     if the address means loopback on every host (127.0.0.1, localhost), all ranks listen on loopback only;
+///           otherwise on all interfaces, because a host often resolves its own name to a loopback address
+/// trust     with a secret, only processes that know it can join: both sides of every connection prove it first, and
+///           strangers at the port delay nobody. Without a secret any process that reaches the port can join as a rank.
+///           In both cases nothing is encrypted, and an attacker on the network can change tensors: for networks of one
+///           owner only, like other communicators of this kind
+/// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging: chunked_staging_bytes
 class Tcp final {
  public:
   explicit Tcp(const TcpOptions& options) : wire_(options), exceptions_(std::uncaught_exceptions()) {}
@@ -65,7 +65,8 @@ class Tcp final {
       wire_.send(teams.member(rank(), p), reinterpret_cast<const std::byte*>(all + p * count), count * sizeof(T));
       wire_.expect(teams.member(rank(), p));
     });
-    // The lanes of the others lie side by side; this rank's own summands stay where they are. A chunk at a time is added.
+    // The peers' chunks lie side by side in staging; this rank's own summands are read in place.
+    // One chunk is summed at a time.
     const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
     for (std::size_t at = 0; at < count; at += chunk) {
       const std::size_t now = chunk < count - at ? chunk : count - at;
@@ -88,7 +89,7 @@ class Tcp final {
   void leave(std::string_view reason) { wire_.leave(reason); }
 
  private:
-  /// Calls body(place) for the others of a team.
+  /// Calls body(place) for the other ranks of the team.
   template <class Body>
   void for_each_other(Teams teams, const Body& body) const {
     const std::size_t members = teams.members(size());
@@ -109,14 +110,14 @@ class Tcp final {
   }
 
   detail::Wire wire_;
-  const int exceptions_;  // in flight when this was made
+  const int exceptions_;  // in flight at construction
 };
 
 static_assert(Collectives<Tcp>);
 
-/// What Tcp needs of a rendezvous, and the secret of the environment (REGIMEN_SECRET, see secret_from).
+/// The options of Tcp from a World, with the secret from the environment (REGIMEN_SECRET, see secret_from).
 ///
-/// failure  Error when nobody said where rank 0 is to be found; what secret_from throws
+/// failure  Error if the World has no address and port of rank 0; errors of secret_from
 inline TcpOptions tcp_options(const Membership& world, std::uint64_t fingerprint, Deadline deadline = default_deadline) {
   if (world.size > 1 && (world.address.empty() || world.port == 0)) {
     throw Error(world.said, "MASTER_ADDR and MASTER_PORT, where rank 0 is to be found", world.address.empty() ? "no MASTER_ADDR" : "no MASTER_PORT",

@@ -1,18 +1,18 @@
-// regimen/comm/teams.hpp — a collective of every rank with some of the others.
+// regimen/comm/teams.hpp — collectives within groups of ranks.
 #pragma once
 
 #include <cstddef>
 
 namespace regimen::comm {
 
-/// All ranks in teams of equal size: a collective that is given Teams is that of each team for itself, at the same time. All
-/// ranks give the same ones.
+/// A partition of all ranks into teams of equal size: a collective with Teams runs within each team, in all teams at
+/// the same time. All ranks pass the same Teams.
 ///
-///   size     ranks of a team; it divides the number of ranks. 0: all of them are one team
-///   stride   from a member to the next: Teams{4, 1} are neighbours, 0 1 2 3 and 4 5 6 7; of eight ranks Teams{2, 4} are those at
-///            the same place among them, 0 4, 1 5, 2 6 and 3 7. size · stride divides the number of ranks
+///   size     ranks of a team; divides the number of ranks. 0: all ranks are one team
+///   stride   from one member to the next. Of eight ranks, Teams{4, 1} are neighbours: 0 1 2 3 and 4 5 6 7; Teams{2, 4}
+///            join equal places of these: 0 4, 1 5, 2 6 and 3 7. size · stride divides the number of ranks
 ///
-/// A rank's place in its team, from 0, is what its rank is in a collective of all.
+/// A collective with Teams uses a rank's place in its team, from 0, where one of all ranks uses the rank.
 struct Teams final {
   std::size_t size = 0, stride = 1;
 

@@ -1,4 +1,4 @@
-// regimen/comm/threads.hpp — ranks that are threads of one process, and read one another's memory.
+// regimen/comm/threads.hpp — ranks are threads of one process and read each other's memory.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
@@ -16,18 +16,19 @@
 
 namespace regimen::comm {
 
-/// What the ranks of one world share: std::make_shared<ThreadsWorld>(ranks, deadline).
+/// The state that the ranks of one world share: std::make_shared<ThreadsWorld>(ranks, deadline).
 using ThreadsWorld = detail::ThreadsWorld;
 
-/// The communicator of one rank among threads; all of a world are made from one ThreadsWorld. regimen::launch does that.
+/// The communicator of one rank among threads. All ranks of a world share one
+/// ThreadsWorld; regimen::launch creates both.
 ///
 ///   auto world = std::make_shared<ThreadsWorld>(4, std::chrono::seconds(300));
 ///   Threads ranks(world, 2);                                  // in the third thread
 ///
-/// failure   PeerError, as comm::Collectives says; for all ranks as soon as one leaves, ends while others wait for it, or
-///           comes to another collective; within the deadline where one does not come. A communicator that is destroyed
-///           by an exception leaves. The memory of a rank is read by others only while that rank is inside the collective
-/// cost      no staging; a slice is read once by each rank that needs it; two barriers a collective
+/// failure   PeerError, as comm::Collectives says: on all ranks at once when a rank leaves, ends while others wait for
+///           it, or calls another collective; within the deadline when a rank does not arrive. A communicator that an
+///           exception destroys leaves. Others read a rank's memory only while that rank is inside the collective
+/// cost      no staging; a slice is read once by each rank that needs it; two barriers per collective
 class Threads final {
  public:
   Threads(std::shared_ptr<ThreadsWorld> world, std::size_t rank) : world_(std::move(world)), rank_(rank), exceptions_(std::uncaught_exceptions()) {
@@ -64,7 +65,7 @@ class Threads final {
   void leave(std::string_view reason) { world_->leave(rank_, reason); }
 
  private:
-  /// All ranks meet, whatever their teams: they are in the same collective.
+  /// All ranks wait for each other, whatever their teams: all are in the same collective.
   void gather(CollectiveKind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) {
     world_->arrive(rank_, kind, bytes, 0, own);
     std::byte* const place = all + teams.place(rank_) * bytes;
@@ -73,7 +74,7 @@ class Threads final {
     world_->barrier();
   }
 
-  /// Each rank begins with its neighbour: not all read the same memory at once.
+  /// Each rank begins with its neighbour, so that ranks do not all read the same memory at once.
   template <class Body>
   void for_each_other(Teams teams, const Body& body) const {
     const std::size_t members = teams.members(size());
@@ -91,7 +92,7 @@ class Threads final {
 
   const std::shared_ptr<ThreadsWorld> world_;
   const std::size_t rank_;
-  const int exceptions_;  // in flight when this was made
+  const int exceptions_;  // in flight at construction
 };
 
 static_assert(Collectives<Threads>);

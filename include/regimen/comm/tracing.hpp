@@ -1,4 +1,4 @@
-// regimen/comm/tracing.hpp — when each collective began and ended.
+// regimen/comm/tracing.hpp — records when each collective began and ended.
 #pragma once
 
 #include <regimen/comm/detail/around.hpp>
@@ -11,11 +11,11 @@
 
 namespace regimen::comm {
 
-/// A collective on this rank's clock: from its call, in whatever thread, to its return. Collectives are numbered by order.
+/// The times of a collective on this rank's clock: from its call, in any thread, to its return. Numbered in order.
 struct Span final {
   using Time = std::chrono::steady_clock::time_point;
   CollectiveKind kind = CollectiveKind::Barrier;
-  std::uint64_t number = 0;  // of this tracer's collectives, from 0
+  std::uint64_t number = 0;  // counts this tracer's collectives, from 0
   std::uint64_t bytes = 0;   // sent by this rank
   Time begin, end;
 };
@@ -55,7 +55,7 @@ class Tracer final {
 };
 }  // namespace detail
 
-/// C, traced. The first `most` collectives are kept, without an allocation; seen() tells how many there were.
+/// Wraps C and records its first `most` collectives, without allocation; seen() counts all of them.
 /// Background<Tracing<C>> shows what ran while this thread computed.
 template <Collectives C>
 class Tracing final : public detail::Around<C, detail::Tracer> {

@@ -1,4 +1,4 @@
-// regimen/comm/tree.hpp — the sum over ranks: one tree, whoever adds.
+// regimen/comm/tree.hpp — the sum over ranks: the same tree for all communicators.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -13,7 +13,7 @@ namespace regimen::comm {
 
 namespace detail {
 
-/// Elements that are added at a time: what the partial sums of a level take stays in the first cache.
+/// Elements that are added at a time: the partial sums of one level fit into the first-level cache.
 inline constexpr std::size_t tree_block = 512;
 
 /// out[i] = Σ over ranks [first, last) of summand(r)[at + i], i < count <= tree_block.
@@ -39,10 +39,10 @@ void tree_of_block(const Summand& summand, std::size_t first, std::size_t last, 
 
 /// out[i] = Σ_r summand(r)[i], r < ranks, i < count.
 ///
-/// The tree over ranks [a, b) is the tree over [a, m) plus the tree over [m, b), where m − a is the largest power of two
-/// below b − a. So whatever the number of ranks, every aligned group of 2^k ranks is a subtree: the sums of Hybrid<2^k>,
-/// inside groups and then over groups, are the same additions and have the same bits. (Groups of another size, and 16-bit
-/// sums that are rounded between the two, do not.)
+/// The tree over ranks [a, b) is the tree over [a, m) plus the tree over [m, b), where m − a is the largest power of
+/// two below b − a. So whatever the number of ranks, every aligned group of 2^k ranks is a subtree: the sums of
+/// Hybrid<2^k>, inside groups and then over groups, are the same additions and have the same bits. (Not so for groups
+/// of another size, or for 16-bit sums, which are rounded between the two.)
 ///
 ///   summand   gives the const T* of a rank
 ///   out       may be one of the summands, at the same place; every element is read before it is written

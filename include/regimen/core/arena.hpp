@@ -83,8 +83,8 @@ struct TensorLog {
     entries[count++] = {item, 1, 1};
   }
   constexpr void pop_to(std::size_t mark) {
-    // Entries are sorted by offset. Of those that stay, the last ones may stand for several copies and straddle the
-    // mark.
+    // Entries are sorted by offset. Of those that stay, the last ones may stand for
+    // several copies and straddle the mark.
     while (count > 0 && entries[count - 1].item.offset >= mark) --count;
     for (std::size_t i = count; i > 0 && entries[i - 1].stride > 1; --i) {
       Entry& entry = entries[i - 1];

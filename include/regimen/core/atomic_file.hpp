@@ -1,5 +1,5 @@
-// regimen/core/atomic_file.hpp — replaces a file atomically: after a crash, too, the file is the whole old or the whole
-// new one.
+// regimen/core/atomic_file.hpp — replaces a file atomically: after a crash, too, the file is the
+// whole old or the whole new one.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -51,8 +51,8 @@ inline std::string behind_links(const std::string& path) {
 ///           marks a temporary, since nobody sets it on a file of their own; a lock, which ends with its process, marks
 ///           a living writer. On a file system without locks (Lustre without -o flock) the temporary stays
 /// failure   every member throws Error with the system's reason (no such directory, permission, no space left); then
-///           `path` holds what it held. If only the final sync of the directory fails, `path` may hold the old or the
-///           new bytes
+///           `path` holds what it held. If only the final sync of the directory fails, `path`
+///           may hold the old or the new bytes
 class AtomicFile final {
  public:
   explicit AtomicFile(const std::string& path, const std::string& mode_of = {}) : path_(path), target_(behind_links(path)) {

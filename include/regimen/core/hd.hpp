@@ -8,8 +8,8 @@
 #define REGIMEN_HD
 #endif
 
-/// Before a template marked so which CPU loops call with a register: what it calls then is the host's alone. nvcc does not ask whether a device
-/// has it; where REGIMEN_HD_CHECKED is defined, as in tests/device, it does.
+/// For REGIMEN_HD templates that CPU loops call with SIMD registers, whose functions run on the host only. nvcc then
+/// does not check for calls of host functions, unless REGIMEN_HD_CHECKED is defined, as in tests/device.
 #if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
 #define REGIMEN_HD_UNCHECKED _Pragma("nv_exec_check_disable")
 #else

@@ -95,7 +95,8 @@ constexpr View<op::Random> random_of(View<Scalars> scalars) {
 
 namespace op {
 
-// Letters: rows x columns for row-wise operations; B batch, T time, H heads, D width of a head, V vocabulary, C channels.
+// Letters: rows x columns for row-wise operations; B batch, T time, H heads, D width of a
+// head, V vocabulary, C channels.
 // T: activations and the parameters that kernels read. S = statistic_t<T>: at least fp32. G: gradients of parameters.
 // `add`: false assigns the gradient of a parameter, true adds to it (tied weights, accumulation); gradients are never
 // zeroed. A view may be absent only where its comment says so.
@@ -459,8 +460,9 @@ struct Begin final {
 ///   apply = the norm is finite;   t += apply;   corrections of the rule for t
 ///   count = 0 (no valid target): loss = gradient_norm = NaN, apply = false, and nothing else changes
 ///   an anomaly was found: apply = false, and nothing else changes
-/// Dynamic loss scale (Keras). Finite: after growth_interval consecutive finite steps the scale doubles, if the result is
-/// finite in fp32. Not finite: scale = max(scale / 2, 1); the step is skipped and counted, weights and t do not change.
+/// Dynamic loss scale (Keras). Finite: after growth_interval consecutive finite steps the scale doubles,
+/// if the result is finite in fp32. Not finite: scale = max(scale / 2, 1); the step is skipped and
+/// counted, weights and t do not change.
 template <class UpdateRule>
 struct Finish final {
   static constexpr const char* name = "finish_gradient";

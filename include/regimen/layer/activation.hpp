@@ -1,4 +1,4 @@
-// regimen/layer/activation.hpp — Relu, Silu, Gelu: a function of every element.
+// regimen/layer/activation.hpp — Relu, Silu, Gelu: elementwise functions.
 #pragma once
 
 #include <regimen/core/activation.hpp>
@@ -10,11 +10,12 @@ namespace regimen {
 
 namespace detail {
 
-/// Is the derivative at x a function of act(x), the same formula? What comes next reads y in most networks, and nothing reads x.
+/// Whether the derivative can be computed from y = act(x). Then backward needs no x; y is usually
+/// saved for the next layer anyway.
 template <class Function>
 inline constexpr bool output_suffices = std::is_same_v<Function, activation::Relu>;
 
-/// y = act(x), or y = act(x + bias) when it also carries the bias of the Linear before it.
+/// y = act(x), or y = act(x + bias) with the bias of the fused Linear before it.
 template <class Function, bool has_bias, class X, class Roles>
 struct ActivationBound : LayerDefaults {
   using T = typename X::Element;
@@ -35,7 +36,7 @@ struct ActivationBound : LayerDefaults {
   static constexpr void backward(auto& engine, const auto& call) {
     View<G> d_bias{};
     if constexpr (has_bias) d_bias = {call.gradients};
-    const bool from_output = output_suffices<Function> && call.y != call.absent;  // which has the bias in it
+    const bool from_output = output_suffices<Function> && call.y != call.absent;  // y includes the bias
     const View<T> at = from_output ? View<T>{call.y} : View<T>{call.x}, bias = from_output ? View<T>{} : bias_at(call);
     engine.run(op::BiasBackward<Function, T, G>{at, bias, {call.d_y}, {call.d_x}, d_bias, engine.batch * X::rows, X::columns, call.add});
   }
@@ -47,7 +48,7 @@ struct ActivationBound : LayerDefaults {
   }
 };
 
-/// What the fusion pass makes of Linear + activation: the activation, adding the bias on the way.
+/// The fused form of an activation after a Linear: also adds the Linear's bias.
 template <class Activation, class Linear>
 struct BiasActivation final {
   static constexpr const char* name = Activation::name;

@@ -1,4 +1,4 @@
-// regimen/layer/cast.hpp — change the element type, or the shape, of what flows.
+// regimen/layer/cast.hpp — changes the element type or the shape of a tensor.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -9,7 +9,7 @@ namespace regimen {
 
 namespace detail {
 
-/// y = x in element type To; the walker puts it where the type changes.
+/// y = x in element type To; the walker inserts it where the element type changes.
 template <class To>
 struct Cast final {
   static constexpr const char* name = "cast";

@@ -1,4 +1,4 @@
-// regimen/layer/decoding.hpp — a causal model that walks on from where it stands: the forms of layers that know which position it is.
+// regimen/layer/decoding.hpp — the layers of a causal model for incremental decoding, with a key-value cache.
 #pragma once
 
 #include <regimen/layer/embedding.hpp>
@@ -33,8 +33,8 @@ struct PositionsFrom final {
   };
 };
 
-/// The causal Attend of one sample that keeps keys and values: the whole window from position 0 on, or one position, which sees
-/// itself and what is kept.
+/// The causal Attend of one sample, with a cache of keys and values: over the whole window from position 0 on, or for
+/// one new position, which attends to the cache and itself.
 template <std::size_t HeadCount, std::size_t Window>
 struct AttendOn final {
   static constexpr const char* name = "attend";
@@ -48,7 +48,7 @@ struct AttendOn final {
     static constexpr bool is_whole = X::rows == Window;
     static_assert(is_whole || X::rows == 1, "regimen: a model walks on by one position, or over its whole window");
     using Output = Value<T, Shape<X::rows, channels>>;
-    using Saved = std::conditional_t<is_whole, Tensors<PerSample<S, HeadCount * X::rows>>, Tensors<>>;  // what Attend takes, in its order
+    using Saved = std::conditional_t<is_whole, Tensors<PerSample<S, HeadCount * X::rows>>, Tensors<>>;  // as Attend declares them
     using Cache = Tensors<Fixed<T, Window * channels>, Fixed<T, Window * channels>>;                    // keys, values
 
     static constexpr void forward(auto& engine, const auto& call) {
@@ -61,8 +61,8 @@ struct AttendOn final {
   };
 };
 
-/// A layer as it walks on in a window of so many positions. A layer of its own does if it says `static constexpr bool
-/// couples_positions = false`: each row of its output depends on the same row of its input alone.
+/// The form of a layer that decodes incrementally within a window. A user's layer is its own form if it declares
+/// `static constexpr bool couples_positions = false`: each row of its output depends only on the same row of its input.
 template <class Layer, std::size_t Window>
 struct decoding {
   static constexpr bool possible = requires { requires !Layer::couples_positions; };
@@ -100,7 +100,7 @@ struct decoding<As<T, Layers...>, Window> {
   using type = As<T, typename decoding<Layers, Window>::type...>;
 };
 
-/// A model of tokens that walks on by `rows` positions: a model too, with the same parameters in the same places.
+/// The model of tokens that decodes `Rows` positions at a time, with the same parameters in the same places.
 template <class InputKind, class... Layers>
 struct decoding_model {
   static constexpr bool possible = false;
@@ -120,7 +120,7 @@ decoding_model<InputKind, Layers...> decoding_of(const Model<Input<InputKind>, L
 
 }  // namespace detail
 
-/// How `Network` walks on, if it can: causal, and of layers that do.
+/// The incremental form of `Network`; possible if the model is causal and every layer has such a form.
 template <class Network>
 using decoding_t = decltype(detail::decoding_of(static_cast<const Network*>(nullptr)));
 

@@ -1,4 +1,4 @@
-// regimen/layer/dropout.hpp — zero a random share of the elements while training.
+// regimen/layer/dropout.hpp — zeroes a random share of the elements in training.
 #pragma once
 
 #include <regimen/core/ratio.hpp>
@@ -8,7 +8,7 @@ namespace regimen {
 
 namespace detail {
 
-/// The rate as the kernels take it: in 65536ths.
+/// The rate in units of 1/65536, as the kernels take it.
 template <class Rate>
 constexpr op::Drop drop_of(const auto& engine, Path path) {
   static_assert(Rate::value >= 0 && Rate::value < 1, "regimen: Dropout<Ratio<N, D>> needs a rate in [0, 1)");
@@ -17,12 +17,12 @@ constexpr op::Drop drop_of(const auto& engine, Path path) {
 
 }  // namespace detail
 
-/// y = x · keep / (1 − rate), keep drawn anew every step; y = x outside training
+/// y = x · keep / (1 − rate), keep drawn again every step; y = x outside training
 ///
 ///   x, y any shape; Rate a Ratio in [0, 1), used to the nearest 1/65536
 ///
-/// A kept element is a pure function of (seed, step, layer, sample, element): backward and recomputation draw it again,
-/// so nothing is saved.
+/// Whether an element is kept is a pure function of (seed, step, layer, sample, element): backward and recomputation
+/// draw it again, so nothing is saved.
 /// source   Srivastava et al. 2014
 template <class Rate>
 struct Dropout final {

@@ -7,7 +7,7 @@
 
 namespace regimen {
 
-/// How many different tokens there are.
+/// The size of the vocabulary.
 template <std::size_t Size>
 struct Vocabulary final {
   static constexpr std::size_t size = Size;
@@ -17,8 +17,9 @@ struct Vocabulary final {
 ///
 ///   x (B,T) tokens in [0,V)   y (B,T,C) the compute type   weight (V,C) normal(0, 0.02)
 ///
-/// failure  a token outside the vocabulary is an Error when its batch is loaded; one that reaches a kernel gives a row of NaN
-/// cost     saves the tokens; one row read and written per token; its gradient writes the whole table
+/// failure  a token outside the vocabulary is an Error when its batch is loaded; one that
+///          reaches a kernel gives a row of NaN
+/// cost     saves the tokens; reads and writes one row per token; backward writes the whole table's gradient
 template <class Words, std::size_t Channels>
 struct Embedding final {
   static constexpr const char* name = "embedding";
@@ -75,7 +76,8 @@ struct PositionEmbedding final {
   };
 };
 
-/// y[b,t,v] = Σ_c x[b,t,c] · weight[v,c], with the table of the model's Embedding: input and output share one parameter.
+/// y[b,t,v] = Σ_c x[b,t,c] · weight[v,c], with the table of the model's Embedding: input
+/// and output share one parameter.
 ///
 ///   x (B,T,C)   y (B,T,V) at least fp32 as the last layer   weight: the Embedding's (V,C); no bias
 ///
@@ -117,7 +119,7 @@ struct TiedLinear<Embedding<Words, Channels>> final {
 
 namespace detail {
 
-/// A last layer that writes its output in a wider type.
+/// The form of a last layer that writes its output in a wider type.
 template <class Table, class Out>
 struct TiedLinearTo final {
   static constexpr const char* name = "tied_linear";

@@ -1,4 +1,4 @@
-// regimen/layer/layer.hpp — what a layer declares, and what it is handed.
+// regimen/layer/layer.hpp — what a layer declares, and the calls that it receives.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -13,11 +13,11 @@
 
 namespace regimen {
 
-/// What a layer's backward reads besides the gradient that comes in. What it does not declare is absent. Where either will do, the walker
-/// chooses what costs less memory, and the other is absent.
+/// What a layer's backward reads besides the gradient of its output. Undeclared tensors are absent. With
+/// input_or_output the walker saves the one that costs less memory; the other is absent.
 enum class Reads { nothing, input, output, input_and_output, input_or_output };
 
-/// The element types of a model, by what they are for.
+/// The element types of a model, by role.
 template <class Compute, class Master, class Reduce>
 struct Roles final {
   using compute = Compute;                 // activations, and parameters as kernels read them
@@ -26,14 +26,14 @@ struct Roles final {
   using statistic = statistic_t<Compute>;  // statistics, losses, final outputs
 };
 
-/// How a parameter begins.
+/// A parameter's initial distribution.
 struct InitialValue {
   enum class Kind { zero, one, normal, uniform };
   Kind kind = Kind::zero;
   double scale = 0;  // normal: standard deviation; uniform: drawn from [-scale, scale]
 };
 
-/// What a parameter is: initialisation schemes and weight decay go by it.
+/// The role of a parameter, for initialisation schemes and weight decay.
 enum class ParameterRole { matrix, bias, gain, table };
 
 /// A parameter tensor as a layer declares it, row-major.
@@ -60,29 +60,29 @@ struct Fixed final {
   static constexpr std::size_t bytes(std::size_t) { return Elements * sizeof(T); }
 };
 
-/// A declaration of several tensors: what a layer keeps, or its scratch.
+/// A declaration of several tensors: a layer's saved tensors, or its scratch.
 template <class... Declared>
 struct Tensors final {
   static constexpr std::size_t count = sizeof...(Declared);
   static constexpr std::array<std::size_t, count> bytes([[maybe_unused]] std::size_t batch) { return {Arena::align(Declared::bytes(batch))...}; }
 };
 
-/// The declarations of a layer that has nothing to declare. A layer's `Bound<X, Roles>` derives from it, names its
-/// `Output`, and has `forward(engine, call)` and `backward(engine, call)`, both static and constexpr.
+/// The default declarations of a layer. A layer's `Bound<X, Roles>` derives from LayerDefaults, names its `Output`, and
+/// has `forward(engine, call)` and `backward(engine, call)`, both static and constexpr.
 struct LayerDefaults {
   static constexpr std::array<Parameter, 0> parameters{};
   using Element = void;     // of the parameters, as kernels read them
-  using Saved = Tensors<>;  // kept from forward to backward, besides input and output
+  using Saved = Tensors<>;  // saved from forward to backward, besides input and output
   using ForwardScratch = Tensors<>;
   using BackwardScratch = Tensors<>;
-  using Cache = Tensors<>;  // kept from one walk to the next, of a model that walks on from position to position
+  using Cache = Tensors<>;  // kept between the steps of incremental decoding
   static constexpr Reads backward_reads(bool /*trains*/) { return Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool /*wants_d_x*/) { return true; }
   static constexpr bool in_place = false;           // y may overwrite a dead x, d_x may overwrite a dead d_y
-  static constexpr bool always_writes_d_x = false;  // must backward be given a d_x even when nobody wants it?
+  static constexpr bool always_writes_d_x = false;  // backward writes d_x even if no layer before needs it
 };
 
-/// Offsets of what a call may touch; what the layer did not declare is absent.
+/// Offsets of the tensors that a call may access; undeclared tensors are absent.
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0>
 struct ForwardCall {
   std::size_t x, y, parameters;
@@ -92,7 +92,7 @@ struct ForwardCall {
   std::array<std::size_t, CacheCount> cache{};
 };
 
-/// d_x is absent when nobody before this layer wants a gradient; gradients is absent when the layer is frozen.
+/// d_x is absent if no layer before this one needs a gradient; gradients is absent if the layer is frozen.
 template <std::size_t SavedCount, std::size_t ScratchCount>
 struct BackwardCall {
   std::size_t x, y, d_y, d_x, parameters, gradients;

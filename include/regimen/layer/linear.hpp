@@ -25,7 +25,7 @@ struct with_columns<Shape<Last>, Width, Before...> {
 template <std::size_t First, std::size_t Second, std::size_t... Rest, std::size_t Width, std::size_t... Before>
 struct with_columns<Shape<First, Second, Rest...>, Width, Before...> : with_columns<Shape<Second, Rest...>, Width, Before..., First> {};
 
-/// y = x · Wᵀ + b, with the bias, without it (its neighbour adds it), or without having one.
+/// y = x · Wᵀ + b. The bias is added here, or by the neighbour it is fused with, or there is none.
 enum class BiasIs { added_here, added_by_neighbour, absent };
 
 template <std::size_t Width, class X, class Roles, class Out, BiasIs bias>
@@ -76,7 +76,7 @@ struct LinearBound : LayerDefaults {
 ///
 /// error    one product with fp32 (fp64) accumulation, one rounding
 /// cost     2·B·T·In·Width flops forward, twice that backward; saves x
-/// refuses  more than one number: `More` is there to be answered
+/// refuses  more than one number: `More` exists for the error's sake
 template <std::size_t Width, auto... More>
 struct Linear final {
   static constexpr const char* name = "linear";
@@ -87,7 +87,7 @@ struct Linear final {
 
 namespace detail {
 
-/// A Linear whose width is a multiple of its input's.
+/// A Linear whose width is a multiple of its input's width.
 template <std::size_t Multiple>
 struct LinearTimes final {
   static constexpr const char* name = "linear";
@@ -96,7 +96,7 @@ struct LinearTimes final {
   using Bound = LinearBound<Multiple * X::columns, X, Roles, typename X::Element, BiasIs::added_here>;
 };
 
-/// Forms that the fusion pass puts in the place of a Linear: without its bias, and with a wider output.
+/// The forms of a Linear that the fusion pass uses: without its bias, and with a wider output.
 template <class Linear, BiasIs bias, class Out>
 struct LinearForm;
 template <std::size_t Width, BiasIs bias, class Out>

@@ -23,26 +23,26 @@ struct Vector final {
   using value = Value<Statistic, Shape<Size>>;
 };
 
-/// A sample is an image, channels innermost. Put Flatten before a Linear that should see all of it at once.
+/// A sample is an image, channels innermost. Put Flatten before a Linear that should read the whole image.
 template <std::size_t Height, std::size_t Width, std::size_t Channels>
 struct Image final {
   template <class Statistic>
   using value = Value<Statistic, Shape<Height, Width, Channels>>;
 };
 
-/// What one sample of the data is: `Tokens<T>`, `Vector<N>`, or `Image<Height, Width, Channels>`.
+/// The kind of a sample: `Tokens<T>`, `Vector<N>`, or `Image<Height, Width, Channels>`.
 template <class Kind>
 struct Input final {
   using kind = Kind;
 };
 
-/// A network: its input, then its layers. Name it with a struct, not an alias, and every error and symbol stays short:
+/// A network: its input, then its layers. Name it with a struct, not an alias, so that errors and symbols stay short:
 ///
 ///   struct Mlp : Model<Input<Vector<784>>, Linear<64>, Relu, Linear<10>> {};
 template <class Input, class... Layers>
 struct Model {};
 
-/// Layers one behind the other. A Sequential inside a Sequential is the same as its layers written out.
+/// Layers in sequence. A Sequential inside a Sequential is the same as its layers written out.
 template <class... Layers>
 struct Sequential final {
   static constexpr const char* name = "sequential";
@@ -54,9 +54,9 @@ struct Residual final {
   static constexpr const char* name = "residual";
 };
 
-/// `Block` `Count` times, each time with parameters of its own. The block keeps the shape of its input; it is
-/// instantiated once, so neither compile time nor program size depends on Count. Several layers are one block as Sequential<...>; `More`
-/// is there to be refused.
+/// `Count` iterations of `Block`, each with its own parameters. The block keeps the shape of its input. It
+/// is instantiated once, so neither compile time nor program size depends on Count. Write a block of
+/// several layers as Sequential<...>.
 template <std::size_t Count, class Block, class... More>
 struct Repeat final {
   static constexpr const char* name = "repeat";
@@ -68,7 +68,7 @@ struct As;
 
 namespace detail {
 
-/// Made of several layers: Selective and Freeze cannot name it.
+/// Whether Layer consists of several layers; Selective and Freeze cannot name it.
 template <class Layer>
 inline constexpr bool is_composite = false;
 template <class... Layers>

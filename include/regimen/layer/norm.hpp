@@ -56,7 +56,7 @@ struct NormBound : LayerDefaults {
 ///
 ///   x, y           (B,T,C)   the compute type
 ///   weight, bias   (C)       one, zero
-///   mean, rstd     (B,T)     at least fp32, kept for backward
+///   mean, rstd     (B,T)     at least fp32, saved for backward
 ///
 /// epsilon  1e-5, dimensionless, added to the variance
 /// source   Ba, Kiros, Hinton 2016, eq. 3–4
@@ -70,7 +70,7 @@ struct LayerNorm final {
 
 /// y[b,t,:] = x[b,t,:] · rstd · weight, rstd = 1/√(mean of x² over C + 1e-5)
 ///
-///   x, y (B,T,C)   weight (C) one   rstd (B,T) at least fp32, kept for backward
+///   x, y (B,T,C)   weight (C) one   rstd (B,T) at least fp32, saved for backward
 ///
 /// source   Zhang, Sennrich 2019, eq. 4
 /// cost     saves x and B·T statistics

@@ -1,4 +1,4 @@
-// regimen/layer/self_attention.hpp — every position gathers from the others.
+// regimen/layer/self_attention.hpp — multi-head attention among the positions of a sample.
 #pragma once
 
 #include <regimen/layer/dropout.hpp>
@@ -10,18 +10,18 @@
 
 namespace regimen {
 
-/// How many heads share the channels.
+/// The number of heads, which share the channels equally.
 template <std::size_t Count>
 struct Heads final {
   static constexpr std::size_t count = Count;
 };
 
-/// A position sees itself and what came before.
+/// A position attends to itself and earlier positions only.
 struct Causal final {};
 
 namespace detail {
 
-/// softmax(q kᵀ / √D) v per head, from q, k and v side by side.
+/// softmax(q kᵀ / √D) v per head; q, k and v lie side by side.
 template <std::size_t HeadCount, bool causal, class Rate>
 struct Attend final {
   static constexpr const char* name = "attend";
@@ -33,7 +33,7 @@ struct Attend final {
     using S = statistic_t<T>;
     static constexpr std::size_t channels = X::columns / 3, width = channels / HeadCount;
     using Output = Value<T, Shape<X::rows, channels>>;
-    using Saved = Tensors<PerSample<S, HeadCount * X::rows>>;            // logarithm of each row's sum
+    using Saved = Tensors<PerSample<S, HeadCount * X::rows>>;            // each row's log-sum-exp
     using BackwardScratch = Tensors<PerSample<S, HeadCount * X::rows>>;  // y · d_y
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
@@ -50,7 +50,7 @@ struct Attend final {
   };
 };
 
-/// 0 where Heads<N> does not stand first: the rule attention_takes_option speaks.
+/// 0 if Heads<N> does not come first: then only the rule attention_takes_option reports an error.
 template <class HeadCount>
 inline constexpr std::size_t heads_in = 0;
 template <std::size_t Count>

@@ -13,8 +13,8 @@ namespace regimen {
 /// −Σ_v q_v log softmax(x)_v per row, averaged over all valid rows of the global batch
 ///
 ///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice
-///   target (B,...) int32 in [0,V), or ignore_index (−100): that row adds neither to loss nor count nor gradient,
-///   whatever its logits. A mask is written that way.
+///   target (B,...) int32 in [0,V), or ignore_index (−100): that row adds nothing to loss, count and gradient,
+///   whatever its logits. Use ignore_index as the mask.
 ///   q = (1 − Smoothing) · onehot(target) + Smoothing / V
 ///
 /// Smoothing: a Ratio in [0, 1)
@@ -32,7 +32,7 @@ struct SmoothedCrossEntropy {
   template <class Output>
   static constexpr bool accepts = Output::columns >= 2;  // the softmax of a single class is 1, and its loss 0
   template <class Output>
-  static constexpr std::size_t rows = Output::rows;  // per sample; the loss is averaged over them
+  static constexpr std::size_t rows = Output::rows;  // per sample; the loss is their mean
 
   /// Adds to scalars.loss_sum and count; with `gradient` turns the output at `output` into its gradient.
   template <bool gradient, class Output>

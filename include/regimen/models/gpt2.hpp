@@ -46,11 +46,12 @@ struct gpt2_layers<Words, Channels, HeadCount, Depth, Ratio<0>> {
 
 }  // namespace detail
 
-/// GPT-2: learned positions, norms before attention and before the two-layer network, GELU by tanh, epsilon 1e-5, biases
-/// everywhere but in the output, which is the table of the tokens.
+/// GPT-2: learned positions, norms before attention and before the two-layer network, GELU by tanh, epsilon 1e-5,
+/// biases everywhere but in the output layer, which shares the token table.
 ///
 ///   Words, Length, Channels, HeadCount, Depth   vocabulary, positions, width, heads, blocks
-///   Rate    dropout after the embedding, on attention, and at the end of each branch; GPT-2 was trained with Ratio<1, 10>
+///   Rate    dropout after the embedding, on attention, and at the end of each branch;
+///           GPT-2 was trained with Ratio<1, 10>
 ///
 ///   struct Mine : Gpt2Model<50257, 256, 384, 6, 6> {};   Trainer<Mine, Init<Gpt2>, ...>
 ///
@@ -73,20 +74,20 @@ namespace hugging_face {
 
 namespace detail {
 
-/// Blocks of a Gpt2Model; of another network 0, so that only the rule speaks.
+/// Blocks of a Gpt2Model; 0 for another network, so that only the rule reports an error.
 template <class Network>
 inline constexpr std::size_t depth_of = [] {
   if constexpr (rule::model_is_gpt2<Network>::holds) return Network::gpt2_depth;
   else return std::size_t{0};
 }();
 
-/// One parameter under its other name.
+/// One parameter and its name in the Hugging Face format.
 struct Name {
   std::string text;
-  bool transposed = false;  // is it stored (in,out), the transpose of ours?
+  bool transposed = false;  // stored (in,out), the transpose of Regimen's layout
 };
 
-/// Of all parameters of a Gpt2Model, in the order of the model: a tied table comes last.
+/// The names of all parameters of a Gpt2Model, in the order of the model: a tied table comes last.
 inline std::vector<Name> names_of(std::size_t depth) {
   std::vector<Name> names{{"wpe.weight"}};
   for (std::size_t i = 0; i < depth; ++i) {
@@ -112,7 +113,7 @@ inline std::vector<Name> names_of(std::size_t depth) {
 
 inline constexpr std::string_view prefix = "transformer.";
 
-/// The masks that older files carry along: constants, not weights.
+/// The attention masks in older files: constants, not weights.
 inline bool is_mask(std::string_view name, std::size_t depth) {
   for (std::size_t i = 0; i < depth; ++i) {
     std::string block = "h.";
@@ -151,10 +152,10 @@ void write(const std::vector<Name>& names, const Parameters& parameters, const s
 /// Reads GPT-2 weights as the transformers library writes them into a Trainer or an Inference of the same shape.
 ///
 ///   names      wte.weight, h.0.attn.c_attn.weight, ..., with or without "transformer." in front
-///   types      F64, F32, F16, BF16. A Trainer takes what is no wider than its master weights; an Inference rounds once
+///   types      F64, F32, F16, BF16. A Trainer takes types no wider than its master weights; an Inference rounds once
 ///   ignored    the masks attn.bias and attn.masked_bias; lm_head.weight, which must equal wte.weight
 ///
-/// A Trainer begins anew with them: step 0, no optimizer state.
+/// A Trainer then starts at step 0, without optimizer state.
 /// failure    Error naming the tensor that is missing, unknown, or of another shape or type; then nothing has changed
 template <class Owner>
 void load(Owner& owner, const std::string& path) {
@@ -198,8 +199,8 @@ void load(Owner& owner, const std::string& path) {
   owner.parameters_changed();
 }
 
-/// Writes the weights of a Trainer or an Inference as the transformers library reads them, in their own element type. All ranks of a
-/// Trainer call it; rank 0 writes.
+/// Writes the weights of a Trainer or an Inference as the transformers library reads them, in their own element type.
+/// All ranks of a Trainer call it; rank 0 writes.
 /// failure   as safetensors::write; a kill at any moment leaves the previous file whole
 template <class Owner>
 void save(Owner& owner, const std::string& path) {

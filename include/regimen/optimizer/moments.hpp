@@ -1,4 +1,4 @@
-// regimen/optimizer/moments.hpp — the two moments that Adam and AdamW keep of every gradient.
+// regimen/optimizer/moments.hpp — the two moments of the gradient in Adam and AdamW.
 #pragma once
 
 #include <regimen/core/hd.hpp>
@@ -18,7 +18,7 @@ struct Moments {
   static constexpr std::size_t states = 2;
   static constexpr std::array<const char*, 2> state_names{"first_moment", "second_moment"};
 
-  /// Error when an option lies outside its range.
+  /// Throws Error when an option lies outside its range.
   template <class Master>
   static void check(const auto& options) {
     in_unit_range("optimizer.beta1", options.beta1);
@@ -27,11 +27,11 @@ struct Moments {
     at_least_zero("optimizer.weight_decay", options.weight_decay);
   }
 
-  /// What the moments of update t = 1, 2, ... are multiplied by.
+  /// The bias corrections of update t = 1, 2, ...: factors of the moments.
   static double correction_first(const auto& options, std::uint64_t t) { return 1 / (1 - std::pow(options.beta1, static_cast<double>(t))); }
   static double correction_second(const auto& options, std::uint64_t t) { return 1 / (1 - std::pow(options.beta2, static_cast<double>(t))); }
 
-  /// Everything that is the same for all elements, rounded to S once. `decay` is what the weight's own term is multiplied by.
+  /// The coefficients that all elements share, rounded to S once. `decay` multiplies the weight's own term.
   template <class S>
   struct Coefficients {
     S decay, beta1, one_minus_beta1, beta2, one_minus_beta2, step, correction_second, epsilon;

@@ -1,4 +1,4 @@
-// regimen/optimizer/range.hpp — hyper-parameters lie where their update rule says.
+// regimen/optimizer/range.hpp — checks the ranges of hyper-parameters.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -15,15 +15,15 @@ namespace regimen::detail {
   throw Error(std::string("Trainer, options.") + option, std::string("a number ") + range, text.str());
 }
 
-/// Error unless value is in [0, 1): what a moving average keeps.
+/// Throws Error unless value, the decay of a moving average, is in [0, 1).
 inline void in_unit_range(const char* option, double value) {
   if (!(value >= 0 && value < 1)) out_of_range(option, "in [0, 1)", value);
 }
-/// Error unless value is a number of at least 0.
+/// Throws Error unless value is finite and at least 0.
 inline void at_least_zero(const char* option, double value) {
   if (!(value >= 0 && value <= (std::numeric_limits<double>::max)())) out_of_range(option, "of at least 0", value);
 }
-/// Error unless value is above 0 where it is used, in the type of the weights.
+/// Throws Error unless value is above 0 after rounding to the type of the weights.
 template <class Master>
 void above_zero(const char* option, double value) {
   if (!(static_cast<Master>(value) > 0 && value <= (std::numeric_limits<double>::max)()))

@@ -1,4 +1,4 @@
-// regimen/optimizer/rmsprop.hpp — descent divided by the running size of the gradient.
+// regimen/optimizer/rmsprop.hpp — gradient descent, divided by a running root mean square of the gradient.
 #pragma once
 
 #include <regimen/core/hd.hpp>
@@ -20,7 +20,7 @@ namespace regimen {
 /// learning_rate  per step, >= 0; the step's own rate comes from the schedule
 /// alpha          in [0, 1): 1/(1 − α) is the memory in steps
 /// epsilon        > 0, in units of the gradient, added to the root
-/// momentum       μ in [0, 1); 0 keeps the state array all the same
+/// momentum       μ in [0, 1); 0 keeps the state array, too
 /// weight_decay   λ >= 0, an L2 penalty λ/2·w²; only where the parameter decays
 /// source         Tieleman, Hinton 2012, lecture 6.5; momentum and the place of ε as in PyTorch; not centered
 struct RmsProp final {
@@ -30,7 +30,7 @@ struct RmsProp final {
   static constexpr std::size_t states = 2;
   static constexpr std::array<const char*, 2> state_names{"second_moment", "momentum"};
 
-  /// Error when an option lies outside its range.
+  /// Throws Error when an option lies outside its range.
   template <class Master>
   static void check(const Options& options) {
     detail::in_unit_range("optimizer.alpha", options.alpha);
@@ -42,7 +42,7 @@ struct RmsProp final {
   static double correction_first(const Options&, std::uint64_t) { return 1; }
   static double correction_second(const Options&, std::uint64_t) { return 1; }
 
-  /// Everything that is the same for all elements, rounded to S once.
+  /// The coefficients that all elements share, rounded to S once.
   template <class S>
   struct Coefficients {
     S decay, alpha, one_minus_alpha, epsilon, momentum, rate;

@@ -16,8 +16,8 @@ namespace regimen {
 /// w ← w − lr · u,   with nesterov   w ← w − lr · (g + μ u)
 ///
 /// learning_rate  per step, >= 0; the step's own rate comes from the schedule
-/// momentum       μ in [0, 1); 0 is plain descent, which still keeps its one state array
-/// nesterov       looks ahead by one step; the same as without it where μ = 0
+/// momentum       μ in [0, 1); 0 is plain descent and keeps the state array, too
+/// nesterov       looks ahead by one step; no effect if μ = 0
 /// weight_decay   λ >= 0, an L2 penalty λ/2·w²; only where the parameter decays
 /// source         Sutskever, Martens, Dahl, Hinton 2013, eq. 1-4, in the form of PyTorch: lr stands outside of u
 struct Sgd final {
@@ -28,7 +28,7 @@ struct Sgd final {
   static constexpr std::size_t states = 1;
   static constexpr std::array<const char*, 1> state_names{"momentum"};
 
-  /// Error when an option lies outside its range.
+  /// Throws Error when an option lies outside its range.
   template <class Master>
   static void check(const Options& options) {
     detail::in_unit_range("optimizer.momentum", options.momentum);
@@ -38,7 +38,7 @@ struct Sgd final {
   static double correction_first(const Options&, std::uint64_t) { return 1; }
   static double correction_second(const Options&, std::uint64_t) { return 1; }
 
-  /// Everything that is the same for all elements, rounded to S once.
+  /// The coefficients that all elements share, rounded to S once.
   template <class S>
   struct Coefficients {
     S decay, momentum, rate;

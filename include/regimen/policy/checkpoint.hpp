@@ -42,8 +42,8 @@ struct Budget final {
 ///
 ///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>
 ///   default   Checkpoint<None>
-///   refuses   Every<0>; N above the depth of the model; Selective<>; layers that the model does not have; Offload and
-///             Budget for now
+///   refuses   Every<0>; N above the depth of the model; Selective<>; layers that the model does not
+///             have; Offload and Budget for now
 ///   cost      Every<N>: one more forward pass; saves depth / N inputs, and the tensors of one segment at a time.
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
 ///

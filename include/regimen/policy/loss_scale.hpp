@@ -7,8 +7,8 @@
 
 namespace regimen {
 
-/// A constant scale: backward computes the gradients of Scale · loss, which are divided by Scale in fp32 before any
-/// use.
+/// A constant scale: backward computes the gradients of Scale · loss, which are divided
+/// by Scale in fp32 before any use.
 template <std::size_t Scale>
 struct Static final {
   using option_of = regimen::axis::loss_scale;

@@ -18,8 +18,8 @@ template <class UpdateRule>
 inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_whole_tensors; };
 }  // namespace detail
 
-/// Decides how gradients become updates. The update rule is a stateless type; its hyper-parameters are run-time
-/// options.
+/// Decides how gradients become updates. The update rule is a stateless type; its
+/// hyper-parameters are run-time options.
 ///
 ///   choices   any update rule; regimen/optimizer has the library's
 ///   default   Optimizer<AdamW>

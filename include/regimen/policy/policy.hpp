@@ -45,8 +45,8 @@ concept AnyOption = requires { typename T::option_of; };
 
 /// Whether T is an option of the policy that decides Axis. So the error for a bare `Every<2>` among the policies, or
 /// for an `Optimizer<CrossEntropy>`, can name the cure. An option declares `using option_of =
-/// regimen::axis::checkpoint;`. Update rules, losses and targets are recognised by their members; their policies list
-/// these.
+/// regimen::axis::checkpoint;`. Update rules, losses and targets are recognised by their
+/// members; their policies list these.
 template <class T, class Axis>
 inline constexpr bool belongs_to = requires { requires std::same_as<typename T::option_of, Axis>; };
 

@@ -131,8 +131,8 @@ using FullShard = ZeRO3;
 ///
 /// Ranks exchange weights in Compute and gradients in Reduce, the element types of Precision.
 ///
-///   source    Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward training trillion parameter
-///             models"
+///   source    Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward
+///             training trillion parameter models"
 template <class Stage, class... Options>
 struct Shard final {
   using axis = regimen::axis::shard;

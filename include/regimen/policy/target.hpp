@@ -22,8 +22,8 @@ namespace regimen {
 ///   bandwidth     bytes per second of that memory
 ///   flops<T>      peak floating point operations per second of dense products in T; 0 where unpublished
 ///
-///   valid      struct mine { static constexpr const char* name = "mine"; static constexpr std::size_t memory = 6_GiB;
-///              … };
+///   valid      struct mine { static constexpr const char* name = "mine"; static constexpr
+///              std::size_t memory = 6_GiB; … };
 ///   invalid    a struct without memory: there is nothing to compare the plan with
 template <class T>
 concept TargetDescription = requires {
@@ -55,8 +55,8 @@ constexpr double tera(double of_fp64, double of_fp32, double of_bf16, double of_
 }  // namespace detail
 
 /// Bandwidth and peaks are the vendors' figures, dense, without TF32: fp32 means fp32. fp64 is the tensor cores' peak
-/// where they have one. Memory is no vendor's figure, but a careful lower bound of what driver, context and libraries
-/// leave.
+/// where they have one. Memory is no vendor's figure, but a careful lower bound of what
+/// driver, context and libraries leave.
 namespace targets {
 
 /// The default: fits everything, computes in every type, states no speed.
@@ -122,8 +122,8 @@ struct b200 final {
   static constexpr double flops = detail::tera<T>(37, 75, 2250, 2250);
 };
 
-/// One of the two cores of a TPU v3 chip; a program gets 15.48 of its 16 GiB. It multiplies in bf16; no peak for fp32
-/// is published.
+/// One of the two cores of a TPU v3 chip; a program gets 15.48 of its 16 GiB. It multiplies in bf16;
+/// no peak for fp32 is published.
 /// source   Google Cloud, TPU v3: 32 GiB, 900 GB/s and 123 TFLOPS per chip
 struct tpu_v3_core final {
   static constexpr const char* name = "TPU v3 core";
@@ -135,8 +135,8 @@ struct tpu_v3_core final {
   static constexpr double flops = detail::tera<T>(0, 0, 61.5, 0);
 };
 
-/// A host with this much free memory: `Target<targets::host<8_GiB>>`. bf16 and fp16 are stored; products may be in
-/// fp32.
+/// A host with this much free memory: `Target<targets::host<8_GiB>>`. bf16 and fp16 are
+/// stored; products may be in fp32.
 template <std::size_t Bytes>
 struct host final {
   static constexpr const char* name = "host";
@@ -148,8 +148,8 @@ struct host final {
 }  // namespace targets
 
 /// Decides which machine the memory plan must fit. A recipe that does not fit does not compile; the error shows the
-/// bytes needed, the bytes available and the layers that need most. The target need not be the machine that compiles or
-/// runs.
+/// bytes needed, the bytes available and the layers that need most. The target need not be the
+/// machine that compiles or runs.
 ///
 ///   choices   Target<targets::…>, any struct with the same members
 ///   default   Target<targets::unlimited>

@@ -8,8 +8,8 @@
 namespace regimen {
 
 /// Decides how many ranks train together. With World<N> the compiler checks all that depends on N: memory, the largest
-/// batch, whether a GlobalBatch divides. With World<> the launcher gives the number, and the Trainer's constructor
-/// plans.
+/// batch, whether a GlobalBatch divides. With World<> the launcher gives the number, and
+/// the Trainer's constructor plans.
 ///
 ///   choices   World<N> with N ≥ 1; World<>: as many as the launcher starts
 ///   default   World<>

@@ -14,8 +14,8 @@
 
 namespace regimen::detail {
 
-/// Whether T has a name, as layers and their containers do. Only used to choose the error for a layer among the
-/// policies.
+/// Whether T has a name, as layers and their containers do. Only used to choose the error
+/// for a layer among the policies.
 template <class T>
 inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requires { T::name; };
 

@@ -3,8 +3,8 @@
 
 namespace regimen::rule {
 
-/// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would wrap around. So elements are
-/// first
+/// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would
+/// wrap around. So elements are first
 /// counted in floating point.   docs/errors/bytes_can_be_counted.md
 template <class Network, class Batch, bool Countable>
 struct bytes_can_be_counted {

@@ -17,8 +17,8 @@ inline constexpr bool cuts_the_batch = Accumulate::count > 1 || (!std::is_same_v
 
 namespace regimen::rule {
 
-/// A loss that compares the samples of a batch, or a layer that normalises over them, gives another result on a piece
-/// of it.
+/// A loss that compares the samples of a batch, or a layer that normalises over them, gives
+/// another result on a piece of it.
 /// docs/errors/coupled_samples_stay_together.md
 template <class LossOrLayer, bool Couples, class Accumulate, class Communicator, class World>
 struct coupled_samples_stay_together {

@@ -21,8 +21,8 @@ inline constexpr bool couples_samples<T> = T::couples_samples;
 
 namespace regimen::rule {
 
-/// There is no default: Accumulate and ranks cut batches of independent samples, and a wrong guess would change the
-/// result.
+/// There is no default: Accumulate and ranks cut batches of independent samples, and a wrong
+/// guess would change the result.
 /// docs/errors/coupling_is_declared.md
 template <class Layer>
 struct coupling_is_declared {

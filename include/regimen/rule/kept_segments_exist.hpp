@@ -6,8 +6,8 @@
 
 namespace regimen::rule {
 
-/// A segment of one unit stays gathered anyway, and without Every<N> there are no segments: the option would be
-/// ignored.
+/// A segment of one unit stays gathered anyway, and without Every<N> there are no
+/// segments: the option would be ignored.
 /// Units: whether the iterations of a Repeat are units under the WrapIf, if there is one.
 /// docs/errors/kept_segments_exist.md
 template <class Shard, class Checkpoint, bool Units = true>

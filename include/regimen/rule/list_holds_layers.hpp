@@ -16,8 +16,8 @@ namespace detail {
 template <template <class, class> class>
 struct binds;
 
-/// Whether T is a layer: it has a name and a member template Bound<X, Roles>, or consists of layers. Instantiates no
-/// Bound.
+/// Whether T is a layer: it has a name and a member template Bound<X, Roles>, or consists of
+/// layers. Instantiates no Bound.
 template <class T>
 inline constexpr bool can_be_bound =
     is_composite<T> ||

@@ -3,8 +3,8 @@
 
 namespace regimen::rule {
 
-/// If a child of the model, or the block of a Repeat, has weights of several element types, or freezes some, no slice
-/// fits
+/// If a child of the model, or the block of a Repeat, has weights of several element types,
+/// or freezes some, no slice fits
 /// all its buffers.   docs/errors/shard_cuts_even_units.md
 template <class Shard, class Unit, bool Even>
 struct shard_cuts_even_units {

@@ -5,8 +5,8 @@
 
 namespace regimen::rule {
 
-/// A predicate that is true of no layer would make the whole model one unit, gathered at once. Found: whether it is
-/// true of
+/// A predicate that is true of no layer would make the whole model one unit, gathered at
+/// once. Found: whether it is true of
 /// a child with weights, or of the block of a Repeat.   docs/errors/wrap_matches_a_layer.md
 template <class Wrap, bool Found = false>
 struct wrap_matches_a_layer {

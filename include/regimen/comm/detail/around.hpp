@@ -1,4 +1,4 @@
-// regimen/comm/detail/around.hpp — a communicator that does what another does, and is watched.
+// regimen/comm/detail/around.hpp — wraps a communicator and observes its collectives.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
@@ -9,14 +9,14 @@
 
 namespace regimen::comm::detail {
 
-/// watch(kind, bytes this rank sends, body) stands around each collective of `inner`, and must run the body.
+/// Calls watch(kind, bytes this rank sends, body) for each collective of `inner`; watch must run the body.
 ///
 ///   all_gather, all_gather_small   bytes · (ranks of a team − 1)
 ///   reduce_scatter                 count · element · (ranks of a team − 1)
 ///   barrier                        0
 ///
-/// This is payload; what a transport adds (headers, acknowledgements) is left out. Threads read instead of being sent to,
-/// and count the same.
+/// These bytes are payload, without what a transport adds (headers, acknowledgements). Threads read memory instead of
+/// sending, and count the same.
 template <Collectives C, class Watch>
 class Around {
  public:

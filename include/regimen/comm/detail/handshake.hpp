@@ -1,4 +1,4 @@
-// regimen/comm/detail/handshake.hpp — the first words on a connection, by which a rank shows that it is one.
+// regimen/comm/detail/handshake.hpp — the first messages on a connection, with which a rank proves its membership.
 #pragma once
 
 #include <regimen/comm/detail/sha256.hpp>
@@ -20,18 +20,18 @@ namespace regimen::comm::detail {
 
 using Nonce = std::array<std::uint8_t, 16>;
 
-/// The one who connects begins:    Hello →   ← Challenge   Digest →   ← Answer
+/// The connecting side begins:    Hello →   ← Challenge   Digest →   ← Answer
 ///
-/// Both sides prove that they know the secret, by an HMAC over the numbers that both drew for this connection alone: what
-/// was recorded of another connection is worth nothing here, and the secret itself is never sent. Without a secret the key
-/// is empty, and the proof says nothing.
+/// Both sides prove that they know the secret, by an HMAC over random numbers that both drew for this connection: a
+/// recording of another connection is useless here, and the secret itself is never sent. Without a secret the key is
+/// empty, and the HMAC proves nothing.
 struct Hello final {
   std::array<char, 8> magic{'r', 'e', 'g', 'i', 'm', 'e', 'n', '3'};
   Nonce nonce{};
   std::uint64_t fingerprint = 0;
-  std::uint32_t order = 0x01020304;  // bytes of another order are another program
+  std::uint32_t order = 0x01020304;  // another byte order counts as another program
   std::uint32_t rank = 0, size = 0;
-  std::uint32_t to = 0;       // the rank that is spoken to
+  std::uint32_t to = 0;       // the rank that is addressed
   std::uint32_t channel = 0;  // 0 control, 1 data
   std::uint32_t port = 0;     // where this rank listens, as on the wire; in the first hello to rank 0
 
@@ -48,21 +48,21 @@ struct Answer final {
   Digest proof{};
 };
 
-/// What both sides of a connection have heard: what they prove the secret with.
+/// The messages that both sides of a connection have seen; each side authenticates them with the secret.
 struct Transcript final {
   Hello hello;
   Challenge challenge;
 
   Digest proof_of_caller(const std::string& secret) const { return Hmac(secret).add(hello).add(challenge).add("caller", 6).finish(); }
-  /// body   the digest of what follows the answer
+  /// body   the digest of the bytes after the answer
   Digest proof_of_answer(const std::string& secret, const Answer& answer, const Digest& body) const {
     return Hmac(secret).add(hello).add(challenge).add("answer", 6).add(answer.refused).add(answer.bytes).add(body).finish();
   }
 };
 
-/// Connections that have not yet shown who they are. All are served at once, so that a silent one keeps nobody waiting;
-/// each has `patience` and the memory of a Pending; and there are at most `most` of them: then the oldest one goes, which a
-/// rank is not for long, and whoever went may come again.
+/// Connections that have not yet proved membership. All are served at once, so a silent connection delays nobody. Each
+/// has `patience` and the memory of a Pending. Beyond `most` connections the oldest one is closed: ranks are soon done,
+/// and a rank that was closed may connect again.
 class PendingConnections final {
  public:
   struct Arrival {
@@ -71,11 +71,11 @@ class PendingConnections final {
     Transcript transcript;
   };
 
-  /// rank, secret   of the one who listens
+  /// rank, secret   of the listening side
   PendingConnections(int listener, std::size_t rank, const std::string& secret, std::size_t most)
       : listener_(listener), rank_(rank), secret_(secret), most_(most) {}
 
-  /// The next that has proved that it knows the secret; nothing when the time is over, or when no file descriptor is left.
+  /// The next connection that has proved the secret; nothing if the time is over, or no file descriptor is left.
   std::optional<Arrival> next(Clock::time_point until) {
     while (!out_of_files_) {
       const bool is_paused = Clock::now() < paused_until_;
@@ -89,7 +89,7 @@ class PendingConnections final {
       if (ready < 0 && errno != EINTR) throw Error("Tcp", "poll to work", system_words(errno));
       const Clock::time_point now = Clock::now();
       if (ready <= 0 && now >= until) return std::nullopt;
-      // Backwards: those that go leave the places before them as they are.
+      // Backwards: erasing an element does not move those before it.
       for (std::size_t i = pending_.size(); ready >= 0 && i-- > 0;) {
         const State state = polls_[i + 1].revents != 0 ? serve(pending_[i]) : State::waits;
         if (state == State::waits && now < pending_[i].until) continue;
@@ -128,7 +128,7 @@ class PendingConnections final {
       Socket socket = accept_next(listener_, from);
       if (*socket < 0) {
         if (!detail::is_out_of_files(errno)) return;
-        // A rank is soon done here; who is not makes room.
+        // A rank is soon done here; slow connections make room.
         if (pending_.empty()) out_of_files_ = true;
         else if (now > pending_.front().until - patience + std::chrono::seconds(1)) pending_.erase(pending_.begin());
         else paused_until_ = now + std::chrono::milliseconds(20);
@@ -142,7 +142,7 @@ class PendingConnections final {
     }
   }
 
-  /// Reads what has come, and answers it.
+  /// Reads the bytes that have arrived, and answers.
   State serve(Pending& one) {
     const int socket = *one.arrival.socket;
     for (;;) {
@@ -160,7 +160,7 @@ class PendingConnections final {
         if (is_equal(one.proof, transcript.proof_of_caller(secret_))) return State::proved;
         ++refused_;
         last_refused_ = one.arrival.from;
-        Answer answer;  // without proof: that is what it says
+        Answer answer;  // without proof: this tells the other side that its secret differs
         answer.refused = 1;
         say(socket, answer);
         return State::goes;
@@ -171,7 +171,7 @@ class PendingConnections final {
       if (!say(socket, transcript.challenge)) return State::goes;
     }
   }
-  /// Nothing has been sent before, so the system has room for it.
+  /// Nothing has been sent before, so the socket's buffer has room.
   template <class Record>
   static bool say(int socket, const Record& record) {
     return ::send(socket, &record, sizeof record, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<::ssize_t>(sizeof record);

@@ -1,4 +1,4 @@
-// regimen/comm/detail/mesh.hpp — how processes that know one address become a full mesh of connections.
+// regimen/comm/detail/mesh.hpp — connects processes that know one address to a full mesh.
 #pragma once
 
 #include <regimen/comm/detail/handshake.hpp>
@@ -23,7 +23,7 @@
 
 namespace regimen::comm {
 
-/// Who a process is among others, and where they meet.
+/// A process's place among the others, and where they connect.
 struct TcpOptions final {
   std::size_t rank = 0, size = 1;
   std::string address = "127.0.0.1";  // of rank 0, a name or an IPv4 address
@@ -31,12 +31,12 @@ struct TcpOptions final {
   std::uint64_t fingerprint = 0;      // of the program, its weights and data: ranks with another one are refused
   Deadline deadline = default_deadline;
   int listener = -1;   // rank 0 only: a socket that listens already, which is taken over; port is not used then
-  std::string secret;  // what all ranks know and nobody else; empty: whoever reaches a port may take part
+  std::string secret;  // only ranks know it; empty: any process that reaches a port may join
 };
 
 namespace detail {
 
-/// Two connections to each other rank: one for data, one for the reason why a rank leaves, which so never stands
+/// Two connections to each other rank: one for data, and one for the reason why a rank leaves, which so never waits
 /// behind half a message. Empty at this rank's own place.
 struct Mesh final {
   struct Peer {
@@ -45,10 +45,10 @@ struct Mesh final {
   std::vector<Peer> peers;
 };
 
-/// A full mesh is for as many as this; whatever the environment says, no more memory is taken than for these.
+/// The most ranks of a full mesh; this bounds the memory, whatever the environment says.
 inline constexpr std::size_t most_tcp_ranks = 16384;
 
-/// What can be known before anybody is spoken to, and before any memory is taken.
+/// Checks options before any connection is made and any memory is allocated.
 inline const TcpOptions& checked(const TcpOptions& options) {
   if (options.rank >= options.size) throw Error("Tcp", "a rank below " + std::to_string(options.size), std::to_string(options.rank));
   if (options.size > most_tcp_ranks) {
@@ -63,8 +63,8 @@ inline const TcpOptions& checked(const TcpOptions& options) {
   return options;
 }
 
-/// Rank 0 listens at the address that all know; the others come and say where they listen; rank 0 tells all of it to all;
-/// and each connects to the ranks below it.
+/// Rank 0 listens at the address that all ranks know; the others connect and send the addresses where they listen; rank
+/// 0 sends all addresses to all ranks; then each rank connects to the ranks below it.
 class Bootstrap final {
  public:
   explicit Bootstrap(const TcpOptions& options) : options_(checked(options)), until_(end_of(options.deadline)) { mesh_.peers.resize(options.size); }
@@ -100,15 +100,15 @@ class Bootstrap final {
   }
   std::string where() const { return options_.address + ":" + std::to_string(options_.port); }
 
-  /// Every rank listens where those can reach it that reach rank 0.
+  /// Every rank listens where any host that reaches rank 0 can reach it.
   std::uint32_t listening_host(const Address& master) const { return is_loopback_everywhere(options_.address) ? master.host : htonl(INADDR_ANY); }
   PendingConnections pending_connections() const { return {*listener_, options_.rank, options_.secret, options_.size + 64}; }
 
   Socket& at(std::size_t rank, std::uint32_t channel) { return channel == 0 ? mesh_.peers[rank].control : mesh_.peers[rank].data; }
   void put(std::size_t rank, std::uint32_t channel, Socket socket) { at(rank, channel) = std::move(socket); }
 
-  /// Connects to a rank and proves the secret to it. One that is too busy with strangers may hang up before it listens: it
-  /// is called again.
+  /// Connects to a rank and proves the secret to it. If that rank, busy with strangers, closes the
+  /// connection early, connects again.
   Caller call(Address to, std::size_t rank, std::uint32_t channel, const std::string& doing) {
     Caller caller;
     Hello& hello = caller.transcript.hello;
@@ -146,10 +146,10 @@ class Bootstrap final {
                  "another program may be listening there, or that rank has ended; see what it reports");
   }
 
-  /// The answer, with `bytes` behind it that go to `body`, from one who knows the secret; a refusal is thrown.
+  /// Reads the answer of a peer that knows the secret, and the `bytes` after it into `body`; throws a refusal.
   void hear_answer(Caller& caller, std::size_t bytes, void* body, const std::string& doing) const {
     Answer answer;
-    const Clock::time_point until = until_ + std::chrono::seconds(1);  // it may have begun its own deadline later
+    const Clock::time_point until = until_ + std::chrono::seconds(1);  // the peer's deadline may have begun later
     if (!receive_all(*caller.socket, &answer, sizeof answer, until)) throw no_answer(doing, errno);
     if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 || (answer.refused == 0 && answer.bytes != bytes)) throw other_bytes(doing);
     std::string text(answer.refused != 0 ? answer.bytes : 0, ' ');
@@ -169,7 +169,7 @@ class Bootstrap final {
     return error("meeting at " + where(), "all ranks of one program", problem, "start all ranks with the same program, size, weights and data");
   }
 
-  /// Rank 0: waits for all, compares what they are, and tells all of them the addresses, or why not.
+  /// Rank 0: waits for all ranks, compares their programs, and sends them the addresses, or the reason of a refusal.
   void gather(std::vector<Address>& addresses) {
     const Address master = options_.listener >= 0 ? Address{} : resolve(options_.address, options_.port);
     listener_ = options_.listener >= 0 ? Socket(options_.listener) : listen_at({listening_host(master), master.port});
@@ -200,13 +200,13 @@ class Bootstrap final {
         wrong = name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
       else if (hello.rank >= options_.size) wrong = "a process that says it is " + name;
       else if (hello.rank == 0) wrong = "two processes that say they are rank 0, one of them at " + words(arrival->from);
-      else if (!missing(hello.rank) && is_closed(*told[hello.rank].socket)) ++left;  // it gave up, and this one comes in its place
+      else if (!missing(hello.rank) && is_closed(*told[hello.rank].socket)) ++left;  // that one gave up; this one takes its place
       else if (!missing(hello.rank)) {
         wrong = "two processes that say they are " + name + ", at " + words(told[hello.rank].from) + " and at " + words(arrival->from);
       }
       Told one{std::move(arrival->socket), arrival->from, arrival->transcript, {}, 0};
       if (!wrong.empty()) {
-        if (problem.empty()) until = (std::min)(until, Clock::now() + std::chrono::seconds(2));  // for the others to come and hear it
+        if (problem.empty()) until = (std::min)(until, Clock::now() + std::chrono::seconds(2));  // so that the others can connect and read the reason
         if (refused.size() < most_refused) problem += (problem.empty() ? "" : "; ") + wrong;
         if (refused.size() < most_refused) refused.push_back(std::move(one));
         continue;
@@ -214,7 +214,7 @@ class Bootstrap final {
       addresses[hello.rank] = {one.from.host, static_cast<std::uint16_t>(hello.port)};
       told[hello.rank] = std::move(one);
       if (--left > 0) continue;
-      for (Told& rank : told) {  // who has gone meanwhile is waited for again
+      for (Told& rank : told) {  // ranks that have disconnected meanwhile are awaited again
         if (*rank.socket < 0 || !is_closed(*rank.socket)) continue;
         rank.socket = Socket();
         ++left;
@@ -236,7 +236,7 @@ class Bootstrap final {
     for (std::size_t r = 1; r < options_.size; ++r) put(r, 0, std::move(told[r].socket));
   }
 
-  /// One who came to rank 0, and is to hear what came of it.
+  /// A rank that connected to rank 0 and awaits its answer.
   struct Told {
     Socket socket;
     Address from;
@@ -246,7 +246,7 @@ class Bootstrap final {
   };
   static constexpr std::size_t most_refused = 64;
 
-  /// The same to all at once: one that does not listen keeps nobody waiting.
+  /// Sends the same to all ranks at once: a rank that does not read delays nobody.
   void tell(std::vector<Told>& all, bool refused, const void* body, std::size_t bytes) const {
     const Digest digest = Sha256().add(body, bytes).finish();
     std::size_t left = 0;
@@ -275,7 +275,7 @@ class Bootstrap final {
         const ::ssize_t sent = ::sendmsg(*one.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         const bool waits = sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
         if (sent > 0) one.sent += static_cast<std::size_t>(sent);
-        else if (!waits) one.sent = sizeof(Answer) + bytes;  // it has gone, and will be missed
+        else if (!waits) one.sent = sizeof(Answer) + bytes;  // disconnected; reported as missing later
         if (one.sent == sizeof(Answer) + bytes) --left;
         else polls[i].fd = *one.socket;
       }
@@ -283,7 +283,7 @@ class Bootstrap final {
     }
   }
 
-  /// Other ranks: go to rank 0 and learn where everybody is.
+  /// Other ranks: connect to rank 0 and read the addresses of all ranks.
   void introduce(std::vector<Address>& addresses) {
     const Address master = resolve(options_.address, options_.port);
     listener_ = listen_at({listening_host(master), 0});
@@ -294,12 +294,12 @@ class Bootstrap final {
     hear_answer(caller, addresses.size() * sizeof(Address), addresses.data(), doing);
     addresses[0] = master;
     for (Address& address : addresses) {
-      if (address.is_loopback()) address.host = master.host;  // what rank 0 calls its own machine
+      if (address.is_loopback()) address.host = master.host;  // rank 0 sees its own machine as loopback
     }
     put(0, 0, std::move(caller.socket));
   }
 
-  /// The ranks above come to this one.
+  /// The higher ranks connect to this one.
   void accept_rest() {
     PendingConnections pending = pending_connections();
     std::size_t left = (options_.size - 1 - options_.rank) * (options_.rank == 0 ? 1 : 2);
@@ -313,10 +313,10 @@ class Bootstrap final {
       const Hello& hello = arrival->transcript.hello;
       if (hello.fingerprint != options_.fingerprint || hello.size != options_.size) continue;
       if (hello.rank <= options_.rank || hello.rank >= options_.size || hello.channel > 1) continue;
-      if (options_.rank == 0 && hello.channel == 0) continue;  // it comes too late
+      if (options_.rank == 0 && hello.channel == 0) continue;  // too late
       Socket& seat = at(hello.rank, hello.channel);
       const bool is_free = *seat < 0;
-      if (!is_free && !is_closed(*seat)) continue;  // who came first stays
+      if (!is_free && !is_closed(*seat)) continue;  // the first connection stays
       Answer answer;
       answer.proof = arrival->transcript.proof_of_answer(options_.secret, answer, Sha256().finish());
       if (!send_all(*arrival->socket, &answer, sizeof answer, until_)) continue;

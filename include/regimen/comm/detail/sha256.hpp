@@ -1,4 +1,4 @@
-// regimen/comm/detail/sha256.hpp — SHA-256 and HMAC, by which ranks prove that they know one secret.
+// regimen/comm/detail/sha256.hpp — SHA-256 and HMAC, with which ranks prove that they know the secret.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace regimen::comm::detail {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// The digest of all bytes that were added.
+/// Computes the digest of all bytes that were added.
 ///
 /// source  FIPS 180-4, section 6.2
 /// cost    some 200 MB/s: for handshakes, not for tensors
@@ -119,11 +119,11 @@ class Hmac final {
   Sha256 inner_, outer_;
 };
 
-/// In a time that does not tell where they differ.
+/// Compares in a time that does not depend on where the digests differ.
 inline bool is_equal(const Digest& a, const Digest& b) {
   std::uint8_t difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) difference = static_cast<std::uint8_t>(difference | (a[i] ^ b[i]));
-  volatile std::uint8_t result = difference;  // the loop stays a loop
+  volatile std::uint8_t result = difference;  // keeps the compiler from leaving the loop early
   return result == 0;
 }
 

@@ -1,4 +1,4 @@
-// regimen/comm/detail/socket.hpp — sockets that never wait without end.
+// regimen/comm/detail/socket.hpp — sockets whose calls all have deadlines.
 #pragma once
 
 #include <regimen/comm/peer_error.hpp>
@@ -30,7 +30,7 @@ namespace regimen::comm::detail {
 using Socket = regimen::detail::Descriptor;
 using regimen::detail::system_words;
 
-/// Milliseconds until then, for poll: rounded up, never negative, never for ever.
+/// Milliseconds to `until`, for poll: rounded up, never negative, never infinite.
 inline int poll_time(Clock::time_point until) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   return static_cast<int>(std::clamp<decltype(left)>(left, 0, 1'000'000'000));
@@ -68,8 +68,8 @@ inline std::string words(Address address) {
   return ::inet_ntop(AF_INET, &native, text, sizeof text) == nullptr ? "an unknown address" : text;
 }
 
-/// Whether `host` means the own machine wherever it is said. The name of a host does not, even where it is written down as
-/// 127.0.1.1, as Debian and Ubuntu do on that host itself: the others know it by another address.
+/// Whether `host` means loopback on every machine. A host's own name does not, even if that host resolves it to
+/// 127.0.1.1, as Debian and Ubuntu do: other hosts resolve it to another address.
 ///
 /// source  RFC 6761, section 6.3
 inline bool is_loopback_everywhere(std::string host) {
@@ -80,7 +80,7 @@ inline bool is_loopback_everywhere(std::string host) {
   return host == "localhost" || host.ends_with(".localhost") || host == "localhost.localdomain";
 }
 
-/// The IPv4 address of a host name. Waits as long as the system's resolver does.
+/// The IPv4 address of a host name. Blocks as long as the system's resolver does.
 inline Address resolve(const std::string& host, std::uint16_t port) {
   ::addrinfo hints{};
   hints.ai_family = AF_INET;
@@ -95,7 +95,7 @@ inline Address resolve(const std::string& host, std::uint16_t port) {
   return result;
 }
 
-/// Bytes that nobody can guess.
+/// Random bytes that nobody can guess.
 template <std::size_t count>
 std::array<std::uint8_t, count> random_bytes() {
   std::array<std::uint8_t, count> bytes{};
@@ -107,10 +107,10 @@ std::array<std::uint8_t, count> random_bytes() {
   return bytes;
 }
 
-/// Has the system, or this process, no file descriptor left?
+/// Whether the system, or this process, has no file descriptor left.
 inline bool is_out_of_files(int code) { return code == EMFILE || code == ENFILE; }
 
-/// Whether the other side has closed this connection, of which nothing is to be read.
+/// Whether the other side has closed this connection, on which no data are expected.
 inline bool is_closed(int socket) {
   char byte = 0;
   const ::ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -122,7 +122,7 @@ inline void prepare(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// A socket that listens; port 0 takes a free one. An invalid one with errno set when the system refuses.
+/// A listening socket; port 0 takes a free port. Invalid, with errno set, if the system refuses.
 inline Socket listen_at(Address at) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;
@@ -143,7 +143,7 @@ inline Address address_of(int socket) {
   return {address.sin_addr.s_addr, address.sin_port};
 }
 
-/// The next connection that waits, and where it comes from; invalid, with errno set, when there is none.
+/// The next waiting connection, and its origin; invalid, with errno set, if there is none.
 inline Socket accept_next(int listener, Address& from) {
   for (;;) {
     ::sockaddr_in address{};
@@ -171,7 +171,7 @@ inline Socket connect_to(Address to, Clock::time_point until) {
         else if (::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
       }
     }
-    if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port) code = ECONNREFUSED;  // met itself
+    if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port) code = ECONNREFUSED;  // connected to itself
     if (code == 0) {
       prepare(*socket);
       return socket;
@@ -185,7 +185,7 @@ inline Socket connect_to(Address to, Clock::time_point until) {
   }
 }
 
-/// All bytes, or false: the other side closed (errno 0), failed (errno), or the time was over (ETIMEDOUT).
+/// Transfers all bytes, or returns false: the other side closed (errno 0), an error (errno), or a time-out (ETIMEDOUT).
 template <class Byte, class Move>
 bool move_all(int socket, Byte* bytes, std::size_t count, short event, Clock::time_point until, const Move& move) {
   while (count > 0) {

@@ -1,4 +1,4 @@
-// regimen/comm/detail/threads_world.hpp — what threads that are ranks share.
+// regimen/comm/detail/threads_world.hpp — the shared state of ranks that are threads.
 #pragma once
 
 #include <regimen/comm/peer_error.hpp>
@@ -14,19 +14,20 @@
 
 namespace regimen::comm::detail {
 
-/// A collective of threads has two halves.
+/// A collective of threads has two phases.
 ///
-///   arrive   each rank shows its memory and waits, with the deadline, for all to have come. A rank that gives up says so
-///            under the lock, before all have come: then nobody is let through, and nobody reads its memory.
-///   barrier  all have come. Now ranks read the memory of others, and only copies and sums run, which end. So here nobody
-///            waits with a deadline and nobody can leave: memory that is being read stays.
+///   arrive   each rank publishes its pointers and waits, with the deadline, until all ranks have arrived. A rank that
+///            gives up marks this under the lock, before all have arrived: then no rank
+///            passes, and none reads its memory.
+///   barrier  all ranks have arrived. Now ranks read each other's memory; only copies and sums run, which always end.
+///            So there is no deadline here, and no rank can leave while its memory is read.
 class ThreadsWorld final {
  public:
   ThreadsWorld(std::size_t ranks, Deadline deadline) : deadline_(deadline), seats_(ranks) {}
 
   std::size_t size() const { return seats_.size(); }
 
-  /// What rank r showed; between arrive and the last barrier of a collective.
+  /// The pointers that rank r published; valid between arrive and the last barrier of a collective.
   const std::byte* shown(std::size_t r) const { return seats_[r].shown; }
 
   void arrive(std::size_t rank, CollectiveKind kind, std::size_t bytes, std::size_t about, const std::byte* memory) {
@@ -44,12 +45,12 @@ class ThreadsWorld final {
     }
     const std::uint64_t opened = opened_;
     changed_.wait_until(lock, end_of(deadline_), [&] { return opened_ != opened || !cause_.empty(); });
-    if (opened_ != opened) return;  // before anything else: the others may be reading already
+    if (opened_ != opened) return;  // first: the others may already be reading
     if (cause_.empty()) fail("no sign of " + who([](const Seat& s) { return !s.here; }) + " within " + words(deadline_));
     throw error(rank);
   }
 
-  /// Waits until all have called it as often.
+  /// Waits until all ranks have called it equally often.
   void barrier() {
     std::unique_lock lock(mutex_);
     if (++waiting_ == size()) {
@@ -62,13 +63,13 @@ class ThreadsWorld final {
     }
   }
 
-  /// Rank `rank` goes on no more. The first reason is the one that all ranks report.
+  /// Rank `rank` leaves. All ranks report the first reason.
   void leave(std::size_t rank, std::string_view reason) {
     const std::lock_guard lock(mutex_);
     fail(rank_failed(rank, reason));
   }
 
-  /// Rank `rank` has ended as it should: no error, unless somebody still needs it.
+  /// Rank `rank` has ended normally: an error only if another rank still waits for it.
   void end(std::size_t rank) {
     const std::lock_guard lock(mutex_);
     seats_[rank].ended = true;
@@ -80,8 +81,8 @@ class ThreadsWorld final {
     Call call;
     const std::byte* shown = nullptr;
     std::uint64_t came = 0;
-    bool here = false;   // has come to the collective that is not open yet
-    bool ended = false;  // will come no more
+    bool here = false;   // has arrived at the collective that is not open yet
+    bool ended = false;  // will not arrive again
   };
 
   void open(std::size_t rank) {
@@ -116,7 +117,7 @@ class ThreadsWorld final {
   std::vector<Seat> seats_;
   std::size_t here_ = 0, waiting_ = 0;
   std::uint64_t opened_ = 0, barriers_ = 0;
-  std::string cause_;  // why nothing works any more; empty while all is well
+  std::string cause_;  // why the world has failed; empty while it works
 };
 
 }  // namespace regimen::comm::detail

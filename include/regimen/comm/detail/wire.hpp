@@ -1,4 +1,4 @@
-// regimen/comm/detail/wire.hpp — bytes to and from all peers at once, in order, with a deadline and a reason.
+// regimen/comm/detail/wire.hpp — moves bytes to and from all peers at once, with a deadline and reasons for failures.
 #pragma once
 
 #include <regimen/comm/detail/mesh.hpp>
@@ -12,9 +12,9 @@
 
 namespace regimen::comm::detail {
 
-/// One rank's end of the mesh. A collective is, with each peer, at most one message out and one message in; both begin
-/// with the Call, which both sides must agree in. Whoever reads may do so in windows: a peer's message waits in the
-/// network while its window is full.
+/// One rank's end of the mesh. In a collective a rank sends at most one message to each peer, and receives at most one;
+/// a message begins with the Call, which must be equal on both sides. A reader may set windows: while its window is
+/// full, a peer's message waits in the network.
 class Wire final {
  public:
   explicit Wire(const TcpOptions& options)
@@ -30,7 +30,7 @@ class Wire final {
   std::size_t rank() const { return rank_; }
   std::size_t size() const { return peers_.size(); }
 
-  /// A new collective; nothing to send or to receive yet.
+  /// Begins a collective; nothing to send or to receive yet.
   void begin(CollectiveKind kind, std::size_t bytes, std::size_t about) {
     call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};
     header_ = {call_.number, call_.bytes, call_.detail, static_cast<std::uint32_t>(kind)};
@@ -42,7 +42,7 @@ class Wire final {
     peer.to_send = count;
     peer.header_to_send = sizeof(Header);
   }
-  /// A message is expected from r; its payload goes where windows say.
+  /// Expects a message from r; windows say where its payload goes.
   void expect(std::size_t r) { peers_[r].header_to_receive = sizeof(Header); }
   void window(std::size_t r, std::byte* bytes, std::size_t count) {
     peers_[r].to = bytes;
@@ -64,7 +64,7 @@ class Wire final {
     }
   }
 
-  /// Tells the others, at once and from any thread, why this rank goes on no more.
+  /// Tells the others at once, from any thread, why this rank leaves.
   void leave(std::string_view reason) { fail(rank_failed(rank_, reason)); }
 
  private:
@@ -92,7 +92,7 @@ class Wire final {
     return false;
   }
 
-  /// Sends what the system takes now; true if that was anything.
+  /// Sends as much as the system takes now; returns whether that was anything.
   bool push(std::size_t r) {
     Peer& peer = peers_[r];
     if (!peer.sends()) return false;
@@ -138,13 +138,13 @@ class Wire final {
     const Header& header = peers_[r].header;
     const Call theirs{header.number, header.bytes, header.detail, static_cast<CollectiveKind>(header.kind < collective_kinds ? header.kind : 0)};
     if (theirs == call_ && header.kind < collective_kinds) return;
-    const bool first = rank_ < r;  // both sides say it in the same words
+    const bool first = rank_ < r;  // both sides report the same text
     fail("rank " + std::to_string(first ? rank_ : r) + " in " + words(first ? call_ : theirs) + " and rank " + std::to_string(first ? r : rank_) +
          " in " + words(first ? theirs : call_));
     throw error();
   }
 
-  /// Nothing moves: waits until something may, somebody leaves, or the time is over.
+  /// Nothing moves: waits until bytes can move, a rank leaves, or the time is over.
   void rest(Clock::time_point until) {
     for (std::size_t r = 0; r < size(); ++r) {
       const Peer& peer = peers_[r];
@@ -166,7 +166,7 @@ class Wire final {
     }
   }
 
-  /// Something stands on the control connection of r: the reason why all must end, or its orderly end.
+  /// Reads the control connection of r: the reason why all ranks must end, or r's normal end.
   void listen(std::size_t r) {
     Peer& peer = peers_[r];
     const Clock::time_point soon = Clock::now() + std::chrono::seconds(1);
@@ -181,14 +181,14 @@ class Wire final {
     throw error();
   }
 
-  /// The data connection of r is closed while it is needed. If it left, it said so before.
+  /// The data connection of r is closed while it is needed. If r left, it has sent its reason before.
   [[noreturn]] void lost(std::size_t r) {
     if (!peers_[r].gone) listen(r);
     fail("the connection to rank " + std::to_string(r) + " was closed: it ended, or was killed");
     throw error();
   }
 
-  /// The first cause stays, and every other rank is told.
+  /// Keeps the first cause, and sends it to every other rank.
   void fail(const std::string& cause) {
     const std::lock_guard lock(mutex_);
     if (!cause_.empty()) return;
@@ -201,7 +201,8 @@ class Wire final {
       ::msghdr message{};
       message.msg_iov = parts.data();
       message.msg_iovlen = parts.size();
-      // Nothing was ever sent on this connection, so the system has room for it; if the peer is dead, nobody needs it.
+      // Nothing was sent on this connection before, so the socket's buffer has room; a dead
+      // peer does not need the reason.
       [[maybe_unused]] const ::ssize_t sent = ::sendmsg(*peer.sockets.control, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     [[maybe_unused]] const ::ssize_t woken = ::write(*waker_, "", 1);
@@ -222,7 +223,7 @@ class Wire final {
   Header header_{};
   std::atomic<bool> left_{false};
   std::mutex mutex_;
-  std::string cause_;  // guarded: why nothing works any more
+  std::string cause_;  // guarded: why the mesh has failed
 };
 
 }  // namespace regimen::comm::detail
