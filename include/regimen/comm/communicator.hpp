@@ -43,7 +43,8 @@ namespace comm {
 ///   all_gather(own, all, bytes)                 all[r · bytes ...] of every rank r; in
 ///                                               place when own = all + rank · bytes
 ///   all_gather_small(own, all, bytes)           the same, counted separately: norms, loss counts, fingerprints
-///   reduce_scatter(all, own, count, staging)    own[i] = Σ_r all_r[rank · count + i]; in place when own = all + rank · count
+///   reduce_scatter(all, own, count, staging)    own[i] = Σ_r all_r[rank · count + i];
+///                                               in place when own = all + rank · count
 ///   barrier()                                   no rank returns before all ranks have called it
 ///
 /// all_gather and reduce_scatter take Teams as a last argument: then "all ranks" are the ranks of a team, ordered by

@@ -1,4 +1,4 @@
-// regimen/data/batching.hpp — epochs cut into batches: which samples batch n of all ranks holds, as a pure function.
+// regimen/data/batching.hpp — cuts epochs into batches: which samples batch n has, as a pure function.
 #pragma once
 
 #include <regimen/data/order.hpp>
@@ -9,24 +9,24 @@
 
 namespace regimen {
 
-/// What becomes of the samples that do not fill the last batch of an epoch.
+/// How an epoch ends whose last samples do not fill a batch.
 ///
-///   Short   they are a short batch             each sample once an epoch; the default, since it leaves nothing out
-///   Drop    they are left out                   ⌊size / batch⌋ full batches an epoch
-///   Wrap    the next epoch fills their batch    every batch full but the very last, each sample once an epoch
+///   Short   a shorter last batch                   the default: each sample once an epoch
+///   Drop    leaves the samples out                 ⌊size / batch⌋ full batches an epoch
+///   Wrap    fills the batch from the next epoch    every batch full but the very last, each sample once an epoch
 ///
-/// Order::Random has no remainder: every batch is full, and an epoch is ⌈size / batch⌉ of them, ⌊ ⌋ with Drop. With Order::Runs and Wrap a batch may
-/// hold the end of one run and the beginning of another.
+/// Order::Random has no remainder: an epoch has ⌈size / batch⌉ full batches, with Drop ⌊size / batch⌋. With Order::Runs
+/// and Wrap a batch may hold the end of one run and the beginning of another.
 enum class Remainder { Short, Drop, Wrap };
 
-/// Where a run is in its data: so many samples of an epoch are behind it, on all ranks together. Whoever goes on from there, with
-/// whatever batch and number of ranks, sees the rest of the epoch, each sample once.
+/// The position of a training run in its data: how many samples of an epoch all ranks together have used. A run that
+/// resumes there, with any batch and any number of ranks, reads the rest of the epoch, each sample once.
 struct DataPlace final {
   std::uint64_t epoch = 0, samples = 0;
-  std::uint64_t run = 0;      // of Order::Runs: samples of a run in this epoch, which is cut once for all who share it; 0: not cut yet
-  std::uint64_t batches = 0;  // so many batches of `run` samples behind it: how older files count
+  std::uint64_t run = 0;      // Order::Runs: samples of a run in this epoch, fixed when the epoch begins; 0: not yet
+  std::uint64_t batches = 0;  // older files: finished batches of `run` samples
 
-  /// The same in samples, for data of that size.
+  /// The same place counted in samples, for data of that size.
   constexpr DataPlace in_samples(std::uint64_t size) const {
     if (batches == 0) return *this;
     const std::uint64_t per_epoch = size / run + (size % run != 0), within = batches % per_epoch * run;
@@ -35,7 +35,7 @@ struct DataPlace final {
   bool operator==(const DataPlace&) const = default;
 };
 
-/// Batches of `global_batch` samples, from a place on. Batch 0 is the one that begins there.
+/// Batches of `global_batch` samples; batch 0 begins at a given place.
 class Batching final {
  public:
   constexpr Batching() = default;
@@ -52,7 +52,7 @@ class Batching final {
     if (per_epoch_ == 0) per_epoch_ = 1;
     const std::uint64_t left = first_.samples < size ? size - first_.samples : 0;
     in_first_ = first_.samples == 0 ? per_epoch_ : batches_of(left);
-    if (in_first_ == 0) {  // the epoch is over
+    if (in_first_ == 0) {  // end of the epoch
       first_ = {first_.epoch + 1, 0};
       in_first_ = per_epoch_;
     }
@@ -60,7 +60,7 @@ class Batching final {
     count_ = count();
   }
 
-  /// Batches from the first place to the end; the largest number there is when there is no end.
+  /// Batches from the first place to the end; without end the largest number of the type.
   constexpr std::uint64_t batches() const { return count_; }
   /// Batches of a whole epoch; rounded up under Remainder::Wrap.
   constexpr std::uint64_t per_epoch() const { return per_epoch_; }
@@ -90,7 +90,7 @@ class Batching final {
     if (wraps_) left = epochs_ != 0 && n + 1 == count_ ? left_in_run() - n * global_batch_ : global_batch_;
     return left < global_batch_ ? left : global_batch_;
   }
-  /// The number that the source knows sample i of a batch by that begins at `place`.
+  /// The source's number of sample i of the batch that begins at `place`.
   constexpr std::uint64_t index(std::uint64_t seed, const DataPlace& place, std::uint64_t i) const {
     std::uint64_t epoch = place.epoch, at = place.samples + i;
     if (order_ != Order::Random) {
@@ -104,7 +104,7 @@ class Batching final {
   static constexpr std::uint64_t endless = (std::numeric_limits<std::uint64_t>::max)();
 
   constexpr std::uint64_t batches_of(std::uint64_t samples) const { return samples / global_batch_ + (!drops_ && samples % global_batch_ != 0); }
-  /// Samples of all epochs from the first place on.
+  /// The number of samples of all epochs, from the first place on.
   constexpr std::uint64_t left_in_run() const { return (epochs_ - first_.epoch) * size_ - first_.samples; }
   constexpr std::uint64_t count() const {
     if (epochs_ == 0) return endless;

@@ -1,4 +1,4 @@
-// regimen/data/documents.hpp — texts of unequal lengths in windows of equal length.
+// regimen/data/documents.hpp — packs texts of unequal lengths into windows of equal length.
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
@@ -17,21 +17,23 @@
 
 namespace regimen {
 
-/// Documents, each a row of tokens, as samples of a model of T tokens. A window costs a model the same whatever is in it, so what ranks are
-/// given unequally is valid targets.
+/// Documents, each a row of tokens, as samples for a model of T tokens. All windows cost the same compute; ranks may
+/// only differ in their numbers of valid labels.
 ///
-///   Documents(documents, T)                             packed: every window is filled with pieces of documents, the longest first, each where it
-///                                                       leaves least room (best fit, decreasing); nearly constant numbers of tokens
-///   Documents(documents, T, Documents::OneAWindow)      each piece in a window of its own
-///   Documents(documents, T, Documents::ByLength)        so, too, the shortest first: with Order::Runs a batch has pieces of like lengths
+///   Documents(documents, T)                          packed: pieces of documents fill the windows, the
+///                                                    longest first, each into the window where it leaves
+///                                                    least room (best-fit decreasing)
+///   Documents(documents, T, Documents::OneAWindow)   each piece in a window of its own
+///   Documents(documents, T, Documents::ByLength)     likewise, the shortest first: with Order::Runs the pieces of a
+///                                                    batch have similar lengths
 ///
 ///   piece      a document of n tokens predicts n − 1; it is cut into pieces of at most T of these
-///   sample     input (T), target (T): the pieces side by side; what is left over is token 0 with target ignore_index
-///   attention  a token sees the pieces before its own in the window, too
+///   sample     input (T), target (T): the pieces side by side; the rest is token 0 with target ignore_index
+///   attention  a token also attends to earlier pieces in its window
 ///
-/// failure  Error for T = 0, for documents none of which has two tokens, for a negative token; in size() for a model of another length or with
-///          fewer ids
-/// cost     the documents, 32 bytes a piece and a vector a window; packing takes time n log n of pieces
+/// failure  Error for T = 0, if no document has two tokens, for a negative token; from size() for a model of another
+///          length or with fewer ids
+/// cost     the documents, 32 bytes per piece and a vector per window; packing n pieces takes time n log n
 class Documents final {
  public:
   enum Batching { Packed, OneAWindow, ByLength };
@@ -51,7 +53,7 @@ class Documents final {
 
   std::string name() const { return "Documents"; }
   std::size_t vocabulary() const { return content_->vocabulary; }
-  /// Targets that count, of all windows: of `windows() * T` at most.
+  /// Valid labels in all windows: at most `windows() * T`.
   std::size_t targets() const { return content_->targets; }
   std::size_t windows() const { return content_->windows.size(); }
 
@@ -110,7 +112,7 @@ class Documents final {
         return;
       }
       std::ranges::stable_sort(order, std::ranges::greater{}, count_of);
-      std::set<std::pair<std::size_t, std::size_t>> rooms;  // what is left in a window, and which
+      std::set<std::pair<std::size_t, std::size_t>> rooms;  // (free space, window)
       for (const std::size_t number : order) {
         const std::size_t count = pieces[number].count;
         const auto best = rooms.lower_bound({count, 0});

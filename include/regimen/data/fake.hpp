@@ -1,4 +1,4 @@
-// regimen/data/fake.hpp — made-up samples that a model can learn, for tests, benchmarks and first programs.
+// regimen/data/fake.hpp — synthetic samples that a model can learn, for tests, benchmarks and first programs.
 #pragma once
 
 #include <regimen/core/philox.hpp>
@@ -11,17 +11,18 @@
 
 namespace regimen {
 
-/// Samples as a pure function of (seed, index), in whatever shape the model has. With c = classes:
+/// Samples as a pure function of (seed, index), in the model's shape. With c = classes:
 ///
 ///   floats, class    label = index mod c; input[e] nearly normal, plus 1 where e mod c = label
 ///   floats, floats   input nearly normal; target[k] = mean of the input[e] with e mod targets = k, 0 without such e
-///   tokens, tokens   an arithmetic sequence modulo c, of random start and a step of 1 to 7: any two tokens tell the next
+///   tokens, tokens   an arithmetic sequence modulo c, of random start and a step of 1 to 7:
+///                    any two tokens determine the next
 ///   tokens, class    the same sequence; label = index mod c
 ///
 /// failure  Error when the model has fewer ids than `classes`
-/// error    nearly normal: mean 0, variance 1, kurtosis 2.7, within 3.47 of 0; made of integers, so the same on every
-///          machine; float inputs are the double ones, rounded to nearest
-/// cost     a draw of Philox for two numbers
+/// error    nearly normal: mean 0, variance 1, kurtosis 2.7, within 3.47 of 0; computed from integers, so the same on
+///          every machine; float inputs are the double inputs, rounded to nearest
+/// cost     one draw of Philox per two numbers
 class Fake final {
  public:
   struct Options {
@@ -76,7 +77,7 @@ class Fake final {
   }
 
  private:
-  static constexpr std::uint64_t stream = 0xFA4E;  // apart from what else draws with this seed
+  static constexpr std::uint64_t stream = 0xFA4E;  // differs from other streams of this seed
 
   /// Sums of four uniform 16-bit integers, shifted and scaled to mean 0 and variance 1 (Irwin 1927, Hall 1927).
   template <class T>

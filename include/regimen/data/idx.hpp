@@ -22,14 +22,15 @@ namespace regimen {
 
 namespace detail {
 
-/// A file of unsigned bytes in IDX format: 0, 0, type 8, number of dimensions, each dimension as 32 bits big-endian, data.
+/// A file of unsigned bytes in IDX format: 0, 0, type 8, number of dimensions, each
+/// dimension as 32 bits big-endian, data.
 struct IdxContent {
   std::string name;
   std::vector<std::size_t> extents;
   std::vector<std::uint8_t> data;
 };
 
-/// Reads a file through zlib, which passes on what is not gzipped.
+/// Reads a file through zlib, which passes plain files through.
 class GzipReader final {
  public:
   explicit GzipReader(const std::string& path) : path_(path), file_(::gzopen(path.c_str(), "rbe")) {
@@ -43,7 +44,7 @@ class GzipReader final {
   GzipReader& operator=(const GzipReader&) = delete;
   ~GzipReader() { ::gzclose_r(file_); }
 
-  /// As many bytes as there are, at most `to.size()`.
+  /// Reads up to `to.size()` bytes.
   std::size_t read(std::span<std::uint8_t> to) {
     std::size_t done = 0;
     while (done < to.size()) {
@@ -90,7 +91,7 @@ inline IdxContent read_idx(const std::string& path) {
     }
     content.extents.push_back(extent);
   }
-  // Memory grows with what the file holds, not with what it claims.
+  // Memory grows with the bytes in the file, not with the size that its header claims.
   constexpr std::size_t piece = std::size_t{1} << 20;
   while (content.data.size() < elements) {
     const std::size_t before = content.data.size(), wanted = std::min<std::size_t>(elements - before, std::max<std::size_t>(before, piece));
@@ -106,17 +107,17 @@ inline IdxContent read_idx(const std::string& path) {
 
 }  // namespace detail
 
-/// Images and their labels from two IDX files of unsigned bytes, as MNIST, Fashion-MNIST and EMNIST come; plain or gzipped.
+/// Images and labels from two IDX files of unsigned bytes, plain or gzipped: MNIST, Fashion-MNIST, EMNIST.
 ///
-///   input    (H·W) or whatever extents follow the first    pixel / 255, in [0, 1], float or double
+///   input    (H·W), the product of all extents but the first    pixel / 255, in [0, 1], float or double
 ///   target   (1)                                            the label
 ///
 ///   Idx(images, labels).range(0, 8000)   a part, sharing memory
 ///
-/// failure  Error for an absent, cut off or damaged file, another magic number or element type, dimensions that the data do
-///          not bear out, unequal numbers of images and labels, a label that the model has no class for
+/// failure  Error for a missing, truncated or damaged file, another magic number or element type, dimensions that do
+///          not match the data, unequal numbers of images and labels, a label beyond the model's classes
 /// source   LeCun, Cortes, Burges, "The MNIST database", file formats
-/// cost     one byte of memory a pixel, read at construction
+/// cost     one byte of memory per pixel, read at construction
 class Idx final {
  public:
   Idx(const std::string& images, const std::string& labels) {

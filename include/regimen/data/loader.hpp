@@ -1,4 +1,4 @@
-// regimen/data/loader.hpp — batches, read ahead by worker threads, in an order that does not depend on them.
+// regimen/data/loader.hpp — worker threads prefetch batches; the order of batches does not depend on them.
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
@@ -26,11 +26,11 @@ struct LoaderOptions {
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;
   std::uint64_t seed = 0;
-  DataPlace first{};                // where to begin: place() of another loader, whatever its batch and ranks
+  DataPlace first{};                // where to begin: place() of any loader of these data
   std::uint64_t epochs = 0;         // 0: without end
-  std::size_t workers = 1;          // threads that read ahead; 0: next() reads, when asked
-  std::size_t ahead = 2;            // batches held ready beside the one in use
-  std::size_t rank = 0, ranks = 1;  // batch n is part `rank` of the n-th run of batch · ranks samples; only it is read
+  std::size_t workers = 1;          // prefetching threads; 0: next() reads by itself
+  std::size_t ahead = 2;            // prefetched batches, besides the one in use
+  std::size_t rank = 0, ranks = 1;  // the loader reads part `rank` of each batch of batch · ranks samples
 };
 
 /// Reads batches from a source.
@@ -39,14 +39,15 @@ struct LoaderOptions {
 ///
 ///   input     (samples, shape.input)    In         contiguous; valid until the following next()
 ///   target    (samples, shape.target)   Label
-///   samples   options.batch, or fewer in a short batch, of which a rank may have none; 0 after the last epoch
+///   samples   options.batch; fewer, possibly 0, in a short batch; 0 after the last epoch
 ///
-/// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and ahead, n). Nothing is
-/// allocated after construction. next() belongs to one thread. Destruction waits for reads that have begun, not for more.
+/// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and
+/// ahead, n). Nothing is allocated after construction. next() belongs to one thread. The destructor waits
+/// only for reads that have begun.
 ///
-/// failure  the constructor throws Error when the source cannot serve the shape, or when an epoch has no batch. next()
-///          throws what the source threw, and Error for an integer input outside [0, bound), or an integer target that
-///          is neither there nor ignore_index; thrown at the batch it belongs to, and again when asked again
+/// failure  the constructor throws Error if the source cannot serve the shape, or an epoch has no batch. next()
+///          rethrows the source's exceptions, and throws Error for an integer input outside [0, bound), or an integer
+///          target that is neither in range nor ignore_index: at the batch concerned, and at every call after it
 /// cost     (ahead + 1) batches of memory, 1 with workers = 0
 template <class In, class Label, class S>
 class Loader final {
@@ -57,7 +58,7 @@ class Loader final {
     std::span<const In> input;
     std::span<const Label> target;
     std::size_t samples = 0;
-    std::uint64_t step = 0;   // number of the batch, from 0 over all epochs
+    std::uint64_t step = 0;   // number of the batch, counted from 0 over all epochs
     std::uint64_t epoch = 0;  // of its first sample
     bool exists = false;      // false after the last epoch
     explicit operator bool() const { return exists; }
@@ -93,7 +94,7 @@ class Loader final {
   Loader& operator=(const Loader&) = delete;
   ~Loader() { join(); }
 
-  /// The next batch; one of 0 samples after the last.
+  /// The next batch; after the last one, a batch of 0 samples.
   Batch next() {
     if (next_ >= steps()) {
       if (holding_) release();
@@ -119,11 +120,11 @@ class Loader final {
 
   /// Samples of an epoch.
   std::size_t size() const { return size_; }
-  /// Where the batch begins that next() gives: what a loader takes as `first` that goes on from here.
+  /// Where the batch of the following next() begins: the `first` of a loader that continues here.
   DataPlace place() const { return batching_.place(next_); }
-  /// Number of the batch that next() gives.
+  /// Number of the batch of the following next().
   std::uint64_t step() const { return next_; }
-  /// Batches from options.first to the end of the last epoch; the largest number there is when there is no end.
+  /// Batches from options.first to the end of the last epoch; without end the largest number of the type.
   std::uint64_t steps() const { return batching_.batches(); }
   /// Batches of a whole epoch; rounded up under Remainder::Wrap.
   std::uint64_t steps_per_epoch() const { return batching_.per_epoch(); }
@@ -144,7 +145,7 @@ class Loader final {
     if constexpr (Source<S, In, Label>) {
       return source.size(shape);
     } else {
-      return 0;  // refused above, once
+      return 0;  // refused above
     }
   }
 
@@ -164,7 +165,7 @@ class Loader final {
   Slot& slot_of(std::uint64_t step) { return slots_[static_cast<std::size_t>(step % slots_.size())]; }
 
   void fill(Slot& slot, std::uint64_t step) const {
-    const std::uint64_t before = options_.rank * options_.batch, samples = batching_.samples(step);  // before: of the ranks before this one
+    const std::uint64_t before = options_.rank * options_.batch, samples = batching_.samples(step);  // before: samples of the lower ranks
     const DataPlace place = batching_.place(step);
     slot.samples = static_cast<std::size_t>(samples < before ? 0 : std::min<std::uint64_t>(samples - before, options_.batch));
     slot.epoch = place.epoch;
@@ -193,7 +194,7 @@ class Loader final {
     }
   }
 
-  /// A worker: claims the lowest step that nobody reads, when its place in the ring is free.
+  /// A worker: claims the lowest unread step when its slot in the ring is free.
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {

@@ -1,4 +1,4 @@
-// regimen/data/order.hpp — in which order samples come, as a pure function.
+// regimen/data/order.hpp — the order of samples, as a pure function.
 #pragma once
 
 #include <regimen/core/philox.hpp>
@@ -9,12 +9,13 @@
 namespace regimen {
 
 /// Shuffled     every sample once an epoch, in another order each epoch
-/// Random       each draw from all samples, with replacement, as nanoGPT draws its windows
+/// Random       draws from all samples, with replacement, as nanoGPT draws its windows
 /// Sequential   0, 1, 2, ... in every epoch
-/// Runs         every sample once an epoch; a batch of all ranks is a run of neighbours, and the runs come in another order each epoch. For sources
-///              that are sorted, as Documents by length are; what is left over is a run too, and lies elsewhere each epoch. The order so depends
-///              on the batch of all ranks: with another one (other ranks, SimulateWorld) an epoch has other runs. An epoch that is resumed with
-///              another one keeps the runs that it began with, and batches of it then hold neighbours of two runs
+/// Runs         every sample once an epoch; a batch of all ranks is a run of neighbouring samples, and the runs come in
+///              another order each epoch. For sorted sources, such as Documents by length. The last, shorter run is
+///              shuffled with the others. The runs depend on the batch of all ranks: another number of ranks, or
+///              SimulateWorld, changes them. An epoch that is resumed with another batch keeps its runs; then a batch
+///              may hold neighbours of two runs
 enum class Order { Shuffled, Random, Sequential, Runs };
 
 namespace detail {
@@ -26,8 +27,8 @@ constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) {
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/// A permutation of [0, size), size ≤ 2^63: a Feistel network over the next larger power of four, walked along its
-/// cycle until it comes back into range.
+/// A permutation of [0, size), size ≤ 2^63: a Feistel network over the next larger power of four, applied repeatedly
+/// until the value is in range (cycle walking).
 constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uint64_t size) {
   constexpr int rounds = 8, least = 3;  // at least 64 states: a Feistel network over fewer reaches few permutations
   const int width = (static_cast<int>(std::bit_width(size - 1)) + 1) / 2, half = width < least ? least : width;
@@ -46,16 +47,17 @@ constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uin
 
 }  // namespace detail
 
-/// The sample at place `index` of `epoch`: nothing is stored and nothing remembered, so a resumed run, any number of
-/// loader threads, and every rank agree on it (as long as `run` is the same, where it is asked for).
+/// The sample at place `index` of `epoch`. There is no state, so a resumed run, any number of loader threads and all
+/// ranks agree on it (for Runs, if they use the same `run`).
 ///
-///   index   in [0, size) for Shuffled and Runs, which are permutations of [0, size); any for Random; taken modulo size for Sequential
+///   index   in [0, size) for Shuffled and Runs, which are permutations of [0, size); any for Random;
+///           taken modulo size for Sequential
 ///   size    in [1, 2^63]
-///   run     samples of a batch of all ranks; at least 1; only Runs asks
+///   run     samples of a batch of all ranks; at least 1; only used by Runs
 ///
 /// error    Random prefers some samples by at most size / 2^64
 /// source   Luby, Rackoff 1988 (Feistel networks as permutations); Black, Rogaway 2002, section 4 (cycle walking)
-/// cost     below four walks on average for size > 64, of 8 rounds, of two multiplications each
+/// cost     for size > 64 on average fewer than four applications of 8 rounds, with two multiplications each
 constexpr std::uint64_t position(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, std::uint64_t size,
                                  std::uint64_t run = 1) {
   if (order == Order::Sequential) return index % size;

@@ -1,4 +1,4 @@
-// regimen/data/rows.hpp — samples that lie in memory already.
+// regimen/data/rows.hpp — samples from arrays in memory.
 #pragma once
 
 #include <regimen/data/source.hpp>
@@ -19,7 +19,8 @@ namespace regimen {
 ///
 ///   Rows<float, std::int32_t> set(pixels, labels, 784);
 ///
-/// failure  Error for an input extent of 0, inputs that are no whole number of rows, or targets that do not divide among them
+/// failure  Error for an input extent of 0, inputs that are not a whole number of rows, or targets that do not divide
+///          by the number of rows
 template <class In, class Label>
 class Rows final {
  public:

@@ -1,4 +1,4 @@
-// regimen/data/source.hpp — what a data source must offer.
+// regimen/data/source.hpp — the concept of a data source.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -11,7 +11,7 @@
 
 namespace regimen {
 
-/// One sample, to be written by a source: `input` and `target` have exactly the model's extents.
+/// One sample, which a source writes: `input` and `target` have exactly the model's extents.
 ///
 ///   tokens            Sample<std::int32_t, std::int32_t>    input (T), target (T)
 ///   vectors, images   Sample<float, std::int32_t>           input (N) or (H,W,C), target (1), a class
@@ -22,27 +22,28 @@ struct Sample {
   std::span<Label> target;
 };
 
-/// Extents of one sample as the model wants them.
+/// Extents of one sample, as the model requires them.
 struct SampleShape {
   std::size_t input = 0, target = 0;      // elements
   std::size_t vocabulary_or_classes = 0;  // exclusive upper bound of integer inputs and targets; 0: none
-  std::size_t classes = 0;                // bound of integer targets where it differs from that of the inputs; 0: the same
+  std::size_t classes = 0;                // bound of integer targets if it differs from the inputs' bound; 0: the same
 };
 
-/// A source knows how many samples of a shape it has, and writes the one with a given number.
+/// A source gives its number of samples of a shape, and writes the sample of a given index.
 ///
-///   size(shape)          how many; throws Error, naming what the data have and what the model wants, when it cannot
-///                        serve that shape
+///   size(shape)          the number of samples; throws Error if it cannot serve the shape, naming the extents of the
+///                        data and of the model
 ///   read(index, sample)  writes all of `sample`; a pure function of index < size(shape), called from several threads
-///   name()               optional: the file, for the errors that a loader throws about a sample
+///   name()               optional: the file's name, for a loader's errors about a sample
 ///
-/// Element types agree exactly: a source that writes doubles is no source for a model in float; round in read().
+/// Element types must be equal: a source of doubles is no source for a model in float; convert in read().
 ///
 /// valid, in ten lines: sums of two numbers
 ///
 ///   struct Sums {
 ///     std::size_t size(const SampleShape& shape) const {
-///       if (shape.input != 2 || shape.target != 1) throw Error("Sums", "a model with 2 inputs and 1 output", "another");
+///       if (shape.input != 2 || shape.target != 1) throw Error("Sums", "a model with 2
+///       inputs and 1 output", "another");
 ///       return 10'000;
 ///     }
 ///     void read(std::size_t index, Sample<float, float> sample) const {
@@ -52,7 +53,7 @@ struct SampleShape {
 ///   };
 ///   static_assert(Source<Sums, float, float>);
 ///
-/// invalid: `Source<Sums, double, double>`, since nothing writes doubles; a read() that is not const.
+/// invalid: `Source<Sums, double, double>`, since its read() writes no doubles; a read() that is not const.
 template <class S, class In, class Label>
 concept Source = requires(const S& source, const SampleShape& shape, std::size_t index, Sample<In, Label> sample) {
   { source.size(shape) } -> std::same_as<std::size_t>;
@@ -61,7 +62,7 @@ concept Source = requires(const S& source, const SampleShape& shape, std::size_t
 
 namespace detail {
 
-/// What errors call a source.
+/// The name of a source in errors.
 template <class S>
 std::string name_of_source(const S& source) {
   if constexpr (requires { std::string(source.name()); }) {

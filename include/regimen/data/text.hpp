@@ -1,4 +1,4 @@
-// regimen/data/text.hpp — a text file as tokens: bytes, or its own characters.
+// regimen/data/text.hpp — a text file as tokens: bytes, or the distinct characters of the text.
 #pragma once
 
 #include <regimen/core/mapped_file.hpp>
@@ -19,17 +19,20 @@ namespace regimen {
 /// A text as tokens, cut into windows of the model's length T.
 ///
 ///   Text(path)                     token = byte, vocabulary 256
-///   Text(path, Text::Characters)   the distinct bytes of the text, sorted, are numbered from 0 (nanoGPT's shakespeare_char)
+///   Text(path, Text::Characters)   the distinct bytes of the text, sorted, are numbered from
+///                                  0 (nanoGPT's shakespeare_char)
 ///
 ///   sample i     input (T) tokens [i, i + T), target (T) tokens [i + 1, i + T + 1); N − T samples, which overlap
-///   blocks()     the same text as ⌈(N − 1) / T⌉ windows side by side: each target once, for a loss over the whole split
-///   split(0.9)   .train, the first ⌊0.9 N⌋ tokens, and .validation, the rest; the alphabet is that of the whole text
+///   blocks()     the same text as ⌈(N − 1) / T⌉ windows side by side: each target once,
+///                for a loss over the whole split
+///   split(0.9)   .train, the first ⌊0.9 N⌋ tokens, and .validation, the rest; both have the alphabet of the whole text
 ///
-/// Text is taken byte by byte, also in UTF-8: a character outside ASCII is two to four tokens in a row.
+/// A token is a byte, also in UTF-8: a character outside ASCII is two to four tokens.
 ///
-/// failure  Error for an absent or empty file, a model with fewer than vocabulary() ids, a text or split of fewer than
-///          T + 1 tokens; from encode() for a character that the text does not have, from decode() for an id that is none
-/// cost     one byte of memory a token, shared by all copies, splits and blocks
+/// failure  Error for a missing or empty file, a model with fewer than vocabulary() ids, a text or split of fewer than
+///          T + 1 tokens; from encode() for a character that the text lacks, from
+///          decode() for an id beyond vocabulary()
+/// cost     one byte of memory per token, shared by all copies, splits and blocks
 class Text final {
  public:
   enum Units { Bytes, Characters };
@@ -37,7 +40,7 @@ class Text final {
 
   explicit Text(const std::string& path, Units units = Bytes) : Text(path, MappedFile(path).bytes(), units) {}
 
-  /// The same from memory; `name` stands for the path in errors.
+  /// The same from memory; errors show `name` in place of the path.
   static Text from_string(std::string_view text, Units units = Bytes, const std::string& name = "text") {
     return Text(name, std::as_bytes(std::span(text.data(), text.size())), units);
   }
@@ -99,7 +102,7 @@ class Text final {
  private:
   struct Content {
     std::string name, alphabet;
-    std::array<std::int16_t, 256> ids{};  // of each byte; -1: not in the alphabet
+    std::array<std::int16_t, 256> ids{};  // the id of each byte; -1: not in the alphabet
     std::vector<std::uint8_t> tokens;
   };
 

@@ -14,17 +14,17 @@
 
 namespace regimen {
 
-/// Tokens in a `.bin` file, mapped and cut into windows like Text. Two layouts are told apart by their first bytes:
+/// Tokens in a `.bin` file, mapped and cut into windows like Text. The first bytes distinguish two layouts:
 ///
 ///   nanoGPT   uint16 little-endian, nothing else
-///   llm.c     256 int32 (magic 20240520, version 1, number of tokens, zeros), then as many uint16, little-endian
+///   llm.c     256 int32 (magic 20240520, version 1, number of tokens, zeros), then the tokens as uint16, little-endian
 ///
-/// A file of which bytes 12 to 1023 are zero is held for an llm.c file even when its magic is damaged; a raw file that
-/// begins with 500 tokens of id 0 is opened with TokenFile::Raw.
+/// If bytes 12 to 1023 are zero, the file counts as an llm.c file, even with a damaged magic; open a raw file that
+/// begins with 500 tokens of id 0 with TokenFile::Raw.
 ///
-/// failure  Error for an absent, empty or odd-sized file, a wrong magic or version, a count that the file's size does not
-///          bear out, fewer than T + 1 tokens. An id ≥ vocabulary is found when its window is read (Loader), since files
-///          may hold 10^10 tokens; largest() finds it ahead, by reading all of it.
+/// failure  Error for a missing, empty or odd-sized file, a wrong magic or version, a count that does not match the
+///          file's size, fewer than T + 1 tokens. Files may have 10^10 tokens, so Loader finds an id ≥ vocabulary only
+///          when it reads the window; largest() finds it beforehand by reading the whole file.
 /// source   karpathy/nanoGPT data/openwebtext/prepare.py; karpathy/llm.c dev/data/data_common.py
 /// cost     no memory beyond the page cache
 class TokenFile final {
@@ -49,7 +49,7 @@ class TokenFile final {
   std::size_t length() const { return windows_.length(); }
   std::int32_t operator[](std::size_t index) const { return token(content_->tokens(), windows_.begin + index); }
 
-  /// The largest id in this file or split. Reads all of it.
+  /// The largest id in this file or split; reads all of it.
   std::int32_t largest() const {
     std::int32_t result = 0;
     for (std::size_t i = windows_.begin; i < windows_.end; ++i) result = std::max<std::int32_t>(result, token(content_->tokens(), i));

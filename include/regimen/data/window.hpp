@@ -1,4 +1,4 @@
-// regimen/data/window.hpp — how a stream of tokens becomes samples: inputs, and the same shifted by one as targets.
+// regimen/data/window.hpp — cuts a stream of tokens into samples; targets are the inputs shifted by one.
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
@@ -13,9 +13,9 @@ namespace regimen::detail {
 /// Windows over tokens [begin, end) of a stream; T is the sample's extent, N = end − begin.
 ///
 ///   overlapping   sample i: input [i, i + T), target [i + 1, i + T + 1)                           N − T samples
-///   blocks        sample i: the same at i·T, so that every target but the stream's first token    ⌈(N − 1) / T⌉ samples
-///                 is met exactly once; the last block is moved back to end with the stream, and
-///                 targets that an earlier block has counted become ignore_index
+///   blocks        sample i: the same at i·T, so that every token but the first is a target       ⌈(N − 1) / T⌉ samples
+///                 exactly once; the last block is moved back to end with the stream, and
+///                 targets of an earlier block become ignore_index there
 struct Windows {
   std::size_t begin = 0, end = 0;
   bool blocks = false;

@@ -1,4 +1,4 @@
-// regimen/engine/engine.hpp — what an engine is: where bytes lie, and how an operation is carried out.
+// regimen/engine/engine.hpp — the concept of an engine: it owns the arena's memory and executes operations.
 #pragma once
 
 #include <regimen/comm/teams.hpp>
@@ -15,13 +15,14 @@ namespace regimen {
 
 namespace engine {
 
-/// A collective over memory of the arena. Slices lie one behind the other, as many as the team has members.
+/// A collective over memory of the arena. The slices of all members of the team lie one after the other.
 ///
-///   own         all_gather: this rank's slice, which may lie in its place in `all`
-///   all         of every member; reduce_scatter leaves this rank's sum in its place of it
-///   bytes       of a slice          element   of what reduce_scatter adds
-///   staging     what the transport needs beside it; absent where it needs none
-///   small       a few numbers: what counts the bytes of tensors leaves it out
+///   own         all_gather: this rank's slice; may be its slice of `all`
+///   all         the slices of all members; reduce_scatter leaves this rank's sum in this rank's slice
+///   bytes       of a slice
+///   element     the type that reduce_scatter sums
+///   staging     the transport's scratch; absent if it needs none
+///   small       a few numbers, left out of counts of tensor bytes
 ///   path        of the unit, for logs
 struct Transfer {
   std::size_t own = View<char>::absent, all = View<char>::absent, bytes = 0;
@@ -34,11 +35,11 @@ struct Transfer {
   constexpr std::size_t count() const { return bytes / bytes_of(element); }
 };
 
-/// Which piece of a step a recording is of. Equal keys mean the same operations on the same memory; what differs between two
-/// steps is data in the arena.
-///   piece   of a step of one micro-batch all of it; else a micro-batch, whose gradients are assigned (the first), added, or, with the last one,
-///           reduced; the update; a batch that is evaluated
-///   rows    samples of the batch, on this rank; the last batch of an epoch may be short
+/// Identifies a recorded piece of a step. Equal keys mean the same operations on the same memory; only data in the
+/// arena differ between two steps.
+///   piece   the whole step, if it has one micro-batch; otherwise a micro-batch (the first assigns gradients, later
+///           ones add, the last one also reduces), or the update; or a batch of an evaluation
+///   rows    samples of the batch on this rank; the last batch of an epoch may be short
 struct Recording {
   enum class Piece : unsigned char { step, first_micro_batch, further_micro_batch, last_micro_batch, update, evaluation };
   Piece piece = Piece::step;
@@ -47,7 +48,7 @@ struct Recording {
   constexpr bool operator==(const Recording&) const = default;
 };
 
-/// For an engine that carries out every iteration: a plan skips those that repeat what it has seen.
+/// The loop of an engine that executes every iteration; a plan skips iterations that repeat earlier ones.
 struct EveryIteration {
   struct Mark {};
   static constexpr bool may_skip() { return false; }
@@ -57,19 +58,19 @@ struct EveryIteration {
   static constexpr void repeat(std::size_t count, auto&& body) {
     for (std::size_t i = 0; i < count; ++i) body(i);
   }
-  /// Buckets of gradients travel when they have this many bytes.
+  /// A bucket of gradients is reduced when it has this many bytes.
   static constexpr std::size_t bucket(std::size_t bytes) { return bytes; }
 };
 
-/// What a walk asks of an engine: a plan answers it, too.
+/// The part of an engine that a walk uses; the plan's engine has it, too.
 ///
-///   Traits::scratch(operation)   bytes that this engine's kernels need beside the operation's tensors. The walk takes them from
-///                                the arena for the time of the operation, so that they are exact in the engine's own plan
-///   Traits::is_host_memory       may the host read and write the arena between calls, by data(view)?
-///   phase                        the part of the step that operations belong to; the walk says it
-///   run(operation, scratch)      may return before it is done; operations are carried out in the order in which they were run
-///   all_gather, reduce_scatter   return a ticket; begin after all that was run before them
-///   await(ticket)                what is run from now on begins after that transfer. Does not block the host
+///   Traits::scratch(operation)   workspace of this engine's kernel, in bytes. The walk allocates it from the arena for
+///                                the duration of the operation, so that the engine's plan counts it exactly
+///   Traits::is_host_memory       whether the host may read and write the arena between calls, by data(view)
+///   phase                        the part of the step that operations belong to; the walk sets it
+///   run(operation, scratch)      may return before the operation is done; operations execute in the order of the calls
+///   all_gather, reduce_scatter   return a ticket; begin after all operations run before them
+///   await(ticket)                later operations begin after that collective has ended. Does not block the host
 template <class E>
 concept Walked = requires(E& e, const op::Begin& operation, const Transfer& transfer, std::size_t ticket) {
   { E::Traits::scratch(operation) } -> std::convertible_to<std::size_t>;
@@ -82,17 +83,19 @@ concept Walked = requires(E& e, const op::Begin& operation, const Transfer& tran
   e.may_skip();
 };
 
-/// What a Trainer asks of an engine beside that. Offsets are those of the arena, which is the engine's memory, zero at the start.
+/// The part of an engine that a Trainer uses besides. Offsets are those of the arena: the
+/// engine's memory, initially zero.
 ///
-///   upload(at, from)     copies from the host; `from` is read until the fence
-///   download(at, to)     copies to the host; `to` is written before the fence. Both are in the order of operations
-///   hash(at, bytes)      of what lies there; equal bytes have equal hashes on all ranks. Waits
-///   Fence::wait()        the one place where the host waits; throws what went wrong before it, and then nothing that waited is carried out
-///   replay(key, body)    body() runs operations: the first time it is called; later the engine may carry out what it recorded
-///   poison_dead()        what no one may read is filled with NaN from now on, when the walk says so by dies() and lives()
-///   scope()              alive while the host calls the engine: how many threads it has, which device is current
-///   numerics<T>()        what decides bits beside the program, where T is the compute type: libraries, instruction set
-///   description<T>()     the same and more, for people
+///   upload(at, from)     copies from the host, in the order of operations; `from` must stay valid until the fence
+///   download(at, to)     copies to the host, in the order of operations; `to` is written before the fence
+///   hash(at, bytes)      of the bytes there; equal bytes have equal hashes on all ranks. Waits
+///   Fence::wait()        the one place where the host waits; throws earlier errors, and
+///                        then pending operations never run
+///   replay(key, body)    runs body(), which runs operations; from the second call on the engine may replay a recording
+///   poison_dead()        from now on fills dead memory with NaN; the walk reports it by dies() and lives()
+///   scope()              held while the host calls the engine: sets the number of threads, the current device
+///   numerics<T>()        what decides bits besides the program, for the compute type T: libraries, instruction set
+///   description<T>()     the same with more detail, for people
 template <class E>
 concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, std::span<const std::byte> from, std::span<std::byte> to) {
   { e.upload(at, from) } -> std::same_as<typename E::Fence>;
@@ -106,8 +109,10 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
   constant.scope();
 };
 
-/// How a Trainer makes an engine.
-///   bytes   of its arena      ranks   the collectives of other ranks; null: there are none      threads   0: as many as the machine has
+/// The arguments with which a Trainer constructs an engine.
+///   bytes     of the arena
+///   ranks     the collectives; null: a single rank
+///   threads   0: as many as the machine has
 template <class Ranks>
 struct Resources {
   std::size_t bytes = 0;
@@ -115,13 +120,13 @@ struct Resources {
   int threads = 0;
 };
 
-/// The engine of a device: `type`, its `Traits`, and `profiled`, which measures what it does. Specialised where the device is declared.
+/// The engine of a device: `type`, its `Traits`, and `profiled`, the engine that measures. Specialised for each device.
 template <class Where>
 struct Of;
 
 }  // namespace engine
 
-/// Does what Engine does, and measures it; see engine/timed.hpp.
+/// Engine with measurements; see engine/timed.hpp.
 template <class Engine>
 class Timed;
 class OperationTimes;

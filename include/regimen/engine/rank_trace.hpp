@@ -1,4 +1,4 @@
-// regimen/engine/rank_trace.hpp — what ranks computed, what they waited for, and what ran between them meanwhile, in one trace.
+// regimen/engine/rank_trace.hpp — one trace of all ranks: operations, waits, and the collectives that ran meanwhile.
 #pragma once
 
 #include <regimen/comm/tracing.hpp>
@@ -15,10 +15,10 @@
 
 namespace regimen {
 
-/// A Chrome trace (chrome://tracing, ui.perfetto.dev) of ranks on one machine, whose clock they share: each is a process with a lane
-/// for its operations and waits, and one for its collectives.
+/// A Chrome trace (chrome://tracing, ui.perfetto.dev) of ranks on one machine, which share its clock. Each rank is a
+/// process with one lane for operations and waits, and one for collectives.
 ///
-///   comm::Tracing traced(communicator);                        // before the Trainer, and for nothing else
+///   comm::Tracing traced(communicator);                        // before the Trainer; used by it alone
 ///   Trainer<..., Debug<Profile>> trainer(traced);
 ///   ...
 ///   RankTrace trace;
@@ -37,7 +37,7 @@ class RankTrace {
     std::vector<CollectiveTime> collectives = times.collectives();
     double waited = 0;
     for (const CollectiveTime& one : collectives) {
-      if (one.ended == 0 || one.awaited == waited) continue;  // one wait may end several
+      if (one.ended == 0 || one.awaited == waited) continue;  // one wait may end several collectives
       waited = one.awaited;
       complete(rank, computing, std::string("wait for ") + one.name() + " " + place(one.path), "wait", one.awaited, one.ended - one.awaited,
                "\"operations beside it\":" + std::to_string(one.operations_beside()));
@@ -47,7 +47,7 @@ class RankTrace {
     auto one = collectives.cbegin();
     for (const comm::Span& span : spans) {
       const double began = seconds(span.begin);
-      if (began < from) continue;                                                // before what is known of the rest
+      if (began < from) continue;                                                // before the recorded events
       while (one != collectives.cend() && one->ticket < span.number + 1) ++one;  // tickets count from 1
       const bool known = one != collectives.cend() && one->ticket == span.number + 1;
       complete(rank, sending, known ? std::string(one->name()) + " " + place(one->path) : comm::name_of_collective(span.kind), "collective", began,

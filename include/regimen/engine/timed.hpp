@@ -1,4 +1,4 @@
-// regimen/engine/timed.hpp — an engine that does what another does, and measures each operation.
+// regimen/engine/timed.hpp — wraps an engine and measures each operation.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
@@ -19,7 +19,7 @@
 
 namespace regimen {
 
-/// What distinguishes two calls of one operation: its extents, and how a product reads its factors.
+/// The shape of an operation's call: its extents, and for a product whether factors are transposed.
 struct OperationShape {
   std::array<std::size_t, 4> extents{};
   std::size_t rank = 0;
@@ -54,7 +54,7 @@ struct OperationShape {
     return shape;
   }
 
-  /// "768x128x512 NT": rows, columns, inner extent, and N or T for each factor as it is stored.
+  /// "768x128x512 NT": rows, columns, inner extent, and N or T for each factor.
   std::string text() const {
     std::string text;
     for (std::size_t i = 0; i < rank; ++i) {
@@ -68,7 +68,8 @@ struct OperationShape {
   }
 };
 
-/// All calls of one operation with one shape in one phase. Seconds are measured, flops and bytes are the definition's.
+/// All calls of one operation with one shape in one phase. Seconds are measured; flops and
+/// bytes are the operation's cost().
 struct OperationTime {
   const char* name = "";
   op::Phase phase = op::Phase::forward;
@@ -81,12 +82,14 @@ struct OperationTime {
   const char* phase_name() const { return std::array{"forward", "backward", "update"}[static_cast<std::size_t>(phase)]; }
 };
 
-/// A collective as the rank that computes sees it: started, and awaited later. Seconds of CLOCK_MONOTONIC.
+/// A collective as its rank's main thread sees it: started, and awaited later. Seconds of CLOCK_MONOTONIC.
 ///
-///   path      of the unit that travels                 bytes    of one rank's slice
-///   ticket    counts this rank's collectives from 1; 0: it was awaited at once and has none
-///   before    operations that had run when it was started; before_wait: when it was awaited. Their difference ran beside it
-///   ended     when the wait was over; 0: nobody has waited yet. One that a later collective was awaited for ended with that
+///   path          of the unit
+///   bytes         of one rank's slice
+///   ticket        counts this rank's collectives from 1; 0: awaited at once, without a ticket
+///   before        operations that had run at its start
+///   before_wait   operations that had run when it was awaited; the difference overlapped the collective
+///   ended         when the wait was over; 0: not awaited yet. Waiting for a later collective ends earlier ones, too
 struct CollectiveTime {
   enum class Kind : unsigned char { gather, reduce, exchange };
   Kind kind = Kind::gather;
@@ -99,15 +102,15 @@ struct CollectiveTime {
   std::size_t operations_beside() const { return before_wait - before; }
 };
 
-/// What a Timed engine has measured.
+/// The measurements of a Timed engine.
 ///
-///   rows()         by operation, phase and shape; the longest in all first
-///   operations()   calls in all; seconds(): their sum, without what passes between operations
-///   table()        for people
+///   rows()         by operation, phase and shape; sorted by total time, longest first
+///   operations()   the number of calls; seconds(): the sum of their times, without gaps between operations
+///   table()        the rows as text
 ///   write_trace()  the latest calls (`trace_limit`) as a Chrome trace: open it in chrome://tracing or ui.perfetto.dev
-///   collectives()  the latest of them, in the order in which they were started; waited(phase): seconds of waiting for them
-///   events()       the latest calls, in their order: a row of unsorted_rows(), when it began, what it took
-///   clear()        forget everything: measure after the first steps, which bring memory and threads to life
+///   collectives()  the latest collectives, in the order of their starts; waited(phase): seconds of waiting for them
+///   events()       the latest calls in order: a row of unsorted_rows(), the start, the duration
+///   clear()        forgets everything; call it after the first steps, which also set up memory and threads
 class OperationTimes {
  public:
   static constexpr std::size_t trace_limit = 1u << 16;
@@ -128,7 +131,7 @@ class OperationTimes {
   }
   void clear() { *this = OperationTimes{}; }
 
-  /// `seconds`: what starting it took, which is waiting, too.
+  /// `seconds`: the duration of the start, which counts as waiting, too.
   void start(CollectiveTime collective, double seconds) {
     collective.before = operations_;
     waited_[static_cast<std::size_t>(collective.phase)] += seconds;
@@ -136,7 +139,7 @@ class OperationTimes {
     else collectives_[started_ % trace_limit] = collective;
     ++started_;
   }
-  /// Ends all up to this ticket: they run in the order in which they were started.
+  /// Ends all collectives up to this ticket: they run in the order of their starts.
   void await(std::size_t ticket, op::Phase phase, double began, double ended) {
     waited_[static_cast<std::size_t>(phase)] += ended - began;
     for (; timed_ < started_; ++timed_) {
@@ -207,7 +210,7 @@ class OperationTimes {
   }
 
  private:
-  /// The oldest first, of a ring that may be full.
+  /// The elements of a ring that may be full, the oldest first.
   template <class T>
   static std::vector<T> in_order(const std::vector<T>& ring, std::size_t added) {
     std::vector<T> ordered = ring;
@@ -230,7 +233,7 @@ class OperationTimes {
   double seconds_ = 0, origin_ = 0;
 };
 
-/// Does what Engine does, with the same bits, and measures every operation, and every wait for other ranks. For an engine whose calls
+/// Runs Engine with the same bits, and measures every operation and every wait for other ranks. For engines whose calls
 /// return when they are done.
 ///
 /// cost     two clock readings and a search in the table per operation, about 0.1 us; a trace event of 24 bytes
@@ -270,7 +273,7 @@ class Timed : public Engine {
 
  private:
   void start(CollectiveTime::Kind kind, const Path& path, std::size_t ticket, std::size_t bytes, double began, double seconds) {
-    CollectiveTime collective;  // field by field: what nvcc makes of the braces does not compile
+    CollectiveTime collective;  // field by field: nvcc's own output for the braces does not compile
     collective.kind = kind;
     collective.phase = this->phase;
     collective.path = path;
@@ -285,7 +288,7 @@ class Timed : public Engine {
     return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
   }
 
-  std::size_t small_ = no_ticket;  // the last collective of a few numbers, which stands apart from those of tensors
+  std::size_t small_ = no_ticket;  // the last small collective, recorded apart from those of tensors
 };
 
 }  // namespace regimen

@@ -95,7 +95,7 @@ struct Formula<activation::GeluTanh> {
   }
   template <class S>
   static Vector<S> derivative(Vector<S> x) {
-    x = min(max(x, Vector<S>(S(-32))), Vector<S>(S(32)));  // where it is 0 and 1; beyond, x² would overflow and 0 · ∞ is NaN
+    x = min(max(x, Vector<S>(S(-32))), Vector<S>(S(32)));  // sigmoid is 0 or 1 there; beyond, x² would overflow and 0 · ∞ is NaN
     const Vector<S> square = x * x;
     const Sigmoid<S> s(x * multiply_add(square, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
     const Vector<S> inner = multiply_add(square, Vector<S>(S(3 * slope * cubic)), Vector<S>(S(slope)));

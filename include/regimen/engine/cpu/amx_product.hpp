@@ -22,8 +22,8 @@
 
 namespace regimen::cpu::amx {
 
-/// Has the processor tiles for bf16, and lets the system this process use them? Asked when the program runs, so a program
-/// that was compiled for less uses them too.
+/// Whether the processor has tiles for bf16, and the system lets this process use them. Asked at run time, so a program
+/// that was compiled for an older processor uses them, too.
 inline bool is_available() {
 #if REGIMEN_AMX
   static const bool is = [] {
@@ -44,12 +44,13 @@ namespace detail {
 using cpu::detail::Packing;
 using cpu::detail::Pair;
 
-// A tile: 16 rows of 16 words, which are pairs of bf16 along k, or fp32 sums. Eight of them: four of c, two of a, two of b.
+// A tile: 16 rows of 16 words, which are pairs of bf16 along k, or fp32 sums. Eight of them:
+// four of c, two of a, two of b.
 inline constexpr std::size_t side = 16, block = 2 * side;
-inline constexpr std::size_t rows = 256, columns = 256, depth = 256;  // of c that is worked on at a time; depth in pairs
+inline constexpr std::size_t rows = 256, columns = 256, depth = 256;  // the block of c that is computed at a time; depth in pairs
 inline constexpr std::size_t a_stride = depth + side;                 // off the powers of two: rows share few cache sets
 
-/// What a chunk keeps on its stack: 528 KiB, made for an L2 cache of 1 MiB and more.
+/// The buffers of a chunk, on its stack: 528 KiB, made for an L2 cache of 1 MiB and more.
 struct Buffers final {
   alignas(64) Pair a[rows * a_stride];
   alignas(64) float c[rows * columns];
@@ -63,7 +64,7 @@ struct alignas(64) TileShapes final {
   std::uint8_t rows[16] = {side, side, side, side, side, side, side, side};
 };
 
-/// Tiles are state that the system saves for every thread that uses them: given back when a chunk is done.
+/// The system saves tiles for every thread that uses them; so a chunk releases them at its end.
 class Tiles final {
  public:
   Tiles() {
@@ -81,7 +82,8 @@ class Tiles final {
 #define REGIMEN_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile : :)
 #define REGIMEN_TILE_ADD_PRODUCT(c, a, b) asm volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)
 
-/// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for 16 Rows rows, 16 Columns columns and `words` pairs, a multiple of 16.
+/// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for 16 Rows rows, 16 Columns columns and
+/// `words` pairs, a multiple of 16.
 template <std::size_t Rows, std::size_t Columns>
 void multiply_block(std::size_t words, const Pair* a, const Pair* b, float* c, bool add) {
   constexpr long a_bytes = a_stride * sizeof(Pair), b_bytes = block * sizeof(Pair), c_bytes = columns * sizeof(float);
@@ -159,7 +161,7 @@ inline void copy_rows(Pair* to, const bf16* from, std::size_t from_stride, std::
   }
 }
 
-/// Memory for b as tiles want it, kept by the thread that asks: as much as its largest product so far needed.
+/// Memory for b in the tiles' layout. Each thread keeps as much as its largest product so far needed.
 class PackedOperand final {
  public:
   static Pair* of(std::size_t words) {
@@ -193,8 +195,8 @@ constexpr std::size_t slab_columns(std::size_t n, std::size_t words) {
 
 /// c = op(a) · op(b), or c +=, of dense row-major bf16 into bf16 or fp32 (C).
 ///
-/// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the operands
-///         alone. Subnormal operands and sums count as 0
+/// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the
+///         operands alone. Subnormal operands and sums count as 0
 /// cost    packs b once and a once for every 256 columns of c; keeps up to 16 MiB for that
 template <class C>
 void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
@@ -216,7 +218,7 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
     });
 
     std::size_t down = (m + rows - 1) / rows, across = (wide + columns - 1) / columns;
-    while (down * across < 32) {  // more tiles than the buffers ask for, so that several threads have work
+    while (down * across < 32) {  // cuts into more tiles than the buffers need, so that several threads have work
       const std::size_t height = m / down, width = wide / across;
       if (height * width * k < (std::size_t{1} << 23)) break;
       if (height >= width && height >= 4 * block) down *= 2;

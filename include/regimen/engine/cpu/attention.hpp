@@ -70,7 +70,7 @@ struct AttentionForward final {
     copy_rows(values, qkv, HeadRows::of_qkv(shape, b, h, 2).from(pieces.begin(piece)), first_key, count, pieces.size(piece));
   }
 
-  /// A few queries, as many as fit a block of registers, against the keys of a tile that the last of them sees.
+  /// A few queries, as many as fit a block of registers, against the keys of a tile that the last query sees.
   void group(std::size_t first, std::size_t i, std::size_t rows, std::size_t first_key, std::size_t seen) {
     const HeadPieces<S> pieces{shape.width};
     for (std::size_t c = 0; c < pieces.count(); ++c) {
@@ -91,7 +91,7 @@ struct AttentionForward final {
     }
   }
 
-  /// Scores to probabilities relative to the largest score so far; what was summed before is brought to the same footing.
+  /// Turns scores into probabilities relative to the largest score so far, and rescales the earlier sums to it.
   void softmax_row(S* score, std::size_t valid, std::size_t seen, std::size_t i, bool is_first) {
     const auto nothing = [](std::size_t) {};
     const auto zero = [&](std::size_t j) { store<S>(Vector<S>(S(0)), score + j); };
@@ -132,7 +132,7 @@ struct AttentionForward final {
 
 /// op::Attention on the CPU. All arithmetic in S = statistic_t<T>; y is rounded once.
 ///
-/// error   as that of exp and of sums over keys in tiles of 64; probabilities below e^-80 of the row's largest count as 0
+/// error   that of exp and of sums over keys in tiles of 64; probabilities below e^-80 of the row's largest count as 0
 /// cost    some 330 KiB of stack per thread; keys are packed once for every 128 queries; tiles that causality hides are
 ///         skipped, in steps of a register block. Heads wider than 256: keys are packed again for every few queries
 template <class T>

@@ -1,4 +1,4 @@
-// regimen/engine/cpu/attention_backward.hpp — the gradient of attention, tile by tile, in an order that never changes.
+// regimen/engine/cpu/attention_backward.hpp — the gradient of attention, tile by tile, in a fixed order.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -42,14 +42,14 @@ struct AttentionGradient final {
   alignas(64) S d_k[sums_room], d_v[sums_room];                            // (keys,D)
   alignas(64) S d_q[query_room + Tile::spare_rows * Tile::largest_width];  // (queries of the pass, D rounded up)
 
-  /// Rows of a tile, and tiles of a sequence.
+  /// The number of rows of a tile, and of tiles of a sequence.
   static std::size_t rows_of(std::size_t width) { return HeadPieces<S>{width}.rows(sums_room, Tile::keys); }
   static std::size_t tiles(const op::AttentionShape& s) { return (s.length + rows_of(s.width) - 1) / rows_of(s.width); }
   std::size_t tile_rows(std::size_t tile) const {
     const std::size_t rows = rows_of(shape.width), left = shape.length - tile * rows;
     return left < rows ? left : rows;
   }
-  static bool keeps_queries(const op::AttentionShape& s) {  // products round the rows of a tile up, for which a narrow head has spare ones
+  static bool keeps_queries(const op::AttentionShape& s) {  // products round the rows of a tile up; a narrow head has spare rows for that
     const std::size_t rows = HeadPieces<S>{s.width}.is_wide() ? round_up(s.length, HeadPieces<S>::third) : s.length;
     return rows * round_up(s.width, lanes<S>) <= query_room;
   }
@@ -191,8 +191,9 @@ struct AttentionGradient final {
 /// op::AttentionBackward on the CPU. All arithmetic in S = statistic_t<T>; d_qkv is rounded once.
 ///
 /// error   as forward; row_dot is taken from the stored, rounded y
-/// cost    one pass per head where heads are many and d_q of a head fits the stack; else two, which recompute the scores
-///         but cut heads into tiles: 7 products of a tile instead of 5. Some 700 KiB of stack per thread. Heads wider than 256:
+/// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
+///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
+///         thread. Heads wider than 256:
 ///         tiles of fewer rows, packed again for every pair of tiles
 template <class T>
 void compute(const op::AttentionBackward<T>& o, const Memory& at) {

@@ -1,4 +1,4 @@
-// regimen/engine/cpu/attention_kept.hpp — attention of one new position to the keys and values that earlier ones left.
+// regimen/engine/cpu/attention_kept.hpp — attention of one new position over cached keys and values.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -107,8 +107,8 @@ struct AttentionToKept final {
 
 /// op::AttendKept on the CPU. All arithmetic in S = statistic_t<T>; y is rounded once.
 ///
-/// error   as that of op::Attention
-/// cost    reads the kept keys and values once; some 17 KiB of stack a thread (fp64: 33)
+/// error   that of op::Attention
+/// cost    reads the cached keys and values once; some 17 KiB of stack per thread (fp64: 33)
 template <class T>
 void compute(const op::AttendKept<T>& o, const Memory& at) {
   detail::check_head(o.shape.width);

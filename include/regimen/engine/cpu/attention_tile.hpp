@@ -1,4 +1,4 @@
-// regimen/engine/cpu/attention_tile.hpp — what forward and backward attention do to one tile of queries and keys.
+// regimen/engine/cpu/attention_tile.hpp — the tiles of queries and keys that forward and backward attention share.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -15,7 +15,7 @@
 
 namespace regimen::cpu::detail {
 
-/// The sizes of tiles. Strides are constants, so that products need no registers for them, and no powers of two.
+/// The sizes of tiles. Strides are constants, so that products need no registers for them; they are no powers of two.
 template <class S>
 struct AttentionTile final {
   static constexpr std::size_t largest_width = 256;                          // of a head, or of a piece of a wider one
@@ -26,8 +26,9 @@ struct AttentionTile final {
   static constexpr std::size_t spare_rows = block_rows;                      // products round rows up
 };
 
-/// A head as tiles take it: whole up to 256 channels, a wider one in pieces of 256. Of a wide head a tile has fewer rows, so that
-/// their sums over all channels fit where those of a narrow one do; its operands are packed piece by piece, again for each use.
+/// How a head is split into tiles: up to 256 channels whole, a wider head in pieces of 256. A tile of a wide
+/// head has fewer rows, so that their sums over all channels fit the same memory; its operands are packed
+/// again, piece by piece, for each use.
 template <class S>
 struct HeadPieces final {
   static constexpr std::size_t piece = AttentionTile<S>::largest_width, third = block_rows / 3;
@@ -46,7 +47,8 @@ struct HeadPieces final {
   }
 };
 
-/// A wider head would not fit the tiles: the rule heads_at_most_2048 refuses it in a recipe, so here it ends the program.
+/// A wider head would not fit the tiles: the rule heads_at_most_2048 refuses it in a
+/// recipe, so here it ends the program.
 inline void check_head(std::size_t width) {
   if (width <= op::AttentionShape::largest_width) return;
   std::fputs("regimen: attention on the CPU takes heads of at most 2048 channels\n", stderr);
@@ -90,7 +92,7 @@ void store_row(T* to, const S* from, S factor, std::size_t width) {
   for_each_vector<S>(0, width, [&](std::size_t d, auto part) { store<S>(load<S>(from + d) * Vector<S>(factor), to + d, part); });
 }
 
-/// How many of `keys` keys from `first_key` on does position `query` see?
+/// How many of `keys` keys from `first_key` on position `query` sees.
 inline std::size_t visible(bool causal, std::size_t query, std::size_t first_key, std::size_t keys) {
   if (!causal || query + 1 >= first_key + keys) return keys;
   return query + 1 > first_key ? query + 1 - first_key : 0;
@@ -98,7 +100,8 @@ inline std::size_t visible(bool causal, std::size_t query, std::size_t first_key
 
 constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
 
-/// e^x where x > −80, else exactly 0: nothing subnormal arises, which some processors compute a hundred times slower.
+/// e^x where x > −80, else exactly 0: avoids subnormal numbers, with which some processors
+/// compute a hundred times slower.
 template <class S>
 Vector<S> exp_or_zero(Vector<S> x) {
   const Vector<S> least = S(-80);
@@ -113,7 +116,8 @@ Mask<S> below(S count, std::index_sequence<Lane...>) {
 }
 
 /// each(j, keep) for the vectors of a row that hold its first `valid` elements, with keep(x, y) = x where valid and y
-/// elsewhere; rest(j) for the vectors from there to `end`. Whole vectors: a partial store would stall the load that follows.
+/// elsewhere; rest(j) for the vectors from there to `end`. Whole vectors: a partial store
+/// would stall the load that follows.
 template <class S, class Each, class Rest>
 void for_each_valid(std::size_t valid, std::size_t end, const Each& each, const Rest& rest) {
   std::size_t j = 0;

@@ -9,12 +9,12 @@
 
 namespace regimen::cpu {
 
-/// The BLAS library of this process. The loader chooses it each time that the program starts (a distribution's alternatives,
-/// LD_LIBRARY_PATH), so what the build has seen says nothing.
+/// The BLAS library of this process. The loader chooses it at every start of the program (a distribution's
+/// alternatives, LD_LIBRARY_PATH), so it may differ from the library at build time.
 ///
-///   name   with its version and, of OpenBLAS, the kernels that it chose for this processor
-///   fast   is it one of those that are written for speed? Of others nothing is known, and the reference implementation, by far
-///          the commonest, is 40 times slower than the portable product. Compile with REGIMEN_TRUST_CBLAS=1 to use any
+///   name   with its version and, for OpenBLAS, the kernels that it chose for this processor
+///   fast   whether it is known to be fast. Others are not used: the reference implementation, by far the commonest of
+///          them, is 40 times slower than the portable product. Compile with REGIMEN_TRUST_CBLAS=1 to use any library
 struct Blas final {
   std::string name{};
   bool fast = false;
@@ -25,7 +25,8 @@ struct Blas final {
   }
 
  private:
-  /// Asks the library that cblas_sgemm comes from, or what that stands on; another one may be loaded beside it.
+  /// Asks the library that defines cblas_sgemm, or a library on which it depends; the
+  /// process may have loaded others, too.
   static Blas find() {
     Dl_info where{};
     void* const product = dlsym(RTLD_DEFAULT, "cblas_sgemm");

@@ -8,12 +8,12 @@
 
 namespace regimen::cpu {
 
-/// sums[column] = Σ_rows term, or += if `add`; one rounding to G. A register of terms at element i = row · columns + column
-/// comes from term(i, count, column); it is called once for each element, so it may also store what it computes.
+/// sums[column] = Σ_rows term, or += if `add`; one rounding to G. A register of terms at element i = row · columns +
+/// column comes from term(i, count, column); it is called once for each element, so it may also store what it computes.
 ///
-/// Rows are cut into blocks whose sums fit the caller's stack, very long rows into strips; strips narrower than a few pages
-/// would read and write memory in jumps, three times slower. A block adds 128 rows at a time, so the error grows with
-/// 128 + rows / 128 roundings; blocks are added in order.
+/// Rows are cut into blocks whose sums fit the caller's stack, very long rows into strips. A strip is at least a few
+/// pages wide: narrower ones are three times slower. A block adds 128 rows at a time, so the error grows with 128 +
+/// rows / 128 roundings; blocks are added in order.
 template <class S, class G, class Term>
 void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const Term& term) {
   constexpr std::size_t widest = 2048, at_once = 128, room = 65536 / sizeof(S), most_blocks = 32;
@@ -24,7 +24,7 @@ void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const
   if (blocks > (rows + at_once - 1) / at_once) blocks = (rows + at_once - 1) / at_once;
   if (blocks == 0) blocks = 1;
 
-  S totals[room];  // of the blocks; a single block writes its sums itself
+  S totals[room];  // the sums of each block; a single block writes its sums itself
   for_chunks(rows * columns, blocks * strips, [&](std::size_t chunk) {
     const std::size_t block = chunk / strips, begin = chunk % strips * widest, end = columns < begin + widest ? columns : begin + widest;
     const std::size_t last = part_begin(rows, blocks, block + 1);

@@ -1,4 +1,4 @@
-// regimen/engine/cpu/device.hpp — Device<Cpu>, whole: the engine, and the one that measures it.
+// regimen/engine/cpu/device.hpp — Device<Cpu> complete: its engine, and the engine that measures.
 #pragma once
 
 #include <regimen/engine/cpu/engine.hpp>

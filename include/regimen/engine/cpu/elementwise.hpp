@@ -22,7 +22,7 @@ void compute(const op::Add<T>& o, const Memory& at) {
   sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(y + i, n) + load<S>(x + i, n), y + i, n); });
 }
 
-/// A cast from fp64 to 16 bits does not exist: its two roundings are not one.
+/// There is no cast from fp64 to 16 bits: by way of fp32 it would round twice.
 template <class From, class To>
 void compute(const op::Cast<From, To>& o, const Memory& at) {
   constexpr bool to_half = sizeof(To) == 2, from_half = sizeof(From) == 2;

@@ -14,7 +14,7 @@
 
 namespace regimen::cpu {
 
-/// A token outside the vocabulary gives a row of NaN: the loss shows it, and nothing outside the table is read.
+/// A token outside the vocabulary gives a row of NaN, which the loss shows; nothing outside the table is read.
 template <class T>
 void compute(const op::Embed<T>& o, const Memory& at) {
   const std::int32_t* const token = at(o.token);
@@ -31,8 +31,9 @@ void compute(const op::Embed<T>& o, const Memory& at) {
   });
 }
 
-/// One chunk owns a block of the table, vocabulary rows by columns, sums it in S on its stack, and rounds once. It reads
-/// all tokens in order and skips sixteen at a time that fall into other blocks. Tokens outside the vocabulary add nothing.
+/// One chunk owns a block of the table, vocabulary rows by columns, sums it in S on its stack, and rounds
+/// once. It reads all tokens in order and skips sixteen at a time that fall into other blocks. Tokens
+/// outside the vocabulary add nothing.
 template <class T, class G>
 void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -40,7 +41,7 @@ void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
   const std::int32_t* const token = at(o.token);
   const T* const d_y = at(o.d_y);
   G* const d_table = at(o.d_table);
-  // Large tables are written in long runs; small ones are cut across, because a few tokens are most of a text.
+  // Large tables are cut into wide blocks, small ones into narrow blocks, because few tokens make up most of a text.
   const std::size_t width = o.vocabulary > 4 * most ? wide : narrow, height = room / width;
   const std::size_t strips = (o.columns + width - 1) / width, blocks = (o.vocabulary + height - 1) / height;
 

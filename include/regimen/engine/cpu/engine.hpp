@@ -1,4 +1,4 @@
-// regimen/engine/cpu/engine.hpp — the engine that computes, now, on the host.
+// regimen/engine/cpu/engine.hpp — the engine of the CPU: computes at once, on the host.
 #pragma once
 
 #include <regimen/comm/control.hpp>
@@ -31,8 +31,8 @@
 
 namespace regimen::cpu {
 
-/// Carries out operations as they come: when a call returns, it is done. It has exactly the bytes that the plan says; taking
-/// one more ends the program.
+/// Executes each operation during its call. The arena has exactly the bytes of the plan; to use
+/// one byte more ends the program.
 class Engine : public engine::EveryIteration {
  public:
   using Traits = cpu::Traits;
@@ -92,12 +92,12 @@ class Engine : public engine::EveryIteration {
 
   std::size_t operations() const { return operations_; }
   ThreadScope scope() const { return ThreadScope(threads_); }
-  /// What decides the bits of a run beside the program.
+  /// What decides the bits of a run, besides the program.
   template <class Compute>
   static std::string numerics() {
     return path_text<Compute>();
   }
-  /// The same, and what does not decide them; for people.
+  /// The same with details that do not decide the bits, for people.
   template <class Compute>
   std::string description() const {
     return path_text<Compute>() + "; threads: " + std::to_string(threads_);

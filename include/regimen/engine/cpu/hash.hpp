@@ -13,14 +13,14 @@
 
 namespace regimen::cpu {
 
-/// Of all bytes and their order. One changed bit always gives another hash, wherever it is; whatever else changes, with a
-/// probability of 1 − 2⁻⁶⁴ or so.
+/// A hash of all bytes and their order. A change of a single bit always changes the hash; other changes do so with a
+/// probability of about 1 − 2⁻⁶⁴.
 ///
 /// cost  reads each byte once, on all cores; allocates nothing
 inline std::uint64_t hash_of_bytes(std::span<const std::byte> bytes) {
   constexpr std::size_t chunk = std::size_t{1} << 18, lanes = 16, block = lanes * sizeof(std::uint64_t);
-  // Each line is a bijection of `state` for a given word, and of the word for a given state. The rotation keeps two changed
-  // sign bits from cancelling: without it the highest bit of a product stays where it is.
+  // Each line is a bijection of `state` for a given word, and of the word for a given state. The rotation keeps two
+  // changed sign bits from cancelling: without it the highest bit of a product stays where it is.
   const auto next = [](std::uint64_t state, std::uint64_t word) { return std::rotl((state ^ word) * 0x9E3779B97F4A7C15u, 29); };
   const auto hash_of_chunk = [&](const std::byte* at, std::size_t count) {
     std::uint64_t state[lanes], words[lanes], all = 0;

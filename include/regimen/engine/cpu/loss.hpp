@@ -55,8 +55,8 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
 
 }  // namespace detail
 
-/// A target outside [0, columns) that is not ignore_index makes the row's loss, and its gradient, NaN: the step is seen to
-/// be wrong, and nothing outside the row is touched.
+/// A target outside [0, columns) that is not ignore_index makes the row's loss and gradient NaN, so that the step is
+/// seen to be wrong; nothing outside the row is accessed.
 template <bool WithGradient, class S>
 void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
   S* const logits = at(o.logits);

@@ -14,14 +14,14 @@ namespace regimen::cpu {
 using regimen::set_threads;
 using regimen::threads;
 
-/// How many threads an object of the library computes with, whoever calls it: what was asked for, or, for 0, what the thread
-/// that made it had.
+/// How many threads an object of the library computes with, whatever thread calls it: the requested number, or, for 0,
+/// the number of the thread that constructed the object.
 inline int threads_for(int asked) {
   if (asked < 0) throw Error("options.threads", "0 (as the machine has) or more", std::to_string(asked));
   return asked > 0 ? asked : threads();
 }
 
-/// So many threads until the end of the scope; then as many as before.
+/// Sets the number of threads until the end of the scope.
 class ThreadScope final {
  public:
   explicit ThreadScope(int count) : before_(threads()) { set_threads(count); }
@@ -33,8 +33,8 @@ class ThreadScope final {
   int before_;
 };
 
-/// What decides the bits of a run beside the program: how products are computed, what a register holds, whether multiplication and
-/// addition round once. The number of threads does not.
+/// What decides the bits of a run, besides the program: the path of products, the width of registers, whether there are
+/// fused multiply-adds. The number of threads does not.
 template <class Compute>
 std::string path_text() {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)

@@ -10,7 +10,7 @@
 namespace regimen::cpu {
 
 // fp64 goes to the standard library lane by lane: it exists for gradient checks, where accuracy is all that counts.
-// fp32 of a single number is computed as a register of copies, so a number's result never depends on where it stands.
+// fp32 of a single number is computed as a register of copies, so a number's result never depends on its position.
 
 namespace detail {
 
@@ -33,7 +33,8 @@ inline Vector<float> power_of_two(Vector<float>::Signed exponent) {
 
 }  // namespace detail
 
-/// e^x                                                       error: 1.01 ulp, subnormal results 0.75 (measured over all fp32 numbers)
+/// e^x                                                       error: 1.01 ulp, subnormal results 0.75
+///                                                           (measured over all fp32 numbers)
 ///   overflows to infinity above 88.72, underflows gradually to 0 below −103.97; NaN stays NaN
 ///   x = n ln 2 + r, |r| <= ln 2 / 2, and a polynomial of degree 6 for e^r, minimax in relative error (3.1e-9)
 inline Vector<float> exp(Vector<float> x) {

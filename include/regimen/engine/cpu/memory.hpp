@@ -16,8 +16,8 @@ struct Memory {
   std::size_t bytes = 0;
   std::size_t scratch = View<char>::absent;
 
-  /// The tensor at `view`. An absent view means that a layer reads what it did not declare: a defect of the layer, not
-  /// of the input, so it ends the program.
+  /// The tensor at `view`. An absent view means that a layer reads a tensor that it did not declare: a defect of
+  /// the layer, not of the input, so it ends the program.
   template <class T>
   T* operator()(View<T> view) const {
     if (view.offset >= bytes) {

@@ -1,4 +1,4 @@
-// regimen/engine/cpu/onednn.hpp — fp32 products by oneDNN, on the processors where it is the fastest.
+// regimen/engine/cpu/onednn.hpp — fp32 products by oneDNN, on processors where it is the fastest.
 #pragma once
 
 #if REGIMEN_HAS_ONEDNN
@@ -13,8 +13,8 @@
 
 namespace regimen::cpu::onednn {
 
-/// Intel's processors with AVX-512, measured on one with AMX: 5 to 25 % faster than OpenBLAS 0.3.21 in every shape but one. On
-/// AMD's (AVX2), weight gradients take twice OpenBLAS's time where rows are a multiple of 4 KiB apart.
+/// Intel's processors with AVX-512, measured on one with AMX: 5 to 25 % faster than OpenBLAS 0.3.21 in every shape but
+/// one. On AMD's (AVX2), weight gradients take twice OpenBLAS's time where rows are a multiple of 4 KiB apart.
 inline bool is_fastest() {
 #if defined(__x86_64__)
   static const bool is =
@@ -34,8 +34,8 @@ inline std::string name() {
 
 /// c = op(a) · op(b), or c +=, row-major, with rows lda, ldb and ldc numbers apart.
 ///
-/// signals   wait meanwhile: the kernels for AVX-512 (seen in 2.6.3) point the stack pointer into a buffer on the heap, where the frame of a
-///           handler would be written over what lies beside it
+/// signals   blocked meanwhile: the AVX-512 kernels (seen in 2.6.3) point the stack pointer into a buffer on the heap,
+///           where the frame of a signal handler would overwrite other data
 inline void product(const float* a, const float* b, float* c, std::size_t m, std::size_t n, std::size_t k, std::size_t lda, std::size_t ldb,
                     std::size_t ldc, bool transpose_a, bool transpose_b, bool add) {
   const auto size = [](std::size_t value) { return static_cast<dnnl_dim_t>(value); };

@@ -14,7 +14,7 @@ namespace regimen::cpu {
 
 namespace detail {
 
-/// One tile of c and the slices of a and b that it is made of at a time: 376 KiB, made for an L2 cache; on the stack.
+/// One tile of c, and the slices of a and b for it, on the stack: 376 KiB, made for an L2 cache.
 template <class S, class Word = S>
 struct ProductBuffers final {
   static constexpr std::size_t rows = 96, columns = 1024 / sizeof(S), depth = 192;
@@ -26,12 +26,12 @@ struct ProductBuffers final {
   alignas(64) S c[rows * columns];
 };
 
-/// How slices come to the buffers as words; T is stored, Word is S or a Pair.
+/// How slices are packed into the buffers as words; T is the stored type, Word is S or a Pair.
 ///   keep     rows that follow k stay rows                            to[i][word of p] = from[i][p]
 ///   stack    rows that cross k stay rows                             to[word of p][j] = from[p][j]
 ///   turn     rows that follow k become columns                       to[word of p][j] = from[j][p]
-/// `turn` and `stack` round columns up to lanes, `keep` rounds rows up to a third of block_rows; nothing that lands there
-/// is stored in c.
+/// `turn` and `stack` round columns up to lanes, `keep` rounds rows up to a third of block_rows; these
+/// extra results are not stored in c.
 template <class Word>
 struct Packing final {
   static constexpr std::size_t numbers = 1;  // of a word
@@ -97,7 +97,7 @@ struct ProductTiles final {
   static constexpr ProductTiles of(std::size_t m, std::size_t n, std::size_t k) {
     using Buffers = ProductBuffers<S>;
     ProductTiles tiles{(m + Buffers::rows - 1) / Buffers::rows, (n + Buffers::columns - 1) / Buffers::columns};
-    // More tiles than the buffers ask for, so that several threads have work: while each keeps 2^19 multiplications
+    // More tiles than the buffers need, so that several threads have work: while each keeps 2^19 multiplications
     // (some 10 µs), halve along the side that leaves the tiles squarer.
     while (tiles.down * tiles.across < 32) {
       const std::size_t height = m / tiles.down, width = n / tiles.across;
@@ -120,8 +120,8 @@ constexpr std::size_t block_begin(std::size_t count, std::size_t block, std::siz
 
 /// c = op(a) · op(b), or c +=, as op::Product describes; all three row-major and dense, of any element types
 ///
-/// error    S = fp64 if c is, else fp32: sums over all of k in S, in slices from the first to the last, then one rounding
-///          to C. Where bf16 is multiplied in pairs, subnormal operands and sums count as 0
+/// error    S = fp64 if c is, else fp32: sums over all of k in S, in slices from the first to the last, then one
+///          rounding to C. Where bf16 is multiplied in pairs, subnormal operands and sums count as 0
 /// cost     packs every tile's slices: about 1/rows + 1/columns of a tile more traffic; no allocation
 template <class A, class B, class C>
 void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
@@ -137,7 +137,7 @@ void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, 
   const std::size_t stride = even + even % Pack::numbers;  // equal slices: a short last one would cost as much as a long one
 
   parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
-    Buffers buffers;  // padding that is read is also written, with something finite where a and b are
+    Buffers buffers;  // padding that is read is written before, with finite values if a and b are finite
     const std::size_t i0 = block_begin(m, block_rows, tiles.down, tile % tiles.down);
     const std::size_t i1 = block_begin(m, block_rows, tiles.down, tile % tiles.down + 1), rows = i1 - i0;
     const std::size_t j0 = block_begin(n, step, tiles.across, tile / tiles.down);

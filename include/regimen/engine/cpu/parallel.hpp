@@ -1,4 +1,4 @@
-// regimen/engine/cpu/parallel.hpp — the one way a CPU loop uses several cores.
+// regimen/engine/cpu/parallel.hpp — parallel_for: the only way in which a CPU loop uses several cores.
 #pragma once
 
 #include <regimen/core/threads.hpp>
@@ -8,11 +8,11 @@
 
 namespace regimen::cpu {
 
-/// body(0) ... body(chunks - 1), in any order, on as many threads as threads() says. Callers cut work into chunks by shape
-/// alone, never by the number of threads, and no chunk reads what another writes: results depend neither on how many
-/// threads there are nor on which of them took a chunk. Inside another parallel_for it is a plain loop.
+/// body(0) ... body(chunks - 1), in any order, on as many threads as threads() says. Callers cut work into chunks by
+/// shape alone, never by the number of threads, and no chunk reads what another writes. So results depend neither on
+/// the number of threads nor on which thread took a chunk. Inside another parallel_for it is a serial loop.
 ///
-/// failure  what the first of the chunks that throw has thrown, after all others have run
+/// failure  rethrows the exception of the lowest chunk that threw, after all others have run
 template <class Body>
 void parallel_for(std::size_t chunks, const Body& body) {
   const int count = chunks > 1 ? threads() : 1;

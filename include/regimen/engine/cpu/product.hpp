@@ -1,4 +1,4 @@
-// regimen/engine/cpu/product.hpp — which of the CPU's matrix products computes op::Product.
+// regimen/engine/cpu/product.hpp — selects the matrix product of the CPU that computes op::Product.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -23,10 +23,10 @@ namespace regimen::cpu {
 
 namespace detail {
 
-/// Who computes products of fp32 or of fp64.
+/// The implementation of fp32 or fp64 products.
 enum class Products { packed, blas, onednn };
 
-/// A function of the processor and the libraries that are loaded.
+/// A function of the processor and the loaded libraries.
 template <class S>
 Products products_of() {
 #if REGIMEN_HAS_ONEDNN
@@ -53,15 +53,15 @@ void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, st
 }
 #endif
 
-/// Processors of the machine, whoever may use them.
+/// All processors of the machine, also those that this process may not use.
 inline std::size_t machine_processors() {
   static const long count = sysconf(_SC_NPROCESSORS_ONLN);
   return count > 0 ? static_cast<std::size_t>(count) : 1;
 }
 
-/// How c is cut for a library that computes each tile on one thread: a function of the shape and the machine, not of how many
-/// threads there are. Two tiles for each processor, in halves of the longer side, as long as a tile keeps 2^21
-/// multiplications (some 30 µs) and 96 rows and columns, below which libraries spend their time on packing.
+/// How c is cut for a library that computes each tile on one thread: a function of the shape and the machine, not of
+/// the number of threads. Halves the longer side until there are two tiles per processor, but keeps at least 2^21
+/// multiplications (some 30 µs) and 96 rows and columns per tile: with fewer, libraries spend their time on packing.
 struct LibraryTiles final {
   std::size_t down = 1, across = 1;
 
@@ -78,7 +78,7 @@ struct LibraryTiles final {
   }
 };
 
-/// c = op(a) · op(b), or c +=, by call(a, b, c, m, n, k, lda, ldb, ldc), which computes a tile of it on the thread that it is on.
+/// c = op(a) · op(b), or c +=, by call(a, b, c, m, n, k, lda, ldb, ldc), which computes one tile on the calling thread.
 template <class S, class Call>
 void product_by_tiles(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b,
                       const Call& call) {
@@ -106,7 +106,7 @@ constexpr bool is_counted_in_int(std::size_t m, std::size_t n, std::size_t k) { 
 
 }  // namespace detail
 
-/// What computes products of these types here, for people: the library and its version, or the portable product.
+/// The implementation of products of these types, for people: the library and its version, or the portable product.
 template <class A, class B, class C>
 std::string product_path() {
   using detail::Products;
@@ -133,8 +133,9 @@ std::string product_path() {
 
 /// op::Product on the CPU.
 ///
-/// error   fp32, fp64: that of the path, at most k roundings of partial sums; 16-bit operands are exact in fp32, and c is
-///         rounded once. A function of the shape, the types, the machine and the library; not of the number of threads
+/// error   fp32, fp64: that of the path, at most k roundings of partial sums; 16-bit operands are exact
+///         in fp32, and c is rounded once. A function of the shape, the types, the machine and the
+///         library; not of the number of threads
 template <class A, class B, class C>
 void compute(const op::Product<A, B, C>& o, const Memory& at) {
   const A* const a = at(o.a);

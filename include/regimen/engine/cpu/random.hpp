@@ -12,16 +12,17 @@
 
 namespace regimen::cpu {
 
-/// The key under which layer `stream` draws in this step.
+/// The key of layer `stream` in this step.
 inline std::uint64_t random_key(const op::Random& random, std::uint64_t stream) { return mix(mix(random.seed, random.step), stream); }
 
-/// What a drop draws from; anything where it drops nothing.
+/// The random source of a drop; unused if nothing is dropped.
 inline op::Random random_of(const op::Drop& drop, const Memory& at) { return drop.threshold > 0 ? *at(drop.random) : op::Random{}; }
 
 /// Elements whose bits are drawn together: 16 counters of 8 elements each.
 inline constexpr std::size_t random_block = 128;
 
-/// The 16 random bits of elements first ... first + 127 of `sample`, as op::Random defines them; first is a multiple of 8.
+/// The 16 random bits of elements first ... first + 127 of `sample`, as op::Random defines
+/// them; first is a multiple of 8.
 /// The same numbers as Philox::draw; written as loops over 16 counters, which compilers turn into vector instructions.
 inline void draw_block(std::uint64_t key, std::uint64_t first, std::uint64_t sample, std::uint16_t (&bits)[random_block]) {
   constexpr std::size_t count = random_block / 8;

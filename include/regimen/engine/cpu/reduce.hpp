@@ -12,8 +12,9 @@
 namespace regimen::cpu {
 namespace detail {
 
-/// Adds values that come one after the other as a balanced binary tree does: [0, n) is split at the largest power of two
-/// below n. Holds one partial sum for each size of a complete subtree, so it needs no memory beside itself.
+/// Adds a sequence of values in the order of a balanced binary tree: [0, n) is split at
+/// the largest power of two below n.
+/// Stores one partial sum for each size of a complete subtree.
 class TreeSum final {
  public:
   void add(double value) {
@@ -38,7 +39,7 @@ class TreeSum final {
   std::uint64_t count_ = 0;
 };
 
-/// Σ x² of one chunk: sixteen interleaved sums on every machine, whatever its registers, then these as a tree.
+/// Σ x² of one chunk: on every machine sixteen interleaved sums, then their sum as a tree.
 template <class G>
 double square_sum(const G* from, std::size_t count) {
   constexpr std::size_t width = 16, registers = width / lanes<double>;
@@ -82,7 +83,7 @@ void compute(const op::Zero<T>& o, const Memory& at) {
   for (std::size_t i = 0; i < o.count; ++i) y[i] = T(0);
 }
 
-/// Groups of 2^k chunks are subtrees of the tree over chunks, so cores work on groups and nothing changes.
+/// Groups of 2^k chunks are subtrees of the tree over chunks, so cores sum groups without changing the result.
 template <class G>
 void compute(const op::SumOfSquares<G>& o, const Memory& at) {
   constexpr std::size_t chunk_size = 4096;

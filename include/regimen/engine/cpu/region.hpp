@@ -1,4 +1,4 @@
-// regimen/engine/cpu/region.hpp — the arena's bytes on the host, and the guards around them.
+// regimen/engine/cpu/region.hpp — the arena's memory on the host, with a guard page.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -25,10 +25,10 @@
 
 namespace regimen::cpu {
 
-/// Exactly `bytes` zero bytes whose end touches a page that no one may read or write: one byte beyond the plan ends the
-/// program. 64-byte aligned if `bytes` is a multiple of 64.
+/// Exactly `bytes` zero bytes that end at an inaccessible page: an access to one byte beyond the plan ends the program.
+/// 64-byte aligned if `bytes` is a multiple of 64.
 ///
-/// failure  the system has not that much memory to give: Error
+/// failure  Error if the system has not enough memory
 class Region {
  public:
   Region() = default;
@@ -70,7 +70,7 @@ class Region {
   std::byte* base() const { return base_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// No one may read [offset, offset + bytes) until it lives again: filled with NaN, and unreadable under ASan.
+  /// Marks [offset, offset + bytes) as dead until it is allocated again: fills it with NaN; poisons it under ASan.
   void dies(std::size_t offset, std::size_t bytes) const {
     std::memset(base_ + offset, 0xFF, bytes);
 #if defined(REGIMEN_ASAN)

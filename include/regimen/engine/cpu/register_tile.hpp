@@ -1,4 +1,4 @@
-// regimen/engine/cpu/register_tile.hpp — the block of a product that lives in registers, and how operands come to it.
+// regimen/engine/cpu/register_tile.hpp — the register block of a product, and the packing of its operands.
 #pragma once
 
 #include <regimen/engine/cpu/simd.hpp>
@@ -63,7 +63,7 @@ template <class S, class T>
 inline void transpose(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, std::size_t columns) {
   using Native = typename Vector<S>::Native;
   for (std::size_t j = 0; j < rows; j += lanes<S>) {
-    const std::size_t last = rows - 1;  // repeated where rows end, which costs no branch
+    const std::size_t last = rows - 1;  // repeated beyond the end, which saves a branch
     for_each_vector<S>(0, columns, [&](std::size_t p, auto count) {
       transpose_square<Native>([&](std::size_t i) { return load<S>(from + (j + i < last ? j + i : last) * from_stride + p, count).native; },
                                [&](std::size_t i, Native row) { store<S>(Vector<S>(row), to + (p + i) * to_stride + j); },
@@ -126,8 +126,8 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
 }
 
 /// multiply_block over any number of rows and columns: c (rows,columns) with a as above and b in panels of
-/// block_columns columns, `b_panel` elements apart, whose rows are BStride apart. Works on rows rounded up to a third of
-/// block_rows and on columns rounded up to lanes: a, b and c must have room for that.
+/// block_columns columns, `b_panel` elements apart, whose rows are BStride apart. Works on rows rounded up to a third
+/// of block_rows and on columns rounded up to lanes: a, b and c must have room for that.
 template <class S, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride, class Word>
 inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, const Word* b, std::size_t b_panel, S* c,
                           std::size_t c_stride, bool add) {

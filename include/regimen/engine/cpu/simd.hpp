@@ -1,4 +1,4 @@
-// regimen/engine/cpu/simd.hpp — one vector register of the machine the program is compiled for, as a number.
+// regimen/engine/cpu/simd.hpp — one vector register of the target machine, used like a number.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -66,9 +66,10 @@ struct Mask final {
   friend Mask operator~(Mask a) { return {~a.bits}; }
 };
 
-/// lanes<S> numbers that are computed with at once; S is fp32 or fp64.
+/// lanes<S> numbers, computed at once; S is fp32 or fp64.
 ///
-/// A scalar converts to a vector of copies, so formulas read as for one number. The 16-bit formats exist in memory only:
+/// A scalar converts to a vector of copies, so formulas read as for one number. The
+/// 16-bit formats exist in memory only:
 /// load and store convert, rounding exactly as regimen::bf16 and regimen::fp16 do.
 template <class S>
 struct Vector final {
@@ -79,7 +80,7 @@ struct Vector final {
 
   Vector() = default;
   explicit Vector(Native value) : native(value) {}
-  Vector(S value) : native(value - Native{}) {}  // minus, because −0 + 0 is +0
+  Vector(S value) : native(value - Native{}) {}  // minus, because −0 + 0 would be +0
 
   S operator[](std::size_t lane) const { return native[lane]; }
 
@@ -116,7 +117,8 @@ Mask<S> where_nan(Vector<S> x) {
   return {std::bit_cast<typename V::Signed>(magnitude) > infinity};
 }
 
-/// x <= 0, by the bits of x: as a signed integer a negative number lies below −∞ or is it, and a NaN of either sign above.
+/// x <= 0, by the bits of x: as a signed integer a negative number lies below −∞ or is it,
+/// and a NaN of either sign above.
 template <class S>
 Mask<S> at_most_zero(Vector<S> x) {
   using Word = typename detail::Register<S>::Word;
@@ -125,7 +127,7 @@ Mask<S> at_most_zero(Vector<S> x) {
   return {(bits <= minus_infinity) | (bits == Word(0))};
 }
 
-/// The smaller and the larger per lane; `a` where either is NaN. (Under -ffast-math a comparison may say anything of a NaN.)
+/// The smaller and the larger per lane; `a` if either is NaN. (Under -ffast-math comparisons with NaN are undefined.)
 template <class S>
 Vector<S> min(Vector<S> a, Vector<S> b) {
   const Vector<S> smaller(b.native < a.native ? b.native : a.native);
@@ -174,7 +176,8 @@ Vector<S> multiply_add(Vector<S> a, Vector<S> b, Vector<S> c) {
   return a * b + c;
 }
 
-/// √a, correctly rounded. Written out because std::sqrt may set errno, which keeps compilers from using the instruction.
+/// √a, correctly rounded. Written out because std::sqrt may set errno, which keeps
+/// compilers from using the instruction.
 template <class S>
 Vector<S> sqrt(Vector<S> a) {
 #if defined(__SSE2__)
@@ -237,7 +240,7 @@ S maximum(Vector<S> a) {
 /// a load sets it to 0.
 struct Whole final {};
 
-/// The same as a number.
+/// The number of lanes that are accessed.
 template <class S>
 constexpr std::size_t lanes_used(Whole) {
   return lanes<S>;
@@ -249,7 +252,7 @@ constexpr std::size_t lanes_used(std::size_t count) {
 
 namespace detail {
 
-/// A register's worth of `Element` as it lies in memory, and back.
+/// Loads and stores a register's worth of `Element` in its memory format.
 template <class Raw, class Element>
 Raw read(const Element* from, Whole) {
   Raw raw;
@@ -298,7 +301,7 @@ void write(Raw raw, Element* to, std::size_t count) {
   for (std::size_t i = 0; i < room && i < count; ++i) std::memcpy(to + i, buffer + i * sizeof(Element), sizeof(Element));
 }
 
-// Between 16 and 32 bits, written out where compilers find more instructions than the one that does it.
+// Conversions between 16 and 32 bits, as intrinsics where compilers miss the single instruction.
 inline Register<float>::Unsigned extend(Register<float>::Short raw) {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
   return reinterpret_cast<Register<float>::Unsigned>(_mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(raw)));
@@ -363,7 +366,7 @@ Vector<float> widen(Register<float>::Short raw) {
   }
 }
 
-// fp16 has instructions that round alike; they differ in NaNs only, so those are first made what narrow() makes of them.
+// The fp16 instructions round like narrow() and differ only for NaNs, so NaNs are first set to narrow()'s results.
 #if defined(__F16C__) && defined(__AVX2__)
 template <>
 inline Register<float>::Short narrow<5>(Vector<float> value) {
@@ -419,7 +422,7 @@ void store(Vector<S> value, T* to, Count count = {}) {
   else detail::write(detail::narrow<5>(value), to, count);
 }
 
-/// The first `count` lanes of a, and 0 in the others: what a sum over a short register adds.
+/// The first `count` lanes of a, and 0 in the others, for sums over a short register.
 template <class S>
 Vector<S> zero_tail(Vector<S> a, Whole) {
   return a;

@@ -1,4 +1,5 @@
-// regimen/engine/cpu/single_thread.hpp — libraries compute on the thread that calls them: who else works is ours to say.
+// regimen/engine/cpu/single_thread.hpp — makes libraries compute on the calling thread alone;
+// Regimen's threads divide the work.
 #pragma once
 
 #include <dlfcn.h>
@@ -7,14 +8,14 @@ namespace regimen::cpu {
 
 namespace detail {
 
-/// A function of a library that this program has loaded, if it has; so nothing has to be linked for its sake.
+/// A function of a loaded library, or null; so the library need not be linked.
 template <class Function>
 Function* loaded(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-/// How the libraries that may be there are told. OpenMP's and MKL's number belongs to the calling thread; that of OpenBLAS and
-/// BLIS with threads of their own to the whole process, and is set once.
+/// The functions that set the libraries' numbers of threads. OpenMP and MKL have a number for each calling thread;
+/// OpenBLAS and BLIS with threads of their own have one for the whole process, which is set once.
 struct ThreadControl final {
   int (*in_parallel)() = loaded<int()>("omp_in_parallel");
   int (*openmp_threads)() = loaded<int()>("omp_get_max_threads");
@@ -35,13 +36,13 @@ struct ThreadControl final {
 
 }  // namespace detail
 
-/// Is the caller one of several threads of an OpenMP region? Then the processors are taken.
+/// Whether the caller is one of several threads of an OpenMP region; then all processors are in use.
 inline bool in_parallel_region() {
   const auto asks = detail::ThreadControl::here().in_parallel;
   return asks != nullptr && asks() != 0;
 }
 
-/// Until the end of the scope, libraries that the calling thread calls use no other thread.
+/// Until the end of the scope, libraries use only the calling thread.
 class SingleThread final {
  public:
   SingleThread() {

@@ -65,7 +65,7 @@ void compute(const op::CountCorrect<S>& o, const Memory& at) {
   at(o.scalars)->correct += correct;
 }
 
-/// The decisions are those that op::Finish defines.
+/// op::Finish on the CPU.
 template <class UpdateRule>
 void compute(const op::Finish<UpdateRule>& o, const Memory& at) {
   Scalars& s = *at(o.scalars);
@@ -73,7 +73,7 @@ void compute(const op::Finish<UpdateRule>& o, const Memory& at) {
     s.apply = 0;
     return;
   }
-  if (s.count == 0) {  // nothing to learn from: no step, and no overflow either
+  if (s.count == 0) {  // no valid target: no step, but no overflow either
     s.loss = s.gradient_norm = std::numeric_limits<double>::quiet_NaN();
     s.factor = s.apply = 0;
     return;

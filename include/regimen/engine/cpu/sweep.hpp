@@ -1,4 +1,4 @@
-// regimen/engine/cpu/sweep.hpp — how much work is worth another core, and loops over rows, elements and sums.
+// regimen/engine/cpu/sweep.hpp — loops over rows, elements and sums, and the least work for another core.
 #pragma once
 
 #include <regimen/engine/cpu/parallel.hpp>
@@ -8,15 +8,15 @@
 
 namespace regimen::cpu {
 
-/// Elements that keep one core busy for about as long as it takes to wake the others.
+/// The number of elements that keeps one core busy for as long as waking the others takes.
 inline constexpr std::size_t grain = 32768;
 
-/// Partial results that a caller keeps on its stack: how many chunks a sum over everything is cut into at most.
+/// The most chunks of a full sum: their partial results lie on the caller's stack.
 inline constexpr std::size_t most_partials = 64;
 
 constexpr std::size_t chunks_of(std::size_t elements) { return (elements + grain - 1) / grain; }
 
-/// body(0) ... body(chunks - 1), on several cores if there are `elements` enough to pay for them.
+/// body(0) ... body(chunks - 1), on several cores if `elements` is large enough.
 template <class Body>
 void for_chunks(std::size_t elements, std::size_t chunks, const Body& body) {
   if (elements > grain) return parallel_for(chunks, body);

@@ -1,4 +1,4 @@
-// regimen/engine/cpu/team.hpp — threads that help the thread that owns them.
+// regimen/engine/cpu/team.hpp — a thread's helper threads.
 #pragma once
 
 #include <regimen/engine/cpu/single_thread.hpp>
@@ -18,9 +18,8 @@
 
 namespace regimen::cpu::detail {
 
-/// How long a thread that waits keeps its processor: longer than the gaps between the loops of a step, so that a machine
-/// of one's own never waits for a wake-up; shorter than what the scheduler gives a thread at a time, so that whoever else
-/// is ready to run gets the processor.
+/// How long a waiting thread spins: longer than the gaps between the loops of a step, so that on an idle machine nobody
+/// waits for a wake-up; shorter than a time slice of the scheduler, so that other programs get the processor.
 inline constexpr std::chrono::microseconds spin_time{50};
 
 inline void pause() {
@@ -31,7 +30,7 @@ inline void pause() {
 #endif
 }
 
-/// Returns when `word` is no longer `old`: looks at it for a while, then sleeps.
+/// Returns when `word` differs from `old`: spins for a while, then sleeps.
 inline void wait_while(const std::atomic<unsigned>& word, unsigned old) {
   const auto give_up = std::chrono::steady_clock::now() + spin_time;
   do {
@@ -43,11 +42,11 @@ inline void wait_while(const std::atomic<unsigned>& word, unsigned old) {
   while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
 }
 
-/// A thread and its helpers, who take chunks of its loops as they can: a loop ends when every chunk that somebody has taken
-/// is done. A helper that another program keeps from running has taken none, and nobody waits for it.
+/// A thread and its helpers, which take chunks of its loops dynamically. A loop ends when every chunk is done. Nobody
+/// waits for a helper that another program keeps from running, since it has taken no chunk.
 class Team final {
  public:
-  /// Of the calling thread; null within a loop, whose chunks are not divided again.
+  /// The team of the calling thread; null inside a loop: nested loops are serial.
   static Team* here() {
     if (inside || in_parallel_region()) return nullptr;
     thread_local Owner owner;
@@ -102,7 +101,7 @@ class Team final {
   };
 
   inline static thread_local bool inside = false;  // a loop
-  /// In a process that was forked the parent's helpers do not run: its team is kept as it was, and never ended.
+  /// In a forked child the parent's helpers do not run: the child keeps the parent's team unused and never destroys it.
   inline static thread_local Team* of_parent = nullptr;
 
   /// Forks between the first process and this one.
@@ -117,7 +116,7 @@ class Team final {
     auto helper = std::make_unique<Helper>();
     try {
       helper->thread = std::thread([this, calls = &helper->calls] { help(*calls); });
-    } catch (const std::system_error&) { return false; }  // the system has no more threads: those that are there do the work
+    } catch (const std::system_error&) { return false; }  // out of threads: the existing ones do the work
     helpers_.push_back(std::move(helper));
     return true;
   }
@@ -135,12 +134,12 @@ class Team final {
       wait_while(calls, seen);
       seen = calls.load(std::memory_order_acquire);
       if (ending_.load(std::memory_order_relaxed)) return;
-      // The loop that called may be over, and the next begun: then this helps with the next.
+      // The loop that woke this helper may be over and the next one running: then it helps with that.
       unsigned gate = gate_.load(std::memory_order_relaxed);
       while ((gate & open) != 0 && !gate_.compare_exchange_weak(gate, gate + one_inside, std::memory_order_acq_rel)) {}
       if ((gate & open) == 0) continue;
       work();
-      if (gate_.fetch_sub(one_inside, std::memory_order_acq_rel) == one_inside) gate_.notify_one();  // the last, and the owner waits
+      if (gate_.fetch_sub(one_inside, std::memory_order_acq_rel) == one_inside) gate_.notify_one();  // the last helper, while the owner waits
     }
   }
 

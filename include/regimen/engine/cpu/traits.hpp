@@ -1,4 +1,4 @@
-// regimen/engine/cpu/traits.hpp — what a plan must know of the CPU engine.
+// regimen/engine/cpu/traits.hpp — the facts about the CPU engine that a plan needs.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -11,15 +11,15 @@ namespace regimen::cpu {
 inline constexpr std::size_t norm_chunks = 16;
 
 struct Traits {
-  /// The arena is memory that the host may read and write between calls: Engine::data(view).
+  /// The host may read and write the arena between calls, by Engine::data(view).
   static constexpr bool is_host_memory = true;
 
-  /// Bytes that the kernel of an operation needs beside its tensors.
+  /// Workspace of an operation's kernel, in bytes.
   template <class Operation>
   static constexpr std::size_t scratch(const Operation&) {
     return 0;
   }
-  /// The chunks' sums of both gradients.
+  /// Workspace for the chunks' sums of both gradients.
   template <bool Centered, class T, class G>
   static constexpr std::size_t scratch(const op::NormalizeBackward<Centered, T, G>& o) {
     return o.d_gain.is_absent() ? 0 : norm_chunks * 2 * o.columns * sizeof(statistic_t<T>);

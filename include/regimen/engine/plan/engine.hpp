@@ -1,4 +1,4 @@
-// regimen/engine/plan/engine.hpp — the engine that computes nothing and counts everything, at compile time.
+// regimen/engine/plan/engine.hpp — the engine of a plan: computes nothing, counts memory and cost at compile time.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -11,15 +11,16 @@
 
 namespace regimen::plan {
 
-/// Of an engine that nobody has chosen yet.
+/// The Traits of a plan without a device.
 struct AnyTraits final {
   static constexpr bool is_host_memory = false;
   static constexpr std::size_t scratch(const auto&) { return 0; }
 };
 
-/// Iterations of a Repeat that only repeat what was seen are skipped and multiplied, so a plan's cost does not depend on the
-/// depth; `full` evaluates them all, for tests. The first rank, which has the most to do, stands for all; all need the same bytes.
-///   Traits   of the engine that will run what is planned
+/// Skips iterations of a Repeat that equal earlier ones and multiplies their cost, so that compile time does not
+/// depend on the depth; `full` evaluates all of them, for tests. Plans the first rank, which has the most work;
+/// all ranks need the same bytes.
+///   Traits   of the engine that will run the program
 template <class Traits_>
 struct Engine {
   using Traits = Traits_;
@@ -28,7 +29,7 @@ struct Engine {
   op::Phase phase = op::Phase::forward;
   std::size_t ranks = 1;
   std::array<Cost, 3> cost{};  // by phase
-  WireLog* wire = nullptr;     // null: nobody asked
+  WireLog* wire = nullptr;     // null: not requested
 
   constexpr explicit Engine(std::size_t world = 1, bool walks_all = false) : full(walks_all), ranks(world) {}
 
@@ -39,14 +40,14 @@ struct Engine {
 
   constexpr void replay(const engine::Recording&, auto&& body) { body(); }
 
-  // Collectives: what this rank sends.
+  // Collectives: counts the bytes that this rank sends.
   constexpr std::size_t all_gather(const engine::Transfer& transfer) { return send(transfer, true); }
   constexpr std::size_t reduce_scatter(const engine::Transfer& transfer) { return send(transfer, false); }
   constexpr void await(std::size_t) {}
-  /// No plan has buckets: it counts unit by unit, which is the same sum, so that skipped iterations stay exact.
+  /// A plan has no buckets: it counts unit by unit, with the same sum of bytes, so that skipped iterations stay exact.
   static constexpr std::size_t bucket(std::size_t) { return 1; }
 
-  /// body(0) ... body(count - 1), which compute alike, and take and give the same memory: one stands for all.
+  /// body(0) ... body(count - 1), which have equal costs and memory: runs one of them for all.
   constexpr void repeat(std::size_t count, auto&& body) {
     if (full || count < 2) {
       for (std::size_t i = 0; i < count; ++i) body(i);
@@ -59,7 +60,7 @@ struct Engine {
     for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, before[phase_index], double(count - 1), count - 1);
   }
 
-  // What must repeat before iterations may be skipped, and what skipping them multiplies.
+  // The state that must repeat before iterations are skipped, and the counts that skipping multiplies.
   struct Mark {
     Transients transients;
     std::array<Cost, 3> cost;

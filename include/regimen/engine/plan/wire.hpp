@@ -1,4 +1,4 @@
-// regimen/engine/plan/wire.hpp — the collectives of a step in their order, unit by unit.
+// regimen/engine/plan/wire.hpp — the collectives of a step in order, unit by unit.
 #pragma once
 
 #include <regimen/core/arena.hpp>  // defect
@@ -9,13 +9,14 @@
 
 namespace regimen::plan {
 
-/// Kept only by a plan that was asked for it. A call of an iteration that stands for others stands for `copies` of them; a plan that walks
-/// in full has each by itself. Units of a Bucket stand one by one, as if each travelled alone: their bytes are what is sent, their number is not.
+/// Kept only by a plan that was asked for it. One entry stands for `copies` equal collectives of skipped
+/// iterations; a full plan has an entry for each. The units of a Bucket have an entry each: the bytes are right,
+/// but a Bucket sends fewer collectives.
 struct WireLog final {
   struct Call {
     Path path{};            // of the unit
     std::size_t bytes = 0;  // that this rank sends
-    bool gathers = false;   // or reduces
+    bool gathers = false;   // false: reduces
     std::size_t copies = 1;
   };
   static constexpr std::size_t limit = 1024;
@@ -26,7 +27,7 @@ struct WireLog final {
     if (count == limit) defect("more collectives than a log of them can hold");
     calls[count++] = call;
   }
-  /// What was pushed since `from` happens so many times.
+  /// Entries pushed since `from` happen this many times.
   constexpr void multiply(std::size_t from, std::size_t times) {
     for (std::size_t i = from; i < count; ++i) calls[i].copies *= times;
   }
