@@ -5,7 +5,7 @@ get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 
 set(core       "")
 set(comm       core)
-set(policy     core comm engine)   # comm: Communicator names what a communicator is; engine: Device what an engine's memory is
+set(policy     core comm)          # comm: Communicator names what a communicator is
 set(loss       core policy)
 set(optimizer  core)
 set(layer      core)
@@ -18,9 +18,9 @@ set(verdict    core engine layer loss policy program rule walk)
 set(state      comm core data layer)
 set(train      core comm data engine loss optimizer policy program rule state verdict)
 set(models     core layer rule state)
-# Of engines, whoever is not one knows the concept and the plan: Device brings the others, and knows what a plan asks of them.
-set(engines_for_all engine/engine.hpp engine/plan/engine.hpp)
-set(engines_for_device engine/cpu/traits.hpp)
+# Of engines, whoever is not one knows the concept and the plan, which knows what the kernels of each need: Device picks another, and its
+# header brings it.
+set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)
 
 file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp)
 set(wrong "")
@@ -40,8 +40,7 @@ foreach(header IN LISTS headers)
     set(other ${CMAKE_MATCH_2})
     if(NOT other STREQUAL room AND NOT other IN_LIST ${room})
       string(APPEND wrong "  ${header} includes ${file}: ${room} knows nothing of ${other}\n")
-    elseif(other STREQUAL "engine" AND NOT room STREQUAL "engine" AND NOT file IN_LIST engines_for_all
-           AND NOT (header STREQUAL "policy/device.hpp" AND file IN_LIST engines_for_device))
+    elseif(other STREQUAL "engine" AND NOT room STREQUAL "engine" AND NOT file IN_LIST engines_for_all)
       string(APPEND wrong "  ${header} includes ${file}: an engine is named by Device alone\n")
     endif()
   endforeach()

@@ -1,8 +1,6 @@
 // regimen/policy/device.hpp — where a step runs.
 #pragma once
 
-#include <regimen/engine/cpu/traits.hpp>
-#include <regimen/engine/engine.hpp>
 #include <regimen/policy/policy.hpp>
 
 namespace regimen {
@@ -17,18 +15,8 @@ struct Cuda final {
   using option_of = regimen::axis::device;
 };
 
-namespace cpu {
-class Engine;
-}
-template <>
-struct engine::Of<Cpu> {
-  using Traits = cpu::Traits;
-  using type = cpu::Engine;
-  using profiled = Timed<cpu::Engine>;
-};
-
 /// Decides which engine executes the step. A device of your own is a type with `option_of` as above, and a
-/// specialisation of engine::Of.
+/// specialisation of engine::Of (engine/engine.hpp).
 ///
 ///   choices   Device<Cpu>
 ///   default   Device<Cpu>

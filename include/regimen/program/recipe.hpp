@@ -1,6 +1,7 @@
 // regimen/program/recipe.hpp — a model and a configuration, bound: the step they make and the plan of it.
 #pragma once
 
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/decoding.hpp>
 #include <regimen/loss/cross_entropy.hpp>

@@ -2,6 +2,6 @@
 #pragma once
 
 #include <regimen/engine/cpu/engine.hpp>
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/engine/timed.hpp>
-#include <regimen/policy/device.hpp>
 // SPDX-License-Identifier: Apache-2.0
