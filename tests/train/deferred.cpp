@@ -1,17 +1,8 @@
 // A Trainer relies on nothing of an engine but what the concept says: one that works late, out of the host's reach, trains the same bits.
-#include "support/deferred.hpp"
+#include "train/deferred.hpp"
 
-#include <regimen/comm/launch.hpp>
-#include <regimen/data/fake.hpp>
-#include <regimen/engine/cpu/device.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/generate.hpp>
 #include <regimen/train/inference.hpp>
-#include <regimen/train/trainer.hpp>
-
-#include "support/catch.hpp"
-#include "temporary.hpp"
-#include "train/odd_models.hpp"
 
 #include <limits>
 #include <span>
@@ -21,96 +12,6 @@
 
 using namespace regimen;
 using namespace regimen::test;
-
-namespace {
-
-struct Outcome {
-  std::vector<double> numbers;
-  std::vector<double> weights;
-  bool operator==(const Outcome&) const = default;
-};
-
-const Fake& data() {
-  static const Fake fake({.samples = 22, .classes = 5, .seed = 3});  // no multiple of a batch: the last of an epoch is short
-  return fake;
-}
-
-template <class Train>
-void add_weights(Train& trainer, Outcome& outcome) {
-  for (const auto& parameter : trainer.parameters())
-    for (const auto value : parameter.values) outcome.weights.push_back(double(value));
-}
-
-/// Twelve steps, saved after five and resumed in the file's place; evaluation between them.
-template <class Train>
-Outcome train(Train& trainer, const std::string& file, bool listens = true) {
-  Outcome outcome;
-  const auto add = [&](const StepResult& result) {
-    for (const double number : {result.loss, result.gradient_norm, result.learning_rate, result.loss_scale, double(result.applied)})
-      outcome.numbers.push_back(std::isnan(number) ? -1 : number);
-  };
-  const auto fit = [&](std::uint64_t steps) {
-    if (listens) trainer.fit(data(), {.steps = steps, .progress = false}, [&](Train&, const StepResult& result) { add(result); });
-    else outcome.numbers.push_back(trainer.fit(data(), {.steps = steps, .progress = false}).loss);
-  };
-  trainer.poison_dead_memory();
-  fit(5);
-  trainer.save(file);
-  const Evaluation evaluation = trainer.evaluate(data());
-  outcome.numbers.insert(outcome.numbers.end(), {evaluation.loss, evaluation.accuracy});
-  fit(8);
-  trainer.load(file);
-  fit(12);
-  add_weights(trainer, outcome);
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  return outcome;
-}
-
-template <class Network, class... Policies>
-void trains_the_same(const char* what) {
-  INFO(what);
-  const ::test::Directory folder;
-  Trainer<Network, Policies...> here;
-  Trainer<Network, Policies..., Device<Deferred>> there;
-  const Outcome expected = train(here, folder / "here");
-  CHECK(train(there, folder / "there") == expected);
-  CHECK(here.used().operations == there.used().operations);
-  // What one has saved the other resumes.
-  Trainer<Network, Policies..., Device<Deferred>> other;
-  other.load(folder / "here");
-  here.load(folder / "there");
-  Outcome a, b;
-  add_weights(here, a);
-  add_weights(other, b);
-  CHECK(a == b);
-  // Results that are read late are the same, too.
-  Trainer<Network, Policies...> quiet_here;
-  Trainer<Network, Policies..., Device<Deferred>> quiet_there;
-  CHECK(train(quiet_there, folder / "quiet", false) == train(quiet_here, folder / "quiet", false));
-}
-
-template <class... Policies>
-void ranks_train_the_same(std::size_t ranks, const char* what) {
-  INFO(what << " by " << ranks << " ranks");
-  const ::test::Directory folder;
-  const auto run = [&]<class... More>(boost::mp11::mp_list<More...>, const std::string& file) {
-    std::vector<Outcome> outcomes(ranks);
-    launch(ranks, [&](comm::Threads& communicator) {
-      Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Policies..., More...> trainer(communicator);
-      trainer.poison_dead_memory();
-      trainer.fit(data(), {.steps = 4, .progress = false});
-      trainer.save(file);
-      outcomes[communicator.rank()].numbers.push_back(trainer.evaluate(data()).loss);
-      trainer.load(file);
-      trainer.fit(data(), {.steps = 8, .progress = false});
-      add_weights(trainer, outcomes[communicator.rank()]);
-    });
-    return outcomes;
-  };
-  CHECK(run(boost::mp11::mp_list<Device<Deferred>>{}, folder / "there") == run(boost::mp11::mp_list<>{}, folder / "here"));
-}
-
-}  // namespace
 
 TEST_CASE("an engine that works late, and out of the host's reach, trains and resumes the same bits") {
   trains_the_same<Gpt<3>, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>>("a GPT with dropout");
