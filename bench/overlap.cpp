@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
       .add("--warmup", settings.warmup, "Steps before those")
       .add("--rounds", settings.rounds, "Runs with and without, in turns", 1)
       .add("--latency", settings.latency, "Microseconds that each collective takes besides its bytes", 0)
-      .add("--log", log_name, "Write one JSON object a line: to a file, or '-', standard output, and nothing else there")
+      .add("--log", log_name, "Write one JSON object per line: to a file, or '-', standard output, and nothing else there")
       .add("--trace", trace, "Write a Chrome trace of three steps of ZeRO-3 behind 100 MB/s, and measure nothing");
   if (const auto code = line.parse(argc, argv)) return *code;
   return program::run([&] {

@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
       .add("--rounds", settings.rounds, "Runs of each number of ranks, in turns", 1)
       .add("--share-of-peak", settings.share, "Of a GPU's stated peak that its arithmetic is assumed to reach", 0.01, 1)
       .add("--only", what, "What to do", {"all", "measured", "predicted"})
-      .add("--log", log_name, "Write one JSON object a line: to a file, or '-', standard output, and nothing else there");
+      .add("--log", log_name, "Write one JSON object per line: to a file, or '-', standard output, and nothing else there");
   if (const auto code = line.parse(argc, argv)) return *code;
   return program::run([&] {
     program::Log log(log_name, false);

@@ -7,18 +7,18 @@
 
 using namespace regimen;
 
-// A block of a transformer: look back, then think. Residual<...> is x + layers(x).
+// A block of a transformer: attention, then a two-layer network. Residual<...> is x + layers(x).
 using Block = Sequential<
     Residual<LayerNorm, SelfAttention<Heads<4>, Causal>>,               // (B,64,128)
     Residual<LayerNorm, Linear<512>, GeluTanh, Linear<128>>>;           // (B,64,128)
 
-// 64 bytes in; for each of them 256 logits of the byte that follows. A struct, not an alias: errors stay short.
+// Reads 64 bytes; for each of them gives 256 logits for the next byte. A struct, not an alias, keeps errors short.
 struct Gpt : Model<Input<Tokens<64>>,
                    Embedding<Vocabulary<256>, 128>, PositionEmbedding,  // (B,64,128)
                    Repeat<4, Block>, LayerNorm,
                    Linear<256>> {};                                     // (B,64,256)
 
 // Try: gpt<Gpt, Precision<bf16, fp32>>, gpt<Gpt, Batch<64>, Checkpoint<Every<1>>>, gpt<Gpt, Optimizer<Sgd>>,
-// gpt<Gpt, Precision<fp16, fp32>> (the compiler says what is missing).
+// gpt<Gpt, Precision<fp16, fp32>> (a compile error names the missing policy).
 int main(int argc, char** argv) { return gpt<Gpt>(argc, argv); }
 // SPDX-License-Identifier: Apache-2.0

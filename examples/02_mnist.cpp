@@ -9,10 +9,10 @@ using namespace regimen;
 struct Mlp : Model<Input<Vector<784>>,
                    Linear<64>, Relu,        // (B,64)
                    Linear<64>, Relu,        // (B,64)
-                   Linear<10>> {};          // (B,10), fp32 whatever the layers compute in
+                   Linear<10>> {};          // (B,10), always at least fp32
 
 // Activations and gradients in bf16; weights and the optimizer's state in fp32.
-// Try: mnist<Mlp>(…) in fp32, mnist<Mlp, Precision<fp16, fp32>, LossScale<Dynamic>>(…) in fp16; without the LossScale the
-// compiler explains why fp16 needs one.
+// Try: mnist<Mlp>(…) in fp32, mnist<Mlp, Precision<fp16, fp32>, LossScale<Dynamic>>(…) in fp16; without the LossScale a
+// compile error asks for one.
 int main(int argc, char** argv) { return mnist<Mlp, Precision<bf16, fp32>>(argc, argv); }
 // SPDX-License-Identifier: Apache-2.0

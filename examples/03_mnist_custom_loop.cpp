@@ -2,7 +2,7 @@
 //
 //   mnist_custom_loop --data FOLDER     as in lesson 2
 //
-// Forward, scale, backward, unscale, apply: the weights that come out are bit for bit those of fit.
+// Forward, scale, backward, unscale, apply: the resulting weights equal those of fit bit for bit.
 #include "by_hand.hpp"
 #include "mnist.hpp"
 

@@ -1,6 +1,6 @@
-// examples/04_number_formats.cpp — lesson 4: what 16 bits can hold, and why mixed precision is made as it is.
+// examples/04_number_formats.cpp — lesson 4: which numbers 16 bits can represent, and the reasons for mixed precision.
 //
-// Everything printed here is known to the compiler: the static_asserts are the lesson, the program only shows it.
+// The compiler checks everything that this program prints: the static_asserts are the lesson.
 #include <regimen/core/number.hpp>
 
 #include "program.hpp"
@@ -15,10 +15,10 @@ using namespace regimen;
 constexpr float pi = 3.14159265358979f;
 constexpr std::uint32_t pi_bits = std::bit_cast<std::uint32_t>(pi);
 static_assert(pi_bits >> 31 == 0 && (pi_bits >> 23 & 0xFF) == 128 && (pi_bits & 0x7F'FFFF) == 4'788'187);
-static_assert(float(fp16(pi)) == 3.140625f && float(bf16(pi)) == 3.140625f);   // here both happen to round to the same number
+static_assert(float(fp16(pi)) == 3.140625f && float(bf16(pi)) == 3.140625f);   // both formats happen to give the same number
 static_assert(float(fp16(2.71828183f)) == 2.71875f && float(bf16(2.71828183f)) == 2.71875f);
 static_assert(float(fp16(1.4142135f)) == 1.4140625f && float(bf16(1.4142135f)) == 1.4140625f);
-static_assert(float(fp16(1.1f)) == 1.099609375f && float(bf16(1.1f)) == 1.1015625f);   // and here they do not
+static_assert(float(fp16(1.1f)) == 1.099609375f && float(bf16(1.1f)) == 1.1015625f);   // but not for 1.1
 
 // ---- 2. Resolution: the distance from 1 to the next number
 static_assert(float(from_bits<fp16>(0x3C01)) - 1 == 0x1p-10f && float(from_bits<bf16>(0x3F81)) - 1 == 0x1p-7f);
@@ -30,20 +30,23 @@ constexpr bf16 largest_b = from_bits<bf16>(0x7F7F), smallest_b = from_bits<bf16>
 static_assert(float(largest16) == 65504.0f && float(smallest16) == 0x1p-24f);
 static_assert(float(largest_b) == 0x1.FEp127f && float(smallest_b) == 0x1p-133f);
 
-// ---- 4. Overflow: a square of 256 is too much for fp16. Softmax and norms square and exponentiate: they are done in fp32.
+// ---- 4. Overflow: the square of 256 overflows fp16. Softmax and norms exponentiate and
+// square, so they compute in fp32.
 constexpr fp16 big16(256.0f);
 constexpr bf16 big_b(256.0f);
 constexpr float infinity = std::numeric_limits<float>::infinity();
 static_assert(float(fp16(big16 * big16)) == infinity && float(bf16(big_b * big_b)) == 65536.0f);
 
-// ---- 5. Underflow: small gradients vanish in fp16. So the loss is multiplied by a scale, its gradients divided by it in fp32.
+// ---- 5. Underflow: small gradients vanish in fp16. So a scale multiplies the loss, and
+// gradients are divided by it in fp32.
 constexpr fp16 small16(1e-5f);
 constexpr bf16 small_b(1e-5f);
 static_assert(float(fp16(small16 * small16)) == 0.0f && float(bf16(small_b * small_b)) > 0.0f);
 constexpr float gradient = 1e-8f, scale = 32768.0f;                                     // LossScale<Dynamic> begins there
 static_assert(float(fp16(gradient)) == 0.0f && float(fp16(gradient * scale)) / scale > 0.99e-8f);
 
-// ---- 6. Updates that are too small: 1 + 1e-6 is 1 in both. So the optimizer works on fp32 weights: Precision<bf16, fp32>.
+// ---- 6. Updates that are too small: 1 + 1e-6 is 1 in both. So the optimizer works on fp32
+// weights: Precision<bf16, fp32>.
 static_assert(float(fp16(fp16(1.0f) + 1e-6f)) == 1.0f && float(bf16(bf16(1.0f) + 1e-6f)) == 1.0f && 1.0f + 1e-6f > 1.0f);
 static_assert(float(fp16(1.0f + 0x1p-11f)) == 1.0f && float(bf16(1.0f + 0x1p-8f)) == 1.0f);   // half the resolution: a tie, to even
 

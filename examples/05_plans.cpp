@@ -1,4 +1,4 @@
-// examples/05_plans.cpp — lesson 5: what a policy costs, before anything runs. Nothing here trains; the compiler did it all.
+// examples/05_plans.cpp — lesson 5: the cost of a policy, computed by the compiler. Nothing here trains.
 #include <regimen/regimen.hpp>
 
 #include "session.hpp"
@@ -7,16 +7,16 @@
 
 using namespace regimen;
 
-// GPT-2 small: 124 million parameters (here with a table of its own at the output: 163 million).
+// GPT-2 small: 124 million parameters (here 163 million, since the output layer has its own weights).
 using Block = Sequential<
     Residual<LayerNorm, SelfAttention<Heads<12>, Causal>>,
     Residual<LayerNorm, Linear<3072>, GeluTanh, Linear<768>>>;
 struct Gpt2Small : Model<Input<Tokens<1024>>, Embedding<Vocabulary<50257>, 768>, PositionEmbedding, Repeat<12, Block>, LayerNorm, Linear<50257>> {};
 
-// Rules about memory are static_asserts. This one stops the build when a change makes the recipe too large.
+// Memory limits can be static_asserts: this one stops the build when a change makes the recipe too large.
 static_assert(Trainer<Gpt2Small, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>>::plan().fits(targets::a100_40g{}));
 
-/// One line of the table: what Policies cost at a batch of 8, and how many samples a machine could take.
+/// One line of the table: the cost of Policies at a batch of 8, and the largest batch that fits the machine.
 template <class Machine, class... Policies>
 void row(const char* policies) {
   constexpr const MemoryPlan& plan = Trainer<Gpt2Small, Batch<8>, Policies...>::plan();
@@ -40,7 +40,7 @@ void table() {
   row<Machine, Freeze<Embedding<Vocabulary<50257>, 768>>, Precision<bf16, fp32>>("Freeze<Embedding<...>>, Precision<bf16, fp32>");
 }
 
-/// One of eight ranks that train together, each on its batch of 8.
+/// One of eight ranks that train together, each with a batch of 8.
 template <class Stage>
 void rank_row(const char* shard) {
   constexpr const MemoryPlan& plan = Trainer<Gpt2Small, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>, Communicator<Threads>, World<8>, Shard<Stage>>::plan();

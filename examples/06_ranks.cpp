@@ -1,10 +1,10 @@
-// examples/06_ranks.cpp — lesson 6: lesson 1 by several ranks, each of which keeps a slice of weights, gradients and state.
+// examples/06_ranks.cpp — lesson 6: lesson 1 on several ranks; each keeps a slice of weights, gradients and state.
 //
 //   ranks --ranks 4                                           four threads of this process
 //   torchrun --no-python --nproc-per-node 4 -- ranks          four processes; under Slurm: srun -n 4 ranks
 //   mpirun -n 4 --bind-to none ranks_mpi                      the same file, built with MPI
 //
-// Every way it trains the same bits, and under every Shard; docs/ranks.md goes through it step by step.
+// All of these train the same bits, and so does every Shard; docs/ranks.md explains each step.
 #include "gpt.hpp"
 #include "ranks.hpp"
 
@@ -18,7 +18,8 @@ struct Gpt : Model<Input<Tokens<64>>,
                    Repeat<4, Block>, LayerNorm,
                    Linear<256>> {};                                     // (B,64,256)
 
-// Of 16 samples in lesson 1, four ranks take 4 each. Try: Shard<Replicated>, Shard<ZeRO1>, Shard<ZeRO2>.
+// Of the 16 samples per step in lesson 1, each of four ranks takes 4. Try:
+// Shard<Replicated>, Shard<ZeRO1>, Shard<ZeRO2>.
 template <class Who>
 int learn(int argc, char** argv) { return gpt<Gpt, Batch<4>, Communicator<Who>, Shard<ZeRO3>>(argc, argv); }
 

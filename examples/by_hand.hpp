@@ -1,4 +1,4 @@
-// examples/by_hand.hpp — the training loop of lesson 3, step by step; what fit does, without fit.
+// examples/by_hand.hpp — the training loop of lesson 3: what fit does, written by hand.
 #pragma once
 
 #include <regimen/train/trainer.hpp>
@@ -8,13 +8,14 @@
 namespace mnist_lesson {
 
 struct ByHand {
-  /// The gradients of one micro-batch; later ones of the same step are added to them.
+  /// The gradients of one micro-batch; those of later micro-batches of the step are added.
   template <class Train, class Batch>
   static auto gradients(Train& trainer, const Batch& batch) {
     const auto loss = trainer.forward(batch.input, batch.target);
     if constexpr (Train::scales_loss) {
-      // fp16 gradients below 6e-8 would vanish, so they are those of scale · loss. They have a type of their own:
-      // only unscale makes Gradients of them, and apply takes nothing else. A forgotten line does not compile.
+      // fp16 gradients below 6e-8 would vanish, so backward computes those of scale · loss.
+      // They have a type of their own:
+      // only unscale turns them into Gradients, and apply takes only Gradients. A forgotten line does not compile.
       const auto scaled = trainer.backward(trainer.scale(loss));
       return trainer.unscale(scaled);
     } else {
@@ -24,7 +25,7 @@ struct ByHand {
 
   template <class Train, class Source>
   static void learn(Train& trainer, const Source& source, const Source& held_out, const regimen::FitOptions& run, program::Session<Train>& session) {
-    auto batches = trainer.batches(source, run);  // shuffled and read ahead, as fit sees them
+    auto batches = trainer.batches(source, run);  // shuffled and prefetched, as in fit
     bool goes_on = true;
     while (goes_on && trainer.steps_done() < run.steps) {
       auto gradient = gradients(trainer, batches.next());

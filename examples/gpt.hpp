@@ -1,4 +1,4 @@
-// examples/gpt.hpp — a transformer learns a text, and writes some. The lesson, its tests and its benchmarks are this.
+// examples/gpt.hpp — a transformer learns a text and generates some: the lesson, its tests and its benchmarks.
 #pragma once
 
 #include <regimen/regimen.hpp>
@@ -12,8 +12,8 @@
 
 namespace gpt_lesson {
 
-/// For a run without --data: text in which each symbol leaves four possible ones for the next, so that the loss falls from
-/// ln(vocabulary) towards ln 4 = 1.386. It has all of the first `vocabulary` bytes.
+/// For a run without --data: text in which each symbol has four possible successors, so that the loss falls from
+/// ln(vocabulary) towards ln 4 = 1.386. It contains each of the first `vocabulary` bytes.
 inline std::string made_up(std::size_t vocabulary, std::size_t length) {
   std::string text;
   std::size_t symbol = 0;
@@ -26,7 +26,7 @@ inline std::string made_up(std::size_t vocabulary, std::size_t length) {
 
 }  // namespace gpt_lesson
 
-/// Trains Model, a causal model of tokens, as Policies say; where they say nothing, with these.
+/// Trains Model, a causal model of tokens, with Policies; the policies below are the defaults.
 template <class Model, class... Policies>
 int gpt(int argc, char** argv) {
   using namespace regimen;
@@ -54,7 +54,7 @@ int gpt(int argc, char** argv) {
     const auto parts = text.split(0.9);
     const Text &learnt = parts.train, &held_out = parts.validation;
     const bool writes = !options.data.empty() && sample > 0;
-    const auto beginning = writes ? text.encode(prompt) : std::vector<std::int32_t>();   // asked now: after the training is too late
+    const auto beginning = writes ? text.encode(prompt) : std::vector<std::int32_t>();   // checked before the training
 
     auto settings = options.trainer<Train>();
     if constexpr (requires { settings.optimizer.beta2; }) settings.optimizer.beta2 = 0.99;                  // small batches: a shorter memory
@@ -65,7 +65,7 @@ int gpt(int argc, char** argv) {
       program::Session<Train> session(trainer, options);
       trainer.fit(learnt, held_out.blocks(), options.run(), session);
 
-      const int code = session.finish();   // saves; a sample that cannot be drawn takes nothing with it
+      const int code = session.finish();   // saves before sampling, which may fail
       if (code != program::ok || !writes) return code;
 
       const Sampling drawn{.temperature = temperature, .top_k = top_k, .seed = trainer.seed(), .vocabulary = text.vocabulary()};

@@ -1,4 +1,4 @@
-// examples/mnist.hpp — digits: what lessons 2 and 3, their tests and the benchmarks of perceptrons share.
+// examples/mnist.hpp — digits: the code that lessons 2 and 3, their tests and the benchmarks of perceptrons share.
 #pragma once
 
 #include <regimen/regimen.hpp>
@@ -13,7 +13,7 @@
 
 namespace mnist_lesson {
 
-/// A file of MNIST's test set, under the names that it goes by.
+/// A file of MNIST's test set, under any of its usual names.
 inline std::string file(const std::string& folder, const std::string& kind) {
   for (const char* prefix : {"/t10k-", "/mnist-t10k-"})
     for (const char* ending : {".gz", ""})
@@ -21,7 +21,7 @@ inline std::string file(const std::string& folder, const std::string& kind) {
   throw regimen::Error("--data " + folder, "t10k-" + kind + ".gz in it", "no such file", "it is on the web page of MNIST, and on its mirrors");
 }
 
-/// For a run without --data: a bump for each class under noise, made once and kept.
+/// For a run without --data: images with a bump for each class and noise, made once and kept.
 template <class Train>
 regimen::Rows<float, std::int32_t> made_up(std::size_t samples, std::uint64_t seed) {
   const regimen::Fake fake{{.samples = samples, .classes = 10, .seed = seed}};
@@ -42,7 +42,7 @@ struct WithFit {
 
 }  // namespace mnist_lesson
 
-/// Trains Model on digits, by Loop, as Policies say; where they say nothing, with these.
+/// Trains Model on digits by Loop, with Policies; the policies below are the defaults.
 template <class Loop, class Model, class... Policies>
 int mnist_by(int argc, char** argv) {
   using namespace regimen;

@@ -1,5 +1,5 @@
-# The target regimen_program: what lessons and benchmarks share, compiled once. Included by both; where CLI11 is missing
-# there is no such target, and no lessons and benchmarks.
+# The target regimen_program: the code that lessons and benchmarks share, compiled once. Both include this file; without
+# CLI11 there is no such target, and there are no lessons and benchmarks.
 include_guard(GLOBAL)
 find_package(CLI11 QUIET)                      # examples/program.cpp: the command line. The library itself does not use it.
 if(NOT CLI11_FOUND)

@@ -1,4 +1,4 @@
-// examples/program.cpp — the parts of program.hpp that no model enters: compiled once for all lessons and benchmarks.
+// examples/program.cpp — the parts of program.hpp that need no model: compiled once for all lessons and benchmarks.
 #include "program.hpp"
 
 #include <regimen/core/atomic_file.hpp>
@@ -89,7 +89,7 @@ CommandLine::CommandLine(const char* purpose, Options& options, const char* data
     options.threads = static_cast<int>(threads);
   });
   parser.whole("--validate-every", options.validate_every, "Steps between validations; 0: at the end only", 0, std::to_string(options.validate_every));
-  parser.path("--log", options.log, "Write one JSON object a line: plan, every step, validations, end. '-': to standard output, and nothing else there", "FILE");
+  parser.path("--log", options.log, "Write one JSON object per line: plan, every step, validations, end. '-': to standard output, and nothing else there", "FILE");
   CLI::Option* const save = parser.path("--save", options.save, "Write DIR/state.safetensors at the end (atomically)", "DIR");
   parser.whole("--save-every", options.save_every, "And after every N steps", 1, "")->needs(save);
   parser.path("--resume", options.resume, "Go on from DIR/state.safetensors, exactly as if the run had not stopped; --log FILE is appended to", "DIR")->excludes(seed);
@@ -193,11 +193,11 @@ Log::Log(const std::string& name, bool append) : name_(name) {
     file_ = stdout;
     return;
   }
-  append = append && std::filesystem::is_regular_file(name);  // a pipe has nothing to go on behind, and reading it would wait for ever
+  append = append && std::filesystem::is_regular_file(name);  // a pipe has no lines to continue, and reading it would block
   file_ = append ? std::fopen(name.c_str(), "r+") : nullptr;
   if (file_ == nullptr) file_ = std::fopen(name.c_str(), "w");
   if (file_ == nullptr) throw regimen::Error("--log " + name, "a file that can be written", std::strerror(errno));
-  long end = 0;  // behind the last whole line
+  long end = 0;  // after the last complete line
   for (int character = 0; (character = std::fgetc(file_)) != EOF;)
     if (character == '\n') end = std::ftell(file_);
   std::clearerr(file_);
@@ -222,7 +222,7 @@ void make_folder(const std::string& path, const std::string& file) {
   if (!std::filesystem::is_directory(path)) throw regimen::Error("--save " + path, "a folder, or a place for one", error ? error.message() : "a file");
   const std::string whole = path + "/" + file;
   if (std::filesystem::is_directory(whole)) throw regimen::Error("--save " + path, "a folder in which " + file + " is a file", "a folder of that name");
-  const regimen::detail::AtomicFile trial(whole);  // what is not committed is gone again
+  const regimen::detail::AtomicFile trial(whole);  // removed again without commit()
 }
 
 std::size_t peak_resident_bytes() {
@@ -239,7 +239,7 @@ void catch_interrupt() {
   interrupt_seen = false;
   struct sigaction action {};
   action.sa_handler = [](int) { interrupt_seen = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);  // a log that waits for a slow pipe goes on waiting
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);  // a log that waits for a slow pipe continues to wait
   sigaction(SIGINT, &action, nullptr);
 }
 void release_interrupt() { std::signal(SIGINT, SIG_DFL); }

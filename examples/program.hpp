@@ -1,4 +1,5 @@
-// examples/program.hpp — what programs share that knows no model: command line, log, Ctrl-C. The rest is session.hpp.
+// examples/program.hpp — the parts of all programs that need no model: command line, log,
+// Ctrl-C. session.hpp has the others.
 #pragma once
 
 #include <regimen/train/options.hpp>
@@ -15,32 +16,33 @@
 
 namespace program {
 
-/// How a program ends.
+/// The exit codes of programs.
 enum Exit : int { ok = 0, failed = 1, bad_arguments = 2, interrupted = 130 };
 
-/// What the common options say. A lesson gives its own defaults.
+/// The values of the common options. A lesson sets its own defaults.
 struct Options {
-  std::string data{}, log{}, log_of = "first", save{}, resume{};   // log_of: among ranks, whose
+  std::string data{}, log{}, log_of = "first", save{}, resume{};   // log_of: which ranks write a log
   std::uint64_t steps = 1000, seed = 0, save_every = 0, validate_every = 0;
   int threads = 0;
   double learning_rate = 1e-3;
   bool verbose = false;
 
-  /// The part that the constructor of any Trainer takes.
+  /// The options for the constructor of any Trainer.
   template <class Train>
   typename Train::Options trainer() const {
     typename Train::Options result{.seed = seed, .threads = threads, .verbose = verbose};
     result.optimizer.learning_rate = learning_rate;
     return result;
   }
-  /// The part that fit takes.
+  /// The options for fit.
   regimen::FitOptions run() const { return {.steps = steps, .validate_every = validate_every}; }
 };
 
-/// The command line: the common options, and those that a lesson adds. (program.cpp; the parser costs seconds to compile.)
+/// The command line: the common options, and those that a lesson adds. (In program.cpp, since the
+/// parser takes seconds to compile.)
 class CommandLine {
  public:
-  /// `data` says what --data names; nullptr: the program takes no data.
+  /// `data` is the help text of --data; nullptr: the program takes no data.
   CommandLine(const char* purpose, Options& options, const char* data);
   CommandLine(const char* purpose);  // a program without options
   CommandLine(const CommandLine&) = delete;
@@ -51,7 +53,7 @@ class CommandLine {
   CommandLine& add(const char* name, double& value, const char* text, double least, double most = std::numeric_limits<double>::max());
   CommandLine& add(const char* name, std::string& value, const char* text, std::initializer_list<const char*> choices = {});
 
-  /// Nothing: go on. Otherwise the exit code of a program that has shown its help, or what is wrong with its arguments.
+  /// Empty: continue. Otherwise the exit code, after printing the help or an error in the arguments.
   std::optional<int> parse(int argc, char** argv);
 
  private:
@@ -59,14 +61,14 @@ class CommandLine {
   std::unique_ptr<Parser> parser_;
 };
 
-/// Throws when something that was printed did not arrive.
+/// Throws if a part of the output could not be written.
 void flush_output();
-/// Has the reader of standard output left (`| head`)? Asked between steps, also when nothing was printed since.
+/// Whether the reader of standard output is gone (`| head`). Checked between steps, also when nothing was printed.
 bool is_output_closed();
-/// The exit code of a program that is done with printing: `code`, or, where the output did not arrive, a line that says so and 1.
+/// The exit code after all output: `code`, or 1, with a line on standard error, if the output could not be written.
 int finished(int code);
 
-/// From now on a pipe whose reader has left is an error of the next write and not, as SIGPIPE would have it, the end of the program.
+/// Ignores SIGPIPE: from now on a write to a pipe without a reader fails, and does not end the program.
 void ignore_closed_pipes();
 
 /// Runs the rest of main; an exception becomes one line on standard error and exit code 1.
@@ -81,7 +83,7 @@ int run(const Body& body) {
   }
 }
 
-/// One JSON object. Numbers keep all their digits; one that is not finite is null.
+/// One JSON object. Numbers keep all their digits; numbers that are not finite become null.
 class Event {
  public:
   explicit Event(const char* name);
@@ -97,8 +99,8 @@ class Event {
   std::string text_;
 };
 
-/// Writes one JSON object a line: to a file, to standard output (`-`), or nowhere (an empty name). `append` goes on with
-/// a file that is there, without the half line that a killed program may have left.
+/// Writes one JSON object per line: to a file, to standard output (`-`), or nowhere (an empty name). `append` continues
+/// an existing file, without the incomplete line that a killed program may have left.
 class Log {
  public:
   explicit Log(const std::string& name, bool append);
@@ -112,12 +114,12 @@ class Log {
   std::FILE* file_ = nullptr;
 };
 
-/// Makes the folder where it is absent, and writes `file` into it on trial: one that cannot be written is refused now, not after
-/// the training. A file of that name that is there stays as it is.
+/// Creates the folder if it is missing, and checks that `file` can be written there, so that an error comes before the
+/// training. An existing file stays as it is.
 void make_folder(const std::string& path, const std::string& file);
 std::size_t peak_resident_bytes();   // of the whole process, so far
 void catch_interrupt();              // from now on the first Ctrl-C is noticed, the second ends the program
-void release_interrupt();            // from now on the first one ends it
+void release_interrupt();            // from now on the first Ctrl-C ends the program
 bool is_interrupted();               // since catch_interrupt
 
 }  // namespace program

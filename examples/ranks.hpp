@@ -1,4 +1,4 @@
-// examples/ranks.hpp — a program whose recipe names a Communicator: how its ranks come to be, each with a Trainer.
+// examples/ranks.hpp — starts the ranks of a program whose recipe names a Communicator, each with a Trainer.
 #pragma once
 
 #include <regimen/comm/launch.hpp>
@@ -15,23 +15,24 @@
 
 namespace program {
 
-/// Did a launcher start this process as one of several? Error when the environment says half of it, or two things.
+/// Whether a launcher started this process as one of several. Throws Error if the environment
+/// is incomplete or contradictory.
 inline bool is_one_of_many() { return regimen::comm::world_of_environment().size > 1; }
 
-/// What all of them share: an option, and one rank's work.
+/// The part that all communicators share: an option, and one rank's work.
 class ManyRanks {
  public:
   ManyRanks(CommandLine& line, Options& options) { line.add("--log-of", options.log_of, "Who writes a log: rank 0 alone, or all, rank R to FILE.R", {"first", "all"}); }
 
  protected:
-  /// body(trainer). What it throws the others hear with its reason, and not only that this rank has gone.
+  /// body(trainer). If it throws, the other ranks get the reason.
   template <class Train>
   static int one(auto& communicator, const typename Train::Options& settings, const auto& body) {
     Train trainer(communicator, settings);
     try {
       return body(trainer);
     } catch (const regimen::comm::PeerError&) {
-      throw;   // the others know
+      throw;   // after telling the others
     } catch (const std::exception& error) {
       communicator.leave(error.what());
       throw;
@@ -39,7 +40,7 @@ class ManyRanks {
   }
 };
 
-/// --ranks of them, threads of this process.
+/// Starts --ranks threads of this process as ranks.
 template <class Train>
 class Ranks<Train, regimen::Threads> : ManyRanks {
  public:
@@ -61,7 +62,7 @@ class Ranks<Train, regimen::Threads> : ManyRanks {
   std::uint64_t count_ = 2;
 };
 
-/// This process is one of those that torchrun or Slurm started; without a launcher it is alone.
+/// This process is one of the ranks that torchrun or Slurm started; without a launcher the only rank.
 template <class Train>
 class Ranks<Train, regimen::Tcp> : ManyRanks {
  public:
@@ -74,7 +75,7 @@ class Ranks<Train, regimen::Tcp> : ManyRanks {
 };
 
 #if REGIMEN_HAS_MPI
-/// This process is one of those that mpirun started; without it, it is alone.
+/// This process is one of the ranks that mpirun started; without mpirun the only rank.
 template <class Train>
 class Ranks<Train, regimen::Mpi> : ManyRanks {
  public:

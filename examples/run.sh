@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# From a fresh clone to a transformer that writes: installs what is missing (Debian, Ubuntu), builds examples/gpt, runs it.
+# From a fresh clone to a transformer that generates text: installs missing packages (Debian, Ubuntu), builds examples/gpt, runs it.
 #
 #   examples/run.sh                          learns this project's own headers and documentation
 #   examples/run.sh --data shakespeare.txt   learns another text
 #   examples/run.sh --help                   what else the program takes; every argument is passed on
 #
-# Standard output is the program's alone: with --log - it can be piped. What this script says goes to standard error.
+# Standard output has only the program's output: with --log - it can be piped. This script prints to standard error.
 # Two to three minutes to the first printed loss on two cores, package installation included; seconds the next time.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

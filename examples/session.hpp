@@ -1,4 +1,4 @@
-// examples/session.hpp — what every lesson and benchmark does around its training: plan, log, saved state, Ctrl-C.
+// examples/session.hpp — the code around the training of every lesson and benchmark: plan, log, saved state, Ctrl-C.
 #pragma once
 
 #include <regimen/train/trainer.hpp>
@@ -14,7 +14,7 @@
 
 namespace program {
 
-/// Who trains: each rank that this process is, or has. Several of them, by Threads, Tcp or Mpi: include ranks.hpp.
+/// Starts the ranks of this process that train. For several ranks (Threads, Tcp, Mpi) include ranks.hpp.
 template <class Train>
 struct RanksOf {
   using type = regimen::Solo;
@@ -24,7 +24,7 @@ template <class Train>
 struct RanksOf<Train> {
   using type = typename Train::Configuration::communicator::ranks;
 };
-/// Is a rank a thread of one process with others?
+/// Whether ranks are threads of one process.
 template <class Train>
 inline constexpr bool shares_process = std::is_same_v<typename RanksOf<Train>::type, regimen::Threads>;
 
@@ -35,14 +35,15 @@ class Ranks {
  public:
   Ranks(CommandLine&, Options&) {}
 
-  /// body(trainer) on every rank; the exit code of rank 0.
+  /// Runs body(trainer) on every rank; returns the exit code of rank 0.
   int train(const typename Train::Options& settings, const auto& body) const {
     Train trainer(settings);
     return body(trainer);
   }
 };
 
-/// Everything around a training loop. As a callback of fit, or called by hand after every step. Among ranks each has one; rank 0 tells.
+/// Everything around a training loop: a callback of fit, or called by hand after every step.
+/// Each rank has one; rank 0 prints.
 template <class Train>
 class Session {
  public:
@@ -59,7 +60,7 @@ class Session {
     log_.write(debug(event));
     if (tells()) {
       std::fprintf(out(), "%s\n", plan.table().c_str());
-      flush_output();  // before the progress, wherever both go; and nobody trains for an output that is full
+      flush_output();  // before the progress, in case both go to one place; and a full output ends the program before the training
     }
     if (!options.resume.empty()) trainer.load(options.resume + "/" + file);
     if (trainer.steps_done() >= options.steps)
@@ -68,9 +69,9 @@ class Session {
     if (!shares_process<Train> || tells()) catch_interrupt();
   }
 
-  /// Is it this rank that speaks for all?
+  /// Whether this rank prints for all.
   bool tells() const { return trainer_.rank() == 0; }
-  /// Where a program writes for people: standard output, unless that is the log.
+  /// The stream for people: standard output, unless that is the log.
   std::FILE* out() const { return options_.log == "-" ? stderr : stdout; }
 
   bool operator()(Train&, const regimen::StepResult& step) {
@@ -97,8 +98,8 @@ class Session {
 
   const regimen::Evaluation& validation() const { return validation_; }
 
-  /// Saves, ends the log, says what was planned and what was used. The exit code of the program, if nothing follows, and the same on
-  /// all ranks: failed when training diverged or the log did. What follows can fail, and the state is safe.
+  /// Saves, ends the log, prints the planned and the used bytes. Returns the program's exit code, the same on all
+  /// ranks: an error if the training diverged or the log failed. The state is saved, whatever fails after this.
   int finish() {
     if (!options_.save.empty() && saved_at_ != trainer_.steps_done()) save();
     const bool interrupted = !trainer_.on_all_ranks(!is_interrupted());
@@ -123,7 +124,7 @@ class Session {
  private:
   static constexpr const char* file = "state.safetensors";
 
-  static const Options& with_folder(const Train& trainer, const Options& options) {  // before the log is begun, which replaces another
+  static const Options& with_folder(const Train& trainer, const Options& options) {  // before the log is begun, which replaces an older one
     if (!options.save.empty() && trainer.rank() == 0) make_folder(options.save, file);
     return options;
   }
@@ -132,7 +133,7 @@ class Session {
     if (all && (options.log.empty() || options.log == "-")) throw regimen::Error("--log-of all", "--log FILE, a name to put each rank's number behind", "none");
     return trainer.rank() == 0 ? options.log : all ? options.log + "." + std::to_string(trainer.rank()) : "";
   }
-  /// The state is worth more than the log: one that fails ends the training after this step, and finish saves.
+  /// If the log fails, the training ends after this step, and finish saves the state.
   void write(const Event& event) {
     if (!log_error_.empty()) return;
     try {
@@ -146,7 +147,7 @@ class Session {
     trainer_.save(options_.save + "/" + file);
     saved_at_ = trainer_.steps_done();
   }
-  static Event& debug(Event& event) {  // a run that is slowed by checks says so
+  static Event& debug(Event& event) {  // marks runs that checks slow down
     if constexpr (requires { requires Train::Configuration::debug::checks; }) event.add("debug", true);
     return event;
   }
@@ -155,13 +156,13 @@ class Session {
   const Options& options_;
   Log log_;
   std::string log_error_{};
-  bool diverged_ = false;   // of the last step and what was evaluated after it
+  bool diverged_ = false;   // in the last step or the evaluation after it
   double began_, loss_ = std::numeric_limits<double>::quiet_NaN();
   regimen::Evaluation validation_{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
   std::uint64_t saved_at_ = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Trainer<Model, ...> with the policies of Own, a list, where Given does not decide otherwise.
+/// Trainer<Model, ...> with the policies Given, and those of the list Own for the other axes.
 template <class Model, class Own, class... Given>
 using Recipe = boost::mp11::mp_apply<regimen::Trainer, boost::mp11::mp_push_front<regimen::Merged<Own, Given...>, Model>>;
 
