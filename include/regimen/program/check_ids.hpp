@@ -1,4 +1,5 @@
-// regimen/program/check_ids.hpp — tokens outside the vocabulary and labels outside the classes, found while a batch is loaded.
+// regimen/program/check_ids.hpp — checks the tokens and labels of a batch against vocabulary
+// and classes, before it is loaded.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -13,7 +14,7 @@
 
 namespace regimen::train {
 
-/// vocabulary = 0: the numbers are no tokens.
+/// vocabulary = 0: inputs are no tokens.
 /// failure   Error naming sample (the first of these is `first`), position and token
 template <class Input>
 void check_tokens([[maybe_unused]] std::span<const Input> inputs, [[maybe_unused]] std::size_t per_sample, [[maybe_unused]] std::size_t vocabulary,

@@ -1,4 +1,4 @@
-// regimen/program/forward.hpp — what training and inference have in common: where parameters lie, and the way to an output.
+// regimen/program/forward.hpp — the part that training and inference share: persistent regions and forward.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -13,17 +13,17 @@
 
 namespace regimen::train {
 
-/// Where the persistent regions lie.
+/// The offsets of the persistent regions.
 struct Resident {
   std::size_t parameters = View<char>::absent, states = View<char>::absent, gradients = View<char>::absent;
   std::size_t input = View<char>::absent, target = View<char>::absent;
-  std::size_t cache = View<char>::absent;  // what an inference that walks on keeps
+  std::size_t cache = View<char>::absent;  // keys and values of incremental decoding
   View<Scalars> scalars{};
-  View<RankSums> sums{};  // of each rank; one rank has them among its scalars
+  View<RankSums> sums{};  // of each rank; a single rank has them in its scalars
   std::size_t end = 0;    // where the saved stack begins
 };
 
-/// The part of a step that needs no loss and no update rule; inference is all of it.
+/// The part of a step without loss and update rule; inference consists of it.
 ///   Bound   walk::BoundModel
 template <class Bound_>
 struct Forward {
@@ -33,7 +33,7 @@ struct Forward {
   using X = typename Bound::X;
   using Output = typename Bound::Output;
 
-  /// Takes what inference keeps: parameters, one input, and what layers keep from one walk to the next.
+  /// Allocates the persistent regions of inference: parameters, one input, and the layers' caches.
   static constexpr Resident setup_inference(auto& engine, std::size_t cache_bytes = 0) {
     Resident r{};
     r.parameters = push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
@@ -43,7 +43,7 @@ struct Forward {
     return r;
   }
 
-  /// The output for the batch in the input, on the transient side; the caller gives it back.
+  /// The output for the batch in the input, on the transient side; the caller frees it.
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
     const Weights weights{r.parameters, r.gradients, false};
     Bound::enter_tied(engine, weights, false);
@@ -54,7 +54,7 @@ struct Forward {
     return output;
   }
 
-  /// The same of a model that walks on: the output for positions `first` and on, of one sample.
+  /// The same for incremental decoding: the output for positions from `first` on, of one sample.
   static constexpr std::size_t walk_on(auto& engine, const Resident& r, std::size_t first) {
     engine.batch = 1;
     engine.cache = r.cache;
@@ -68,7 +68,7 @@ struct Forward {
                         path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache");
 
   static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), MemoryKind::input, path_of_input); }
-  /// Each child's part under its own name.
+  /// Allocates each child's part under the child's name.
   static constexpr std::size_t push_units(auto& engine, MemoryKind kind, std::size_t walk::UnitOffsets::* region) {
     const std::size_t begin = engine.arena.top;
     Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
@@ -79,21 +79,21 @@ struct Forward {
   }
 };
 
-// ---- what a Trainer and an Inference do with an engine that computes
+// ---- transfers and batches, for Trainer and Inference
 
-/// Values of the host to `at`; they are read until the fence that comes back.
+/// Copies values from the host to `at`; they must stay valid until the returned fence.
 template <class T>
 auto upload(auto& walk, View<T> at, std::span<const T> from) {
   return walk.engine.upload(at.offset, std::as_bytes(from));
 }
-/// Values of the arena, once all that was run before is done.
+/// Values of the arena, after all operations run before.
 template <class T>
 void download(auto& walk, View<T> at, std::span<T> to) {
   walk.engine.download(at.offset, std::as_writable_bytes(to)).wait();
 }
 
 /// The outputs of any number of samples, a batch at a time.   inputs (samples,X)  →  (samples,Output)
-///   vocabulary   what tokens must be below; 0 where inputs are none
+///   vocabulary   upper bound of tokens; 0: inputs are no tokens
 template <class Forward>
 std::vector<typename Forward::Output::Element> predict_all(auto& walk, const Resident& r, std::span<const typename Forward::X::Element> inputs,
                                                            std::size_t vocabulary, const char* who) {

@@ -11,14 +11,14 @@
 
 namespace regimen {
 
-/// Where a parameter stands in its model, for schemes that ask.
+/// A parameter's place in the model, for schemes that depend on it.
 struct ParameterContext {
-  bool ends_branch = false;   // does its layer close a Residual?
-  std::size_t residuals = 0;  // Residuals of the whole model, every iteration of a Repeat counted
+  bool ends_branch = false;   // whether its layer ends a Residual
+  std::size_t residuals = 0;  // Residuals in the whole model; every iteration of a Repeat counts
 };
 
-/// Weights and tables normal(0, 0.02), biases zero, gains one; the matrix that closes a Residual has its deviation divided
-/// by the square root of the number of Residuals.
+/// Weights and tables normal(0, 0.02), biases zero, gains one; for the matrix that ends a Residual
+/// the standard deviation is divided by the square root of the number of Residuals.
 /// source   Radford et al. 2019, section 2.3
 struct Gpt2 final {
   using option_of = axis::init;
@@ -41,7 +41,7 @@ inline InitialValue initial_value<Default>(const Parameter& parameter, const Par
   return parameter.fill;
 }
 
-/// Element i of a tensor is a pure function of (key, i): neither threads nor other tensors change it.
+/// Element i of a tensor is a pure function of (key, i), independent of threads and other tensors.
 template <class T>
 void fill_initial(T* values, std::size_t count, InitialValue fill, std::uint64_t key) {
   for (std::size_t i = 0; i < count; ++i) {

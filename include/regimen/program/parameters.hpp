@@ -1,4 +1,4 @@
-// regimen/program/parameters.hpp — a model's parameters by name: where they lie, how they begin.
+// regimen/program/parameters.hpp — a model's parameters by name: places and initial values.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -13,8 +13,9 @@
 
 namespace regimen {
 
-/// A parameter as a program sees it. `values` are the master weights, or a copy of them on the host: Trainer::parameters() says which, and
-/// how long they live. What is written to them counts from `Trainer::parameters_changed()` on.
+/// A parameter in a user's program. `values` are the master weights, or a copy of them on the host:
+/// Trainer::parameters() says which, and how long they stay valid. Writes take effect at
+/// `Trainer::parameters_changed()`.
 template <class Master>
 struct NamedParameter {
   std::string name;
@@ -23,7 +24,7 @@ struct NamedParameter {
   ParameterRole role = ParameterRole::matrix;
   bool trains = true, decays = false;
 
-  /// Calls f with the values. (Inference has parameters of several types; what reads both is written with this.)
+  /// Calls f with the values. (For code that also handles Inference, whose parameters have several types.)
   template <class F>
   void visit(F&& f) const {
     f(values);
@@ -32,7 +33,7 @@ struct NamedParameter {
 
 namespace train {
 
-/// A tensor of a bound model: what it is called, and where it lies.
+/// A tensor of a bound model: its name and place.
 struct TensorRecord {
   std::string name;
   Parameter parameter;
@@ -41,12 +42,13 @@ struct TensorRecord {
   walk::UnitOffsets unit;   // where the unit begins in the three regions
   std::size_t master_offset = 0, state_stride = 0, states = 0;
   bool shares_master = true;
-  std::size_t first = 0, count = 0;      // which of its elements this rank keeps the master weights and the state of
-  std::size_t master = 0, gradient = 0;  // where these begin in the unit's master weights, and state, in elements
-  std::size_t value_slice = 0;           // where what this rank keeps of the unit's parameters begins, in elements of the unit
+  std::size_t first = 0, count = 0;      // the elements whose master weights and state this rank keeps
+  std::size_t master = 0, gradient = 0;  // where these begin in the unit's master weights and state, in elements
+  std::size_t value_slice = 0;           // where this rank's slice of the unit's parameters begins, in elements of the unit
 };
 
-/// Which elements of a tensor of `count`, whose first is element `begin` of its unit, lie in the slice [from, from + slice).
+/// The elements of a tensor that lie in the slice [from, from + slice) of its unit. The tensor has `count` elements and
+/// begins at element `begin` of the unit.
 constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, std::size_t count, std::size_t from, std::size_t slice) {
   const std::size_t first = from > begin ? from - begin : 0;
   const std::size_t last = from + slice < begin ? 0 : (count < from + slice - begin ? count : from + slice - begin);
@@ -82,7 +84,7 @@ std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks =
           record.first = begin;
           record.count = kept;
           record.gradient = kept > 0 ? place.master + begin - from : 0;
-          // Master weights that kernels read lie among all values, unless these are kept in slices, too.
+          // Master weights that kernels read lie in the whole buffer of values, unless that is sliced, too.
           record.master = Unit::shares_master && !Sharding::slices_parameters ? place.master + begin : record.gradient;
           record.value_slice = Sharding::slices_parameters ? from : 0;
         }

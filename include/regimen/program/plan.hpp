@@ -1,4 +1,4 @@
-// regimen/program/plan.hpp — what a recipe needs, known before anything runs.
+// regimen/program/plan.hpp — the memory and work of a recipe, known before anything runs.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -13,14 +13,14 @@
 
 namespace regimen {
 
-/// Memory and work of one optimizer step on one rank, and of evaluation, whichever takes more memory.
+/// Memory and work of one optimizer step on one rank, or of an evaluation, if that takes more memory.
 ///
-///   peak        bytes; exactly what a run takes
-///   kept        bytes of parameters, gradients and optimizer state that live from step to step, on one rank of `ranks`
-///   kinds       the same bytes by what they are for; they sum to peak (holes of the transient side count as transient)
+///   peak        bytes; exactly as many as a run uses
+///   kept        bytes of parameters, gradients and optimizer state that persist between steps, on one rank of `ranks`
+///   kinds       the bytes of peak by kind (holes of the transient side count as transient)
 ///   largest     the ten largest tensors at the peak, with the path of the layer that owns them
 ///   flops       forward and backward of all micro-batches (recomputation counts as backward), and the update
-///   bytes_moved that operations must read or write at least once
+///   bytes_moved bytes that operations must read or write at least once
 struct MemoryPlan final {
   std::size_t batch = 0, micro_batches = 1, ranks = 1, parameters = 0, trained = 0;
   std::size_t peak = 0, peak_of_live = 0, kept = 0;
@@ -31,18 +31,20 @@ struct MemoryPlan final {
   constexpr std::size_t bytes(MemoryKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   constexpr double flops() const { return forward.flops + backward.flops + update.flops; }
   constexpr double bytes_moved() const { return forward.bytes + backward.bytes + update.bytes; }
-  /// Bytes that one rank sends to others in a step: gathered parameters and reduced gradients, a few scalars aside.
+  /// Bytes that one rank sends to others in a step: for gathered parameters and reduced gradients; a few
+  /// scalars are not counted.
   constexpr std::size_t wire() const { return forward.wire + backward.wire + update.wire; }
   constexpr std::size_t operations() const { return forward.operations + backward.operations + update.operations; }
 
-  /// Does it fit a machine? `plan().fits(targets::h200{})`
+  /// Whether the plan fits a machine: `plan().fits(targets::h200{})`
   template <class Target>
   constexpr bool fits(const Target&) const {
     return peak <= Target::memory;
   }
 
-  /// Seconds of a step by the roofline of a target whose peak and bandwidth are stated; of another it is refused. An
-  /// estimate from below: launches, caches and imperfect kernels are not in it.
+  /// Seconds of a step by the roofline model of a target; refused if the target states no
+  /// peak or bandwidth. A lower bound:
+  /// without launches, caches and imperfect kernels.
   template <class Compute, class Target>
   constexpr double seconds(const Target&) const {
     static_assert(sizeof(typename rule::target_has_rates<Target, Compute>::must_hold));
@@ -55,7 +57,7 @@ struct MemoryPlan final {
     return sum;
   }
 
-  /// For people.
+  /// The plan as text.
   std::string table() const {
     std::string text;
     const auto line = [&](const char* format, auto... values) {
@@ -91,8 +93,8 @@ struct MemoryPlan final {
 
 namespace train {
 
-/// Two batches and their peaks, between which, or beyond which, the largest batch that fits lies. The peak is close to a straight line, so the
-/// line through both finds it in a handful of steps.
+/// Two batches and their peaks; the largest batch that fits lies between or beyond them. The peak grows almost linearly
+/// with the batch, so the line through both finds that batch in a few steps.
 struct BatchBracket {
   std::size_t low = 1, low_peak = 0, high = 2, high_peak = 0;
 
@@ -109,7 +111,8 @@ struct BatchBracket {
   }
 };
 
-/// The largest batch whose peak fits; 0 if none does.   Peak   Peak::of<batch>: each a constant of its own, as compilers count the steps of one
+/// The largest batch whose peak fits; 0 if none does.
+///   Peak   Peak::of<batch>: a constant for each batch, since compilers limit the steps of one constant expression
 template <class Peak, std::size_t bytes, std::size_t low, std::size_t low_peak, std::size_t high, std::size_t high_peak>
 constexpr std::size_t largest_batch_between() {
   constexpr BatchBracket now{low, low_peak, high, high_peak};
@@ -127,7 +130,7 @@ constexpr std::size_t largest_batch_within() {
   else return largest_batch_between<Peak, bytes, 1, Peak::template of<1>, 2, Peak::template of<2>>();
 }
 
-/// What lives at the peak, from a log of the walk that reached it.
+/// The live tensors at the peak, from a log of the walk that reached it.
 constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const TensorLog& log) {
   plan.peak = arena.peak;
   plan.peak_of_live = arena.peak_of_live;

@@ -1,4 +1,4 @@
-// regimen/program/recipe.hpp — a model and a configuration, bound: the step they make and the plan of it.
+// regimen/program/recipe.hpp — binds a model to a configuration: the step and its plan.
 #pragma once
 
 #include <regimen/engine/plan/devices.hpp>
@@ -20,16 +20,16 @@
 
 namespace regimen::train {
 
-/// Who owns what, as the policies say.
+/// The sharding that the policies choose.
 template <class Configuration>
 using sharding_of = walk::ShardingOf<Configuration::shard::stage::level, typename Configuration::communicator::ranks,
                                      Configuration::accumulate::reduces_each(Configuration::shard::stage::level), Configuration::shard::prefetches,
                                      Configuration::shard::keeps, Configuration::shard::stage::group, Configuration::shard::bucket,
                                      typename Configuration::shard::wrap, Configuration::world::ranks == 0 ? 1 : Configuration::world::ranks>;
-/// One rank, which holds everything.
+/// A single rank, which keeps everything.
 using Unsharded = walk::ShardingOf<0, Solo, false>;
 
-/// Everything about Trainer<Network, ...> that does not depend on memory or data.
+/// Everything in Trainer<Network, ...> that is independent of memory and data.
 template <class Network_, class Configuration>
 struct Recipe {
   using Network = Network_;
@@ -41,7 +41,7 @@ struct Recipe {
                                  Configuration::fusion::fuses, sharding_of<Configuration>>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
   using Step = train::Step<Bound, Loss, UpdateRule, micro_batches>;
-  static constexpr std::size_t planned_ranks = Configuration::world::ranks > 0 ? Configuration::world::ranks : 1;  // of the constant plan
+  static constexpr std::size_t planned_ranks = Configuration::world::ranks > 0 ? Configuration::world::ranks : 1;  // ranks of the constant plan
   using Target = typename Configuration::target::description;
   using Device = typename Configuration::device::where;
   using Planned = walk::Walk<plan::Engine<typename engine::Of<Device>::Traits>>;
@@ -86,14 +86,15 @@ struct Recipe {
   template <std::size_t bytes, std::size_t found = largest_batch_within<StepPeak, bytes>()>
   static constexpr std::size_t largest_batch() {
     if constexpr (found == 0) return 0;
-    else if constexpr (evaluation_peak<found> > bytes) return largest_batch<bytes, found - 1>();  // it is the smaller one in all but toy models
+    else if constexpr (evaluation_peak<found> > bytes)
+      return largest_batch<bytes, found - 1>();  // evaluation needs less memory in all but tiny models
     else return found;
   }
 
   static constexpr std::size_t batch = [] {
     if constexpr (Configuration::batch::largest) {
       constexpr std::size_t found = largest_batch<Target::memory>();
-      return found > 0 ? found : 1;  // that one does not fit is for the rule fits_target to say
+      return found > 0 ? found : 1;  // if not even one fits, the rule fits_target reports it
     } else if constexpr (Configuration::batch::global > 0) {
       return Configuration::batch::global / (planned_ranks * micro_batches);
     } else {
@@ -101,14 +102,15 @@ struct Recipe {
     }
   }();
 
-  /// What is kept of a walk.
+  /// The results of a walk.
   struct Walked {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
     std::array<Cost, 3> cost{};
   };
   static constexpr Walked summary(const Planned& walk) { return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost}; }
 
-  /// A second pass over the larger of step and evaluation: the first found the moment of the peak, this one looks at what lives then.
+  /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
+  /// live tensors at that time.
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step, const Walked& evaluation) {
     const bool training = step.peak >= evaluation.peak;
     const Walked& larger = training ? step : evaluation;
@@ -142,8 +144,8 @@ struct Recipe {
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked);
 };
 
-/// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type. Of a model that walks on
-/// from position to position also that walk, and what it keeps.
+/// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type; if the model decodes
+/// incrementally, also that walk and its caches.
 template <class Network_, class Configuration>
 struct InferenceRecipe {
   using Network = Network_;
@@ -208,7 +210,7 @@ struct InferenceRecipe {
     }
   }();
 
-  /// `decoding_peak`: of the walk from position to position, which short windows alone make the larger one.
+  /// `decoding_peak`: the peak of incremental decoding, which is larger only for short windows.
   static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full, std::size_t decoding_peak) {
     const Planned walk = walk_forward(batch_size, full);
     const bool is_larger = decoding_peak > walk.arena.peak;

@@ -1,4 +1,4 @@
-// regimen/program/step.hpp — the training step as one program: what is resident, and what happens in which order.
+// regimen/program/step.hpp — the training step as one program: persistent regions and the order of operations.
 #pragma once
 
 #include <regimen/core/whole_tensor.hpp>
@@ -9,7 +9,7 @@
 
 namespace regimen::train {
 
-/// A model bound to what training needs. Everything here is written once and walked by every engine.
+/// A model bound to loss and update rule. Written once and walked by every engine.
 ///   Bound   walk::BoundModel      Loss, UpdateRule   as policies name them      micro_batches   accumulated per step
 template <class Bound_, class Loss, class UpdateRule, std::size_t micro_batches>
 struct Step : Forward<Bound_> {
@@ -22,13 +22,13 @@ struct Step : Forward<Bound_> {
   using Reduce = typename Roles::reduce;
   using Sharding = typename Bound::Ctx::Sharding;
 
-  /// Gradients are those of Σ loss · scale: a power of two near 1 / (rows of the global batch), so that 16-bit gradients
-  /// stay in range; the exact division by the valid targets comes once, in Finish.
+  /// Backward computes gradients of Σ loss · scale. The scale is a power of two near 1 / (rows of the global batch), so
+  /// that 16-bit gradients stay in range; Finish divides by the number of valid labels, once.
   static constexpr double scale_of(std::size_t capacity, std::size_t ranks) {
     return 1.0 / double(std::bit_ceil(capacity * Loss::template rows<Output> * micro_batches * ranks));
   }
 
-  /// Takes what persists, each child's part under its own name.
+  /// Allocates the persistent regions, each child's part under the child's name.
   static constexpr Resident setup(auto& engine) {
     Resident r{};
     r.parameters = Base::push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
@@ -48,13 +48,14 @@ struct Step : Forward<Bound_> {
     engine.run(op::Begin{r.scalars});
   }
 
-  /// Where the model's output lies, over which the loss writes its gradient. On top of the saved stack a gradient needs no memory of its own and
-  /// goes with what its layer kept (on the transient side the gradient that leaves the last layer would be stuck below the hole it leaves). That
-  /// will not do where it is read longer: then it is a transient tensor like any other, and a copy where the last layer reads its own output.
+  /// Where the model's output lies; the loss overwrites it with its gradient. On top of the saved stack the gradient
+  /// needs no memory of its own, and is freed with its layer's saved tensors (on the transient side it would leave a
+  /// hole below the next gradient). If it is read for longer, it is a transient tensor; if the last layer reads its own
+  /// output, it is a copy.
   static constexpr bool copies_output = Body::reads_output, gradient_on_stack = !copies_output && !Body::keeps_d_y;
   static constexpr walk::Place output_place = copies_output || gradient_on_stack ? walk::Place::saved : walk::Place::transient;
 
-  /// Forward and loss of the micro-batch that lies in the input. Returns the gradient of the output.
+  /// Forward and loss of the micro-batch in the input. Returns the gradient of the output.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
     const Weights weights{r.parameters, r.gradients, further};
     engine.phase(op::Phase::forward);
@@ -71,8 +72,8 @@ struct Step : Forward<Bound_> {
     Loss::template run<true, Output>(engine, output, r.target, r.scalars, scale_of(engine.capacity, engine.ranks));
     return output;
   }
-  /// Its backward; gradients are added if it is a further micro-batch of the step. Where gradients are reduced once, that is
-  /// in the last micro-batch.
+  /// Backward of that micro-batch; adds to the gradients unless it is the first of the step. If gradients are reduced
+  /// once, the last micro-batch does it.
   static constexpr void backward(auto& engine, const Resident& r, std::size_t gradient, std::size_t micro_batch) {
     const Weights weights{r.parameters, r.gradients, micro_batch > 0};
     engine.phase(op::Phase::backward);
@@ -88,7 +89,7 @@ struct Step : Forward<Bound_> {
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
                                const typename UpdateRule::Options& options) {
     engine.phase(op::Phase::update);
-    if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {  // every rank has its slice of the sums, and keeps all
+    if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {  // every rank has its slice of the sums, and needs all of them
       for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
         const std::size_t bytes = Unit::gradient_slice(engine.ranks) * sizeof(Reduce), whole = r.gradients + at.gradients;
         if (engine.ranks > 1) engine.await(engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
@@ -103,14 +104,14 @@ struct Step : Forward<Bound_> {
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) { update_unit<Unit>(engine, r, at, options, path); });
     gather_values<true>(engine, r);
   }
-  /// What each rank knows of the loss, and of the norm where each knows a part, becomes that of all.
+  /// Sums the loss over all ranks, and the norm, if each rank has a part of it.
   static constexpr void combine_sums(auto& engine, const Resident& r) {
     const View<RankSums> own = r.sums + engine.rank;
     engine.run(op::ShareSums{r.scalars, own});
     engine.await(engine.all_gather({.own = own.offset, .all = r.sums.offset, .bytes = sizeof(RankSums), .small = true, .path = Base::path_of_sums}));
     engine.run(op::CombineSums{r.scalars, r.sums, engine.ranks, Sharding::group});
   }
-  /// The parameters that kernels read, whole on every rank, from each rank's slice of them.
+  /// All-gathers the parameters that kernels read from the ranks' slices.
   template <bool trained_alone>
   static constexpr void gather_values(auto& engine, const Resident& r) {
     if constexpr (Sharding::slices_state && !Sharding::slices_parameters) {
@@ -121,8 +122,8 @@ struct Step : Forward<Bound_> {
     }
   }
 
-  /// A whole step, of every engine. `load(m)` brings micro-batch m into the input and says whether there is one: a plan has
-  /// nothing to bring. What is computed between two loads, or the last one and the end, is one recording.
+  /// A whole step, for every engine. `load(m)` copies micro-batch m into the input and returns whether there is one; a
+  /// plan copies nothing. The operations between two loads, and after the last load, are one recording each.
   static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
                              const typename UpdateRule::Options& options, auto&& load) {
     using Record = engine::Recording::Piece;
@@ -136,7 +137,7 @@ struct Step : Forward<Bound_> {
         });
     } else {
       if (!goes_on) return;
-      engine.replay(Record::first_micro_batch, [&] {  // assigns gradients; those that follow add to them, which costs more
+      engine.replay(Record::first_micro_batch, [&] {  // assigns gradients; later ones add, which costs more
         begin(engine, r);
         backward(engine, r, forward(engine, r, false), 0);
       });
@@ -146,12 +147,12 @@ struct Step : Forward<Bound_> {
       };
       const std::size_t equal = engine.ranks == 1 || Sharding::reduces_each ? micro_batches - 1 : micro_batches - 2;
       engine.repeat(equal, [&](std::size_t m) { micro_batch(Record::further_micro_batch, m + 1); });
-      if (equal + 1 < micro_batches) micro_batch(Record::last_micro_batch, micro_batches - 1);  // the one that reduces
+      if (equal + 1 < micro_batches) micro_batch(Record::last_micro_batch, micro_batches - 1);  // this one reduces
       engine.replay(Record::update, [&] { update(engine, r, loss_scaling, clip, options); });
     }
   }
 
-  /// The loss of the batch in the input, added to the scalars; nothing is kept for backward, dropout is off.
+  /// Adds the loss of the batch in the input to the scalars; saves nothing for backward, dropout is off.
   static constexpr void evaluate(auto& engine, const Resident& r) {
     engine.replay(engine::Recording::Piece::evaluation, [&] { evaluate_now(engine, r); });
   }
@@ -167,7 +168,8 @@ struct Step : Forward<Bound_> {
     engine.arena.give(output);
   }
 
-  /// What the transport needs beside the largest bucket that can be: one that a unit filled up, or all gradients there are.
+  /// The transport's scratch for the largest possible bucket: a bucket that the largest
+  /// unit fills up, or all gradients.
   static constexpr void push_bucket_staging(auto& engine) {
     if (engine.ranks == 1) return;
     std::size_t all = 0, largest = 0;
@@ -183,8 +185,8 @@ struct Step : Forward<Bound_> {
     engine.bucket.staging = offset;
   }
 
-  /// Neighbouring tensors that are trained and whose copies lie side by side in one element size are one update, as long as their
-  /// segments fit one.
+  /// One update covers neighbouring trained tensors whose copies lie side by side with one element size,
+  /// as long as their segments fit.
   struct Piece {
     std::size_t first = 0, last = 0;  // tensors [first, last)
   };
@@ -226,7 +228,8 @@ struct Step : Forward<Bound_> {
     return std::pair{result, offset};
   }();
 
-  /// Calls f(a Unit*, where it lies, path) for every unit that trains, or for every one, each iteration of a Repeat apart.
+  /// Calls f(a Unit*, offsets, path) for every unit that trains, or for all units; each
+  /// iteration of a Repeat separately.
   static constexpr void for_each_trained(auto& engine, auto&& f) { for_each_apart<true>(engine, f); }
   template <bool trained_alone>
   static constexpr void for_each_apart(auto& engine, auto&& f) {
@@ -238,13 +241,13 @@ struct Step : Forward<Bound_> {
     });
   }
 
-  /// Elements of slice (or part) `index` of a buffer of `count`; the last ones may be short, or empty.
+  /// Elements of slice (or part) `index` of a buffer of `count` elements; the last slices may be shorter, or empty.
   static constexpr std::size_t in_slice(std::size_t count, std::size_t slice, std::size_t index) {
     const std::size_t begin = index * slice;
     return begin >= count ? 0 : count - begin < slice ? count - begin : slice;
   }
 
-  /// Σ g² of every part that this rank answers for, each for itself, so that the sum over them does not depend on who keeps which.
+  /// Σ g² of each part that belongs to this rank, separately, so that the total does not depend on the sharding.
   template <class Unit>
   static constexpr void sum_squares(auto& engine, const Resident& r, walk::UnitOffsets at) {
     const View<Reduce> kept{r.gradients + at.gradients};
@@ -324,7 +327,7 @@ struct Step : Forward<Bound_> {
     }
   }
 
-  /// What this rank keeps of a piece: its slice of the master weights and the state, and of the copy that kernels read.
+  /// Updates this rank's slice of a piece: of the master weights, the state, and the copy that kernels read.
   template <class Unit, std::size_t piece>
   static constexpr void update_slice(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
@@ -332,7 +335,7 @@ struct Step : Forward<Bound_> {
     constexpr auto& made = segments<Unit, piece>;
     constexpr std::size_t first = Unit::tensors[all_pieces<Unit>.first[piece].first].gradient, last = first + made.second;
     const std::size_t slice = Unit::slice(engine.ranks), begin = Sharding::slice_of(engine.rank) * slice, parameters = r.parameters + at.parameters;
-    const std::size_t from = begin > first ? begin : first, to = begin + slice < last ? begin + slice : last;  // of the piece, in this slice
+    const std::size_t from = begin > first ? begin : first, to = begin + slice < last ? begin + slice : last;  // of the piece, within this slice
     const std::size_t count = from < to ? to - from : 0, offset = count > 0 ? from - begin : 0;
     const View<Value> values = View<Value>{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))} + offset;
     const View<Reduce> gradient = View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset;

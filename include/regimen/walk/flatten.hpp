@@ -1,4 +1,4 @@
-// regimen/walk/flatten.hpp — from the layers as written to the layers as walked: written out, typed, fused.
+// regimen/walk/flatten.hpp — turns the user's layers into the list that is walked: flattened, with casts, fused.
 #pragma once
 
 #include <regimen/layer/activation.hpp>
@@ -17,18 +17,18 @@ namespace regimen::walk {
 
 namespace mp = boost::mp11;
 
-/// A child's place in the list that the user wrote; parameter names are made of it.
+/// A child's index in the user's list; names of parameters contain it.
 template <std::size_t I>
 struct Index final {
   static std::string text() { return std::to_string(I); }
 };
-/// A child with a name of its own.
+/// A child with a name of its own, in place of its index.
 template <class Named>
 struct Label final {
   static std::string text() { return Named::text; }
 };
 
-/// A layer to be walked: what it computes in, and the labels that lead to it from the list it stands in.
+/// A layer to be walked: its compute type, and the labels that lead to it from its list.
 template <class Layer_, class Compute_, class Labels_>
 struct Placed final {
   using Layer = Layer_;
@@ -36,7 +36,7 @@ struct Placed final {
   using Labels = Labels_;
 };
 
-/// Whose output and whose parameters a walked layer stands for: fused forms answer to the names the user wrote.
+/// The user's layers whose output and parameters a walked layer has: fused forms keep the user's names.
 template <class Layer>
 struct origin {
   using output = Layer;
@@ -63,8 +63,8 @@ struct origin<detail::TiedLinearTo<Table, Out>> {
   using parameters = Table;
 };
 
-/// Writes nested sequences and composites out and puts a Cast where the element type changes. `Current` is the type
-/// of what flows: int32 for tokens.
+/// Flattens nested sequences and composites, and inserts a Cast where the element type changes. `Current` is the
+/// element type of the input: int32 for tokens.
 template <class Done, class Current, class Compute, class Prefix, std::size_t index, class... Layers>
 struct Writer {
   using type = Done;
@@ -121,7 +121,7 @@ struct Writer<Done, Current, Compute, Prefix, index, SelfAttention<HeadCount, Op
   using element = typename Next::element;
 };
 
-/// Replaces neighbours that have a fused form. Names and results (within rounding) stay.
+/// Replaces neighbours by their fused form. Names and, within rounding, results stay the same.
 template <class Done, class... Rest>
 struct Fuser {
   using type = Done;
@@ -147,7 +147,7 @@ template <class Done, class Table, class Compute, class Labels, class To>
 struct Fuser<Done, Placed<TiedLinear<Table>, Compute, Labels>, Placed<detail::Cast<To>, To, mp::mp_list<>>>
     : Fuser<mp::mp_push_back<Done, Placed<detail::TiedLinearTo<Table, To>, Compute, Labels>>> {};
 
-/// The list to walk. `Final` is the element type in which it must end.
+/// The list to walk. `Final` is the element type of its output.
 template <bool fuses, class Current, class Compute, class Final, class... Layers>
 struct flatten {
  private:

@@ -5,7 +5,7 @@
 
 namespace regimen::walk {
 
-/// What a predicate is asked of: a layer as it was written, or the block of a Repeat.
+/// The argument of a predicate: a layer as the user wrote it, or the block of a Repeat.
 template <class Layer>
 struct wrapped_layer {
   using type = typename origin<Layer>::parameters;
@@ -17,13 +17,13 @@ struct wrapped_layer<Repeat<Count, Block>> {
 template <class Wrap, class Layer>
 inline constexpr bool wraps = Wrap::template wraps<typename wrapped_layer<Layer>::type>;
 
-/// The model's children, grouped. `Flat`: the chain of all of them, each by itself.
+/// The model's children, grouped. `Flat`: the chain of all children, ungrouped.
 template <class Wrap, class Flat>
 struct Grouping {
   static constexpr std::size_t count = Flat::count;
 
-  /// One past the last child of the group that begins at each; 0 where none begins. A group begins and ends with a layer that has weights. A layer
-  /// that is walked as two (fused: they have one name) is one.
+  /// For each child: one past the last child of the group that begins there; 0 if none does. A group begins and ends
+  /// with a layer that has weights. The two walked layers of a fused layer have one name and count as one.
   static constexpr std::array<std::size_t, count> ends = []<std::size_t... i>(std::index_sequence<i...>) {
     constexpr std::array<bool, count> chosen{wraps<Wrap, typename Flat::template Entry<i>::Layer>...},
         weighs{(Flat::template At<i>::layout.count > 0)...}, repeats{is_repeat<typename Flat::template Entry<i>::Layer>...},
@@ -42,7 +42,7 @@ struct Grouping {
     }
     return result;
   }(std::make_index_sequence<count>{});
-  /// Is there anything to wrap, and a Repeat whose iterations are units?
+  /// Whether there is a child to wrap, and a Repeat whose iterations are units.
   static constexpr bool matches = []<std::size_t... i>(std::index_sequence<i...>) {
     return ((Flat::template At<i>::layout.count > 0 && wraps<Wrap, typename Flat::template Entry<i>::Layer>) || ...);
   }(std::make_index_sequence<count>{});
@@ -66,7 +66,7 @@ struct Grouping {
   using type = decltype(from<0>(mp::mp_list<>{}));
 };
 
-/// The chain in which a model is walked.
+/// The chain that a walk of the model uses.
 template <class Wrap, class Flat, class X, class Context>
 struct Grouped {
   using type = Chain<typename Grouping<Wrap, Flat>::type, X, Context, false>;

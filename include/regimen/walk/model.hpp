@@ -8,13 +8,13 @@
 
 namespace regimen::walk {
 
-/// The Model that a network is, or derives from.
+/// The Model<...> of a network: itself or its base.
 template <class InputKind, class... Layers>
 Model<Input<InputKind>, Layers...> model_of(const Model<Input<InputKind>, Layers...>*);
 template <class Network>
 using model_t = decltype(model_of(static_cast<const Network*>(nullptr)));
 
-/// The tables that a TiedLinear anywhere in the layers shares.
+/// The tables that TiedLinears anywhere in the layers share.
 template <class... Layers>
 struct tied_tables {
   using type = mp::mp_unique<mp::mp_append<mp::mp_list<>, typename tied_tables<Layers>::type...>>;
@@ -36,7 +36,8 @@ struct tied_tables<Repeat<Count, Block>> : tied_tables<Block> {};
 template <class T, class... Layers>
 struct tied_tables<As<T, Layers...>> : tied_tables<mp::mp_list<>, Layers...> {};
 
-/// What the users of a table compute in, where the layers around them compute in Compute; one type, as rule tied_layers_share_a_type sees to.
+/// The compute type of the layers that use a table, inside layers that compute in Compute. There is one such type: the
+/// rule tied_layers_share_a_type refuses others.
 template <class Table, class Compute, class Layer>
 struct tied_types {
   using type = mp::mp_list<>;
@@ -87,8 +88,8 @@ struct BoundModel {
   using X = typename Parts::X;
   using Tied = typename Parts::Tied;
   using Ctx = typename Parts::Ctx;
-  using Flat = typename Parts::Flat;  // all children, in which paths and names count
-  using Body = typename Parts::Body;  // as they are walked: some may be one unit
+  using Flat = typename Parts::Flat;  // all children; paths and names refer to these
+  using Body = typename Parts::Body;  // the walked children: several may be one unit
   using Output = typename Body::Output;
   static constexpr Path path{};
   static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
@@ -118,8 +119,8 @@ struct BoundModel {
     for_each_table(ranks, [&]<class Unit>(UnitOffsets at, std::size_t, Path table) { f.template operator()<Unit>(at, std::size_t{1}, table); });
   }
 
-  /// Calls visit(name, parameter, closes a residual branch?) in the order of the units' tensors. A tied table is named
-  /// after the layer that owns it.
+  /// Calls visit(name, parameter, whether it ends a residual branch) in the order of the units' tensors. A tied table
+  /// has the name of the layer that owns it.
   static void name_tensors(auto&& visit) {
     Body::name_tensors("", false, visit);
     std::size_t index = 0;
@@ -129,8 +130,8 @@ struct BoundModel {
     });
   }
 
-  /// Before forward: where the tied tables lie for their users, gathered if they are kept in slices; with gradients, where these
-  /// are written. What it takes lies on the saved stack until leave_tied.
+  /// Before forward: gathers tied tables that are kept in slices, and gives their places to their layers; with
+  /// gradients, also the places of these. Its memory lies on the saved stack until leave_tied.
   static constexpr void enter_tied(auto& engine, Weights base, bool with_gradients) {
     for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
       Weights& tied = engine.tied[index];
@@ -149,7 +150,7 @@ struct BoundModel {
       }
     });
   }
-  /// Bytes that enter_tied takes.
+  /// Bytes that enter_tied allocates.
   static constexpr std::size_t tied_bytes(std::size_t ranks, bool with_gradients) {
     std::size_t sum = 0;
     for_each_table(ranks, [&]<class Unit>(UnitOffsets, std::size_t, Path) {
@@ -159,7 +160,7 @@ struct BoundModel {
     });
     return sum;
   }
-  /// After backward: the tables' gradients are complete, and become sums over all ranks.
+  /// After backward: the tables' gradients are complete; reduces them over all ranks.
   static constexpr void reduce_tied(auto& engine, Weights base) {
     for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
       reduce<Unit>(engine, {base.values + at.parameters, base.gradients + at.gradients, base.add}, engine.tied[index], table, true);
@@ -167,7 +168,7 @@ struct BoundModel {
   }
 
  private:
-  /// Calls f.operator()<Unit>(where it lies, its number among the tables, path).
+  /// Calls f.operator()<Unit>(offset, index among the tables, path).
   static constexpr void for_each_table([[maybe_unused]] std::size_t ranks, [[maybe_unused]] auto&& f) {
     if constexpr (tied_count > 0) visit_tables(ranks, f);
   }

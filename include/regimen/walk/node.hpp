@@ -1,13 +1,13 @@
-// regimen/walk/node.hpp — the walker of one layer, and what all walkers share.
+// regimen/walk/node.hpp — the walker of one layer, and the parts that all walkers share.
 //
-// Walkers alone take and give memory: a tensor lies on the saved stack if a later backward reads it, else on the
-// transient side, and dies exactly where its last reader ends. A Node is a layer, or a tree of them, bound to its input:
+// Only walkers allocate and free memory. A tensor lies on the saved stack if a later backward reads it, else on the
+// transient side, and is freed right after its last use. A Node is a layer, or a tree of layers, bound to its input:
 //
 //   forward<mode, place>     consumes x, pushes `footprint<place>` bytes, returns y
 //   retire_output<place>     before backward: pops y, unless the node itself reads it
 //   backward<place>          consumes d_y, pops the rest down to `floor`, returns d_x (owned, transient), or absent
 //
-// Since the saved stack's layout follows from the shapes, no offset is remembered between the two passes.
+// The shapes determine the layout of the saved stack, so no offset is stored between the two passes.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -23,22 +23,23 @@
 
 namespace regimen::walk {
 
-enum class Mode { save, discard };               // will backward follow, or is only the output wanted?
-enum class Place { saved, transient, nowhere };  // nowhere: recomputing, and the output itself is not wanted
+enum class Mode { save, discard };               // save: backward follows; discard: only the output is needed
+enum class Place { saved, transient, nowhere };  // nowhere: in a recomputation that does not need the output
 
 inline constexpr std::size_t absent = View<char>::absent;
 
-/// A tensor handed to a walker. If `owned`, the callee gives it back as soon as it is dead; if not, it is lent for the
-/// call. Only transient tensors are ever owned.
+/// A tensor argument of a walker. If `owned`, the callee frees it after its last use;
+/// otherwise it is borrowed for the call.
+/// Only transient tensors are ever owned.
 struct Tensor {
   std::size_t offset = absent;
   bool owned = false;
 };
 
-/// What a walk must know of the policies.
+/// The facts about the policies that a walk needs.
 ///   Checkpoint   segment, recomputes<Layer>          Freeze   freezes<Layer>
 ///   Tied         the tables that several layers use  states   arrays that the optimizer keeps per parameter
-///   fuses        was the fusion pass applied?        units    is this the level of the model's own children?
+///   fuses        whether the fusion pass was applied units    whether these are the model's own children
 ///   Sharding     which slices of the units' buffers a rank keeps
 template <class Roles_, class Checkpoint_, class Freeze_, class Tied_, std::size_t states_, bool fuses_, bool units_, class Sharding_>
 struct ContextOf final {
@@ -55,10 +56,10 @@ struct ContextOf final {
       ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units, Sharding>;
 };
 
-/// In place of the master weights' type where nothing is trained: each parameter is held once, as kernels read it.
+/// Replaces the type of master weights in inference: each parameter is stored once, in the type that kernels read.
 struct NoMaster final {};
 
-/// One parameter tensor of a unit: where it lies, in every buffer that has it.
+/// One parameter tensor of a unit: its place in every buffer of the unit.
 struct TensorPlace {
   std::size_t values = 0;                      // bytes into the unit's parameters as kernels read them
   std::size_t master = 0;                      // elements into its master weights
@@ -69,10 +70,10 @@ struct TensorPlace {
   std::size_t rows = 1;  // of a matrix; a vector is one row
 };
 
-/// How much memory the parameters of a node take inside their unit.
+/// The memory of a node's parameters inside their unit.
 struct ParameterLayout {
   std::size_t value_bytes = 0, value_alignment = 1, count = 0, trained = 0, tensors = 0;
-  bool all_master = true;  // do kernels read the master weights themselves?
+  bool all_master = true;  // whether kernels read the master weights themselves
 
   static constexpr std::size_t align(std::size_t offset, std::size_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
 
@@ -119,7 +120,7 @@ constexpr auto take_all(auto& engine, Path path) {
   for (std::size_t& at : offsets) at = engine.arena.take(at, MemoryKind::scratch, path);
   return offsets;
 }
-/// Of the layers of a walk one behind the other, in its order.
+/// The caches of a walk's layers, one after the other, in the order of the walk.
 template <class Declared>
 constexpr auto next_cache(auto& engine) {
   std::array<std::size_t, Declared::count> offsets = Declared::bytes(1);
@@ -149,7 +150,7 @@ constexpr std::size_t just_below(const auto& engine, std::size_t offset) {
   return offset - bytes_of<V>(engine);
 }
 
-/// One layer. `flows`: does anything before it want a gradient?
+/// One layer. `flows`: whether a layer before it needs a gradient.
 template <class Layer, class X, class Context, bool flows>
 struct Node {
   using Bound = typename Layer::template Bound<X, typename Context::Roles>;
@@ -167,7 +168,7 @@ struct Node {
   static constexpr bool is_tied = declared_count > 0 && tied_index < mp::mp_size<typename Context::Tied>::value;
   static constexpr bool frozen = Context::Freeze::template freezes<Owner>;
   static constexpr bool trains = declared_count > 0 && !frozen;
-  static constexpr bool active = flows || trains;  // does it have a backward?
+  static constexpr bool active = flows || trains;  // whether it has a backward
 
   static constexpr ElementType element_type = [] {
     if constexpr (declared_count > 0) return element_type_of<typename Bound::Element>;
@@ -193,7 +194,8 @@ struct Node {
     return active && (declared == wanted || declared == Reads::input_and_output);
   }
   static constexpr bool reads_input = reads(Reads::input), reads_output = reads(Reads::output);
-  /// Is the gradient of the output still read when backward has popped what lies below the output? Here the one pop is the last act.
+  /// Whether backward still reads the output's gradient after popping tensors below the output. Not
+  /// here: the only pop comes last.
   static constexpr bool keeps_d_y = false;
   static constexpr bool reads_weights = active && layout.count > 0 && Bound::backward_reads_parameters(flows);
   static_assert(!recomputes_output || !reads_output, "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
@@ -204,7 +206,7 @@ struct Node {
     return bytes_of_all<Saved>(engine) + (place == Place::saved ? bytes_of<Output>(engine) : 0);
   }
 
-  /// Recomputing for backward alone, is there nothing to do?
+  /// Whether a recomputation that only serves backward has nothing to do.
   template <Place place>
   static constexpr bool is_idle() {
     return place == Place::nowhere && Saved::count == 0;
@@ -232,7 +234,7 @@ struct Node {
       return call.y;
     }
   }
-  /// The output again, from the kept input. What the layer saved is written again with equal bits.
+  /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
   static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
     ForwardCall<Declared::count, Bound::ForwardScratch::count> call{
         x, allocate<Output, Place::transient>(engine, path), locate(engine, weights).values, offsets_from<Declared>(engine, floor), {}, path};
@@ -270,7 +272,7 @@ struct Node {
     return call.d_x;
   }
 
-  // Where each tensor lies in its unit, beginning at `at`.
+  // The place of each tensor in its unit, from `at` on.
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
     if constexpr (!is_tied) place_own_tensors(out, at);
   }
@@ -284,7 +286,7 @@ struct Node {
     }
   }
 
-  /// Calls visit(name, parameter, owner's label "closes a residual branch?") in the order of place_tensors.
+  /// Calls visit(name, parameter, whether its owner ends a residual branch) in the order of place_tensors.
   static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
     if constexpr (!is_tied) name_own_tensors(prefix, ends_branch, visit);
   }

@@ -1,4 +1,4 @@
-// regimen/walk/repeat.hpp — the walker of the same block many times, and of its segments when activations are recomputed.
+// regimen/walk/repeat.hpp — the walker of Repeat, and of its segments under Checkpoint<Every<N>>.
 #pragma once
 
 #include <regimen/walk/sequential.hpp>
@@ -7,9 +7,9 @@
 
 namespace regimen::walk {
 
-/// Runs body(0) ... body(count - 1); each moves the saved stack by `stride`. A plan stops evaluating once an iteration
-/// begins with the transient side as one or two iterations before: from there everything repeats, and the peak lies in
-/// a period that is evaluated at the stack's highest. `unit` is how far apart the units of two iterations lie.
+/// Runs body(0) ... body(count - 1); each moves the saved stack by `stride`. A plan skips iterations once one begins
+/// with the same transient side as one or two iterations before: from there all repeats, and the peak lies in the
+/// period where the stack is highest, which is evaluated. `unit` is the distance between the units of two iterations.
 constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std::size_t unit, bool growing, auto&& body) {
   if (!engine.may_skip()) {
     for (std::size_t i = 0; i < count; ++i) body(i);
@@ -20,7 +20,7 @@ constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std:
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t period = i >= 1 && engine.repeats(one_before) ? 1 : i >= 2 && engine.repeats(two_before) ? 2 : 0;
     if (!skipped && period > 0 && count - i > period) {
-      const std::size_t periods = (count - i - period) / period;  // leaves a whole period to run at the far end
+      const std::size_t periods = (count - i - period) / period;  // leaves one whole period to run at the end
       engine.skip(periods, period * stride, growing, period == 1 ? one_before : two_before);
       i += periods * period;
       if (engine.ahead.unit != absent)
@@ -38,7 +38,7 @@ constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std:
 template <std::size_t Count, class Block, class X, class Context, bool flows>
 struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr bool trains = BlockOf<Block, X, typename Context::inner, true>::type::layout.trained > 0;
-  // Every iteration but the first hands a gradient on if the block trains; one instantiation serves them all.
+  // If the block trains, every iteration but the first passes a gradient on; one instantiation serves all of them.
   static constexpr bool active = flows || trains;
   using Body = typename BlockOf<Block, X, typename Context::inner, active>::type;
   using UnitOfIteration = Unit<Body, Context>;
@@ -55,16 +55,16 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr ParameterLayout layout{body_layout.value_bytes * Count, body_layout.value_alignment, body_layout.count* Count,
                                           body_layout.trained* Count,      body_layout.tensors* Count,  body_layout.all_master};
 
-  // Between two iterations; between two segments the value is always saved.
+  // The place of the value between two iterations; between two segments it is always saved.
   static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;
   static constexpr bool checkpoints = Checkpoint::segment > 0 && active;
   static constexpr std::size_t segment = checkpoints ? (Checkpoint::segment < Count ? Checkpoint::segment : Count) : Count;
   static constexpr std::size_t segments = (Count + segment - 1) / segment;
   static constexpr std::size_t last_segment = Count - (segments - 1) * segment;
   static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
-  static constexpr bool keeps_d_y = checkpoints || Body::keeps_d_y;  // a segment is computed again before its gradient is read
+  static constexpr bool keeps_d_y = checkpoints || Body::keeps_d_y;  // a segment is recomputed before its gradient is read
   static constexpr bool reads_weights = active && layout.count > 0;
-  /// Are the units of a segment gathered together, into one piece of memory, when it is computed again?
+  /// Whether the units of a segment are gathered together, side by side, when the segment is recomputed.
   static constexpr bool keeps_segments = checkpoints && segment > 1 && holds_units&& Context::Sharding::slices_parameters&& Context::Sharding::keeps;
 
   template <Place place>
@@ -110,7 +110,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       };
       d_y = redo(segments - 1, last_segment);
       iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), false, [&](std::size_t i) {
-        pop<X>(engine);  // the input of the segment just walked back
+        pop<X>(engine);  // the input of the segment whose backward just ended
         d_y = redo(segments - 2 - i, segment);
       });
     }
@@ -121,13 +121,13 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return d_y.offset;
   }
 
-  /// The unit of iteration i, to be gathered ahead.
+  /// The unit of iteration i, for prefetching.
   static constexpr NextUnit unit(const auto& engine, Weights weights, std::size_t i, Path path) {
     if constexpr (holds_units) return unit_at<UnitOfIteration>(engine, resident_of(engine, weights, i).values, path.repeated(i, Count));
     else return {};
   }
 
-  /// The unit that backward uses first, to be gathered ahead.
+  /// The unit that backward uses first, for prefetching.
   static constexpr NextUnit first_of_backward(const auto& engine, Weights weights, Path path) {
     if constexpr (keeps_segments) return {};  // it is gathered with its segment
     else return unit(engine, weights, checkpoints ? Count - last_segment : Count - 1, path);
@@ -204,7 +204,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return y;
   }
 
-  /// Iterations first ... first + count - 1 forward; the last output goes to `place`. `after` is the unit that is used next.
+  /// Forward of iterations first ... first + count - 1; the last output goes to `place`. `after`
+  /// is the unit that is used next.
   template <Mode mode, Place place>
   static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path, const NextUnit& after,
                                    const Kept& kept = {}) {
@@ -218,7 +219,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return step_forward<mode, place>(engine, first + count - 1, input(count - 1), weights, path, after, kept);
   }
 
-  /// The same iterations backward, whose kept tensors begin at `floor`.
+  /// Backward of the same iterations; their saved tensors begin at `floor`.
   template <Place place>
   static constexpr std::size_t backward_blocks(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
                                                Weights weights, Path path, const NextUnit& after, const Kept& kept = {}) {
@@ -246,12 +247,12 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   static constexpr std::size_t recompute_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights,
                                                  Path path, const NextUnit& after) {
-    constexpr Place place = Body::reads_output ? Place::saved : Place::nowhere;  // only what lies before the output is wanted
+    constexpr Place place = Body::reads_output ? Place::saved : Place::nowhere;  // only tensors before the output are needed
     const Tensor input = segment_input(engine, s, x);
     const std::size_t bottom = engine.arena.top;
     const Kept kept = gather_segment(engine, s * segment, count, weights, path);
     const std::size_t floor = engine.arena.top;
-    const std::size_t last = s * segment + count - 1;  // its unit stays: it is walked back at once
+    const std::size_t last = s * segment + count - 1;  // its unit stays gathered: its backward follows at once
     run<Mode::save, place>(engine, s * segment, count, input, weights, path, unit(engine, weights, last, path), kept);
     const std::size_t d_x = backward_blocks<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path, after, kept);
     if constexpr (keeps_segments) engine.arena.pop_to(bottom);

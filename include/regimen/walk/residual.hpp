@@ -11,8 +11,8 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   using Output = X;
   static constexpr ParameterLayout layout = Branch::layout;
   static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false, recomputes_output = false,
-                        reads_weights = Branch::reads_weights, keeps_d_y = true;  // d_y joins d_x when the branch is done
-  /// Does the branch's last layer read its own output? Then that is kept, and the sum is another tensor.
+                        reads_weights = Branch::reads_weights, keeps_d_y = true;  // d_y is added to d_x after the branch
+  /// Whether the branch's last layer reads its own output: then the output is saved, and the sum is another tensor.
   static constexpr bool keeps_branch = Branch::reads_output;
   template <Place place>
   static constexpr Place branch_place = keeps_branch ? Place::saved : place;

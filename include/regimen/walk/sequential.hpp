@@ -1,4 +1,4 @@
-// regimen/walk/sequential.hpp — the walker of layers one behind the other.
+// regimen/walk/sequential.hpp — the walker of layers in sequence.
 #pragma once
 
 #include <regimen/walk/unit.hpp>
@@ -9,14 +9,15 @@ namespace regimen::walk {
 
 inline constexpr std::size_t not_grouped = ~std::size_t{0};
 
-/// Value i is the input of child i; value 0 and the last belong to the caller. The children of a Group stand from `group` on in the list that
-/// paths count in; its output may be `computed_again`.
+/// Value i is the input of child i; value 0 and the last value belong to the caller. The children of a Group begin at
+/// index `group` of the list that paths refer to; its output may be `computed_again`.
 template <class Entries, class X, class Context, bool flows, std::size_t group = not_grouped, bool computed_again = false>
 struct Chain;
 
-/// Neighbouring children of the model that are one unit, of which the first is child `place`. Names, paths, and what is saved, are as without it;
-/// what is recomputed within it for its output, which a backward behind it reads, is recomputed again for its own.
-///   computed_again   is its output recomputed?
+/// Neighbouring children of the model that are one unit; the first is child `place`. Names, paths and saved tensors are
+/// the same as without the Group. If a later backward needs the Group's output, the Group recomputes its inner values
+/// for that, and once more for its own backward.
+///   computed_again   whether the output is recomputed
 template <std::size_t place, bool computed_again, class... Entries>
 struct Group final {
   static constexpr const char* name = mp::mp_first<mp::mp_list<Entries...>>::Layer::name;
@@ -26,7 +27,7 @@ inline constexpr std::size_t group_size = 0;  // no Group
 template <std::size_t place, bool computed_again, class... Entries>
 inline constexpr std::size_t group_size<Group<place, computed_again, Entries...>> = sizeof...(Entries);
 
-/// The labels that lead to a layer, in its parameters' names.
+/// The labels that lead to a layer in the names of its parameters.
 template <class... Labels>
 std::string label_of(mp::mp_list<Labels...>) {
   std::string text;
@@ -39,7 +40,8 @@ inline constexpr bool is_repeat = false;
 template <std::size_t Count, class Block>
 inline constexpr bool is_repeat<Repeat<Count, Block>> = true;
 
-/// The node of child `index`: its input is the output of the child before, its gradient flows if that one has a backward.
+/// The node of child `index`: its input is the output of the child before, and its gradient
+/// flows if that child has a backward.
 template <std::size_t index, class Entries, class X, class Context, bool flows>
 struct Child {
  private:
@@ -77,7 +79,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   static constexpr bool is_group = group != not_grouped;
   static constexpr bool recomputes_output = computed_again, active = At<count - 1>::active;
 
-  /// Where child i stands in the list that paths count in.
+  /// The index of child i in the list that paths refer to.
   static constexpr std::array<std::size_t, count> sizes{group_size<typename Entries::Layer>...};
   static constexpr std::array<std::size_t, count> places = [] {
     std::array<std::size_t, count> result{};
@@ -87,17 +89,17 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     }
     return result;
   }();
-  /// The path of child i, which names its unit; and the one that it is walked with.
+  /// The path of child i, which names its unit; and the path with which it is walked.
   static constexpr Path unit_path(Path path, std::size_t i) { return path.child(places[i], names[i]); }
   static constexpr Path path_of(Path path, std::size_t i) { return sizes[i] > 0 ? path : unit_path(path, i); }
 
-  /// Does a backward, or the recomputation of the next value, read value i?
+  /// Whether a backward, or the recomputation of the next value, reads value i.
   template <std::size_t i>
   static constexpr bool is_read() {
     bool read = false;
     if constexpr (i > 0) read = At<i - 1>::reads_output;
     if constexpr (i < count) read = read || At<i>::reads_input;
-    if constexpr (i + 1 < count) read = read || (At<i>::recomputes_output && sizes[i] == 0 && is_read<i + 1>());  // a Group has asked within
+    if constexpr (i + 1 < count) read = read || (At<i>::recomputes_output && sizes[i] == 0 && is_read<i + 1>());  // a Group checks this inside
     else if constexpr (i + 1 == count) read = read || recomputes_output;
     return read;
   }
@@ -128,7 +130,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
   static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output, keeps_d_y = At<count - 1>::keeps_d_y;
   static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
-    // What is recomputed within needs its weights, too. (Of the last child's output its chain's owner decides.)
+    // Recomputed children need their weights, too. (The owner of the chain decides about the last child's output.)
     return (At<i>::reads_weights || ...) || ((At<i>::layout.count > 0 && i + 1 < count && is_recomputed<i + 1>()) || ...);
   }(std::make_index_sequence<count>{});
 
@@ -138,7 +140,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     return sum;
   }(std::make_index_sequence<count>{});
 
-  /// Where each child's part of the saved stack begins; the last entry is where the sequence's ends.
+  /// Where each child's part of the saved stack begins; the last entry is the end of the sequence's part.
   template <Place place>
   static constexpr auto floors(const auto& engine, std::size_t floor) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -179,7 +181,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     return backward_from<place, count - 1>(engine, d_y, values);
   }
 
-  /// The output again, of a Group.
+  /// Recomputes the output of a Group.
   static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
     constexpr std::size_t last = count - 1;
     Values values{x, floors<Place::transient>(engine, floor), weights, path, {}, {}};
@@ -202,13 +204,13 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
 
  protected:
-  static constexpr std::size_t last_with_parameters() {  // one past it; 0 if none
+  static constexpr std::size_t last_with_parameters() {  // one past the last child with parameters; 0 if none
     std::size_t last = 0;
     [&]<std::size_t... i>(std::index_sequence<i...>) { ((At<i>::layout.count > 0 ? last = i + 1 : last), ...); }(std::make_index_sequence<count>{});
     return last;
   }
 
-  // Where the parameters of each child begin inside this sequence's.
+  // Where the parameters of each child begin inside those of this sequence.
   static constexpr std::array<TensorPlace, count> offsets = []<std::size_t... i>(std::index_sequence<i...>) {
     std::array<TensorPlace, count> result{};
     ParameterLayout sum{};
@@ -216,7 +218,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     return result;
   }(std::make_index_sequence<count>{});
 
-  // At the level of the model's own children each child is a unit, but for a Repeat, whose iterations are.
+  // Among the model's own children each child is a unit, except a Repeat, whose iterations are units.
   template <std::size_t i>
   static constexpr bool is_unit = Context::units && !is_repeat<typename Entry<i>::Layer> && At<i>::layout.count > 0;
   template <std::size_t i>
@@ -245,16 +247,16 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     if constexpr (Context::units) {
       const UnitOffsets at = unit_offset(i, engine.ranks);
       return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add};
-    } else if (Context::Sharding::slices_parameters && weights.values == absent) {  // nobody will read them
+    } else if (Context::Sharding::slices_parameters && weights.values == absent) {  // not read
       return {absent, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
     } else {
       return {weights.values + offsets[i].values, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
     }
   }
 
-  // ---- the order in which units are used, where they are gathered
+  // ---- the order in which units are used, for prefetching
 
-  /// The first unit of child i or of those behind it.
+  /// The first unit of child i or of a later child.
   template <std::size_t i>
   static constexpr NextUnit first_from(const auto& engine, Weights weights, Path path) {
     if constexpr (i >= count) return {};
@@ -262,7 +264,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     else if constexpr (holds_units<i>) return At<i>::unit(engine, resident_of(engine, weights, i), 0, unit_path(path, i));
     else return first_from<i + 1>(engine, weights, path);
   }
-  /// The unit with which backward begins if it begins with child i.
+  /// The first unit of a backward that begins with child i.
   template <std::size_t i>
   static constexpr NextUnit last_from(const auto& engine, Weights weights, Path path) {
     constexpr bool goes_on = i > 0 && At<i>::active;
@@ -272,7 +274,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     else if constexpr (goes_on) return last_from<i - 1>(engine, weights, path);
     else return {};
   }
-  /// What follows child i in forward, and, where backward follows, the last one.
+  /// The unit after child i in forward; after the last child, the first unit of backward, if backward follows.
   template <std::size_t i, Mode mode>
   static constexpr NextUnit behind(const auto& engine, Weights weights, Path path) {
     const NextUnit next = first_from<i + 1>(engine, weights, path);
@@ -372,7 +374,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
   template <Place place, std::size_t i>
   static constexpr std::size_t backward_from(auto& engine, Tensor d_y, Values& values) {
-    if constexpr (!At<i>::active) {  // nothing before trains either
+    if constexpr (!At<i>::active) {  // no child before trains either
       if (d_y.owned && d_y.offset != absent) engine.arena.give(d_y.offset);
       engine.arena.pop_to(values.floors[0]);
       return absent;
@@ -393,7 +395,7 @@ template <std::size_t place, bool computed_again, class... Entries, class X, cla
 struct Node<Group<place, computed_again, Entries...>, X, Context, flows> : Chain<mp::mp_list<Entries...>, X, Context, flows, place, computed_again> {
 };
 
-/// The layers of a list, bound to X, as written inside another layer: the type of what flows stays.
+/// The layers of a list inside another layer, bound to X: the element type of their input stays.
 template <class X, class Context, bool flows, class... Layers>
 using Inner = Chain<typename flatten<Context::fuses, typename X::Element, typename Context::Roles::compute, typename X::Element, Layers...>::type, X,
                     Context, flows>;

@@ -16,11 +16,11 @@ struct UnitOffsets {
 };
 
 /// A child of the model, an iteration of a Repeat, or a tied table: one flat buffer each of parameters, gradients and
-/// optimizer state. Where every kernel reads the master weights, those are the parameters; otherwise a copy in the
-/// compute types lies before them.
+/// optimizer state. If all kernels read the master weights, these are the parameters; otherwise a copy in the compute
+/// types lies before them.
 ///
-/// Among several ranks a buffer is padded to equal parts, as many as ranks, each of whole aligned lines. Which buffers are kept
-/// whole and which are kept as this rank's slice is for the sharding to say; a gathered buffer is what kernels read.
+/// With several ranks a buffer is padded to as many equal parts as there are ranks, each of whole aligned lines.
+/// Sharding says which buffers a rank keeps whole, and of which it keeps its slice; kernels read the gathered buffer.
 template <class N, class Context>
 struct Unit final {
   using Node = N;
@@ -38,18 +38,19 @@ struct Unit final {
     return places;
   }();
 
-  /// One element type, and all of it trains or none: what can be cut into slices of equal bytes in every buffer.
+  /// Whether the unit has one element type, and trains entirely or not at all: so every
+  /// buffer has slices of equal bytes.
   static constexpr bool is_uniform = [] {
     for (const TensorPlace& tensor : tensors)
       if (tensor.element != tensors[0].element || tensor.trains != tensors[0].trains) return false;
     return true;
   }();
-  static constexpr std::size_t value_size = [] {  // bytes of a parameter as kernels read it; of a uniform unit
+  static constexpr std::size_t value_size = [] {  // bytes of a parameter that kernels read, in a uniform unit
     if constexpr (layout.tensors > 0) return bytes_of(tensors[0].element);
     else return std::size_t{1};
   }();
 
-  /// Elements of a part when `count` of them are cut for so many ranks.
+  /// Elements of a part of a buffer of `count` elements, for this many ranks.
   static constexpr std::size_t cut(std::size_t count, std::size_t ranks) {
     constexpr std::size_t smallest = [] {
       std::size_t size = sizeof(Reduce) < value_size ? sizeof(Reduce) : value_size;
@@ -66,12 +67,12 @@ struct Unit final {
   static constexpr std::size_t gathered_bytes(std::size_t ranks) { return values_slice_bytes(ranks) * Sharding::slices(ranks); }
   static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) { return Arena::align(gradient_part(ranks) * ranks * sizeof(Reduce)); }
 
-  /// Where, in the region of parameters, the master weights begin.
+  /// Where the master weights begin in the region of parameters.
   static constexpr std::size_t master_offset(std::size_t ranks) {
     if constexpr (shares_master) return 0;
     else return values_bytes(ranks);
   }
-  /// Master weights and state: whole, or this rank's slice?   elements
+  /// Elements of master weights and of state that a rank keeps: all, or its slice.
   static constexpr std::size_t kept_master(std::size_t ranks) { return Sharding::slices_state ? slice(ranks) : layout.count; }
   static constexpr std::size_t kept_state(std::size_t ranks) { return Sharding::slices_state ? gradient_slice(ranks) : layout.trained; }
 
@@ -99,7 +100,7 @@ struct TiedTable final {
   static void name_tensors(const std::string& prefix, auto& visit) { N::name_own_tensors(prefix, false, visit); }
 };
 
-// ---- parameters: gathered before their use, given back after the last
+// ---- parameters: gathered before their first use, freed after the last
 
 template <class Unit>
 constexpr NextUnit unit_at(const auto& engine, std::size_t values, Path path) {
@@ -116,7 +117,7 @@ constexpr GatheredUnit start_all_gather(auto& engine, const NextUnit& unit) {
           engine.all_gather({.own = unit.values, .all = whole, .bytes = unit.slice_bytes, .teams = Sharding::shard_group, .path = unit.path})};
 }
 
-/// Before a unit computes: its parameters, whole, where kernels read them. Behind it the next one is on its way.
+/// Before a unit computes: gathers its parameters for the kernels, and starts to gather the next unit.
 template <class Unit>
 constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUnit& next) {
   if constexpr (!Unit::Sharding::slices_parameters) {
@@ -136,7 +137,7 @@ constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUn
     return {here.values, resident.gradients, resident.add};
   }
 }
-/// After its last use of a pass. A unit that is the next one, too, stays.
+/// After a unit's last use in a pass: frees it, unless it is the next unit, too.
 template <class Unit>
 constexpr void release(auto& engine, Weights resident, Weights gathered, const NextUnit& next) {
   if constexpr (Unit::Sharding::slices_parameters) {
@@ -159,7 +160,7 @@ constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
   }
 }
 
-/// Ends the reduction that is under way.
+/// Awaits the running reduction.
 template <class Reduce, class Sharding>
 constexpr void finish_reduction(auto& engine) {
   ReducingUnit& under_way = engine.reducing;
@@ -175,7 +176,7 @@ constexpr void finish_reduction(auto& engine) {
   under_way = {};
 }
 
-/// Sums over all ranks, which every rank keeps, of what waits in the bucket.
+/// Reduces the gradients in the bucket; every rank keeps the sums.
 template <class Reduce, class Sharding>
 constexpr void send_bucket(auto& engine) {
   GradientBucket& bucket = engine.bucket;
@@ -191,7 +192,7 @@ constexpr void send_bucket(auto& engine) {
       engine.all_gather({.own = bucket.begin + engine.rank * slice_bytes, .all = bucket.begin, .bytes = slice_bytes, .path = bucket.path});
   bucket.bytes = 0;
 }
-/// After a unit's backward: its gradients join those of the unit behind it, which lie above them.
+/// After a unit's backward: adds its gradients to the bucket, which has those of the next unit, directly above them.
 template <class Unit>
 constexpr void reduce_in_bucket(auto& engine, std::size_t gradients, Path path) {
   using Reduce = typename Unit::Reduce;
@@ -205,19 +206,20 @@ constexpr void reduce_in_bucket(auto& engine, std::size_t gradients, Path path) 
   if (bucket.bytes >= engine.engine.bucket(Sharding::bucket)) send_bucket<Reduce, Sharding>(engine);
 }
 
-/// Ends every reduction: what waits in a bucket, and what is under way.
+/// Ends every reduction: of the gradients in a bucket, and running ones.
 template <class Reduce, class Sharding>
 constexpr void finish_reductions(auto& engine) {
   if constexpr (Sharding::bucket == 0) finish_reduction<Reduce, Sharding>(engine);
   else {
     send_bucket<Reduce, Sharding>(engine);
-    if (engine.bucket.ticket != no_ticket) engine.await(engine.bucket.ticket);  // and with it, in order, all before
+    if (engine.bucket.ticket != no_ticket) engine.await(engine.bucket.ticket);  // and, by the order, all earlier ones
     engine.bucket.ticket = no_ticket;
   }
 }
 
-/// After backward: the sums over all ranks are on their way.
-///   resident   where the unit's gradients are kept      written   what open_gradients returned, or a place on the saved stack
+/// After backward: starts the reduction over all ranks.
+///   resident   where the unit's gradients are kept
+///   written    the result of open_gradients, or a place on the saved stack
 template <class Unit>
 constexpr void reduce(auto& engine, Weights resident, Weights written, Path path, bool on_stack = false) {
   using Reduce = typename Unit::Reduce;
@@ -244,7 +246,7 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
                                               .staging = under_way.staging,
                                               .teams = Sharding::shard_group,
                                               .path = path});
-    if (groups > 1) {  // behind it, in order: the sums of the groups, part by part, and these to all who keep the slice
+    if (groups > 1) {  // then, in order: sums over the groups, part by part, and their all-gather among the ranks of the slice
       const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(engine.rank) * slice,
                          summed = own + Sharding::copy_of(engine.rank) * part;
       const std::size_t bytes = part * sizeof(Reduce);
@@ -257,7 +259,7 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
       under_way.ticket =
           engine.all_gather({.own = summed.offset, .all = own.offset, .bytes = bytes, .teams = Sharding::replica_group(engine.ranks), .path = path});
     }
-    if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // behind it, in order: every rank keeps all sums
+    if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // then, in order: every rank gets all sums
       under_way.ticket = engine.all_gather(
           {.own = under_way.whole + engine.rank * slice * sizeof(Reduce), .all = under_way.whole, .bytes = slice * sizeof(Reduce), .path = path});
   }

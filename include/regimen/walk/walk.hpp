@@ -1,4 +1,4 @@
-// regimen/walk/walk.hpp — a walk over a model: where memory stands, which rank it is of, what is on its way.
+// regimen/walk/walk.hpp — the state of a walk over a model: memory, rank, collectives in flight.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -12,12 +12,15 @@
 
 namespace regimen::walk {
 
-/// What every walk has, whatever its engine, a plan's included: layers and walkers are handed it as `engine`.
+/// The walk of any engine, the plan's included. Layers and walkers receive it as `engine`.
 ///
-///   capacity, batch    samples that memory is taken for, and those that are computed: the last batch of an epoch may be short
-///   scalars            where the step's scalars lie; absent in inference
-///   reduces            does the backward that runs reduce its gradients over the ranks?
-///   ahead, reducing, bucket, after     units of parameters and gradients between their ranks; the unit behind the one that computes
+///   capacity   samples for which memory is allocated
+///   batch      samples that are computed; the last batch of an epoch may be short
+///   scalars    where the step's scalars lie; absent in inference
+///   reduces    whether the running backward reduces its gradients over the ranks
+///   ahead      the prefetched unit
+///   reducing, bucket   gradients that are being reduced, or wait for it
+///   after      the unit after the one that computes
 template <class E>
 struct Walk {
   using Engine = E;
@@ -28,7 +31,7 @@ struct Walk {
   Arena arena{};
   std::array<Weights, tied_limit> tied{};
   View<Scalars> scalars{};
-  std::size_t cache = 0, position = 0;  // of decoding: where the next layer's keys and values lie, and the first position
+  std::size_t cache = 0, position = 0;  // in decoding: where the next layer's keys and values lie, and the first position
   Path path{};                          // of the layer that computes
 
   std::size_t ranks = 1, rank = 0;
@@ -45,7 +48,7 @@ struct Walk {
   // ---- operations
 
   constexpr void phase(op::Phase now) { engine.phase = now; }
-  /// With the scratch that this engine's kernels need.
+  /// Runs the operation with the workspace of this engine's kernel.
   template <class Operation>
   constexpr void run(const Operation& operation) {
     const std::size_t bytes = E::Traits::scratch(operation);
@@ -57,7 +60,7 @@ struct Walk {
       arena.give(scratch);
     }
   }
-  /// A layer's output or gradient is complete.
+  /// Called when a layer's output or gradient is complete.
   template <class T>
   constexpr void produced(std::size_t offset, std::size_t count, const Path& of) {
     if constexpr (Number<T>) {
@@ -66,8 +69,8 @@ struct Walk {
   }
   constexpr View<op::Random> random() const { return random_of(scalars); }
 
-  /// body() runs operations that are the same in every step: the engine may carry out what it recorded of them instead. It leaves the walk as
-  /// it found it.
+  /// body() runs operations that are the same in every step, so the engine may replay a recording instead. body() must
+  /// leave the walk unchanged.
   constexpr void replay(engine::Recording::Piece piece, auto&& body) { engine.replay({piece, batch}, body); }
 
   // ---- the other ranks
@@ -86,7 +89,7 @@ struct Walk {
 
   // ---- for an engine that computes
 
-  /// After an exception, or where a walk ends before its backward: nothing but what lies below `floor` is alive.
+  /// After an exception, or if a walk ends before its backward: frees everything above `floor`.
   void abandon(std::size_t floor) {
     ahead = {};
     reducing = {};
@@ -95,7 +98,7 @@ struct Walk {
     while (arena.transients.count > 0) arena.give(arena.transients.items[arena.transients.count - 1].offset);
     if (arena.top > floor) arena.pop_to(floor);
   }
-  /// What no one may read is filled with NaN from now on. The walk must not move afterwards.
+  /// From now on fills freed memory with NaN. The Walk object must not move afterwards.
   void poison_dead() {
     engine.poison_dead();
     witness_ = {&engine, [](void* self, std::size_t offset, std::size_t bytes) { static_cast<E*>(self)->dies(offset, bytes); },
