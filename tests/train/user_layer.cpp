@@ -1,0 +1,95 @@
+// A layer of a program's own, with an operation of its own that the library has never seen: it is planned, computed, checked and trained.
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/train/gradient_check.hpp>
+#include <regimen/train/trainer.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstddef>
+#include <type_traits>
+
+using namespace regimen;
+
+namespace own {
+
+/// y = silu(left half of x) · right half
+template <class T>
+struct Gate final {
+  static constexpr const char* name = "gate";
+  View<T> x, y;
+  std::size_t rows = 0, columns = 0;  // of y
+  constexpr Cost cost() const { return {6.0 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+template <class T>
+struct GateBackward final {
+  static constexpr const char* name = "gate_backward";
+  View<T> x, d_y, d_x;
+  std::size_t rows = 0, columns = 0;
+  constexpr Cost cost() const { return {12.0 * double(rows * columns), 5.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
+template <class T>
+void compute(const Gate<T>& o, const cpu::Memory& at) {
+  using S = statistic_t<T>;
+  for (std::size_t row = 0; row < o.rows; ++row) {
+    const T *const left = at(o.x) + 2 * row * o.columns, *const right = left + o.columns;
+    for (std::size_t i = 0; i < o.columns; ++i) at(o.y)[row * o.columns + i] = static_cast<T>(activation::Silu::value(S(left[i])) * S(right[i]));
+  }
+}
+template <class T>
+void compute(const GateBackward<T>& o, const cpu::Memory& at) {
+  using S = statistic_t<T>;
+  for (std::size_t row = 0; row < o.rows; ++row) {
+    const std::size_t begin = 2 * row * o.columns;
+    const T *const left = at(o.x) + begin, *const right = left + o.columns, *const d_y = at(o.d_y) + row * o.columns;
+    for (std::size_t i = 0; i < o.columns; ++i) {
+      at(o.d_x)[begin + i] = static_cast<T>(S(d_y[i]) * S(right[i]) * activation::Silu::derivative(S(left[i])));
+      at(o.d_x)[begin + o.columns + i] = static_cast<T>(S(d_y[i]) * activation::Silu::value(S(left[i])));
+    }
+  }
+}
+
+struct SwiGlu final {
+  static constexpr const char* name = "swiglu";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    static constexpr std::size_t half = X::columns / 2;
+    using Output = Value<T, Shape<X::rows, half>>;
+    static constexpr Reads backward_reads(bool) { return Reads::input; }
+    static constexpr bool always_writes_d_x = true;
+    static constexpr void forward(auto& engine, const auto& call) { engine.run(Gate<T>{{call.x}, {call.y}, engine.batch * X::rows, half}); }
+    static constexpr void backward(auto& engine, const auto& call) {
+      engine.run(GateBackward<T>{{call.x}, {call.d_y}, {call.d_x}, engine.batch * X::rows, half});
+    }
+  };
+};
+
+}  // namespace own
+
+namespace {
+using Block = Sequential<Residual<RmsNorm, SelfAttention<Heads<2>, Causal>>, Residual<RmsNorm, Linear<64>, own::SwiGlu, Linear<16>>>;
+struct Llama final : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<3, Block>, RmsNorm, Linear<32>> {};
+}  // namespace
+
+TEST_CASE("a layer and an operation of a program's own have the gradient of their function") {
+  const GradientCheck found = gradient_check_layer<own::SwiGlu, Shape<3, 8>>();
+  CHECK(found.checked > 0);
+  CHECK(found.worst < 1e-8);
+}
+
+TEST_CASE("a network of them trains as it is planned, and computed again it is the same to the bit") {
+  const auto train = []<class Train>(Train) {
+    typename Train::type trainer;
+    trainer.poison_dead_memory();
+    const Fitted fitted = trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = 30, .progress = false});
+    CHECK(trainer.used().peak == Train::type::plan().peak);
+    CHECK(trainer.used().operations >= 30 * Train::type::plan().operations());
+    return fitted.loss;
+  };
+  const double loss = train(std::type_identity<Trainer<Llama, Batch<4>, Accumulate<2>>>{});
+  CHECK(loss < 2.5);  // ln 32 is 3.47
+  CHECK(train(std::type_identity<Trainer<Llama, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>>>{}) == loss);
+}
