@@ -1,4 +1,4 @@
-// regimen/state/background_save.hpp — a state on its way to its files, while training goes on.
+// regimen/state/background_save.hpp — writes a state to its files while training continues.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -24,19 +24,19 @@
 
 namespace regimen::train {
 
-/// What one rank writes of a state: its own file, and on rank 0, of several ranks, the index that names all parts.
+/// The files of a state that one rank writes: its own file and, on rank 0 of several ranks, the index of all parts.
 struct StateFiles final {
-  std::string path, save;  // where the state is to be found; the name of this save, empty if it is one file
-  std::uint64_t time = 0;  // when it began, of rank 0
+  std::string path, save;  // path: of the state; save: the name of this save, empty if it is one file
+  std::uint64_t time = 0;  // when the save began, on rank 0
   std::string own;         // path itself, or this rank's part
   std::vector<safetensors::Tensor> tensors;
   std::map<std::string, std::string> metadata;
-  std::vector<std::string> parts;            // of all ranks; on rank 0 of several alone
+  std::vector<std::string> parts;            // of all ranks; only on rank 0 of several ranks
   std::map<std::string, std::string> index;  // likewise
-  bool first = true;                         // is this rank 0?
+  bool first = true;                         // whether this is rank 0
 
-  /// `all_written` returns when every rank has all of its bytes on the disk; until then none has a part in place, so that ranks which find
-  /// no room leave nothing behind.
+  /// `all_written` returns when all ranks have written all bytes to the disk. Until then no part is in place, so that a
+  /// rank that runs out of disk space leaves no part behind.
   void write_own(const auto& all_written) const {
     regimen::detail::AtomicFile file(own, path);
     safetensors::detail::write_into(file, own, tensors, metadata);
@@ -44,7 +44,8 @@ struct StateFiles final {
     all_written();
     file.commit();
   }
-  /// Once all parts are there. Until the index is in place the older state holds; then its parts go.
+  /// Called when all parts are in place. The older state stays valid until the index is in
+  /// place; then its parts are removed.
   void finish() const {
     if (!first) return;
     for (const std::string& part : parts)
@@ -53,7 +54,8 @@ struct StateFiles final {
     if (!save.empty()) safetensors::write(path, {}, index);
     SavedState::remove_parts_before(path, time);
   }
-  /// What saves left behind that did not come to their end, which would fill the disk: this one, if its index is not in place, and older ones.
+  /// Removes the files of unfinished saves, which would fill the disk: of this save, if its index is
+  /// not in place, and of older ones.
   void clean(bool this_one) const {
     if (!first) return;
     const auto held = SavedState::save_at(path);
@@ -64,11 +66,12 @@ struct StateFiles final {
   }
 };
 
-/// Copies what is to be saved, and writes the copy on a thread of its own.
+/// Copies the state, and writes the copy on a thread of its own.
 ///
-/// order     a Trainer has one at a time, and waits for it before it saves again; two runs must not save to one path
-/// failure   of writing: thrown by wait(). On rank 0 also when the part of another rank is not there within `limit`
-/// memory    a copy of what this rank saves, until it is written
+/// order     a Trainer has one BackgroundSave at a time, and waits for it before the next save; two
+///           runs must not save to one path
+/// failure   wait() throws the errors of writing; on rank 0 also Error if another rank's part is missing after `limit`
+/// memory    a copy of this rank's part of the state, until it is written
 class BackgroundSave final {
   using Clock = std::chrono::steady_clock;
 
@@ -100,7 +103,7 @@ class BackgroundSave final {
   }
   BackgroundSave(const BackgroundSave&) = delete;
   BackgroundSave& operator=(const BackgroundSave&) = delete;
-  /// Nobody will ask any more, so what went wrong is said on standard error.
+  /// Nobody will call wait() any more, so an error is printed to standard error.
   ~BackgroundSave() {
     if (!writer_.joinable()) return;
     try {
@@ -113,13 +116,14 @@ class BackgroundSave final {
     state_.wait(writing);
     if (state_ == failed) wait();
   }
-  /// Returns when this rank has no more to do; on rank 0 the state is in place then. Once.
+  /// Returns when this rank has finished; on rank 0 the state is then in place. The first
+  /// call throws the errors of writing.
   void wait() {
     if (!writer_.joinable()) return;
     writer_.join();
     if (failure_) std::rethrow_exception(failure_);
   }
-  /// Other ranks will not come: the older state stays.
+  /// Other ranks will not finish: the older state stays.
   void give_up() { given_up_ = true; }
 
  private:
@@ -128,7 +132,7 @@ class BackgroundSave final {
     state_ = state;
     state_.notify_all();
   }
-  /// Files appear whole, under their names: each is a rename of what was written beside.
+  /// Files appear complete under their names: each is renamed from a temporary in the same folder.
   bool wait_for_parts() const {
     for (const std::string& part : files_.parts) {
       std::error_code unknown;
@@ -147,7 +151,7 @@ class BackgroundSave final {
   const std::chrono::seconds limit_;
   const Clock::time_point until_;
   std::vector<std::byte> copy_;
-  std::exception_ptr failure_;  // the writer's, until it is joined
+  std::exception_ptr failure_;  // of the writer, until it is joined
   std::atomic<bool> given_up_{false};
   std::atomic<int> state_{writing};
   std::thread writer_;

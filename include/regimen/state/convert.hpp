@@ -1,4 +1,4 @@
-// regimen/state/convert.hpp — weights of one element type read as another.
+// regimen/state/convert.hpp — converts weights from one element type to another.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -17,8 +17,8 @@
 
 namespace regimen::train {
 
-/// x in another element type, rounded once, to nearest even. (From fp64 to 16 bits by way of fp32, where the first step
-/// rounds to odd: the bits that it drops leave a trace, so the second step sees on which side of a tie x was.)
+/// x in another element type, rounded once, to nearest even. (From fp64 to 16 bits by way of fp32: the first step
+/// rounds to odd, so the dropped bits leave a trace and the second step knows on which side of a tie x was.)
 /// source   Boldo, Melquiond 2008, theorem 3
 template <class To, class From>
 To rounded(From x) {
@@ -36,7 +36,7 @@ To rounded(From x) {
 }
 
 /// Calls f with a value of the element type of a tensor in a file.
-/// failure   Error naming the tensor, when its elements are no floating-point numbers
+/// failure   Error naming the tensor if its elements are no floating-point numbers
 template <class F>
 void with_dtype(const safetensors::File& file, const safetensors::Tensor& tensor, F&& f) {
   switch (tensor.dtype) {
@@ -54,7 +54,7 @@ void with_dtype(const safetensors::File& file, const safetensors::Tensor& tensor
   }
 }
 
-/// What is asked of a tensor before anything is copied: it is there, has numbers, and this shape.
+/// Checks a tensor before anything is copied: it exists, has floating-point numbers, and has this shape.
 inline const safetensors::Tensor& expect_numbers(const safetensors::File& file, const std::string& name, std::span<const std::size_t> shape) {
   const safetensors::Tensor& found = file.tensor(name);
   with_dtype(file, found, [](auto) {});
@@ -64,13 +64,14 @@ inline const safetensors::Tensor& expect_numbers(const safetensors::File& file, 
   return found;
 }
 
-/// to[i] = from[i] in the type of `to`, rounded once; with columns > 0: to is the transpose of from, which has so many columns.
+/// to[i] = from[i] in the type of `to`, rounded once; with columns > 0: to is the transpose of
+/// from, which has this many columns.
 template <class To>
 void copy_converted(const safetensors::File& file, const safetensors::Tensor& from, std::span<To> to, std::size_t columns = 0) {
   with_dtype(file, from, [&]<class From>(From) {
     const std::size_t rows = columns == 0 ? 0 : to.size() / columns;
     for (std::size_t i = 0; i < to.size(); ++i) {
-      From x{};  // files of other writers need not be aligned
+      From x{};  // tensors in files of other programs may be unaligned
       std::memcpy(&x, from.bytes.data() + i * sizeof(From), sizeof(From));
       to[columns == 0 ? i : i % columns * rows + i / columns] = rounded<To>(x);
     }

@@ -1,4 +1,4 @@
-// regimen/state/parts.hpp — saved state in one file, or in one part a rank with an index: read alike.
+// regimen/state/parts.hpp — reads a saved state from one file, or from one part per rank with an index.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
@@ -44,7 +44,7 @@ struct PartNames final {
   static std::string part(std::size_t rank) { return "regimen.part." + std::to_string(rank); }
   static std::string first(const std::string& name) { return "regimen.first." + name; }
 
-  /// <path>.<save>.part-<rank>-of-<ranks>, where the name of a save is <step>-<time>
+  /// <path>.<save>.part-<rank>-of-<ranks>; the name of a save is <step>-<time>
   static std::string file(const std::string& path, const std::string& save, std::size_t rank, std::size_t ranks) {
     return path + "." + save + ".part-" + std::to_string(rank) + "-of-" + std::to_string(ranks);
   }
@@ -54,9 +54,10 @@ struct PartNames final {
     const auto [stopped, failure] = std::from_chars(text.data(), text.data() + text.size(), time);
     return failure == std::errc{} ? time : (std::numeric_limits<std::uint64_t>::max)();
   }
-  /// Is this file a part of a state that was saved as `index`, both without their directory, or the temporary of one? Of which save?
+  /// Whether the file is a part, or the temporary of a part, of a state that was saved as `index`, and of which save.
+  /// Both names are without their directory.
   struct Found {
-    std::string_view save;  // empty: it is no part
+    std::string_view save;  // empty: no part
     bool is_temporary = false;
   };
   static Found find(std::string_view file, std::string_view index) {
@@ -80,9 +81,10 @@ struct PartNames final {
   }
 };
 
-/// What save wrote: whole tensors by name, wherever their elements lie.
+/// A saved state: whole tensors by name, whatever file their elements are in.
 ///
-/// failure  Error for a file or a part that is absent, damaged or of another run; for elements that no part has, or two have
+/// failure  Error for a file or a part that is missing, damaged or of another run; for
+///          elements that no part has, or two have
 class SavedState final {
  public:
   explicit SavedState(const std::string& path) : path_(path) {
@@ -105,7 +107,7 @@ class SavedState final {
 
   bool contains(const std::string& name) const { return runs_.find(name) != runs_.end(); }
 
-  /// There is such a tensor, whole, and these are its type and shape; Error when not.
+  /// Throws Error unless there is such a tensor, complete, of this type and shape.
   template <class T>
   void expect(const std::string& name, const std::vector<std::size_t>& shape) const {
     if (!in_parts()) {
@@ -118,20 +120,20 @@ class SavedState final {
                   safetensors::name_of_dtype(run.dtype), "load it with the precision it was saved with");
     });
   }
-  /// The same, of any floating-point type.
+  /// The same for any floating-point type.
   void expect_numbers(const std::string& name, const std::vector<std::size_t>& shape) const {
     if (!in_parts()) train::expect_numbers(files_.front(), name, shape);
     else expect_runs(name, shape, [&](const safetensors::Tensor& run) { with_dtype(files_.front(), run, [](auto) {}); });
   }
 
-  /// Elements [first, first + to.size()) of a tensor that was expected.
+  /// Reads elements [first, first + to.size()) of a tensor that expect has checked.
   template <class T>
   void copy(const std::string& name, std::size_t first, std::span<T> to) const {
     for_each_overlap(name, first, to.size(), [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
       std::memcpy(to.data() + at, run.bytes.data() + from * sizeof(T), count * sizeof(T));
     });
   }
-  /// The same of numbers, each rounded once to T.
+  /// The same with conversion: each number is rounded once to T.
   template <class T>
   void copy_converted(const std::string& name, std::size_t first, std::span<T> to) const {
     for_each_overlap(name, first, to.size(), [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
@@ -142,12 +144,12 @@ class SavedState final {
     });
   }
 
-  /// The name of the save that lies at `path`: empty if it is one file, or nothing is there; nothing if that cannot be said.
+  /// The name of the save at `path`: empty if it is one file, or if there is none; nullopt if it cannot be determined.
   static std::optional<std::string> save_at(const std::string& path) {
     std::error_code failed;
     if (!std::filesystem::exists(path, failed)) return failed ? std::nullopt : std::optional(std::string());
     try {
-      const MappedFile file(path);  // without the checksums of its data
+      const MappedFile file(path);  // does not check the data's checksums
       std::vector<safetensors::Tensor> tensors;
       std::map<std::string, std::string> metadata;
       safetensors::detail::parse_header(path, file.bytes(), tensors, metadata);
@@ -155,14 +157,14 @@ class SavedState final {
     } catch (const Error&) { return std::nullopt; }
   }
 
-  /// What lies beside `path` of saves that began before `time` goes, but for the parts of the save `kept`: those of a state that was
-  /// replaced, and what ranks left behind that failed or were killed while they saved. Names that save does not give stay, and so do parts of
-  /// a save that began later.
+  /// Removes the files beside `path` of saves that began before `time`, except the parts of the save `kept`: parts of a
+  /// state that was replaced, and files of ranks that failed or were killed while saving. Files with other names, and
+  /// parts of later saves, stay.
   static void remove_parts_before(const std::string& path, std::uint64_t time, const std::string& kept = {}) {
     const std::filesystem::path whole(path), directory = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
     const std::string index = whole.filename().string();
     std::vector<std::string> others;
-    std::error_code failed;  // what cannot be removed stays: the state is saved
+    std::error_code failed;  // ignored: the state is saved, whatever cannot be removed
     for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end; entry.increment(failed)) {
       const std::string name = entry->path().filename().string();
       const PartNames::Found part = PartNames::find(name, index);
@@ -198,7 +200,8 @@ class SavedState final {
       throw Error(path_ + ", tensor \"" + name + "\"", std::to_string(whole) + " elements", std::to_string(at), "was it written by another model?");
   }
 
-  /// Calls f(run, element of the run, element of what is asked for, count) for what runs hold of [first, first + count).
+  /// Calls f(run, element of the run, element of the request, count) for the pieces of [first,
+  /// first + count) that runs have.
   template <class F>
   void for_each_overlap(const std::string& name, std::size_t first, std::size_t count, const F& f) const {
     for (const Run& run : runs_.at(name)) {
@@ -207,7 +210,7 @@ class SavedState final {
     }
   }
 
-  /// Parts lie where their index lies, whatever a hostile index says.
+  /// Parts are in the folder of their index, even if a malicious index says otherwise.
   static std::string beside(const std::string& path, const std::string& name) {
     return (std::filesystem::path(path).parent_path() / std::filesystem::path(name).filename()).string();
   }

@@ -1,11 +1,12 @@
-// regimen/state/safetensors.hpp — tensors in files: the safetensors format, read with suspicion and written atomically.
+// regimen/state/safetensors.hpp — the safetensors format: files are checked completely
+// when read, and written atomically.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/number.hpp>
-#include <regimen/state/detail/safetensors_header.hpp>  // JSON: 1.4 s of compile time, so include this header where files are opened
+#include <regimen/state/detail/safetensors_header.hpp>  // JSON: 1.4 s of compile time, so include this header only where files are opened
 
 #include <algorithm>
 #include <array>
@@ -25,13 +26,14 @@ namespace regimen::safetensors {
 ///
 ///   { "__metadata__": {"key": "value"}, "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ... }
 ///
-/// All of it is checked before the constructor returns: a header of at most 100 MB, well-formed JSON without unknown or
-/// repeated keys, known element types, shapes whose product fits 64 bits and agrees with the offsets, offsets that tile the
-/// data without gap or overlap, the size of the file to the byte, and, where the file was written by write(), checksums
-/// of the header and of each tensor, so that no flipped bit goes unnoticed. Files of others have none and are accepted.
+/// The constructor checks all of it: a header of at most 100 MB, well-formed JSON without unknown or
+/// repeated keys, known element types, shapes whose product fits 64 bits and agrees with the offsets, offsets that tile
+/// the data without gap or overlap, the size of the file to the byte, and, where the file was written by write(),
+/// checksums of the header and of each tensor, so that every flipped bit is found. Files of other programs have no
+/// checksums and are accepted.
 ///
-/// failure  Error that names the file, the tensor, what was expected and what was found. What a header merely claims is
-///          never allocated.
+/// failure  Error that names the file, the tensor, the expected and the found value. No memory is allocated for sizes
+///          that a header only claims.
 /// source   github.com/huggingface/safetensors, format of version 0.3 and later
 /// cost     mapped, not copied; one pass over the data for the checksums (about 1 GB/s)
 class File final {
@@ -45,7 +47,7 @@ class File final {
   const std::string& path() const { return path_; }
   /// In the order of their data.
   std::span<const Tensor> tensors() const { return tensors_; }
-  /// What the writer added, without the checksums.
+  /// The writer's metadata, without the checksums.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   /// The tensor of that name, or null.
@@ -54,7 +56,7 @@ class File final {
     return place == index_.end() ? nullptr : &tensors_[place->second];
   }
 
-  /// The tensor of that name; Error when there is none.
+  /// The tensor of that name; throws Error if there is none.
   const Tensor& tensor(std::string_view name) const {
     if (const Tensor* found = find(name)) return *found;
     std::string names;
@@ -64,7 +66,7 @@ class File final {
                 "was the file written by another model?");
   }
 
-  /// The tensor of that name, whose element type and shape must be these; Error when they are not.
+  /// The tensor of that name; throws Error unless it has this element type and shape.
   template <class T>
   const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const {
     const Tensor& found = tensor(name);
@@ -79,7 +81,7 @@ class File final {
     return found;
   }
 
-  /// Copies a tensor whose element type and shape must be these; nothing is converted.
+  /// Copies a tensor, which must have this element type and shape; without conversion.
   template <class T>
   void copy(std::string_view name, std::span<const std::size_t> shape, std::span<T> to) const {
     const Tensor& from = expect<T>(name, shape);
@@ -89,7 +91,7 @@ class File final {
     if (!to.empty()) std::memcpy(to.data(), from.bytes.data(), from.bytes.size());
   }
 
-  /// The metadata under that key; Error when there is none.
+  /// The metadata of that key; throws Error if there is none.
   const std::string& value(const std::string& key) const {
     const auto place = metadata_.find(key);
     if (place == metadata_.end()) throw Error(path_, "metadata \"" + key + "\"", "none", "was the file written by another program?");
@@ -108,7 +110,8 @@ class File final {
       metadata_.erase(place);
       return value;
     };
-    const std::string header = take(detail::checksum_key), computed = detail::header_checksum(tensors_, metadata_);  // with the others' sums
+    const std::string header = take(detail::checksum_key),
+                      computed = detail::header_checksum(tensors_, metadata_);  // includes the checksums of the tensors
     if (header != computed) throw Error(path_ + ", header", "checksum " + header + ", as written in it", computed, cure);
     for (const Tensor& tensor : tensors_) {
       const std::string written = take(detail::checksum_key_of(tensor)), found = detail::checksum(tensor.bytes);
@@ -124,19 +127,20 @@ class File final {
   std::map<std::string, std::size_t, std::less<>> index_;
 };
 
-/// Writes tensors, any order, and metadata; atomically (see detail::AtomicFile): after a failure or a kill at any moment
-/// `path` holds what it held before, or all of this.
+/// Writes tensors, in any order, and metadata, atomically (see detail::AtomicFile): after a failure or a kill at any
+/// moment `path` is the whole old or the whole new file.
 ///
-///   metadata   gets "format": "pt" unless it has a "format", since the transformers library asks for one, and the
+///   metadata   gets "format": "pt" unless it has a "format", since the transformers library requires one, and the
 ///              checksums, "crc32" of the header and "crc32.<name>" of each tensor; those keys are reserved
 ///   data       begin at a multiple of 64 bytes; tensors of wider types come first, so that each is aligned
 ///
-/// failure  Error: the system's reason; two tensors of one name; a name that is no UTF-8; bytes that are not those of the shape
-/// cost     two passes over the data: checksums, writing; then the disk's
+/// failure  Error with the system's reason; for two tensors of one name, a name that is no UTF-8, or a number of bytes
+///          that does not match the shape
+/// cost     two passes over the data, for checksums and for writing, and the time of the disk
 inline void write(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata = {});
 
 namespace detail {
-/// The same into a file that the caller commits.
+/// The same, into a file that the caller commits.
 inline void write_into(regimen::detail::AtomicFile& file, const std::string& path, std::span<const Tensor> tensors,
                        std::map<std::string, std::string> metadata) {
   const std::vector<Tensor> ordered = lay_out(path, tensors);

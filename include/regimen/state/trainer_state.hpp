@@ -25,21 +25,21 @@
 
 namespace regimen::train {
 
-/// A step that does not come.
+/// A step number that never occurs.
 inline constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)();
 
-/// What of a file is a weight: `<name>` is the tensor, `optimizer.<state>.<name>` its optimizer state. Everything else
-/// that exact resumption needs stands in the metadata under "regimen.".
+/// In a file `<name>` is a weight and `optimizer.<state>.<name>` its optimizer state. Everything else that exact
+/// resumption needs is in the metadata, under "regimen.".
 inline std::string state_name(const char* state, const std::string& name) { return std::string("optimizer.") + state + "." + name; }
 
 inline std::vector<std::size_t> shape_of(const Parameter& parameter) {
   return {parameter.extents.begin(), parameter.extents.begin() + parameter.rank};
 }
 
-/// Doubles travel as their 64 bits, so that they come back exactly.
+/// Doubles are saved as their 64 bits, so that they are restored exactly.
 inline std::string bits_of(double value) { return std::to_string(std::bit_cast<std::uint64_t>(value)); }
 
-/// The only one that sees the inside of a Trainer.
+/// The only class of state/ that accesses private members of a Trainer.
 template <class Trainer>
 struct StateAccess {
   using Master = typename Trainer::Master;
@@ -64,10 +64,11 @@ struct StateAccess {
     trainer.resumed_ = trainer.is_patient_ = false;
   }
 
-  /// One rank: one file. Several: a part each, then the index that names them; until it is in place the old one holds.
+  /// One rank writes one file. Several ranks write a part each, then rank 0 the index; until that is in place, the
+  /// older state stays valid.
   static void save(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save");
-    trainer.guarded([&] {  // the others wait for this rank's part
+    trainer.guarded([&] {  // the other ranks wait for this rank's part
       const StateFiles files = files_of(trainer, path);
       try {
         files.write_own([&] { comm::barrier(trainer.control()); });
@@ -101,7 +102,7 @@ struct StateAccess {
     trainer.saving_.reset();
   }
 
-  /// What this rank has to write; views of what it keeps.
+  /// The files that this rank writes, with views of its tensors.
   static StateFiles files_of(Trainer& trainer, const std::string& path) {
     StateFiles files;
     files.path = files.own = regimen::detail::behind_links(path);
@@ -119,14 +120,14 @@ struct StateAccess {
   static std::uint64_t now() { return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()); }
 
   static void describe_parts(Trainer& trainer, StateFiles& files) {
-    // One name for this save, which no older one has: an index never names a part that was written again.
+    // A name that no older save has, so that an older index never names a part of this save.
     files.time = comm::gather_small(*trainer.control(), files.time)[0];
     files.save = std::to_string(trainer.step_) + "-" + std::to_string(files.time);
     files.metadata["regimen.save"] = files.save;
     const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, trainer.ranks()); };
     files.own = part(trainer.rank());
     for_each_array(trainer, [&](const std::string& name, const auto&, View<Master> values, std::size_t first, std::size_t count) {
-      // What several ranks keep is written once, an equal share by each of them.
+      // Tensors that several ranks keep are written once, an equal share by each of these ranks.
       using Sharding = typename Trainer::Step::Sharding;
       const std::size_t copies = trainer.is_sliced() ? Sharding::groups(trainer.ranks()) : trainer.ranks(),
                         copy = trainer.is_sliced() ? Sharding::copy_of(trainer.rank()) : trainer.rank();
@@ -146,7 +147,7 @@ struct StateAccess {
     }
   }
 
-  /// What all ranks ask for and rank 0 does, such as writing a file; the others wait until it is done.
+  /// Runs on rank 0 a task that all ranks call for, such as writing a file; the other ranks wait for its end.
   static void do_once(Trainer& trainer, const auto& action) {
     trainer.guarded([&] {
       if (trainer.rank() == 0) action();
@@ -154,7 +155,7 @@ struct StateAccess {
     });
   }
 
-  /// All of it in one file, written by rank 0: what one rank would have saved.
+  /// Rank 0 writes the whole state to one file, as a single rank would save it.
   static void save_whole(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::save_whole");
     const std::uint64_t begun = now();
@@ -188,7 +189,7 @@ struct StateAccess {
     }
   }
 
-  /// Calls f(name, tensor, where it lies, first, count) for the weights and the optimizer state that this rank keeps.
+  /// Calls f(name, tensor, offset, first, count) for the weights and the optimizer state that this rank keeps.
   static void for_each_array(Trainer& trainer, auto&& f) {
     for (const auto& tensor : trainer.tensors_) {
       f(tensor.name, tensor, trainer.master_view(tensor), tensor.first, tensor.count);
@@ -197,7 +198,7 @@ struct StateAccess {
         f(state_name(UpdateRule::state_names[state], tensor.name), tensor, trainer.state_view(tensor, state), tensor.first, tensor.count);
     }
   }
-  /// What lies in the arena, to be written to a file.
+  /// A tensor of the arena, to be written to a file.
   static safetensors::Tensor tensor_of(Trainer& trainer, const std::string& name, std::vector<std::size_t> shape, View<Master> values,
                                        std::size_t count) {
     safetensors::Tensor tensor{name, safetensors::dtype_of<Master>, std::move(shape), {}};
@@ -210,7 +211,7 @@ struct StateAccess {
     return tensor;
   }
 
-  /// All of it, of a rank that keeps everything whole.
+  /// All tensors of a rank that keeps everything whole.
   static std::vector<safetensors::Tensor> kept(Trainer& trainer) {
     std::vector<safetensors::Tensor> tensors;
     for_each_array(trainer, [&](const std::string& name, const auto& tensor, View<Master> values, std::size_t, std::size_t) {
@@ -225,7 +226,7 @@ struct StateAccess {
         {"format", "pt"},
         {"regimen.version", "1"},
         {"regimen.step", std::to_string(trainer.step_)},
-        {"regimen.epoch", std::to_string(trainer.place_.epoch)},  // of the data, of which all ranks have seen so many samples
+        {"regimen.epoch", std::to_string(trainer.place_.epoch)},  // of the data; all ranks together have used this many of its samples
         {"regimen.samples", std::to_string(trainer.place_.samples)},
         {"regimen.run", std::to_string(trainer.place_.run)},
         {"regimen.seed", std::to_string(trainer.seed_)},
@@ -236,7 +237,7 @@ struct StateAccess {
         {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
         {"regimen.path", path_text()}};
     if (trainer.place_.batches != 0) metadata["regimen.batches"] = std::to_string(trainer.place_.batches);
-    if (trainer.is_patient_) {  // what fit remembers of its evaluations; a loop by hand has no patience
+    if (trainer.is_patient_) {  // the state of fit's patience; a loop by hand has none
       metadata["regimen.best"] = bits_of(trainer.best_);
       metadata["regimen.without_gain"] = std::to_string(trainer.without_gain_);
       metadata["regimen.validated_at"] = std::to_string(trainer.validated_at_);
@@ -249,7 +250,7 @@ struct StateAccess {
     const SavedState file(path);
     const auto& metadata = file.metadata();
     const bool resumes = metadata.contains("regimen.version");
-    // Everything is asked before anything changes: a file that does not fit leaves the Trainer as it was.
+    // Checks everything before it changes anything: a file that does not fit leaves the Trainer unchanged.
     for (const auto& tensor : trainer.tensors_) file.template expect<Master>(tensor.name, shape_of(tensor.parameter));
     for (const auto& tensor : trainer.tensors_)
       if (resumes && tensor.place.trains)
@@ -282,7 +283,7 @@ struct StateAccess {
       const double saved_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
       if (!(saved_scale >= 1 && saved_scale <= 3.5e38))
         throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of at least 1", std::to_string(saved_scale));
-      if (moves_loss_scale && whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // else it is for the policy to say
+      if (moves_loss_scale && whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // otherwise the policy decides
         loss_scale = saved_scale;
         streak = saved_streak;
       }
@@ -326,7 +327,7 @@ struct StateAccess {
     trainer.copies_follow_masters();
   }
 
-  /// The weights alone, of any element type, whatever optimizer state lies beside them.
+  /// Loads only the weights, of any element type; ignores optimizer state.
   static void load_weights(Trainer& trainer, const std::string& path) {
     expect_finished_step(trainer, "Trainer::load_weights");
     const SavedState file(path);
@@ -352,7 +353,7 @@ struct StateAccess {
     trainer.place_ = place;
     trainer.batching_ = {};
   }
-  /// Before samples were counted, files said how many batches of `together` samples, short ones included, were behind them.
+  /// Older files have the number of finished batches of `together` samples, short ones included, in place of samples.
   static DataPlace place_in(const std::string& path, const std::map<std::string, std::string>& metadata) {
     const auto number = [&](const char* key) { return whole_number(path, metadata, key); };
     DataPlace place;
@@ -376,7 +377,7 @@ struct StateAccess {
     return false;
   }
 
-  /// What decides the bits of a run beside the program.
+  /// What decides the bits of a run, besides the program.
   static std::string path_text() { return Trainer::Engine::template numerics<typename Trainer::Recipe::Roles::compute>(); }
 };
 

@@ -1,4 +1,4 @@
-// regimen/verdict/compose.hpp — from a pack of policies, in any order, to one configuration; and the verdict on it.
+// regimen/verdict/compose.hpp — turns a pack of policies, in any order, into one configuration, and checks it.
 #pragma once
 
 #include <regimen/core/whole_tensor.hpp>
@@ -80,12 +80,13 @@ namespace detail {
 
 namespace mp = boost::mp11;
 
-/// What an axis is when nobody decides it. This order of the axes is the canonical one.
+/// The default policies. This is the canonical order of the axes.
 using default_policies = mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>, Clip<None>, Optimizer<AdamW>,
                                      Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>, Shard<Replicated>, Seed<1>,
                                      Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, World<>>;
 
-/// A recipe as a map from axes to policies, searched by overload resolution: one deduction a question. No axis may be there twice.
+/// A recipe as a map from axes to policies, searched by overload resolution: one deduction per
+/// lookup. No axis may occur twice.
 template <class Axis, class P>
 struct decides {};
 template <class... Policies>
@@ -101,11 +102,11 @@ P decided_among(const decides<Axis, P>*);
 template <class Axis>
 default_for<Axis> decided_among(const void*);
 
-/// The policy that Decisions hold for Axis, or the default.
+/// The policy that Decisions have for Axis, or the default.
 template <class Decisions, class Axis>
 using policy_for = decltype(decided_among<Axis>(static_cast<Decisions*>(nullptr)));
 
-/// What differs from the defaults, in canonical order.
+/// The policies that differ from the defaults, in canonical order.
 template <class Decisions>
 struct differing_in {
   template <class DefaultPolicy, class P = policy_for<Decisions, typename DefaultPolicy::axis>>
@@ -122,7 +123,7 @@ template <Policy Argument>
 struct axis_or_void<Argument> {
   using type = typename Argument::axis;
 };
-/// The axis that an argument decides; void when it is not a policy.
+/// The axis that an argument decides; void if it is no policy.
 template <class Argument>
 using axis_of = typename axis_or_void<Argument>::type;
 
@@ -134,10 +135,10 @@ struct replaced_by {
 
 }  // namespace detail
 
-/// What a recipe decides, axis by axis, with the defaults filled in; made by `Configured<Policies...>`.
+/// The policy of each axis of a recipe, defaults included; made by `Configured<Policies...>`.
 ///
-/// `Chosen` is what differs from the defaults, in canonical order: one type for all orders of a pack, whether or not a default is
-/// spelled out.
+/// `Chosen` has the policies that differ from the defaults, in canonical order: one type for all orders of a pack,
+/// whether or not it contains defaults.
 template <class... Chosen>
 struct Configuration final {
  private:
@@ -169,15 +170,15 @@ struct Configuration final {
 template <class... Policies>
 using Configured = boost::mp11::mp_rename<detail::canonical<detail::decisions<Policies...>>, Configuration>;
 
-/// Own, a list of policies, where each policy that Given decides anew is replaced. Programs that bring a recipe and let their
-/// users change parts of it are written with this; what Given says wrongly stays in the list, and Trainer speaks about it.
+/// The list of policies Own, in which Given replaces the policies of its axes. For programs with a recipe that users
+/// may change in part. Wrong arguments in Given stay in the list, so that Trainer reports them.
 ///
 ///   using Recipe = boost::mp11::mp_apply<Trainer, boost::mp11::mp_push_front<Merged<Own, Given...>, Model>>;
 template <class Own, class... Given>
 using Merged =
     boost::mp11::mp_append<boost::mp11::mp_remove_if_q<Own, detail::replaced_by<boost::mp11::mp_list<Given...>>>, boost::mp11::mp_list<Given...>>;
 
-/// The rules that tie a model to a configuration: `type` is a list of them, asked once all other rules hold.
+/// The rules about a model and a configuration: `type` is a list of them, checked after all other rules hold.
 template <class Model, class Configuration>
 struct model_rules {
   using type = boost::mp11::mp_list<>;
@@ -185,9 +186,9 @@ struct model_rules {
 
 namespace detail {
 
-// A verdict is asked for in stages, cheap ones first. A stage assumes that all before it hold, so that one mistake is one error; lists of
-// culprits are built only when something is broken. Everything is written over a list, never over an enclosing pack: a member alias that
-// names an outer pack is substituted eagerly.
+// Rules are checked in stages, cheap ones first. A stage assumes that all earlier ones hold, so that one mistake gives
+// one error. Lists of broken rules are built only if a rule is broken. All aliases take a list, never an enclosing
+// pack, because a member alias that names an outer pack is substituted eagerly.
 
 template <class Rules>
 inline constexpr bool all_hold = false;
@@ -205,7 +206,7 @@ using broken_of_each = broken_in<mp::mp_apply<mp::mp_append, mp::mp_transform<ru
 template <class Argument>
 using argument_rules = mp::mp_list<rule::argument_is_a_policy<Argument>>;
 
-/// No axis is decided twice.
+/// At most one policy decides each axis.
 template <class Axis>
 struct on_axis {
   template <class P>
@@ -220,7 +221,7 @@ struct claims_in {
 template <class List>
 using axis_rules = mp::mp_unique<mp::mp_transform_q<claims_in<List>, List>>;
 
-/// Each policy holds options of its own kind.
+/// Each policy takes options of its own axis.
 template <class P>
 struct options {
   using rules = mp::mp_list<>;
@@ -252,7 +253,7 @@ struct options<Accumulate<N, When...>> {
 template <class P>
 using option_rules = typename options<P>::rules;
 
-/// What a loss must be for itself; one that is declared and not defined yet is asked later.
+/// The rules about a loss by itself; a loss that is not defined yet is checked later.
 template <class Loss>
 struct loss_rules {
   using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>>;
@@ -269,7 +270,7 @@ struct loss_rules<Loss> {
                             rule::smoothing_below_one<typename Loss::smoothing>>;
 };
 
-/// What a step asks of an update rule: of its options, and of what it does with so many states.
+/// The rules about an update rule: its options, and its update with this many states.
 template <class UpdateRule>
 concept HasCoefficients = requires(const typename UpdateRule::Options& options, const Scalars& scalars, double number) {
   { options.learning_rate } -> std::convertible_to<double>;
@@ -303,7 +304,7 @@ constexpr bool states_agree() {
   else if constexpr (requires { UpdateRule::state_names.size(); }) return UpdateRule::state_names.size() == UpdateRule::states;
   else return false;
 }
-/// Of an update rule that is not defined yet nothing is asked here.
+/// An update rule that is not defined yet is not checked here.
 template <class UpdateRule>
 struct update_rules {
   using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule>>;
@@ -324,7 +325,7 @@ struct update_rules<UpdateRule> {
   using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>, rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
 };
 
-/// What a policy must be for itself.
+/// The rules about a policy by itself.
 template <class P, class Axis = typename P::axis>
 struct single {
   using rules = mp::mp_list<>;
@@ -386,7 +387,7 @@ struct single<P, axis::debug> {
 template <class P>
 using single_rules = typename single<P>::rules;
 
-/// What policies must be for one another.
+/// The rules about several policies together.
 template <class Precision, class LossScale, class Batch, class Target, class Communicator, class Shard, class World, class Accumulate,
           class Optimizer, class Checkpoint, class Loss>
 using rules_between = mp::mp_list<
@@ -434,13 +435,13 @@ constexpr auto all_broken_rules() {
   }
 }
 
-/// The rules that Trainer<Model, Policies...> breaks, of the first stage that breaks any; empty when it composes.
+/// The broken rules of Trainer<Model, Policies...>, from the first stage with broken rules; empty if it composes.
 template <class Model, class... Policies>
 using broken_rules = decltype(all_broken_rules<Model, Policies...>());
 
 }  // namespace detail
 
-/// Whether policies compose, as far as that can be said without a model. The verdict as a value: for tests and `if constexpr`.
+/// Whether policies compose, as far as this can be decided without a model. A value, for tests and `if constexpr`.
 ///
 ///   valid      Compatible<Precision<fp16, fp32>, LossScale<Dynamic>>
 ///   invalid    Compatible<Precision<fp16, fp32>>      fp16 needs a loss scale

@@ -1,4 +1,4 @@
-// regimen/verdict/model_layers.hpp — which layers a model has, asked of its types alone: nothing is bound.
+// regimen/verdict/model_layers.hpp — the layers of a model, from its types alone: instantiates no Bound.
 #pragma once
 
 #include <regimen/layer/cast.hpp>
@@ -18,7 +18,7 @@ namespace regimen::train {
 
 namespace mp = boost::mp11;
 
-/// Whether every list of a layer holds layers alone, and the rules that speak about what is none.
+/// Whether every list in a layer has only layers, and the rules that report other types.
 template <class Layer>
 inline constexpr bool holds_layers = rule::list_holds_layers<Layer>::holds;
 template <class... Layers>
@@ -30,9 +30,9 @@ inline constexpr bool holds_layers<Residual<Layers...>> = (holds_layers<Layers> 
 template <std::size_t Count, class Block>
 inline constexpr bool holds_layers<Repeat<Count, Block>> = holds_layers<Block>;
 template <class T, class... Layers>
-inline constexpr bool holds_layers<As<T, Layers...>> = !Number<T> || (holds_layers<Layers> && ...);  // as_takes_element_type says that T is none
+inline constexpr bool holds_layers<As<T, Layers...>> = !Number<T> || (holds_layers<Layers> && ...);  // as_takes_element_type reports a wrong T
 template <class Table>
-inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // whether it is tied to a table is for tied_layer_exists to say
+inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // tied_layer_exists checks Table
 
 template <class Layer>
 struct unknown_layers_in {
@@ -84,7 +84,7 @@ inline constexpr bool looks_ahead<regimen::detail::Attend<HeadCount, false, Rate
 template <class... Layers>
 inline constexpr bool looks_ahead<mp::mp_list<Layers...>> = (looks_ahead<Layers> || ...);
 
-/// The element types that As names anywhere in a model.
+/// The element types of all As in a model.
 template <class Layer>
 struct as_types {
   using type = mp::mp_list<>;
@@ -136,7 +136,7 @@ struct repeat_depth<Residual<Layers...>> : repeat_depth<mp::mp_list<Layers...>> 
 template <class T, class... Layers>
 struct repeat_depth<As<T, Layers...>> : repeat_depth<mp::mp_list<Layers...>> {};
 
-/// How many different tokens the model's Embedding knows; 0 without one.
+/// The vocabulary of the model's Embedding; 0 without one.
 template <class Layer>
 struct vocabulary {
   static constexpr std::size_t size = 0;
@@ -154,7 +154,7 @@ constexpr std::size_t vocabulary_of() {
   return size;
 }
 
-/// How many layers this is once it is written out; As stands for a cast before and one behind.
+/// The number of layers in the flattened list; As adds a cast before and one after.
 template <class Layer>
 inline constexpr std::size_t layer_count = 1;
 template <class... Layers>
@@ -166,7 +166,7 @@ inline constexpr std::size_t layer_count<SelfAttention<HeadCount, Options...>> =
 template <class... Layers>
 using counted = mp::mp_size_t<layer_count<Sequential<Layers...>>>;
 
-/// How many lists of layers stand one in the other: a Residual and a Repeat hold one.
+/// How deep lists of layers nest: a Residual and a Repeat each have a list.
 template <class Layer>
 inline constexpr std::size_t level_count = 0;
 template <class... Layers>
@@ -189,7 +189,7 @@ inline constexpr bool is_as = false;
 template <class T, class... Layers>
 inline constexpr bool is_as<As<T, Layers...>> = true;
 
-/// What As makes of the output of this layer; fp32 without one.
+/// The element type that As gives to this layer's output; fp32 without an As.
 template <class Layer>
 struct explicit_element {
   using type = fp32;

@@ -1,4 +1,4 @@
-// regimen/verdict/model_rules.hpp — the rules that tie a model to its policies: shapes, names of layers, memory.
+// regimen/verdict/model_rules.hpp — the rules about a model and its policies: shapes, names of layers, memory.
 #pragma once
 
 #include <regimen/layer/norm.hpp>
@@ -111,7 +111,7 @@ constexpr bool accepts_output() {
   else return Number<typename Output::Element>;
 }
 
-/// What a step asks of a loss.
+/// The members of a loss that a step uses.
 template <class Loss, class Output>
 concept WholeLoss = requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, std::size_t at, View<Scalars> scalars, double scale) {
   { Loss::template rows<Output> } -> std::convertible_to<std::size_t>;
@@ -145,9 +145,9 @@ struct training_rules<Network, Configuration, Freeze<Layers...>> {
                            rule::something_trains<Network, Recipe<Network, Configuration>::Bound::layout.trained>>;
 };
 
-// ---- what can be cut
+// ---- what can be sharded
 
-/// The place of the first unit whose weights are of several kinds; 0: there is none.
+/// The place of the first unit with weights of several kinds; 0 if there is none.
 struct FirstUneven {  // a named class: nvcc 13.0 ends with an internal error at a generic lambda here
   std::uint64_t digits = 0;
   template <class Unit>
@@ -198,7 +198,7 @@ constexpr auto rules_of_bound_model() {
   }
 }
 
-/// Of a model that is an input and layers.
+/// The rules for a model with an input and a list of layers.
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_layers() {
   using P = parts_t<Network>;

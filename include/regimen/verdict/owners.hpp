@@ -1,4 +1,4 @@
-// regimen/verdict/owners.hpp — who owns the memory of a plan, as types that an error can show.
+// regimen/verdict/owners.hpp — the owners of a plan's memory, as types that an error shows.
 #pragma once
 
 #include <regimen/core/path.hpp>
@@ -53,7 +53,7 @@ constexpr auto layer_at() {
   else return mp::mp_identity<typename node_parts<N>::layer>{};
 }
 
-/// Who stands at a path of the model: a layer, a tied table behind the layers, or what belongs to none.
+/// The owner at a path of the model: a layer, a tied table (after the layers), or memory that belongs to no layer.
 template <class Bound, std::uint64_t digits>
 constexpr auto owner_at() {
   constexpr std::size_t children = Bound::Flat::count;

@@ -1,4 +1,4 @@
-// regimen/verdict/rejected.hpp — what stands in place of a Trainer that does not compose.
+// regimen/verdict/rejected.hpp — the base of a Trainer that does not compose.
 #pragma once
 
 #include <regimen/policy/optimizer.hpp>
@@ -10,7 +10,7 @@
 
 namespace regimen::detail {
 
-/// Has the look of a range, a text and a number, and nothing in it.
+/// Can be used like an empty range, a text and a number.
 struct Nothing {
   template <class T>
   constexpr operator T() const {
@@ -29,8 +29,8 @@ struct Nothing {
   }
 };
 
-/// What an inert member returns where nobody says what the real one does: it turns into anything, and has the fields and members
-/// that programs read from steps, evaluations, plans and parameters. Nothing here ever runs.
+/// The result of an inert member whose real type is unknown: converts to anything, and has the members that programs
+/// read from steps, evaluations, plans and parameters. Nothing here ever runs.
 struct Inert {
   double loss = 0, accuracy = 0, validation_loss = 0, learning_rate = 0, gradient_norm = 0, milliseconds = 0, loss_scale = 1;
   std::size_t peak = 0, library = 0, operations = 0, parameters = 0, trained = 0, batch = 0, micro_batches = 1, targets = 0, samples = 0, step = 0,
@@ -71,7 +71,7 @@ struct Inert {
   }
 };
 
-/// What the members of a Trainer return: Inert, or the real types where they do not depend on the policies.
+/// The result types of a Trainer's members: Inert, or the real types if they do not depend on the policies.
 struct InertAnswers {
   using Step = Inert;
   using Fitted = Inert;
@@ -82,17 +82,18 @@ struct InertAnswers {
   using Prediction = Nothing;
 };
 
-/// Follows the broken rules, so that there is always another one to ask.
+/// Padding after the broken rules, so that the list always has enough elements.
 struct silent {
   struct must_hold {};
 };
 
-/// The sentence of the rule at Index of a list of broken rules: a class that says it when it is completed. A refused Trainer completes the
-/// first three of them; whoever breaks more reads the others after those.
+/// The must_hold of the rule at Index of a list of broken rules: a class whose instantiation is the error. A refused
+/// Trainer instantiates the first three; further ones appear when these are mended.
 template <class Broken, std::size_t Index>
 using speech = typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, silent, silent, silent>, Index>::must_hold;
 
-/// The update rule that a recipe names, however wrong the rest of it is, or Default: so that its options are known by name.
+/// The update rule of a recipe, or Default, whatever else in the recipe is wrong; so the
+/// names of its options are known.
 template <class Default, class... Policies>
 struct named_rule {
   using type = Default;
@@ -105,26 +106,29 @@ struct named_rule<Default, Optimizer<UpdateRule>, Policies...> {
 template <class Default, class First, class... Policies>
 struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...> {};
 
-/// The base of a Trainer that breaks rules: everything that a program may call is there and silent. Only the rules speak:
+/// The base of a Trainer that breaks rules: it has all members that a program may call, so
+/// that only the rules give errors:
 ///
 ///   template <class Model, class... Policies>
 ///     requires(!Composable<Model, Policies...>)
-///   class Trainer<Model, Policies...> : public detail::rejected<Options<typename detail::named_rule<AdamW, Policies...>::type>, FitOptions, Answers>
-///   {
+///   class Trainer<Model, Policies...> : public detail::rejected<Options<typename detail::named_rule<AdamW,
+///   Policies...>::type>, FitOptions, Answers> {
 ///     using Base = typename Trainer::rejected;
 ///     using Broken = detail::broken_rules<Model, Policies...>;
-///     static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
+///     static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
+///     sizeof(detail::speech<Broken, 2>));
 ///
 ///    public:
 ///     using Base::Base;
 ///   };
 ///
-/// (As base classes the rules would take all inherited members away in clang, which drops a base that failed an assertion: measured,
-/// nine more errors.)
+/// (The rules are no base classes, because clang drops a base whose assertion failed, and
+/// all inherited members with it:
+/// measured, nine more errors.)
 ///
-///   Settings     what the constructor takes in braces, with the real names, so that `{{.optimizer = {…}}}` is silent too
-///   FitOptions          what fit takes in braces: `{.steps = 1000}`
-///   Answers      what the members return
+///   Settings     the constructor's options, with the real names, so that `{{.optimizer = {…}}}` gives no error
+///   FitOptions   the options of fit: `{.steps = 1000}`
+///   Answers      the result types of the members
 template <class Settings, class FitOptions, class Answers = InertAnswers>
 struct rejected {
   using Options = Settings;

@@ -1,5 +1,4 @@
-// regimen/verdict/shape_rules.hpp — the rules of shapes: every layer is asked in order, and nothing is bound behind the first
-// that refuses.
+// regimen/verdict/shape_rules.hpp — the rules about shapes: checks the layers in order, up to the first that refuses.
 #pragma once
 
 #include <regimen/engine/plan/engine.hpp>
@@ -29,7 +28,7 @@ namespace regimen::train {
 template <class Rules>
 using broken_of = mp::mp_copy_if<Rules, detail::broken>;
 
-/// What a layer asks of its input. Layers of users may add `template <class X> using rules = mp_list<...>`.
+/// A layer's rules about its input. A user's layer may add `template <class X> using rules = mp_list<...>`.
 template <class Layer, class X>
 struct layer_rules {
   using type = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>>;
@@ -52,7 +51,7 @@ struct layer_rules<Embedding<Words, Channels>, X> {
   using type = mp::mp_list<rule::input_matches<X, Embedding<Words, Channels>, std::is_integral_v<typename X::Element>>,
                            rule::extents_at_least_one<Embedding<Words, Channels>, Words::size, Channels>>;
 };
-/// The rate of Dropout among the options of attention, or something that is none.
+/// An argument of SelfAttention: whether it is a known option, whether it is Dropout, and its rules.
 template <class Option>
 struct attention_option {
   static constexpr bool known = std::is_same_v<Option, Causal>, drops = false;
@@ -89,13 +88,13 @@ struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
                            rule::inner_extent_matches<Shape<X::rows, Channels>, typename X::Shape>>;
 };
 
-/// Elements as a number that does not wrap around.
+/// The number of elements, in floating point, so that it does not overflow.
 template <class TensorShape>
 inline constexpr double elements_in = 1;
 template <std::size_t... Extents>
 inline constexpr double elements_in<Shape<Extents...>> = (1.0 * ... * double(Extents));
 
-/// What a bound layer holds: its parameters and its output, of one sample.
+/// The elements of a bound layer: its parameters, and its output for one sample.
 template <class Bound>
 constexpr double elements_of() {
   double sum = elements_in<typename Bound::Output::Shape>;
@@ -114,7 +113,7 @@ struct check_chain {
   static constexpr double elements = 0;
 };
 
-/// What a walk asks of a bound layer, beside what LayerDefaults has.
+/// The members of a bound layer that a walk uses and LayerDefaults lacks.
 template <class Bound>
 concept GoesBothWays =
     requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
@@ -204,7 +203,7 @@ struct check_layer<Repeat<Count, Block>, X, Roles> {
 template <class X, class Roles, class First, class... Rest>
 struct check_chain<X, Roles, First, Rest...> {
  private:
-  // Numbers that flow on are in the compute type: As casts at its borders.
+  // The next layer's input is in the compute type: As casts its own input and output.
   using In = std::conditional_t<Number<typename X::Element>, Value<typename Roles::compute, typename X::Shape>, X>;
   using Checked = check_layer<First, In, Roles>;
   template <class Done, bool sound>

@@ -74,8 +74,9 @@ constexpr std::size_t bytes_of_dtype(Dtype dtype) { return detail::dtypes[static
 
 /// A tensor in a file, or to be written to one. `bytes` are its elements, row-major, little-endian; not necessarily
 /// aligned in files of other writers. They belong to the File, or to the caller of write().
-///   read(tensor, offset, to)   instead of `bytes`, of a tensor that is to be written and lies where the host cannot read: copies what begins at
-///                              byte `offset` of `size`; called piece by piece, in order, twice. `owner` and `at` say where it lies
+///   read(tensor, offset, to)   replaces `bytes` for a tensor to be written that the host cannot read: copies
+///                              the bytes from `offset` on, of `size`; called piece by piece, in order,
+///                              twice. `owner` and `at` locate it
 struct Tensor {
   std::string name;
   Dtype dtype = Dtype::F32;
@@ -86,7 +87,7 @@ struct Tensor {
   std::size_t at = 0, size = 0;
 
   std::size_t byte_count() const { return read != nullptr ? size : bytes.size(); }
-  /// f(piece) for all bytes, in their order; a piece that was read is 4 MiB at most.
+  /// Calls f(piece) for all bytes in order; a piece that `read` copies has at most 4 MiB.
   void for_each_piece(auto&& f) const {
     if (read == nullptr) return f(bytes);
     constexpr std::size_t most = std::size_t{4} << 20;
@@ -133,7 +134,8 @@ inline std::string checksum(std::span<const std::byte> bytes) {
   return checksum(tensor);
 }
 
-/// Of all that the header says but this sum, however it is spelt: tensors by name; each value is preceded by its length.
+/// The checksum of the header's contents without itself, independent of the JSON text: tensors by name; the length of
+/// each value precedes it.
 inline std::string header_checksum(std::vector<Tensor> tensors, const std::map<std::string, std::string>& metadata) {
   std::sort(tensors.begin(), tensors.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
   std::string all;
@@ -150,7 +152,7 @@ inline std::string header_checksum(std::vector<Tensor> tensors, const std::map<s
   return checksum(std::as_bytes(std::span(all)));
 }
 
-/// Bytes of a shape, or nothing when the product does not fit 64 bits.
+/// Bytes of a shape; nullopt if the product does not fit 64 bits.
 inline std::optional<std::size_t> bytes_of(Dtype dtype, std::span<const std::size_t> shape) {
   std::size_t product = bytes_of_dtype(dtype);
   for (const std::size_t extent : shape) {
@@ -159,8 +161,8 @@ inline std::optional<std::size_t> bytes_of(Dtype dtype, std::span<const std::siz
   return product;
 }
 
-/// Receives the header's JSON event by event: no tree is built, keys are seen twice when they stand twice, and nesting
-/// beyond what the format has ends the parse.
+/// Receives the header's JSON event by event: builds no tree, finds repeated keys, and stops at nesting
+/// that the format does not have.
 class HeaderReader final : public nlohmann::json::json_sax_t {
  public:
   struct Entry {
@@ -292,7 +294,7 @@ inline void parse_header(const std::string& path, std::span<const std::byte> fil
   const char* end = text + length;
   while (end != text && end[-1] == ' ') --end;  // padding
   if (end == text || *text != '{' || end[-1] != '}') throw Error(where, "JSON from { to }, then spaces", "other bytes", damaged);
-  if (std::find(text, end, '\0') != end) throw Error(where, "JSON", "a zero byte in it", damaged);  // the parser would end there
+  if (std::find(text, end, '\0') != end) throw Error(where, "JSON", "a zero byte in it", damaged);  // the parser would stop there
   HeaderReader reader(where, metadata);
   nlohmann::json::sax_parse(text, end, &reader);
 
@@ -314,7 +316,7 @@ inline void parse_header(const std::string& path, std::span<const std::byte> fil
                   found, damaged);
     }
   }
-  std::vector<HeaderReader::Entry*> in_order;  // g++ 12 takes optionals that sort moves for uninitialised
+  std::vector<HeaderReader::Entry*> in_order;  // pointers: g++ 12 warns that optionals moved by sort are uninitialised
   for (HeaderReader::Entry& entry : entries) in_order.push_back(&entry);
   std::sort(in_order.begin(), in_order.end(), [](const HeaderReader::Entry* a, const HeaderReader::Entry* b) {
     const auto &left = *a->offsets, &right = *b->offsets;
@@ -334,7 +336,8 @@ inline void parse_header(const std::string& path, std::span<const std::byte> fil
   if (reached != data.size()) throw Error(path, std::to_string(reached) + " bytes of data, as the header says", std::to_string(data.size()), damaged);
 }
 
-/// The tensors in the order of the file, widest elements first, then by name, as the reference does; checks what a caller may get wrong.
+/// The tensors in the order of the file: widest elements first, then by name, like the reference implementation. Checks
+/// the caller's tensors.
 inline std::vector<Tensor> lay_out(const std::string& path, std::span<const Tensor> tensors) {
   std::vector<Tensor> ordered(tensors.begin(), tensors.end());
   std::sort(ordered.begin(), ordered.end(), [](const Tensor& a, const Tensor& b) {
@@ -354,7 +357,8 @@ inline std::vector<Tensor> lay_out(const std::string& path, std::span<const Tens
   return ordered;
 }
 
-/// The header's text for tensors in the order of the file, padded with spaces so that data begin at a multiple of 64 bytes.
+/// The header's text for tensors in the order of the file, padded with spaces so that data
+/// begin at a multiple of 64 bytes.
 inline std::string write_header(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata) {
   for (const auto& [key, value] : metadata) {
     if (is_checksum(key))
@@ -370,7 +374,7 @@ inline std::string write_header(const std::string& path, std::span<const Tensor>
     for (const Tensor& tensor : tensors) {
       const std::size_t begin = offset;
       offset += tensor.byte_count();
-      text += ',';  // apart: g++ 12 sees an overlap in "," + string
+      text += ',';  // separate: g++ 12 warns about an overlap in "," + string
       text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) + "\",\"shape\":" + nlohmann::json(tensor.shape).dump() +
               ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(offset) + "]}";
     }
