@@ -1,4 +1,4 @@
-// regimen/train/collect.hpp — what ranks keep in slices, whole again in the memory of the host.
+// regimen/train/collect.hpp — gathers tensors that ranks keep in slices, into host memory.
 #pragma once
 
 #include <regimen/comm/control.hpp>
@@ -11,8 +11,9 @@
 
 namespace regimen::train {
 
-/// Master weights or optimizer state, of all units one behind the other in the order of the model; every rank gets all of it.
-///   state   0, 1, ...: an array that the optimizer keeps; `master_weights`: the weights. Units that do not train have no state.
+/// Master weights or optimizer state of all units, in the order of the model; every rank gets all of them.
+///   state   0, 1, ...: an array of the optimizer state; `master_weights`: the weights. Units
+///           that do not train have no state
 /// cost      a collective for each unit; a host copy of the whole
 template <class Step>
 class Collector final {

@@ -1,4 +1,5 @@
-// regimen/train/fingerprint.hpp — a number that differs where what ranks would train differs: model, policies, options, seed.
+// regimen/train/fingerprint.hpp — a hash of model, policies, options and seed: ranks with different
+// hashes would train differently.
 #pragma once
 
 #include <regimen/core/philox.hpp>
@@ -13,14 +14,14 @@
 
 namespace regimen::train {
 
-/// The same number has the same bits on every rank.
+/// A number's bits, the same on every rank.
 template <class T>
 std::uint64_t bits_of_number(T value) {
   if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(static_cast<double>(value));
   else return static_cast<std::uint64_t>(value);
 }
 
-/// What a rule with these options makes of a few made-up numbers in three updates: options that differ in anything that is computed differ here.
+/// A hash of three updates of fixed numbers with these options: any option that changes an update changes the hash.
 template <class UpdateRule>
 std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
   constexpr std::size_t count = 4;  // two rows of two
@@ -51,7 +52,8 @@ std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
   return print;
 }
 
-/// The model, the policies, what the update rule does, and the learning rate; of a schedule its values at steps that are powers of two.
+/// A hash of the model, the policies, the update rule and the learning rate; of a schedule
+/// at steps that are powers of two.
 template <class Trainer>
 std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);

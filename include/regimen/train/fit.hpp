@@ -1,4 +1,4 @@
-// regimen/train/fit.hpp — the loop of Trainer::fit: batches, steps, evaluations, callbacks, and when it ends.
+// regimen/train/fit.hpp — the loop of Trainer::fit: batches, steps, evaluations, callbacks, the end.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -23,7 +23,7 @@
 
 namespace regimen::train {
 
-/// A source that somebody else keeps: a Loader holds its source by value, and a program's may be large.
+/// A reference to the program's source: a Loader holds its source by value, and copies may be large.
 template <class Source>
 struct Borrowed final {
   const Source* source;
@@ -37,14 +37,14 @@ struct Borrowed final {
   std::string name() const { return detail::name_of_source(*source); }
 };
 
-/// Whether Trainer::fit ever calls it.
+/// Whether Trainer::fit ever calls a Callback.
 template <class Trainer, class Callback>
 inline constexpr bool is_called =
     std::is_invocable_v<Callback&, Trainer&, const StepResult&> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
 template <class Trainer, class Callback>
 using heard_callback = typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
 
-/// A friend of the Trainer: its loop over the steps that others do one at a time.
+/// The loop of fit; a friend of the Trainer.
 template <class Trainer>
 struct FitLoop final {
   /// `validation` may be null.
@@ -52,12 +52,12 @@ struct FitLoop final {
   static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run, Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
-    trainer.guarded([&] {  // what cannot be read is found now, and not after hours
+    trainer.guarded([&] {  // finds unreadable data now, not after hours
       (void)source.size(Trainer::sample_shape());
       if (validation != nullptr) ask(*validation);
     });
     auto loader = trainer.batches(source, run);
-    trainer.batching_ = {};  // the loader says where it is
+    trainer.batching_ = {};  // the loader knows the place
     if constexpr (!Trainer::Step::Sharding::alone) {
       if (trainer.ranks() > 1) {
         const std::uint64_t how =
@@ -71,7 +71,7 @@ struct FitLoop final {
     }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
     if (trainer.rank() == 0) say_if_short(trainer, loader.size(), run);
-    const bool drops = run.remainder == Remainder::Drop;  // then a step without all of its micro-batches is left out, too
+    const bool drops = run.remainder == Remainder::Drop;  // then an incomplete step is left out, too
     const std::uint64_t in_epochs =
         trainer.step_ + loader.steps() / Trainer::micro_batches + (!drops && loader.steps() % Trainer::micro_batches != 0);
     const auto has_step = [&] { return loader.steps() - loader.step() >= (drops ? Trainer::micro_batches : 1); };
@@ -102,16 +102,17 @@ struct FitLoop final {
       return validation != nullptr && run.validate_every != 0 && trainer.step_ > 0 && trainer.step_ % run.validate_every == 0 &&
              trainer.validated_at_ != trainer.step_;
     };
-    // Saved by a callback between a step and its evaluation: the evaluation comes first. Saved when patience was at its end: that is so still.
+    // A state that a callback saved between a step and its evaluation: evaluate first. A state saved
+    // when patience had ended: stop.
     if (trainer.resumed_ && is_due()) validate();
     if (trainer.resumed_ && run.patience != 0 && trainer.without_gain_ >= run.patience) {
       fitted.stopped_early = true;
       goes_on = false;
     }
     trainer.resumed_ = false;
-    const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // ranks may listen alone, and stop all
+    const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // a callback of one rank may stop all ranks
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
-    // What a step found is read while the next one runs, where nobody is called in between.
+    // Without callbacks the results of a step are read while the next step runs.
     constexpr bool reads_late = sizeof...(Callbacks) == 0;
     typename Trainer::Ran* before = nullptr;
     const auto finish = [&](typename Trainer::Ran& ran) {
@@ -138,7 +139,7 @@ struct FitLoop final {
   }
 
  private:
-  /// A batch that no epoch fills is rarely meant: it trains on other batches than the program says.
+  /// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
   static void say_if_short(const Trainer& trainer, std::size_t size, const FitOptions& run) {
     const std::size_t batch = Trainer::batch * trainer.ranks(), step = batch * Trainer::micro_batches;
     if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
@@ -150,7 +151,7 @@ struct FitLoop final {
                                        : "a step sees samples of more than one epoch\n"));
   }
 
-  /// Error when the source has nothing for this model, or its first or last sample cannot be read.
+  /// Throws Error if the source cannot serve this model, or its first or last sample cannot be read.
   template <class Source>
   static void ask(const Source& source) {
     LoaderOptions options{.order = Order::Sequential, .workers = 0};
@@ -161,7 +162,7 @@ struct FitLoop final {
     }
   }
 
-  /// How many samples, and what is in the first, the last, and one between.
+  /// A hash of the number of samples, and of the first, the middle and the last sample.
   template <class Source>
   static std::uint64_t fingerprint_of_source(const Source& source) {
     const std::size_t size = source.size(Trainer::sample_shape());
@@ -178,7 +179,7 @@ struct FitLoop final {
 
   static typename Trainer::Ran& step(Trainer& trainer, auto& loader) {
     typename Trainer::Ran& ran = trainer.start_step([&](std::size_t micro_batch) -> std::size_t {
-      trainer.uploaded_.wait();  // the loader takes the batch before back
+      trainer.uploaded_.wait();  // next() gives the previous batch back to the loader
       const auto next = loader.next();
       trainer.upload_batch(next.input, next.target, next.samples, micro_batch);
       return next.samples;

@@ -1,4 +1,4 @@
-// regimen/train/generate.hpp — text from a model of tokens, one token after another.
+// regimen/train/generate.hpp — generates text with a model of tokens, one token at a time.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -19,12 +19,12 @@
 
 namespace regimen {
 
-/// How the next token is drawn from logits z.
+/// How to sample the next token from logits z.
 ///
-///   temperature   token i with probability ∝ exp(zᵢ / temperature); 0: the largest logit, no chance
-///   top_k         only the k largest logits take part, the lower id first where two are equal; 0: all
+///   temperature   token i with probability ∝ exp(zᵢ / temperature); 0: the largest logit, without randomness
+///   top_k         samples from the k largest logits only; of equal ones the lower ids; 0: all
 ///   seed          the same seed, prompt and weights give the same tokens
-///   vocabulary    ids at or above it are never drawn, for a model with more ids than its text has; 0: all may be
+///   vocabulary    never samples ids at or above it, for a model with more ids than its text has; 0: no limit
 struct Sampling final {
   double temperature = 1;
   std::size_t top_k = 0;
@@ -32,7 +32,7 @@ struct Sampling final {
   std::size_t vocabulary = 0;
 };
 
-/// What generate asks of a model: a Trainer or an Inference whose input is Tokens<T> and whose output is (T,V).
+/// A model for generate: a Trainer or an Inference with input Tokens<T> and output (T,V).
 ///   input_size = output_rows = T, output_size = T·V
 template <class Model>
 concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> tokens) {
@@ -42,7 +42,7 @@ concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> to
 } && Model::output_rows == Model::input_size;
 
 namespace detail {
-/// Whether no position sees what follows it, as far as the type says: that of a Trainer or an Inference names its network.
+/// Whether the model is causal, if its type tells: the types of Trainer and Inference name their network.
 template <class Model>
 inline constexpr bool is_causal = true;
 template <class Model>
@@ -51,7 +51,7 @@ inline constexpr bool is_causal<Model> =
     !train::looks_ahead<typename train::layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>::type>;
 }  // namespace detail
 
-/// The token that `sampling` draws from logits; `position` numbers the draws of one text.   logits (V)
+/// Samples a token from logits; `position` numbers the draws of one text.   logits (V)
 template <class Number>
 std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling, std::uint64_t position) {
   if (sampling.vocabulary > 0 && sampling.vocabulary < logits.size()) logits = logits.first(sampling.vocabulary);
@@ -66,7 +66,7 @@ std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling
   if (sampling.top_k > 0 && sampling.top_k < ids.size()) {
     std::nth_element(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(sampling.top_k - 1), ids.end(), larger);
     ids.resize(sampling.top_k);
-    std::sort(ids.begin(), ids.end());  // what follows adds up in one order, whatever nth_element left
+    std::sort(ids.begin(), ids.end());  // fixes the order of the sum, whatever order nth_element left
   }
   const auto weight = [&](std::size_t id) { return std::exp((double(logits[id]) - double(logits[best])) / sampling.temperature); };
   double sum = 0;
@@ -77,7 +77,7 @@ std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling
     left -= weight(id);
     if (left < 0) return static_cast<std::int32_t>(id);
   }
-  return static_cast<std::int32_t>(best);  // rounding left a rest
+  return static_cast<std::int32_t>(best);  // because of rounding
 }
 
 namespace detail {
@@ -123,16 +123,18 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 
 /// `count` tokens that follow `prompt`, without it.
 ///
-/// The model sees the last T tokens. While there are fewer, they stand at the front of the window and zeros fill the rest,
-/// so position p − 1 must not look at what follows it: **the model must be causal**.
+/// The model reads the last T tokens. If there are fewer, zeros fill the rest of the window, so no position may attend
+/// to later ones: **the model must be causal**.
 ///
-/// An Inference whose model `decodes` keeps keys and values of what it has read: until the window is full a token costs one position, and
-/// attention to those before; the tokens are those of whole windows, within the rounding of logits. Beyond the window every token moves
-/// all others to another position, and what is kept is void: each costs a whole window, as it always does with a Trainer.
+/// An Inference whose model `decodes` has a cache of keys and values: until the window is full, a token costs one
+/// position and attention to the earlier ones; tokens are the same as with whole windows, within the rounding of
+/// logits. Beyond the window every token shifts all positions and invalidates the cache: then a token costs a whole
+/// window, as it always does with a Trainer.
 ///
-/// refuses  a SelfAttention without Causal, where the type of the model names its network
-/// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, logits that are not finite
-/// cost     one position for each token, where what is read is kept; else one forward pass over T tokens
+/// refuses  a SelfAttention without Causal, if the type of the model names its network
+/// failure  Error for an empty prompt, a token outside the vocabulary, a temperature
+///          below 0, logits that are not finite
+/// cost     per token: one position with the cache, otherwise one forward pass over T tokens
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
   static_assert(sizeof(typename rule::generate_needs_logits<Model, PredictsTokens<Model>>::must_hold));

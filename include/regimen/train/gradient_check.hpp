@@ -1,4 +1,4 @@
-// regimen/train/gradient_check.hpp — gradients against differences of the loss: a new layer's first test.
+// regimen/train/gradient_check.hpp — compares gradients with differences of the loss: a new layer's first test.
 #pragma once
 
 #include <regimen/core/finite.hpp>
@@ -18,21 +18,23 @@
 
 namespace regimen {
 
-/// What a gradient check found.
+/// The result of a gradient check.
 ///
-///   worst     the largest error of any element looked at, relative to its tensor's largest gradient (NaN counts as infinite)
-///   tensor    where it is, by the parameter's name, and `element` of it
-///   checked   elements looked at, in all tensors
+///   worst     the largest error of a checked element, relative to its tensor's largest
+///             gradient (NaN counts as infinite)
+///   tensor    the parameter's name, and `element`, the index, of that error
+///   checked   the number of checked elements in all tensors
 struct GradientCheck final {
   double worst = 0;
   std::string tensor;
   std::size_t element = 0, checked = 0;
 };
 
-/// How a check is done.
+/// The options of a gradient check.
 ///
-///   samples    elements of each tensor, spread over it; the first and the last are among them
-///   distance   h, in units of the parameter; smaller where the loss has kinks (Relu), as they lie in ±2h with probability ~ h
+///   samples    checked elements per tensor, spread over it, with the first and the last
+///   distance   h, in units of the parameter; smaller if the loss has kinks (Relu), which
+///              lie in ±2h with probability ~ h
 ///   seed       of weights, data and dropout
 struct GradientCheckOptions final {
   std::size_t samples = 12;
@@ -51,7 +53,7 @@ struct AnyShape final {
 template <class Layer, class SampleShape>
 struct LayerModel final : Model<Input<AnyShape<SampleShape>>, Linear<SampleShape::columns>, Layer> {};
 
-/// In [-1, 1), a pure function of its place.
+/// A number in [-1, 1), a pure function of its index.
 inline double check_number(std::uint64_t key, std::uint64_t index) { return double(Philox::draw(key, index, 0).word[0]) * 0x1p-31 - 1; }
 
 /// The step of a recipe on an engine of its own, without the updates.
@@ -79,7 +81,7 @@ class GradientProbe final {
   }
 
   GradientCheck check(const GradientCheckOptions& options) {
-    for (const train::TensorRecord& tensor : tensors_)  // whatever lay there before, the first write assigns
+    for (const train::TensorRecord& tensor : tensors_)  // poisoned: the first write must assign
       if (tensor.place.trains) write(gradient(tensor), std::vector<Reduce>(tensor.place.count, std::numeric_limits<Reduce>::quiet_NaN()));
     loss_sum(true);
     double largest_of_all = 0;
@@ -93,7 +95,7 @@ class GradientProbe final {
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       if (!tensors_[t].place.trains) continue;
       const std::size_t count = tensors_[t].place.count, looks = (std::min)(options.samples, count);
-      double largest = 1e-4 * largest_of_all;  // a tensor without effect has rounding noise for a gradient
+      double largest = 1e-4 * largest_of_all;  // the gradient of a tensor without effect is rounding noise
       for (const Reduce value : analytic[t]) largest = (std::max)(largest, std::abs(value));
       for (std::size_t look = 0; look < looks; ++look) {
         const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
@@ -124,7 +126,7 @@ class GradientProbe final {
     train::upload(walk_, at, std::span<const T>(values)).wait();
   }
 
-  /// Gains near 1, all else in ±1/2: zeros and ones would hide mistakes.
+  /// Gains near 1, all others in ±1/2: zeros and ones would hide mistakes.
   void fill_weights() {
     std::uint64_t index = 0;
     for (const train::TensorRecord& tensor : tensors_) {
@@ -134,7 +136,7 @@ class GradientProbe final {
     }
   }
 
-  /// Micro-batches that differ, with some targets ignored where the loss can ignore them.
+  /// Different micro-batches, with some ignored targets if the loss can ignore them.
   void upload_batch(std::size_t micro_batch) {
     given_.random.first_sample = micro_batch * walk_.batch;
     walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes)).wait();
@@ -197,17 +199,17 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 
 }  // namespace detail
 
-/// The gradient of every parameter tensor of a network against central differences of its loss L, in fp64, with
-/// random weights and data, dropout on and memory that no one may read filled with NaN. Nothing is trained.
+/// Compares the gradient of every parameter tensor of a network with central differences of its loss L, in fp64, with
+/// random weights and data, with dropout, and with freed memory filled with NaN. Trains nothing.
 ///
 ///   dL/dw ≈ (8 (L(w + h) − L(w − h)) − (L(w + 2h) − L(w − 2h))) / 12h
 ///
-///   policies  any but Precision and LossScale; the batch is 3 unless Batch says otherwise. Checkpoint, Fusion, Accumulate, Freeze
-///             and Loss change what is checked
+///   policies  any but Precision and LossScale; the batch is 3 unless Batch says otherwise. Checkpoint, Fusion,
+///             Accumulate, Freeze and Loss change what is checked
 ///
-/// error     1e-9 and less for smooth layers: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. A missing or wrong term
-///           shows as 1e-3 to 1. Relu has kinks: use a distance of 1e-5 there, for errors near 1e-8
-/// cost      four forward passes for each element looked at
+/// error     at most 1e-9 for smooth layers: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. A missing or
+///           wrong term shows as 1e-3 to 1. Relu has kinks: use a distance of 1e-5 there, for errors near 1e-8
+/// cost      four forward passes per checked element
 template <class Network, class... Policies>
 GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
   using All = Merged<boost::mp11::mp_list<Precision<fp64>, Batch<3>>, Policies...>;
@@ -215,8 +217,8 @@ GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
   return detail::GradientProbe<Recipe>(options.seed).check(options);
 }
 
-/// The same for one layer whose input is fp64 of this shape per sample: `gradient_check_layer<Gelu, Shape<5, 8>>()`. A Linear
-/// before it brings the gradient of its input to light, under "0.weight" and "0.bias"; the layer's own names begin with "1.".
+/// The same for one layer whose input is fp64 of this shape per sample: `gradient_check_layer<Gelu, Shape<5, 8>>()`. A
+/// Linear before it shows the gradient of its input, as "0.weight" and "0.bias"; the layer's own names begin with "1.".
 /// The loss is the mean squared error against random targets.
 template <class Layer, class SampleShape, class... Policies>
 GradientCheck gradient_check_layer(const GradientCheckOptions& options = {}) {

@@ -1,4 +1,4 @@
-// regimen/train/inference.hpp — a trained model that predicts, and holds nothing else.
+// regimen/train/inference.hpp — a trained model for prediction alone.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -25,7 +25,7 @@ namespace regimen {
 
 namespace detail {
 
-/// As for a Trainer, but for the policies that inference takes, and masters, which it has none of.
+/// The rules of a Trainer, but for the policies of Inference, and without those about master weights.
 template <class P>
 using inference_rules = mp::mp_list<rule::inference_trains_nothing<P>>;
 
@@ -80,7 +80,7 @@ using broken_inference_rules = decltype(all_broken_inference_rules<Network, Poli
 template <class Network, class... Policies>
 concept Inferable = boost::mp11::mp_empty<detail::broken_inference_rules<Network, Policies...>>::value;
 
-/// A parameter as it is held: in the compute type, or in that of its As<...>.
+/// A parameter as it is stored: in the compute type, or in the type of its As<...>.
 struct HeldParameter {
   std::string name;
   std::vector<std::size_t> shape;
@@ -93,7 +93,7 @@ struct HeldParameter {
   void visit(F&& f) const {
     train::with_element(element, [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
   }
-  /// The values, whose type must be T; Error when it is not.
+  /// The values; throws Error if their type is not T.
   template <class T>
   std::span<T> values() const {
     if (element != element_type_of<T>)
@@ -102,16 +102,16 @@ struct HeldParameter {
   }
 };
 
-/// A model that predicts. Its policies are Precision, Batch, Device, Target and Fusion, in any order.
+/// A model for prediction. Its policies are Precision, Batch, Device, Target and Fusion, in any order.
 ///
 ///   Inference<Gpt, Precision<bf16>, Batch<1>> model("gpt.safetensors");
 ///   const std::vector<float> logits = model.predict(tokens);
 ///
-/// Each parameter is held once, in the compute type: Precision<bf16> needs no fp32 beside it, since nothing is trained.
+/// Each parameter is stored once, in the compute type: Precision<bf16> needs no fp32, since nothing is trained.
 ///
-/// memory    one arena of exactly plan().peak bytes: parameters, one batch of input, the activations of a layer or two, and, of
-///           a causal model of tokens, keys and values of one text (the kind `cache`)
-/// failure   as for a Trainer: what cannot work does not compile; at run time Error
+/// memory    one arena of exactly plan().peak bytes: parameters, one batch of input, the activations of a layer or two,
+///           and, for a causal model of tokens, keys and values of one text (the kind `cache`)
+/// failure   as for a Trainer: an impossible recipe does not compile; at run time Error
 /// threads   one thread at a time may call an Inference
 template <class Network, class... Policies>
 class Inference {
@@ -123,12 +123,12 @@ class Inference {
   using Output = typename Step::Output::Element;  // at least fp32
   using Engine = typename engine::Of<typename Configuration::device::where>::type;
 
-  static constexpr std::size_t batch = Recipe::batch;  // samples that are computed at once
+  static constexpr std::size_t batch = Recipe::batch;  // samples per forward pass
   static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size, output_rows = Step::Output::rows;  // per sample
 
-  /// Bytes and work of one batch, known to the compiler: no gradients, no optimizer state.
+  /// Bytes and work of one batch, a constant: no gradients, no optimizer state.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed now, for any batch.
+  /// The same, computed at run time, for any batch.
   static MemoryPlan plan(std::size_t batch_size) { return Recipe::make_plan(batch_size); }
 
   /// Without weights, until load is called or parameters() are written.   threads   0: as many as the machine has
@@ -141,8 +141,9 @@ class Inference {
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
 
-  /// Reads the weights of what Trainer::save wrote, on one rank or on several, or of a file with weights alone. Its element type may be another:
-  /// each value is rounded once. A file that does not fit leaves everything as it was.
+  /// Reads the weights of a state that Trainer::save wrote, on one rank or several, or of a file with
+  /// weights alone. The file's element type may differ: each value is rounded once. A file that does not
+  /// fit leaves everything unchanged.
   void load(const std::string& path) {
     const train::SavedState file(path);
     for (const train::TensorRecord& tensor : tensors_) file.expect_numbers(tensor.name, train::shape_of(tensor.parameter));
@@ -165,7 +166,7 @@ class Inference {
     const Guard guard{*this};
     return train::predict_all<Step>(walk_, resident_, inputs, train::vocabulary_of<Network>(), "Inference::predict");
   }
-  /// Data in another type than the model's input are refused: convert them where it can be seen.
+  /// Refuses data in another type than the model's input: convert them explicitly.
   template <class Data>
     requires(!train::ReadAs<Data, Input>)
   std::vector<Output> predict(const Data&) {
@@ -173,13 +174,15 @@ class Inference {
     return {};
   }
 
-  /// Whether text is read position by position: a causal model of tokens, of layers that say couples_positions = false.
+  /// Whether the model decodes incrementally: a causal model of tokens whose other layers
+  /// declare couples_positions = false.
   static constexpr bool decodes = Recipe::decodes;
 
-  /// Reads the beginning of a text, 1 to T tokens, and keeps the keys and values of its positions: next() goes on from there.
-  /// The logits of what follows it, as predict gives them for its last position, within rounding.        (V)
+  /// Reads the beginning of a text, 1 to T tokens, into the cache of keys and values; next()
+  /// continues from there. Returns the
+  /// logits of the next token, as predict gives them for the last position, within rounding.        (V)
   ///
-  /// cost     a short text a token each, a longer one a forward pass over the window
+  /// cost     for a short text one position per token, for a longer one a forward pass over the window
   std::vector<Output> start(std::span<const Input> text)
     requires Recipe::decodes
   {
@@ -192,10 +195,10 @@ class Inference {
     for (const Input& token : text.first(text.size() - 1)) read<1>({&token, 1});
     return read<1>(text.last(1));
   }
-  /// Reads one more token, and gives the logits of what follows it.        (V)
+  /// Reads one more token, and returns the logits of the next.        (V)
   ///
-  /// cost     that of one position, and of attention to those before
-  /// failure  Error before start, and when the window is full: what is kept belongs to positions that cannot move
+  /// cost     one position, and attention to the earlier ones
+  /// failure  Error before start, and if the window is full: cached positions cannot shift
   std::vector<Output> next(Input token)
     requires Recipe::decodes
   {
@@ -207,9 +210,9 @@ class Inference {
     return read<1>({&token, 1});
   }
 
-  /// Name, shape and values of every parameter as they are now, in the order of the model; the names are the Trainer's. After writing to them,
-  /// parameters_changed() makes them the model's. They are a copy, until the next call of parameters() or load, where the engine's memory is not
-  /// the host's; else the weights themselves.
+  /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to
+  /// the values take effect at parameters_changed(). If the engine's memory is not host memory, the values are a copy,
+  /// valid until the next call of parameters() or load; otherwise they are the weights themselves.
   std::vector<HeldParameter> parameters() {
     std::vector<HeldParameter> result;
     std::size_t bytes = 0;
@@ -239,13 +242,13 @@ class Inference {
     weights_are_new();
   }
 
-  /// What the arena gave, and how many operations ran.
+  /// The bytes used, and the number of operations that ran.
   struct Used {
     std::size_t peak = 0, operations = 0;
   };
   Used used() const { return {walk_.arena.peak, walk_.engine.operations()}; }
 
-  /// For tests: what no one may read is filled with NaN from now on.
+  /// For tests: from now on fills freed memory with NaN.
   void poison_dead_memory() { walk_.poison_dead(); }
 
  private:
@@ -255,12 +258,12 @@ class Inference {
   };
   void weights_are_new() {
     loaded_ = true;
-    position_ = 0;  // what is kept of a text was of other weights
+    position_ = 0;  // the cache was computed with other weights
   }
   void expect_weights(const char* who) const {
     if (!loaded_) throw Error(who, "weights", "none", "call load, or give the constructor a path");
   }
-  /// Walks on by these tokens, one or a window's worth that zeros fill up: the logits behind the last.
+  /// Decodes these tokens: one, or a window padded with zeros. Returns the logits after the last token.
   template <std::size_t Rows>
   std::vector<Output> read(std::span<const Input> tokens) {
     using Walk = typename Recipe::template Walk<Rows>;
@@ -278,7 +281,7 @@ class Inference {
     return logits;
   }
 
-  /// A weight, or what an optimizer kept of it: "optimizer.<state>.<name>".
+  /// Whether the name is a weight's, or that of its optimizer state: "optimizer.<state>.<name>".
   bool is_known(const std::string& name) const {
     for (const train::TensorRecord& tensor : tensors_) {
       if (name == tensor.name) return true;
@@ -292,14 +295,14 @@ class Inference {
   std::size_t offset_of(const train::TensorRecord& tensor) const { return resident_.parameters + tensor.unit.parameters + tensor.place.values; }
 
   walk::Walk<Engine> walk_;
-  std::vector<std::byte> host_weights_;  // of the last call of parameters()
+  std::vector<std::byte> host_weights_;  // the values of the last call of parameters()
   std::vector<train::TensorRecord> tensors_;
   train::Resident resident_{};
-  std::size_t position_ = 0;  // how many are kept
+  std::size_t position_ = 0;  // cached positions
   bool loaded_ = false;
 };
 
-/// Policies that do not compose: each broken rule says so once, the rest of the program adds nothing.
+/// Policies that do not compose: each broken rule gives one error, the rest of the program none.
 template <class Network, class... Policies>
   requires(!Inferable<Network, Policies...>)
 class Inference<Network, Policies...> : public detail::rejected<detail::silent, detail::silent::must_hold> {

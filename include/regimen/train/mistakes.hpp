@@ -1,4 +1,4 @@
-// regimen/train/mistakes.hpp — what users write by mistake where a Trainer takes something else, so that each mistake gets its sentence.
+// regimen/train/mistakes.hpp — frequent mistakes in a Trainer's arguments, each with its own error.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
@@ -20,8 +20,8 @@ struct Given final {
   constexpr Given(double) {}
 };
 
-/// What takes the place of FitOptions where one of its options is called by another name. A list that names none of these is none of this, and
-/// neither is one without names.
+/// Matches in place of FitOptions when an option has another library's name. A list without such a name, or without any
+/// names, does not match.
 struct MisnamedRun final {
   struct Unnamed {
     constexpr Unnamed() {}
@@ -30,7 +30,7 @@ struct MisnamedRun final {
   union {
     Given step, epoch, iterations, max_steps, max_epochs, num_steps, num_epochs;
   };
-#if !defined(__CUDACC__)  // nvcc 13 would take this for FitOptions where only these are named
+#if !defined(__CUDACC__)  // nvcc 13 would prefer this to FitOptions for lists of these names alone
   std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;

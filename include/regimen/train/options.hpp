@@ -1,4 +1,4 @@
-// regimen/train/options.hpp — what a program says at run time: hyper-parameters, schedules, the length of a run.
+// regimen/train/options.hpp — run-time options: hyper-parameters, schedules, the length of a run.
 #pragma once
 
 #include <regimen/data/batching.hpp>
@@ -10,13 +10,13 @@
 
 namespace regimen {
 
-/// The learning rate of each step as a share of the rule's own: rate(step) = learning_rate · share(step).
+/// The learning rate of each step: rate(step) = learning_rate · share(step).
 ///
 ///   Schedule::constant()
-///   Schedule::warmup_cosine(warmup, steps, floor)     floor: the share that remains at `steps` and after
+///   Schedule::warmup_cosine(warmup, steps, floor)     floor: the share at `steps` and after
 ///   Schedule::warmup_linear(warmup, steps, floor)
 ///   Schedule::warmup_stable_decay(warmup, decay_from, steps, floor)     linear decay from decay_from to steps
-///   Schedule::steps(every, factor)                    multiplied by factor after every so many steps
+///   Schedule::steps(every, factor)                    multiplied by factor after every `every` steps
 ///
 /// Ranges: warmup and decay_from <= steps; floor and factor >= 0; every >= 1.
 ///
@@ -39,7 +39,7 @@ struct Schedule final {
   }
   static constexpr Schedule steps(std::uint64_t every, double factor) { return {Shape::stairs, 0, 0, every, factor}; }
 
-  /// Error when a number lies outside its range.
+  /// Throws Error when a number lies outside its range.
   void check() const {
     detail::at_least_zero(shape == Shape::stairs ? "schedule, factor" : "schedule, floor", floor);
     if (shape != Shape::constant && (end == 0 || end < warmup || end < decay_from))
@@ -58,16 +58,17 @@ struct Schedule final {
   }
 };
 
-/// What the constructor of a Trainer takes: `Train trainer{{.optimizer = {.learning_rate = 3e-4}}};`
+/// The options of a Trainer's constructor: `Train trainer{{.optimizer = {.learning_rate = 3e-4}}};`
 ///
 ///   optimizer   the update rule's own options
 ///   schedule    of the learning rate
 ///   seed        of initial weights, dropout and data order; 0: the Seed policy's
 ///   threads     for the CPU engine; 0: as many as the machine has
-///   verbose     say how products are computed and on how many threads (standard error)
-///   compare_weights_every   steps between comparisons of the weights that several ranks keep, bit by bit; 0: never. Each reads all weights once
+///   verbose     prints the implementation of products and the number of threads (standard error)
+///   compare_weights_every   steps between bitwise comparisons of the weights that several ranks keep; 0: never. Each
+///                           comparison reads all weights once
 ///
-/// failure   Error from the constructor when a number lies outside the range that its header states
+/// failure   the constructor throws Error when a number lies outside the range in its header
 template <class UpdateRule>
 struct Options {
   typename UpdateRule::Options optimizer{};
@@ -79,7 +80,7 @@ struct Options {
 };
 
 namespace train {
-/// Error when an option lies outside its range.
+/// Throws Error when an option lies outside its range.
 template <class Master, class UpdateRule>
 void check_options(const Options<UpdateRule>& options) {
   regimen::detail::at_least_zero("optimizer.learning_rate", options.optimizer.learning_rate);
@@ -88,17 +89,18 @@ void check_options(const Options<UpdateRule>& options) {
 }
 }  // namespace train
 
-/// What fit takes: `trainer.fit(source, {.steps = 1000})`. One of steps and epochs ends the run; if both, the first.
+/// The options of fit: `trainer.fit(source, {.steps = 1000})`. Give steps or epochs; if
+/// both, the run ends at the first.
 ///
-///   steps, epochs    that the Trainer has done in all, those before this call or in the loaded file included: the same
-///                    program, started again from a saved file, ends where it would have ended
+///   steps, epochs    in total, including those before this call and those of a loaded file: the same program, resumed
+///                    from a saved file, ends where it would have ended
 ///   validate_every   steps between evaluations of the validation source; 0: once, at the end
-///   patience         stop after so many evaluations without a better loss; 0: never
+///   patience         stops after this many evaluations without a better loss; 0: never
 ///   order            of the samples; Shuffled: every sample once an epoch
-///   remainder        what becomes of the samples that do not fill the last batch of an epoch. Short: they are a short batch;
-///                    Drop: they are left out, and every step is full; Wrap: the next epoch fills their batch
-///   workers, ahead   threads that read data ahead, and batches they keep ready
-///   progress         show it: a bar on a terminal, plain lines elsewhere (standard error)
+///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: left out,
+///                    and every step is full; Wrap: the next epoch fills the batch
+///   workers, ahead   prefetching threads, and the batches that they keep ready
+///   progress         shows progress: a bar on a terminal, plain lines elsewhere (standard error)
 struct FitOptions {
   std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;
   Order order = Order::Shuffled;

@@ -1,4 +1,4 @@
-// regimen/train/progress.hpp — what a long run shows: a bar on a terminal, plain lines elsewhere.
+// regimen/train/progress.hpp — the progress of a long run: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <regimen/core/finite.hpp>
@@ -17,14 +17,14 @@
 
 namespace regimen::train {
 
-/// Seconds of a clock that only goes forward.
+/// Seconds of a monotonic clock.
 inline double now() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
-/// Bytes of this process that lie in memory; 0 where the system does not say.
+/// Resident bytes of this process; 0 if unknown.
 inline std::size_t resident_bytes() {
   std::FILE* const file = std::fopen("/proc/self/statm", "r");
   if (file == nullptr) return 0;
@@ -40,8 +40,9 @@ inline std::size_t grown_beside(std::size_t arena, std::size_t before) {
 
 inline void announce_debug() { regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n"); }
 
-/// Writes to standard error. On a terminal one line is drawn again, at most ten times a second; elsewhere a line appears
-/// at the first step, at the last, and at most every two seconds. Nothing more once nobody reads it: the run goes on.
+/// Writes to standard error. On a terminal redraws one line, at most ten times a second; elsewhere writes a line at the
+/// first step, at the last, and at most every two seconds. If nobody reads the output any more,
+/// stops writing; the run continues.
 class Progress {
  public:
   Progress(bool shown, std::uint64_t steps) : shown_(shown), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), began_(now()) {}

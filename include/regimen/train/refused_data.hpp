@@ -1,4 +1,4 @@
-// regimen/train/refused_data.hpp — data in another type than a model reads, refused with a sentence.
+// regimen/train/refused_data.hpp — the errors for data of another type than the model reads.
 #pragma once
 
 #include <regimen/rule/data_type_matches.hpp>
@@ -10,11 +10,11 @@
 
 namespace regimen::train {
 
-/// Whether a span of T can be read from Data as they are.
+/// Whether Data convert to a span of T without copying.
 template <class Data, class T>
 concept ReadAs = std::is_convertible_v<const Data&, std::span<const T>>;
 
-/// The element type of what was given as data; itself where it is no range.
+/// The element type of Data; Data itself if it is no range.
 template <class Data>
 struct element_of_data {
   using type = Data;
@@ -28,7 +28,7 @@ template <class T, std::size_t N>
 struct element_of_data<T[N]> {
   using type = std::remove_cv_t<T>;
 };
-/// A class that says, when it is completed, what is wrong with Data where T is read.
+/// A class whose instantiation is the error for Data where T is read.
 template <class Data, class T, class From = typename element_of_data<Data>::type>
 using refused_data =
     typename std::conditional_t<rule::narrowing_data<From, T>::holds, rule::data_type_matches<From, T>, rule::narrowing_data<From, T>>::must_hold;

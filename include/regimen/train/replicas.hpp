@@ -1,4 +1,4 @@
-// regimen/train/replicas.hpp — weights that several ranks keep are the same bits on each: found out by a hash.
+// regimen/train/replicas.hpp — compares by hashes the weights that several ranks keep.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -10,9 +10,9 @@
 
 namespace regimen::train {
 
-/// hashes[r] is rank r's, of the slice slice_of(r); the first rank of a slice has its number.
+/// hashes[r] is rank r's hash of slice slice_of(r), which has the number of its first rank.
 ///
-/// failure  Error that names the ranks that differ from most ranks of their slice, or, of equally many, from the first
+/// failure  Error that names the ranks that differ from the majority of their slice; on a tie, from the first rank
 template <class SliceOf>
 void compare_hashes(std::span<const std::uint64_t> hashes, const SliceOf& slice_of, std::uint64_t step) {
   bool are_equal = true;

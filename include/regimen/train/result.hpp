@@ -1,4 +1,4 @@
-// regimen/train/result.hpp — what a Trainer answers, and the tokens of a loop written by hand.
+// regimen/train/result.hpp — the results of a Trainer, and the types of a loop written by hand.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@ namespace regimen {
 template <class Network, class... Policies>
 class Trainer;
 
-/// The mean of nothing: a loss, a norm or an accuracy where no target was valid (ignore_index), or where nothing ran.
+/// The value of a loss, a norm or an accuracy if no target was valid (ignore_index), or nothing ran.
 inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
-/// A mean over valid targets.
+/// The mean over valid targets.
 constexpr double mean_of(double sum, double count) { return count > 0 ? sum / count : no_value; }
 
-/// What one optimizer step did.
+/// The result of one optimizer step.
 ///
-///   step            steps done so far, this one included
+///   step            the number of steps so far, including this one
 ///   loss            mean over the valid targets of the step's batch; NaN if there is none
 ///   gradient_norm   of the mean loss, before clipping; NaN or infinite if the step was skipped
-///   learning_rate   that this step used
-///   applied         false: a gradient was not finite, and nothing moved but data, schedule and loss scale; or targets is 0, and
-///                   nothing moved but data and schedule
-///   samples         of all ranks; counted as this rank's times their number, which the last, short batch of an epoch may miss
-///   targets         that were valid, of all ranks
+///   learning_rate   of this step
+///   applied         false: a gradient was not finite, and only data, schedule and loss scale advanced; or targets is
+///                   0, and only data and schedule advanced
+///   samples         of all ranks, computed as this rank's times the number of ranks; inexact for a short last batch
+///   targets         the number of valid targets of all ranks
 struct StepResult {
   std::uint64_t step = 0;
   double loss = no_value, gradient_norm = no_value, learning_rate = 0, loss_scale = 1;
@@ -33,34 +33,36 @@ struct StepResult {
   std::size_t samples = 0, targets = 0;
 };
 
-/// What an evaluation found: means over all valid targets, NaN if there is none. accuracy is for losses that have one, else NaN.
+/// The result of an evaluation: means over all valid targets, NaN if there is none. accuracy
+/// is NaN for losses without one.
 struct Evaluation {
   double loss = no_value, accuracy = no_value;
   std::size_t targets = 0;
 };
 
-/// What the run took. `peak` counts the arena; `library` is what the process grew beside it, allocations of product
-/// libraries above all, read from the system after the first step.
+/// The memory of the run. `peak` is the arena's; `library` is how much else the process has grown by the end of the
+/// first step, mostly by allocations of product libraries, as the system reports it.
 struct Used {
   std::size_t peak = 0, library = 0, operations = 0;
 };
 
-/// How fit ended.
+/// The result of fit.
 ///
-///   steps             that the Trainer has done in all
-///   loss              of the last step of this call: NaN if there was none, if it had no valid target, or if training diverged
+///   steps             the Trainer's total number of steps
+///   loss              of the last step of this call; NaN if there was none, if it had no valid
+///                     target, or if training diverged
 ///   validation_loss   of the last evaluation of this call; NaN likewise
-///   stopped_early     by patience
+///   stopped_early     whether patience ended the run
 struct Fitted {
   std::uint64_t steps = 0;
   double loss = no_value, validation_loss = no_value;
   bool stopped_early = false;
 };
 
-/// The loss of a micro-batch whose backward has not run: what `forward` returns in a hand-written loop.
+/// The loss of a micro-batch before its backward: the result of `forward` in a hand-written loop.
 class UnscaledLoss {
  public:
-  /// Mean over the micro-batch's valid targets; NaN if there is none.
+  /// The mean over the micro-batch's valid targets; NaN if there is none.
   double value() const { return value_; }
 
  private:
@@ -78,7 +80,7 @@ class ScaledLoss {
   explicit ScaledLoss(std::uint64_t ticket) : ticket_(ticket) {}
   std::uint64_t ticket_;
 };
-/// Gradients that an update rule may see.
+/// Gradients that `apply` takes.
 class Gradients {
  private:
   template <class, class...>
@@ -86,7 +88,7 @@ class Gradients {
   explicit Gradients(std::uint64_t ticket) : ticket_(ticket) {}
   std::uint64_t ticket_;
 };
-/// Gradients of a scaled loss; only `unscale` makes Gradients of them.
+/// Gradients of a scaled loss; only `unscale` turns them into Gradients.
 class ScaledGradients {
  private:
   template <class, class...>
