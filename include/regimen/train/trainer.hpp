@@ -1,4 +1,4 @@
-// regimen/train/trainer.hpp — the composition: a model, its policies, and the loop that trains it.
+// regimen/train/trainer.hpp — Trainer: a model, its policies, and the training loop.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -66,15 +66,16 @@ struct engine_of<Device, true> {
 };
 }  // namespace train
 
-/// Trains Network as the policies say; their order does not matter.
+/// Trains Network with the policies, in any order.
 ///
 ///   using Train = Trainer<Gpt, Batch<32>, Optimizer<AdamW>, Precision<bf16, fp32>, Checkpoint<Every<2>>>;
 ///   Train trainer{{.optimizer = {.learning_rate = 3e-4}}};
 ///   trainer.fit(Text{"input.txt"}, {.steps = 1000});
 ///
-/// memory    one arena of exactly planned().peak bytes, taken by the constructor; a step allocates nothing
-/// failure   a combination that cannot work does not compile. At run time: Error. After an exception in a step the Trainer
-///           may be used on, or loaded from the last saved file, which is intact. Among ranks it ends the run of all of them
+/// memory    one arena of exactly planned().peak bytes, allocated by the constructor; a step allocates nothing
+/// failure   an impossible combination does not compile. At run time: Error. After an exception in a step the
+///           Trainer may still be used, or load the last saved file, which is intact. With several ranks an
+///           exception ends the run of all ranks
 /// threads   one thread at a time may call a Trainer
 template <class Network, class... Policies>
 class Trainer {
@@ -100,28 +101,30 @@ class Trainer {
   template <class Source>
   static constexpr bool serves = rule::source_writes_samples<Source, Input, Label>::holds;
 
-  /// Bytes and work, known to the compiler.
+  /// Bytes and work, as a constant.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed now: for any batch and any number of ranks. Error when Hybrid<N> cannot make groups of these.
+  /// The same, computed at run time, for any batch and any number of ranks. Throws Error if
+  /// Hybrid<N> does not divide the ranks.
   static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) {
     check_groups(ranks);
     return Recipe::make_plan(batch_size, ranks);
   }
 
-  /// One rank. Error when the environment says that this program is one of many. A recipe with a Communicator is refused: see below.
+  /// A single rank. Throws Error if the environment names other ranks. Refuses a recipe with a Communicator; see below.
   explicit Trainer(const Options& options = {}) : Trainer(std::unique_ptr<comm::Ranks>(), options) {
     static_assert(sizeof(typename rule::communicator_is_given<typename Configuration::communicator, Step::Sharding::alone>::must_hold));
     comm::refuse_other_ranks(comm::world_of_environment());
   }
 
-  /// One of many ranks, each of which makes such a Trainer, with equal options. The communicator is borrowed, and serves nobody
-  /// else while the Trainer lives. Every rank calls the same members in the same order.
+  /// One of several ranks, each with such a Trainer and equal options. Borrows the communicator, which nobody else may
+  /// use during the Trainer's lifetime. Every rank calls the same members in the same order.
   template <comm::Collectives C>
     requires std::is_same_v<comm::transport_t<C>, typename Configuration::communicator::ranks::type>
   explicit Trainer(C& communicator, const Options& options = {})
       : Trainer(std::unique_ptr<comm::Ranks>(std::make_unique<comm::RanksOf<C>>(communicator)), options) {}
 
-  // Mistakes, answered: copies, options one level too high or without names, another communicator. No Trainer is ever made so.
+  // Errors for mistakes: copies, options one level too high or without names, another
+  // communicator. These never construct.
   Trainer(const Trainer&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
     static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer>::must_hold));
   }
@@ -175,18 +178,19 @@ class Trainer {
   }
 
  public:
-  /// What is under way between ranks ends before its memory goes; what is being saved is saved, unless an exception ends this.
+  /// Ends running collectives before their memory is freed, and finishes a running save, except during stack unwinding.
   ~Trainer() {
     if (saving_ && std::uncaught_exceptions() > exceptions_) saving_->give_up();
     ranks_.reset();
   }
 
-  /// The rank of this Trainer among how many.
+  /// This Trainer's rank, and the number of ranks.
   std::size_t rank() const { return walk_.rank; }
   std::size_t ranks() const { return walk_.ranks; }
-  /// The plan of this many ranks.
+  /// The plan for this number of ranks.
   const MemoryPlan& planned() const { return plan_; }
-  /// Whether `own` is true on every rank; all ask together. What only some ranks see (Ctrl-C, a full disk) becomes a decision of all.
+  /// Whether `own` is true on every rank; all ranks call this. For conditions that only some
+  /// ranks see (Ctrl-C, a full disk).
   bool on_all_ranks(bool own) {
     bool all = own;
     if constexpr (!Step::Sharding::alone)
@@ -209,7 +213,7 @@ class Trainer {
     });
   }
 
-  /// Data or labels in another type than the model and its loss read are refused.
+  /// Refuses data or labels in another type than the model and its loss read.
   template <class Inputs, class Targets>
     requires(!train::ReadAs<Inputs, Input> || !train::ReadAs<Targets, Label>)
   StepResult step(const Inputs&, const Targets&) {
@@ -230,9 +234,9 @@ class Trainer {
     return {};
   }
 
-  /// Trains until the run says so. Callbacks are called with (trainer, StepResult) after every step and with
-  /// (trainer, Evaluation) after every evaluation, if they accept it; one that returns false ends the run. One that accepts
-  /// neither is refused. Among several ranks all end when a callback of one says so.
+  /// Trains until the end of the run. Calls callbacks with (trainer, StepResult) after every step and with
+  /// (trainer, Evaluation) after every evaluation, if they accept these; refuses a callback that accepts neither. If a
+  /// callback returns false the run ends, on all ranks.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
@@ -267,7 +271,7 @@ class Trainer {
     return {};
   }
 
-  /// Loss (and accuracy) over a whole source, in its order: no gradients, dropout off.
+  /// Loss (and accuracy) over a whole source, in its order: without gradients and dropout.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     [[maybe_unused]] const auto scope = walk_.engine.scope();
@@ -310,7 +314,7 @@ class Trainer {
       return train::predict_all<Step>(walk_, resident_, inputs, train::vocabulary_of<Network>(), "Trainer::predict");
     }
   }
-  /// Data in another type than the model's input are refused: convert them where it can be seen.
+  /// Refuses data in another type than the model's input: convert them explicitly.
   template <class Data>
     requires(!train::ReadAs<Data, Input>)
   std::vector<Output> predict(const Data&) {
@@ -318,16 +322,17 @@ class Trainer {
     return {};
   }
 
-  /// Tokens that follow a prompt, for causal models of tokens; see generate.hpp. Each costs a pass over the window; an Inference, which
-  /// keeps what it has read, is far faster.
+  /// Generates tokens after a prompt, for causal models of tokens; see generate.hpp. Each token costs a pass over the
+  /// window; an Inference, with its cache of keys and values, is far faster.
   std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
     return regimen::generate(*this, prompt, count, sampling);
   }
 
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
 
-  /// The micro-batches that fit would see from here on, in its order: with them a loop by hand ends with fit's weights, and
-  /// goes on after load where it was, since apply moves the place in the data that save writes. The source is borrowed: it must outlive the loader.
+  /// The micro-batches that fit would read from here on, in its order: with them a loop by hand ends with fit's
+  /// weights, and continues after load where it was, since apply advances the place in the data that save writes.
+  /// Borrows the source, which must outlive the loader.
   template <class Source>
   Loader<Input, Label, train::Borrowed<Source>> batches(const Source& source, const FitOptions& run = {}) {
     batches_by_hand_ = 0;
@@ -371,7 +376,7 @@ class Trainer {
     check_ticket(loss.ticket_, "scale");
     return ScaledLoss{loss.ticket_};
   }
-  /// Backward; a further micro-batch's gradients are added to those before.
+  /// Backward; adds to the gradients of earlier micro-batches of the step.
   ScaledGradients backward(const ScaledLoss& loss) {
     run_backward(loss.ticket_);
     return ScaledGradients{ticket_};
@@ -391,7 +396,7 @@ class Trainer {
     static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
     return Gradients{0};
   }
-  /// The update, with the gradients of all micro-batches since the last one.
+  /// The update, with the gradients of all micro-batches since the last update.
   StepResult apply(const Gradients& gradients) {
     check_ticket(gradients.ticket_, "apply");
     if (waiting_ != Waiting::apply) out_of_order("apply");
@@ -422,9 +427,10 @@ class Trainer {
 
   // ---- state
 
-  /// Name, shape and values of every parameter as they are now, in the order of the model. After writing to them, and before anything else is asked
-  /// of this Trainer, parameters_changed() makes them its own. They are a copy on the host, until the next call of parameters() or load,
-  /// where ranks keep slices or the engine's memory is not the host's; else they are the weights themselves.
+  /// Name, shape and present values of every parameter, in the order of the model. After writing to the values call
+  /// parameters_changed() before any other member. If ranks keep slices, or the engine's memory is not host
+  /// memory, the values are a copy on the host, valid until the next call of parameters() or load; otherwise
+  /// they are the weights themselves.
   std::vector<NamedParameter<Master>> parameters() {
     std::vector<NamedParameter<Master>> result;
     if (is_sliced() || !Engine::Traits::is_host_memory) host_weights_ = all_weights();
@@ -444,8 +450,9 @@ class Trainer {
     }
     return result;
   }
-  /// Name, shape and values of every gradient, as backward left them: of what trains, in the order of parameters(), and, as those, a copy where the
-  /// engine's memory is not the host's. They are stored undivided: value / gradient_divisor() is the gradient of the mean loss.
+  /// Name, shape and values of the gradients of all parameters that train, in the order of parameters();
+  /// likewise a copy if the engine's memory is not host memory. Stored undivided: value / gradient_divisor() is
+  /// the gradient of the mean loss.
   std::vector<NamedParameter<Reduce>> gradients() {
     std::vector<NamedParameter<Reduce>> result;
     if (ranks() > 1) throw Error("Trainer::gradients", "one rank", std::to_string(ranks()), "ask it of a Trainer of one rank on the global batch");
@@ -465,14 +472,14 @@ class Trainer {
       }
     return result;
   }
-  /// Valid targets since the step began, times all that the loss was scaled with. Between backward and apply; after a step
-  /// too, unless that step changed a dynamic loss scale.
+  /// The number of valid targets since the step began, times all scales of the loss. Valid between backward and apply;
+  /// also after a step, unless that step changed a dynamic loss scale.
   double gradient_divisor() {
     const Scalars s = scalars();
     return s.count * Step::scale_of(walk_.capacity, ranks()) * s.loss_scale;
   }
 
-  /// The weights become what values of parameters() were written to.
+  /// Sets the weights to the values of parameters().
   void parameters_changed() {
     if (!host_weights_.empty()) {
       typename Engine::Fence uploaded{};
@@ -486,36 +493,36 @@ class Trainer {
     copies_follow_masters();
   }
 
-  /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill at
-  /// any moment leaves the previous file whole. Among several ranks each writes what it keeps to a part beside `path`, which
-  /// becomes the index of them; any number of ranks, under any Shard, may load it. Index and parts move together: parts of older saves of
-  /// `path` go. One run at a time may save to a path.
+  /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill
+  /// at any moment leaves the previous file whole. Each of several ranks writes its slices to a part beside `path`;
+  /// `path` becomes the index of the parts. Any number of ranks, under any Shard, may load it. Move index and parts
+  /// together. Removes the parts of older saves to `path`. Only one run at a time may save to a path.
   void save(const std::string& path) {
     finish_saving();
     [[maybe_unused]] const auto scope = walk_.engine.scope();
     train::save_state(*this, path);
   }
-  /// The same, written by a thread of its own: returns when all that is saved has been copied, in host memory beside the plan. A kill meanwhile
-  /// leaves the older state. Ranks go on apart; rank 0 puts the state in place when the parts of all have come, `limit` from now at most.
-  /// An earlier one is finished first; what went wrong with it is thrown here.
+  /// The same on a thread of its own: returns when the state is copied, to host memory outside the plan. If the process
+  /// is killed meanwhile, the older state stays. Ranks do not wait for each other; rank 0 puts the state in place when
+  /// all parts exist, at most `limit` from now. Finishes an earlier background save first, and throws its errors.
   void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
     finish_saving();
     [[maybe_unused]] const auto scope = walk_.engine.scope();
     train::save_state_in_background(*this, path, limit);
   }
-  /// Waits until what save_in_background began is in place, and throws what went wrong. All ranks call it.
+  /// Waits until the state of save_in_background is in place, and throws its errors. All ranks call it.
   void finish_saving() {
     if (saving_) train::finish_saving_state(*this);
   }
-  /// The same in one file, whatever the ranks keep: for other programs. Rank 0 holds all of it in host memory meanwhile.
+  /// The same in one file, for other programs, under any Shard. Rank 0 gathers the whole state in host memory for this.
   void save_whole(const std::string& path) {
     finish_saving();
     [[maybe_unused]] const auto scope = walk_.engine.scope();
     train::save_whole_state(*this, path);
   }
-  /// Reads a file that save wrote (of this or another run of the same model), or weights alone. After it, training goes on
-  /// exactly as it would have, but for what a policy says otherwise now: a loss scale that does not move stays what it is. A step that
-  /// has begun by hand is forgotten.
+  /// Reads a file that save wrote (of this or another run of the same model), or weights alone. Then training continues
+  /// exactly as it would have, except where policies differ: a static loss scale is not changed by the file. Forgets a
+  /// step that has begun by hand.
   void load(const std::string& path) {
     finish_saving();
     [[maybe_unused]] const auto scope = walk_.engine.scope();
@@ -527,7 +534,7 @@ class Trainer {
     waiting_ = Waiting::forward;
     hand_batches_ = hand_samples_ = 0;
   }
-  /// Reads the weights alone, of any such file, and begins anew with them: step 0, no optimizer state; seed and loss scale stay.
+  /// Reads only the weights of any such file, and starts at step 0 without optimizer state; seed and loss scale stay.
   /// The file may have been saved under other policies; each value is rounded once to the master type.
   void load_weights(const std::string& path) {
     finish_saving();
@@ -535,10 +542,10 @@ class Trainer {
     train::load_weights(*this, path);
   }
 
-  /// What the run has taken, and done.
+  /// The memory that the run has used, and the operations that it has run.
   Used used() const { return {walk_.arena.peak, library_, walk_.engine.operations()}; }
 
-  /// With Debug<Profile>: what every operation took, evaluation and prediction included; see engine/timed.hpp.
+  /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp.
   template <class Debug = typename Configuration::debug>
   OperationTimes& profile() {
     static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));
@@ -550,12 +557,12 @@ class Trainer {
   std::uint64_t seed() const { return seed_; }
   const Options& options() const { return options_; }
 
-  /// How a sample of this model looks to a data source.
+  /// The extents of this model's samples, for a data source.
   static constexpr SampleShape sample_shape() {
     return {input_size, target_size, train::vocabulary_of<Network>(), std::is_integral_v<Label> ? Step::Output::columns : 0};
   }
 
-  /// For tests: what no one may read is filled with NaN from now on.
+  /// For tests: from now on fills freed memory with NaN.
   void poison_dead_memory() { walk_.poison_dead(); }
 
  private:
@@ -580,7 +587,8 @@ class Trainer {
   }
   enum class Waiting { forward, backward, apply };
 
-  /// After an exception inside a step, or another work of all ranks, nothing but the resident regions is alive, and the other ranks hear why.
+  /// Runs body(), a step or other common work of all ranks. After an exception only the persistent regions stay
+  /// allocated, and the other ranks get the reason.
   template <class Body>
   void guarded(const Body& body) {
     try {
@@ -610,23 +618,24 @@ class Trainer {
     Trainer& trainer;
   };
 
-  /// The other ranks, to be spoken to: after all that was run before, since both may take one way. Null: there are none.
+  /// The control interface of the ranks, after all earlier operations, since both may use one
+  /// connection. Null: a single rank.
   comm::Control* control() {
     if (ranks_) walk_.engine.download(0, {}).wait();
     return ranks_.get();
   }
-  /// As they are once all that was run before is done.
+  /// The scalars, after all earlier operations.
   Scalars scalars() {
     Scalars s{};
     train::download(walk_, resident_.scalars, std::span(&s, 1));
     return s;
   }
   void write_scalars(const Scalars& s) { train::upload(walk_, resident_.scalars, std::span(&s, 1)).wait(); }
-  /// Where what this rank keeps of a tensor's master weights and state begins: tensor.count elements.
+  /// This rank's elements of a tensor's master weights: tensor.count elements.
   View<Master> master_view(const train::TensorRecord& tensor) const {
     return View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset} + tensor.master;
   }
-  /// ... and of what this rank keeps of an array that the optimizer keeps.
+  /// This rank's elements of an array of the tensor's optimizer state.
   View<Master> state_view(const train::TensorRecord& tensor, std::size_t state) const {
     return View<Master>{resident_.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient);
   }
@@ -650,13 +659,13 @@ class Trainer {
     }
     copies_follow_masters();
   }
-  /// What the optimizer keeps is zero, as all memory is at the start.
+  /// Sets the optimizer state to zero, as all memory is at the start.
   void reset_state() {
     for (const train::TensorRecord& tensor : tensors_)
       if (tensor.place.trains && tensor.count > 0)
         for (std::size_t state = 0; state < tensor.states; ++state) walk_.run(op::Zero<Master>{state_view(tensor, state), tensor.count});
   }
-  /// The copies in the compute type follow the master weights, on every rank.
+  /// Updates the copies in the compute type from the master weights, on every rank.
   void copies_follow_masters() {
     for (const train::TensorRecord& tensor : tensors_)
       if (!tensor.shares_master && tensor.count > 0)
@@ -673,7 +682,7 @@ class Trainer {
   void write(View<T> at, std::span<const T> values) {
     train::upload(walk_, at, values).wait();
   }
-  /// All weights on the host, of all ranks.
+  /// The weights of all ranks, on the host.
   std::vector<Master> all_weights() {
     if constexpr (Step::Sharding::slices_state)
       if (is_sliced()) return Collector::collect(walk_, *control(), resident_, Collector::master_weights);
@@ -695,13 +704,13 @@ class Trainer {
         std::to_string(inputs) + " inputs and " + std::to_string(targets) + " targets");
   }
 
-  /// Random numbers are keyed by the sample's place in the global batch: micro-batch by micro-batch, in each of them rank by rank.
+  /// The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.
   void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples, std::size_t micro_batch) {
     const std::size_t first = (micro_batch * ranks() + rank()) * batch;
     const std::string where = "step " + std::to_string(step_ + 1);
     train::check_tokens(inputs, input_size, train::vocabulary_of<Network>(), where, first);
     train::check_labels(targets, target_size, Step::Output::columns, where, first);
-    uploaded_.wait();  // what was given before has been read
+    uploaded_.wait();  // earlier uploads have been read
     walk_.batch = samples;
     given_.random = {seed_, step_, first};
     given_.learning_rate = options_.optimizer.learning_rate * options_.schedule.share(step_);
@@ -710,7 +719,7 @@ class Trainer {
     uploaded_ = train::upload(walk_, View<Label>{resident_.target}, targets);
   }
 
-  /// A step that was run, and may be under way: what it found comes back later.
+  /// A started step, which may still be running; its results come later.
   struct Ran {
     std::uint64_t step = 0;
     std::size_t samples = 0;
@@ -718,7 +727,7 @@ class Trainer {
     Scalars scalars{};
     typename Engine::Fence read{};
   };
-  /// load(m) brings micro-batch m and says how many samples it has; 0: there are no more, at least for this rank.
+  /// load(m) uploads micro-batch m and returns its number of samples; 0: no more, at least for this rank.
   template <class Load>
   StepResult run_step(Load&& load) {
     Ran& ran = start_step(load);
@@ -726,7 +735,7 @@ class Trainer {
     guarded([&] { result = finish(ran); });
     return result;
   }
-  /// The same, for finish to be called later, before the next but one.
+  /// Starts a step; call finish for it before starting the step after the next.
   template <class Load>
   Ran& start_step(Load&& load) {
     if (waiting_ != Waiting::forward) out_of_order("step");
@@ -743,7 +752,7 @@ class Trainer {
     });
     return note_step(samples);
   }
-  /// At the chosen steps: what several ranks keep is the same on each.
+  /// Every compare_weights_every steps: checks that weights that several ranks keep are equal.
   void compare_weights() {
     using Sharding = typename Step::Sharding;
     if constexpr (!Sharding::alone && (!Sharding::slices_parameters || Sharding::group > 0)) {
@@ -752,7 +761,7 @@ class Trainer {
       std::uint64_t own = 0;
       for (const train::TensorRecord& tensor : tensors_) {
         std::size_t begin = master_view(tensor).offset, bytes = tensor.count * sizeof(Master);
-        if (Sharding::slices_state && !Sharding::slices_parameters) {  // master weights are of one rank, their copies of all
+        if (Sharding::slices_state && !Sharding::slices_parameters) {  // one rank keeps the master weights, all ranks keep the copies
           begin = resident_.parameters + tensor.unit.parameters + tensor.place.values;
           bytes = tensor.place.count * bytes_of(tensor.place.element);
         }
@@ -813,7 +822,7 @@ class Trainer {
   void check_ticket(std::uint64_t ticket, const char* what) const {
     if (ticket != ticket_) throw Error(std::string("Trainer::") + what, "what the last forward returned", "what an earlier one returned");
   }
-  /// Ranks sum their gradients with the last micro-batch, whose number all must know.
+  /// Ranks reduce gradients in the last micro-batch, so all must know the number of micro-batches.
   [[noreturn]] static void wrong_count(const char* what, std::size_t found) {
     throw Error(std::string("Trainer::") + what, std::to_string(micro_batches) + " micro-batches, as Accumulate says", std::to_string(found),
                 "call forward and backward so often, then apply");
@@ -826,36 +835,36 @@ class Trainer {
   Options options_;
   std::uint64_t seed_;
   std::size_t resident_at_start_ = train::resident_bytes();
-  std::unique_ptr<comm::Ranks> ranks_;  // null: one rank
+  std::unique_ptr<comm::Ranks> ranks_;  // null: a single rank
   MemoryPlan plan_;
   walk::Walk<Engine> walk_;
-  Scalars given_{};  // the first members: what the host says before a micro-batch
+  Scalars given_{};  // the first members: the values that the host writes before a micro-batch
   typename Engine::Fence uploaded_{};
   std::array<Ran, 2> ran_{};
-  std::vector<Master> host_weights_;  // of the last call of parameters()
+  std::vector<Master> host_weights_;  // the values of the last call of parameters()
   std::vector<Reduce> host_gradients_;
   train::Resident resident_{};
   std::vector<train::TensorRecord> tensors_;
-  std::vector<std::uint64_t> hashes_;  // of what ranks keep, when they compare it
+  std::vector<std::uint64_t> hashes_;  // of all ranks' weights, for compare_weights
   std::uint64_t step_ = 0, batches_by_hand_ = 0, ticket_ = 0;
   DataPlace place_{};                                      // in the data that fit reads
-  Batching batching_;                                      // of the data that batches() was asked for last; batches_by_hand_ of them are applied
-  double best_ = std::numeric_limits<double>::infinity();  // of the evaluations of fit, how many since, and when the last was
+  Batching batching_;                                      // of the last call of batches(); batches_by_hand_ of its batches are applied
+  double best_ = std::numeric_limits<double>::infinity();  // best loss of fit's evaluations, how many evaluations since, and the step of the last
   std::uint64_t without_gain_ = 0, validated_at_ = train::never;
-  bool resumed_ = false, is_patient_ = false;  // was a file loaded since fit was called last, and had that patience?
+  bool resumed_ = false, is_patient_ = false;  // whether a file was loaded since the last fit, and had patience
   Waiting waiting_ = Waiting::forward;
   std::size_t output_ = 0, hand_batches_ = 0, hand_samples_ = 0, library_ = 0;
   double started_ = 0, finished_ = 0;
   std::unique_ptr<train::BackgroundSave> saving_;
-  int exceptions_ = std::uncaught_exceptions();  // in flight when this was made
+  int exceptions_ = std::uncaught_exceptions();  // in flight at construction
 };
 
-/// `Trainer t(model)`: a sentence in place of a failed deduction.
+/// For `Trainer t(model)`: gives the rule's error in place of a failed deduction.
 template <class First, class... Others>
 Trainer(const First&, const Others&...) -> Trainer<First>;
 
 namespace detail {
-/// What the members of a Trainer return, where that does not depend on its policies.
+/// The result types of a Trainer's members that do not depend on its policies.
 struct Answers {
   using Step = StepResult;
   using Fitted = regimen::Fitted;
@@ -867,7 +876,7 @@ struct Answers {
 };
 }  // namespace detail
 
-/// A recipe that does not compose: each broken rule says so once, the rest of the program adds nothing.
+/// A recipe that does not compose: each broken rule gives one error, the rest of the program none.
 template <class Network, class... Policies>
   requires(!Composable<Network, Policies...>)
 class Trainer<Network, Policies...>
