@@ -47,14 +47,18 @@ using cpu::detail::Pair;
 // A tile: 16 rows of 16 words, which are pairs of bf16 along k, or fp32 sums. Eight of them:
 // four of c, two of a, two of b.
 inline constexpr std::size_t side = 16, block = 2 * side;
-inline constexpr std::size_t rows = 256, columns = 256, depth = 256;  // the block of c that is computed at a time; depth in pairs
-inline constexpr std::size_t a_stride = depth + side;                 // off the powers of two: rows share few cache sets
+inline constexpr std::size_t tile = side * side;                      // words
+inline constexpr std::size_t rows = 256, columns = 256, depth = 256;  // of c that is worked on at a time; depth in pairs
 
 /// The buffers of a chunk, on its stack: 528 KiB, made for an L2 cache of 1 MiB and more.
 struct Buffers final {
-  alignas(64) Pair a[rows * a_stride];
-  alignas(64) float c[rows * columns];
+  alignas(64) Pair a[rows * depth];              // tiles of 16 rows behind each other along k, then the next 16 rows
+  alignas(64) float c[rows * (columns + side)];  // sums over the slices of k: 256 columns; of a single slice: 32 rows, 2048 columns
 };
+inline constexpr std::size_t most_columns = 2048;
+/// Between rows of sums: off the powers of two, so that rows share few cache sets.
+constexpr std::size_t sum_stride(std::size_t width) { return (width + block - 1) / block * block + side; }
+static_assert(block * sum_stride(most_columns) <= rows * (columns + side));
 
 #if REGIMEN_AMX
 
@@ -82,12 +86,13 @@ class Tiles final {
 #define REGIMEN_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile : :)
 #define REGIMEN_TILE_ADD_PRODUCT(c, a, b) asm volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)
 
-/// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for 16 Rows rows, 16 Columns columns and
-/// `words` pairs, a multiple of 16.
+/// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for 16 Rows rows, 16 Columns columns and `steps` steps of 16 pairs. Tiles of a
+/// lie behind each other, those of the lower rows a_below words further on; rows of c lie c_stride numbers apart.
 template <std::size_t Rows, std::size_t Columns>
-void multiply_block(std::size_t words, const Pair* a, const Pair* b, float* c, bool add) {
-  constexpr long a_bytes = a_stride * sizeof(Pair), b_bytes = block * sizeof(Pair), c_bytes = columns * sizeof(float);
-  float* const below = c + side * columns;
+void multiply_block(std::size_t steps, const Pair* a, std::size_t a_below, const Pair* b, float* c, std::size_t c_stride, bool add) {
+  constexpr long a_bytes = side * sizeof(Pair), b_bytes = block * sizeof(Pair);
+  const long c_bytes = static_cast<long>(c_stride * sizeof(float));
+  float* const below = c + side * c_stride;
   if (add) {
     REGIMEN_TILE_LOAD(0, c, c_bytes);
     if constexpr (Columns == 2) REGIMEN_TILE_LOAD(1, c + side, c_bytes);
@@ -99,14 +104,14 @@ void multiply_block(std::size_t words, const Pair* a, const Pair* b, float* c, b
     REGIMEN_TILE_ZERO(2);
     REGIMEN_TILE_ZERO(3);
   }
-  for (std::size_t p = 0; p < words; p += side, a += side, b += side * block) {
+  for (std::size_t step = 0; step < steps; ++step, a += tile, b += side * block) {
     REGIMEN_TILE_LOAD(6, b, b_bytes);
     if constexpr (Columns == 2) REGIMEN_TILE_LOAD(7, b + side, b_bytes);
     REGIMEN_TILE_LOAD(4, a, a_bytes);
     REGIMEN_TILE_ADD_PRODUCT(0, 4, 6);
     if constexpr (Columns == 2) REGIMEN_TILE_ADD_PRODUCT(1, 4, 7);
     if constexpr (Rows == 2) {
-      REGIMEN_TILE_LOAD(5, a + side * a_stride, a_bytes);
+      REGIMEN_TILE_LOAD(5, a + a_below, a_bytes);
       REGIMEN_TILE_ADD_PRODUCT(2, 5, 6);
       if constexpr (Columns == 2) REGIMEN_TILE_ADD_PRODUCT(3, 5, 7);
     }
@@ -126,54 +131,79 @@ void multiply_block(std::size_t words, const Pair* a, const Pair* b, float* c, b
 
 struct Tiles final {};
 template <std::size_t Rows, std::size_t Columns>
-void multiply_block(std::size_t, const Pair*, const Pair*, float*, bool) {}
+void multiply_block(std::size_t, const Pair*, std::size_t, const Pair*, float*, std::size_t, bool) {}
 
 #endif
 
 constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
 
-/// Rows of a that cross k: to[i][word of p] = from[p][i] for i < count, p < deep; zeros up to whole tiles.
-inline void turn_rows(Pair* to, const bf16* from, std::size_t from_stride, std::size_t count, std::size_t deep) {
-  using Words = Packing<Pair>::Words;
-  using Halves = Packing<Pair>::Halves;
-  constexpr std::size_t width = Packing<Pair>::width;
-  for (std::size_t i = 0; i < round_up(count, side); i += width) {
-    const std::size_t left = i < count ? count - i : 0;
-    const auto row = [&](std::size_t p) -> Words {
-      if (p >= deep || left == 0) return Words{};
-      const bf16* const at = from + p * from_stride + i;
-      return cpu::detail::extend(left >= width ? cpu::detail::read<Halves>(at, Whole{}) : cpu::detail::read<Halves>(at, left));
-    };
-    for (std::size_t p = 0; p < round_up(deep, block); p += 2 * width)
-      cpu::detail::transpose_square<Words>([&](std::size_t q) -> Words { return row(p + 2 * q) | row(p + 2 * q + 1) << 16; },
-                                           [&](std::size_t r, Words words) { cpu::detail::write(words, to + (i + r) * a_stride + p / 2, Whole{}); },
-                                           std::make_index_sequence<width>{});
+/// Rows of a that follow k, as tiles: `count` rows, `deep` numbers of each; zeros up to whole tiles. Tiles of the next 16 rows
+/// lie `below` words further on.
+inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t count, std::size_t deep) {
+  for (std::size_t i = 0; i < round_up(count, side); ++i) {
+    Pair* const row = to + i / side * below + i % side * side;
+    const std::size_t used = i < count ? deep : 0;
+    std::size_t p = 0;
+    for (; p + block <= used; p += block) std::memcpy(row + p / block * tile, from + i * from_stride + p, side * sizeof(Pair));
+    for (; p < deep; p += block) {
+      std::memset(row + p / block * tile, 0, side * sizeof(Pair));
+      if (p < used) std::memcpy(row + p / block * tile, from + i * from_stride + p, (used - p) * sizeof(bf16));
+    }
   }
 }
-/// Rows of a that follow k, likewise.
-inline void copy_rows(Pair* to, const bf16* from, std::size_t from_stride, std::size_t count, std::size_t deep) {
-  const std::size_t bytes = deep * sizeof(bf16), whole = round_up(deep, block) * sizeof(bf16);
-  for (std::size_t i = 0; i < round_up(count, side); ++i) {
-    std::byte* const row = reinterpret_cast<std::byte*>(to + i * a_stride);
-    const std::size_t used = i < count ? bytes : 0;
-    if (used > 0) std::memcpy(row, from + i * from_stride, used);
-    if (whole > used) std::memset(row + used, 0, whole - used);
-  }
+/// Rows of a that cross k, as the same tiles: of rows [i0, i1) and numbers [p0, p1), all but i1 and p1 multiples of 32. Reads a
+/// line of every second row at a time, so each comes to the cache once, whatever the stride.
+inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t i0, std::size_t i1, std::size_t p0,
+                      std::size_t p1) {
+  using Words = Packing<Pair>::Words;
+  constexpr std::size_t width = Packing<Pair>::width;
+  for (std::size_t p = p0; p < p1; p += 2 * width)
+    for (std::size_t i = i0; i < i1; i += 2 * width) {
+      const std::size_t left = i1 - i;
+      const auto row = [&](std::size_t q) -> Words {
+        if (q >= p1) return Words{};
+        const bf16* const at = from + q * from_stride + i;
+        return left >= 2 * width ? cpu::detail::read<Words>(at, Whole{}) : cpu::detail::read<Words>(at, left);
+      };
+      for (std::size_t odd = 0; odd < 2; ++odd)
+        cpu::detail::transpose_square<Words>(
+            [&](std::size_t q) -> Words {
+              const Words first = row(p + 2 * q), second = row(p + 2 * q + 1);
+              return odd == 0 ? (first & 0xFFFFu) | second << 16 : first >> 16 | (second & 0xFFFF'0000u);
+            },
+            [&](std::size_t r, Words words) {
+              const std::size_t at = i + 2 * r + odd;
+              if (at < round_up(i1, side))
+                cpu::detail::write(words, to + at / side * below + p / block * tile + at % side * side + p % block / 2, Whole{});
+            },
+            std::make_index_sequence<width>{});
+    }
 }
 
-/// Memory for b in the tiles' layout. Each thread keeps as much as its largest product so far needed.
+/// Rows of b that cross k, as panels of 32 columns: columns [first, last), `deep` <= 32 rows, and zeros to the 32nd; first is a multiple of
+/// 32. Rows of the next panel lie `panel` words further on. Reads along the rows, as they lie in memory.
+inline void stack_rows(Pair* to, std::size_t panel, const bf16* from, std::size_t from_stride, std::size_t first, std::size_t last,
+                       std::size_t deep) {
+  for (std::size_t p = 0; p < deep; p += 2)
+    for (std::size_t j = first; j < last; j += block) {
+      const bf16* const row = from + p * from_stride + j;
+      Packing<Pair>::stack(to + j / block * panel + p / 2 * block, block, row, from_stride, deep - p < 2 ? 1 : 2,
+                           last - j < block ? last - j : block);
+    }
+  for (std::size_t p = (deep + 1) / 2; p < side; ++p)
+    for (std::size_t j = first; j < last; j += block) std::memset(to + j / block * panel + p * block, 0, block * sizeof(Pair));
+}
+
+/// Memory for an operand as tiles want it, kept by the thread that asks: as much as its largest product so far needed.
 class PackedOperand final {
  public:
-  static Pair* of(std::size_t words) {
+  static Pair* of_a(std::size_t words) {
     thread_local PackedOperand here;
-    if (words > here.words_) {
-      std::free(here.at_);
-      here.words_ = 0;
-      here.at_ = static_cast<Pair*>(std::aligned_alloc(64, round_up(words * sizeof(Pair), 64)));
-      if (here.at_ == nullptr) throw std::bad_alloc();
-      here.words_ = words;
-    }
-    return here.at_;
+    return here.grown_to(words);
+  }
+  static Pair* of_b(std::size_t words) {
+    thread_local PackedOperand here;
+    return here.grown_to(words);
   }
   PackedOperand() = default;
   PackedOperand(const PackedOperand&) = delete;
@@ -181,6 +211,17 @@ class PackedOperand final {
   ~PackedOperand() { std::free(at_); }
 
  private:
+  Pair* grown_to(std::size_t words) {
+    if (words > words_) {
+      std::free(at_);
+      words_ = 0;
+      at_ = static_cast<Pair*>(std::aligned_alloc(64, round_up(words * sizeof(Pair), 64)));
+      if (at_ == nullptr) throw std::bad_alloc();
+      words_ = words;
+    }
+    return at_;
+  }
+
   Pair* at_ = nullptr;
   std::size_t words_ = 0;
 };
@@ -191,74 +232,126 @@ constexpr std::size_t slab_columns(std::size_t n, std::size_t words) {
   return fitting == 0 ? columns : fitting < n ? fitting : round_up(n, block);
 }
 
+/// Rows of a that are turned at a time: what fits into 4 MiB, at least 128.
+constexpr std::size_t slab_rows(std::size_t m, std::size_t words) {
+  const std::size_t fitting = (std::size_t{1} << 20) / words / block * block, most = fitting < 128 ? 128 : fitting;
+  return most < m ? most : round_up(m, block);
+}
+
+/// How c is cut among threads, which decides no bits: 2 pieces for each processor, if they keep 2^23 multiplications. Few and large
+/// ones, because caches that cores share give less than tiles take: a piece of 256 rows and columns reads both factors from there.
+/// Where k is one slice, sums are done 32 rows at a time, and a piece is as wide as c, up to 2048 columns.
+struct Pieces final {
+  std::size_t down = 1, across = 1;
+
+  static Pieces of(std::size_t m, std::size_t n, std::size_t k) {
+    const std::size_t most = k <= 2 * depth ? most_columns : columns;
+    Pieces pieces{(m + rows - 1) / rows, (n + most - 1) / most};
+    while (pieces.down * pieces.across < 2 * cpu::detail::machine_processors()) {
+      const std::size_t height = m / pieces.down, width = n / pieces.across;
+      if (height * width * k < (std::size_t{1} << 23)) break;
+      if ((height >= width || k <= 2 * depth) && height >= 4 * block) pieces.down *= 2;
+      else if (width >= 4 * block) pieces.across *= 2;
+      else break;
+    }
+    return pieces;
+  }
+};
+
 }  // namespace detail
 
 /// c = op(a) · op(b), or c +=, of dense row-major bf16 into bf16 or fp32 (C).
 ///
-/// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the
-///         operands alone. Subnormal operands and sums count as 0
-/// cost    packs b once and a once for every 256 columns of c; keeps up to 16 MiB for that
+/// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the operands
+///         alone. Subnormal operands and sums count as 0
+/// cost    packs b once, in up to 16 MiB that it keeps; packs a once for every 256 columns of c, or, where it is transposed, once, in
+///         up to 4 MiB (128 rows, if those are more)
 template <class C>
 void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
   using namespace detail;
   static_assert(std::is_same_v<C, bf16> || std::is_same_v<C, float>);
   constexpr std::size_t slice = 2 * depth;
-  const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words);
-  Pair* const packed = PackedOperand::of(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
+  const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words), band = transpose_a ? slab_rows(m, words) : m;
+  Pair* const packed_b = PackedOperand::of_b(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
+  Pair* const packed_a = transpose_a ? PackedOperand::of_a(words * band) : nullptr;
 
   for (std::size_t n0 = 0; n0 < n; n0 += slab) {
     const std::size_t wide = n - n0 < slab ? n - n0 : slab, panels = (wide + block - 1) / block, slices = (k + slice - 1) / slice;
-    parallel_for(panels * slices, [&](std::size_t chunk) {
-      const std::size_t panel = chunk % panels, p0 = chunk / panels * slice, deep = k - p0 < slice ? k - p0 : slice;
-      const std::size_t j0 = n0 + panel * block, width = n - j0 < block ? n - j0 : block;
-      Pair* const to = packed + (panel * words + p0 / 2) * block;
-      if (transpose_b) Packing<Pair>::turn(to, block, b + j0 * k + p0, k, width, deep);
-      else Packing<Pair>::stack(to, block, b + p0 * n + j0, n, deep, width);
-      for (std::size_t p = (deep + 1) / 2; p < round_up(deep, block) / 2; ++p) std::memset(to + p * block, 0, block * sizeof(Pair));
-    });
-
-    std::size_t down = (m + rows - 1) / rows, across = (wide + columns - 1) / columns;
-    while (down * across < 32) {  // cuts into more tiles than the buffers need, so that several threads have work
-      const std::size_t height = m / down, width = wide / across;
-      if (height * width * k < (std::size_t{1} << 23)) break;
-      if (height >= width && height >= 4 * block) down *= 2;
-      else if (width >= 4 * block) across *= 2;
-      else break;
+    if (transpose_b) {
+      parallel_for(panels * slices, [&](std::size_t chunk) {
+        const std::size_t panel = chunk % panels, p0 = chunk / panels * slice, deep = k - p0 < slice ? k - p0 : slice;
+        const std::size_t j0 = n0 + panel * block, width = n - j0 < block ? n - j0 : block;
+        Pair* const to = packed_b + (panel * words + p0 / 2) * block;
+        Packing<Pair>::turn(to, block, b + j0 * k + p0, k, width, deep);
+        for (std::size_t p = (deep + 1) / 2; p < round_up(deep, block) / 2; ++p) std::memset(to + p * block, 0, block * sizeof(Pair));
+      });
+    } else {
+      constexpr std::size_t most = 1024;
+      const std::size_t strips = (wide + most - 1) / most;
+      parallel_for((k + block - 1) / block * strips, [&](std::size_t chunk) {
+        const std::size_t p0 = chunk / strips * block, first = chunk % strips * most, last = wide - first < most ? wide : first + most;
+        stack_rows(packed_b + p0 / 2 * block, words * block, b + p0 * n + n0, n, first, last, k - p0 < block ? k - p0 : block);
+      });
     }
-    parallel_for(down * across, [&](std::size_t tile) {
-      Buffers buffers;
-      const Tiles tiles;
-      const std::size_t i0 = cpu::detail::block_begin(m, block, down, tile % down), i1 = cpu::detail::block_begin(m, block, down, tile % down + 1);
-      const std::size_t j0 = cpu::detail::block_begin(wide, block, across, tile / down),
-                        j1 = cpu::detail::block_begin(wide, block, across, tile / down + 1);
-      const std::size_t high = i1 - i0, width = j1 - j0;
-      if (high == 0 || width == 0) return;
-      for (std::size_t p0 = 0; p0 < k; p0 += slice) {
-        const std::size_t deep = k - p0 < slice ? k - p0 : slice, pairs = round_up(deep, block) / 2;
-        if (transpose_a) turn_rows(buffers.a, a + p0 * m + i0, m, high, deep);
-        else copy_rows(buffers.a, a + i0 * k + p0, k, high, deep);
-        for (std::size_t j = 0; j < width; j += block) {
-          const Pair* const right = packed + ((j0 + j) / block * words + p0 / 2) * block;
-          for (std::size_t i = 0; i < high; i += block) {
-            const Pair* const left = buffers.a + i * a_stride;
-            float* const to = buffers.c + i * columns + j;
-            const bool two_down = high - i > side, two_across = width - j > side;
-            if (two_down && two_across) multiply_block<2, 2>(pairs, left, right, to, p0 > 0);
-            else if (two_down) multiply_block<2, 1>(pairs, left, right, to, p0 > 0);
-            else if (two_across) multiply_block<1, 2>(pairs, left, right, to, p0 > 0);
-            else multiply_block<1, 1>(pairs, left, right, to, p0 > 0);
-          }
-        }
-      }
-      for (std::size_t i = 0; i < high; ++i) {
-        const float* const from = buffers.c + i * columns;
-        C* const to = c + (i0 + i) * n + n0 + j0;
-        for_each_vector<float>(0, width, [&](std::size_t j, auto part) {
-          const Vector<float> value = load<float>(from + j);
-          store<float>(add ? load<float>(to + j, part) + value : value, to + j, part);
+
+    for (std::size_t m0 = 0; m0 < m; m0 += band) {
+      const std::size_t tall = m - m0 < band ? m - m0 : band;
+      if (transpose_a) {
+        constexpr std::size_t deep = 128, across = 512;
+        const std::size_t strips = (tall + across - 1) / across;
+        parallel_for((k + deep - 1) / deep * strips, [&](std::size_t chunk) {
+          const std::size_t p = chunk / strips * deep, i = chunk % strips * across;
+          turn_rows(packed_a, words * side, a + m0, m, i, tall - i < across ? tall : i + across, p, k - p < deep ? k : p + deep);
         });
       }
-    });
+      const Pieces pieces = Pieces::of(tall, wide, k);
+      const std::size_t down = pieces.down, across = pieces.across;
+      parallel_for(down * across, [&](std::size_t piece) {
+        using cpu::detail::block_begin;
+        const std::size_t i0 = block_begin(tall, block, down, piece / across), high = block_begin(tall, block, down, piece / across + 1) - i0;
+        const std::size_t j0 = block_begin(wide, block, across, piece % across), width = block_begin(wide, block, across, piece % across + 1) - j0;
+        if (high == 0 || width == 0) return;
+        Buffers buffers;
+        const Tiles tiles;
+        const std::size_t stride = sum_stride(width);
+        for (std::size_t p0 = 0; p0 < k; p0 += slice) {
+          const std::size_t deep = k - p0 < slice ? k - p0 : slice, steps = (deep + block - 1) / block;
+          const Pair* left = buffers.a;
+          if (transpose_a) left = packed_a + i0 * words + p0 / block * tile;
+          else copy_rows(buffers.a, side * depth, a + (m0 + i0) * k + p0, k, high, deep);
+          const std::size_t below = side * (transpose_a ? words : depth);
+          const auto multiply = [&](std::size_t i, std::size_t j, float* to) {
+            const bool two_down = high - i > side, two_across = width - j > side;
+            const Pair* const upper = left + i / side * below;
+            const Pair* const right = packed_b + ((j0 + j) / block * words + p0 / 2) * block;
+            if (two_down && two_across) multiply_block<2, 2>(steps, upper, below, right, to, stride, p0 > 0);
+            else if (two_down) multiply_block<2, 1>(steps, upper, below, right, to, stride, p0 > 0);
+            else if (two_across) multiply_block<1, 2>(steps, upper, below, right, to, stride, p0 > 0);
+            else multiply_block<1, 1>(steps, upper, below, right, to, stride, p0 > 0);
+          };
+          const auto finish = [&](std::size_t first, std::size_t count) {  // whole rows: short pieces of them would be slower to write
+            for (std::size_t i = 0; i < count; ++i) {
+              const float* const from = buffers.c + i * stride;
+              C* const to = c + (m0 + i0 + first + i) * n + n0 + j0;
+              for_each_vector<float>(0, width, [&](std::size_t j, auto part) {
+                const Vector<float> value = load<float>(from + j);
+                store<float>(add ? load<float>(to + j, part) + value : value, to + j, part);
+              });
+            }
+          };
+          if (k <= slice) {
+            for (std::size_t i = 0; i < high; i += block) {
+              for (std::size_t j = 0; j < width; j += block) multiply(i, j, buffers.c + j);
+              finish(i, high - i < block ? high - i : block);
+            }
+          } else {
+            for (std::size_t j = 0; j < width; j += block)
+              for (std::size_t i = 0; i < high; i += block) multiply(i, j, buffers.c + i * stride + j);
+            if (p0 + slice >= k) finish(0, high);
+          }
+        }
+      });
+    }
   }
 }
 

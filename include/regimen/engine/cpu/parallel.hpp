@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/threads.hpp>
+#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/team.hpp>
 
 #include <cstddef>
@@ -20,11 +21,6 @@ void parallel_for(std::size_t chunks, const Body& body) {
     if (detail::Team* const team = detail::Team::here())
       return team->run(chunks, count, [](const void* what, std::size_t chunk) { (*static_cast<const Body*>(what))(chunk); }, &body);
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
-}
-
-/// The begin of part `part` when `count` things are cut into `parts` nearly equal pieces.
-constexpr std::size_t part_begin(std::size_t count, std::size_t parts, std::size_t part) {
-  return count / parts * part + (part < count % parts ? part : count % parts);
 }
 
 }  // namespace regimen::cpu

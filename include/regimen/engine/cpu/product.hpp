@@ -7,6 +7,7 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/onednn.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
+#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/single_thread.hpp>
 
 #if REGIMEN_HAS_CBLAS
@@ -16,8 +17,6 @@
 #include <cstddef>
 #include <string>
 #include <type_traits>
-
-#include <unistd.h>
 
 namespace regimen::cpu {
 
@@ -52,12 +51,6 @@ void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, st
   else cblas_dgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c, size(ldc));
 }
 #endif
-
-/// All processors of the machine, also those that this process may not use.
-inline std::size_t machine_processors() {
-  static const long count = sysconf(_SC_NPROCESSORS_ONLN);
-  return count > 0 ? static_cast<std::size_t>(count) : 1;
-}
 
 /// How c is cut for a library that computes each tile on one thread: a function of the shape and the machine, not of
 /// the number of threads. Halves the longer side until there are two tiles per processor, but keeps at least 2^21

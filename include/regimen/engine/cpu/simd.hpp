@@ -324,7 +324,7 @@ inline Register<float>::Short truncate(Register<float>::Unsigned raw) {
 
 /// regimen::detail::narrow and widen, a register at a time.
 template <int Exponent>
-Register<float>::Short narrow(Vector<float> value) {
+Register<float>::Short narrow_bits(Vector<float> value) {
   using V = Vector<float>;
   using U = V::Unsigned;
   constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
@@ -347,6 +347,10 @@ Register<float>::Short narrow(Vector<float> value) {
   rounded = magnitude > 0x7F80'0000u ? U{} + quiet : rounded;
   return truncate(sign | rounded);
 }
+template <int Exponent>
+Register<float>::Short narrow(Vector<float> value) {
+  return narrow_bits<Exponent>(value);
+}
 
 template <int Exponent>
 Vector<float> widen(Register<float>::Short raw) {
@@ -365,6 +369,18 @@ Vector<float> widen(Register<float>::Short raw) {
     return V(std::bit_cast<V::Native>(sign | (magnitude >= infinity ? special : std::bit_cast<U>(finite.native))));
   }
 }
+
+// The bf16 instruction rounds like narrow_bits() except for NaNs and subnormals, which are rare.
+#if defined(__AVX512BF16__) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+[[gnu::noinline, gnu::cold]] inline Register<float>::Short narrow_any(Vector<float> value) { return narrow_bits<8>(value); }
+template <>
+inline Register<float>::Short narrow<8>(Vector<float> value) {
+  constexpr int quiet = 0x01, subnormal = 0x20, signalling = 0x80;
+  if (_mm512_fpclass_ps_mask(value.native, quiet | subnormal | signalling) != 0) [[unlikely]]
+    return narrow_any(value);
+  return std::bit_cast<Register<float>::Short>(_mm512_cvtneps_pbh(value.native));
+}
+#endif
 
 // The fp16 instructions round like narrow() and differ only for NaNs, so NaNs are first set to narrow()'s results.
 #if defined(__F16C__) && defined(__AVX2__)

@@ -1,6 +1,7 @@
 // regimen/engine/cpu/team.hpp — a thread's helper threads.
 #pragma once
 
+#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/single_thread.hpp>
 
 #include <atomic>
@@ -44,6 +45,9 @@ inline void wait_while(const std::atomic<unsigned>& word, unsigned old) {
 
 /// A thread and its helpers, which take chunks of its loops dynamically. A loop ends when every chunk is done. Nobody
 /// waits for a helper that another program keeps from running, since it has taken no chunk.
+///
+/// Each thread starts with the same share of every loop and then takes what other shares have left. So the next loop
+/// finds what the last one wrote in the cache of the core that wrote it.
 class Team final {
  public:
   /// The team of the calling thread; null inside a loop: nested loops are serial.
@@ -74,11 +78,15 @@ class Team final {
     while (helpers_.size() < wanted && add_helper()) {}
     chunk_ = chunk;
     body_ = body;
-    chunks_ = chunks;
-    next_.store(0, std::memory_order_relaxed);
+    shares_ = (wanted < helpers_.size() ? wanted : helpers_.size()) + 1;
+    for (std::size_t share = 0; share < shares_; ++share) {
+      Share& of = share == 0 ? own_ : helpers_[share - 1]->share;
+      of.next.store(part_begin(chunks, shares_, share), std::memory_order_relaxed);
+      of.end = part_begin(chunks, shares_, share + 1);
+    }
     gate_.store(open, std::memory_order_release);
-    call(wanted < helpers_.size() ? wanted : helpers_.size());
-    work();
+    call(shares_ - 1);
+    work(0);
     for (unsigned gate = gate_.fetch_and(~open, std::memory_order_acq_rel) & ~open; gate != 0; gate = gate_.load(std::memory_order_acquire))
       wait_while(gate_, gate);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -87,9 +95,15 @@ class Team final {
  private:
   static constexpr unsigned open = 1, one_inside = 2;  // of gate_
 
+  /// Chunks of a loop that nobody has taken yet.
+  struct alignas(64) Share final {
+    std::atomic<std::size_t> next{0};
+    std::size_t end = 0;
+  };
   struct alignas(64) Helper final {
     std::atomic<unsigned> calls{0};
     std::thread thread{};
+    Share share{};
   };
   struct Owner final {
     std::unique_ptr<Team> team{};
@@ -115,7 +129,7 @@ class Team final {
   bool add_helper() {
     auto helper = std::make_unique<Helper>();
     try {
-      helper->thread = std::thread([this, calls = &helper->calls] { help(*calls); });
+      helper->thread = std::thread([this, calls = &helper->calls, share = helpers_.size() + 1] { help(*calls, share); });
     } catch (const std::system_error&) { return false; }  // out of threads: the existing ones do the work
     helpers_.push_back(std::move(helper));
     return true;
@@ -128,7 +142,7 @@ class Team final {
     }
   }
 
-  void help(const std::atomic<unsigned>& calls) {
+  void help(const std::atomic<unsigned>& calls, std::size_t share) {
     const SingleThread libraries;
     for (unsigned seen = 0;;) {
       wait_while(calls, seen);
@@ -138,21 +152,26 @@ class Team final {
       unsigned gate = gate_.load(std::memory_order_relaxed);
       while ((gate & open) != 0 && !gate_.compare_exchange_weak(gate, gate + one_inside, std::memory_order_acq_rel)) {}
       if ((gate & open) == 0) continue;
-      work();
+      work(share);
       if (gate_.fetch_sub(one_inside, std::memory_order_acq_rel) == one_inside) gate_.notify_one();  // the last helper, while the owner waits
     }
   }
 
-  void work() {
+  /// Beginning with share `own`, one share after another.
+  void work(std::size_t own) {
     inside = true;
-    for (std::size_t chunk; (chunk = next_.fetch_add(1, std::memory_order_relaxed)) < chunks_;) {
-      try {
-        chunk_(body_, chunk);
-      } catch (...) {
-        const std::lock_guard lock(failing_);
-        if (!failure_ || chunk < failed_) {
-          failure_ = std::current_exception();
-          failed_ = chunk;
+    for (std::size_t i = 0; i < shares_; ++i) {
+      const std::size_t share = (own + i) % shares_;
+      Share& of = share == 0 ? own_ : helpers_[share - 1]->share;
+      for (std::size_t chunk; (chunk = of.next.fetch_add(1, std::memory_order_relaxed)) < of.end;) {
+        try {
+          chunk_(body_, chunk);
+        } catch (...) {
+          const std::lock_guard lock(failing_);
+          if (!failure_ || chunk < failed_) {
+            failure_ = std::current_exception();
+            failed_ = chunk;
+          }
         }
       }
     }
@@ -161,12 +180,12 @@ class Team final {
 
   Chunk chunk_ = nullptr;
   const void* body_ = nullptr;
-  std::size_t chunks_ = 0, failed_ = 0;
+  std::size_t shares_ = 0, failed_ = 0;
   std::exception_ptr failure_{};
   std::mutex failing_{};
   std::vector<std::unique_ptr<Helper>> helpers_{};
   std::atomic<bool> ending_{false};
-  alignas(64) std::atomic<std::size_t> next_{0};
+  Share own_{};
   alignas(64) std::atomic<unsigned> gate_{0};  // open + one_inside for every helper that takes chunks
 };
 
