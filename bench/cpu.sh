@@ -19,6 +19,7 @@ usage: bench/cpu.sh [options]
   --peers-only    time PyTorch alone
   --output DIR    where the results go                                (bench/results)
   --keep DIR      keep the logs of the single runs in DIR
+  --resume        with --keep: runs whose logs lie in DIR are not repeated, so that the whole can be done in pieces
   --help
 
 REGIMEN_PYTHON names the Python to use: one with torch and numpy (bench/peers/requirements.txt). Each configuration runs
@@ -34,7 +35,7 @@ TEXT
 die() { printf 'bench/cpu.sh: %s\n' "$*" >&2; exit 2; }
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build='' rounds=3 steps=30 warmup=5 threads=2 patience=0 only='.*' skip='^$' peers_only=false output=$root/bench/results keep=''
+build='' rounds=3 steps=30 warmup=5 threads=2 patience=0 only='.*' skip='^$' peers_only=false resume=false output=$root/bench/results keep=''
 command=bench/cpu.sh
 while [ $# -gt 0 ]; do
   case $1 in
@@ -43,6 +44,7 @@ while [ $# -gt 0 ]; do
       declare "${1#--}=$2"
       case $1 in --build | --output | --keep) ;; *) command+=" $1 '$2'" ;; esac  # no path of one machine in the results
       shift 2 ;;
+    --resume) resume=true; shift ;;
     --peers-only) peers_only=true command+=" $1"; shift ;;
     --help | -h) usage; exit 0 ;;
     *) die "unknown option $1; see --help" ;;
@@ -51,6 +53,7 @@ done
 for name in rounds steps threads; do
   [[ ${!name} =~ ^[1-9][0-9]*$ ]] || die "--$name needs a number of at least 1, not '${!name}'"
 done
+if $resume && [ -z "$keep" ]; then die "--resume needs --keep DIR, where the logs are"; fi
 for name in warmup patience; do
   [[ ${!name} =~ ^[0-9]+$ ]] || die "--$name needs a number, not '${!name}'"
 done
@@ -113,6 +116,12 @@ run() {
   local log=$logs/$name.$round.$program.jsonl
   local code before after used others deadline=$((SECONDS + patience))
   printf '  round %s  %-8s ' "$round" "$program"
+  if $resume && [ -s "$log" ] && [ -s "$log.others" ]; then
+    printf 'kept '
+    "$python" "$root/bench/summary.py" median --warmup "$warmup" "$log"
+    return
+  fi
+  rm -f "$log.others"
   while :; do
     quiet $deadline || true
     code=0
