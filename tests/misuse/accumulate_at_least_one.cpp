@@ -1,4 +1,4 @@
-// A step over no batches.
+// A step without micro-batches.
 // expect: Accumulate<N> needs N >= 1; write Accumulate<1>, or leave it out
 // names: regimen::Accumulate<0>
 #include "../support/recipe.hpp"

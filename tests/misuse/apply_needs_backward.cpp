@@ -1,4 +1,4 @@
-// A loop by hand that forgets backward.
+// A hand-written loop without backward.
 // expect: this loss has no gradients yet; call backward between forward and apply
 // names: regimen::UnscaledLoss
 #include <regimen/regimen.hpp>

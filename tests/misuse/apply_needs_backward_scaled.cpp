@@ -1,4 +1,4 @@
-// A loop by hand, with a loss scale, that forgets backward.
+// A hand-written loop with a loss scale, without backward.
 // expect: this loss has no gradients yet; call backward between forward and apply
 // names: regimen::ScaledLoss
 #include <regimen/regimen.hpp>

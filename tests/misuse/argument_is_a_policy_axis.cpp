@@ -1,4 +1,4 @@
-// A policy of one's own that decides something nobody asks for.
+// A user's policy for an axis that nothing reads.
 // expect: nothing reads the axis of this policy; take it out, or decide an axis of regimen::axis
 // names: Sampling
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// A format that there is not, without its policy.
+// A number format that is not built, without its policy.
 // expect: tf32 and fp8 formats are not built, and no policies; write Precision<fp32>, or Precision<bf16, fp32>
 // names: regimen::tf32
 #include "../support/recipe.hpp"

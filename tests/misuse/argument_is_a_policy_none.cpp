@@ -1,4 +1,4 @@
-// An option that switches something off, but what?
+// None without the policy that it switches off.
 // expect: None is an option, not a policy; write Checkpoint<None>, Clip<None>, or leave it out
 // names: regimen::None
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// One layer in fp64 among fp32 masters.
+// One layer in fp64 under fp32 master weights.
 // expect: As<T, \.\.\.> mixes fp64 with narrower types; compute all of the model in Precision<fp64>, or none
 // names: regimen::Precision<
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// One layer in fp16, and nothing that scales the loss.
+// One layer in fp16, without a loss scale.
 // expect: As<fp16, \.\.\.> needs Precision<fp16, fp32> and LossScale<Dynamic>; write As<bf16, \.\.\.>, or add them
 // names: regimen::fp16
 #include "../support/recipe.hpp"

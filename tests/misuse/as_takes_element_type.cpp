@@ -1,4 +1,4 @@
-// The layer stands before the type that it computes in.
+// A layer before its element type.
 // expect: As<T, Layers\.\.\.> computes in T; write fp64, fp32, bf16 or fp16 first, then the layers
 // names: regimen::LayerNorm
 #include "../support/model_recipe.hpp"

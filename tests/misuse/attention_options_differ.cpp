@@ -1,4 +1,4 @@
-// Two rates of dropout, of which one would be ignored.
+// Two dropout rates, of which one would be ignored.
 // expect: SelfAttention has an option twice; keep one Causal and one Dropout<Ratio<\.\.\.>>
 // names: regimen::Dropout<regimen::Ratio<1, 5>>
 #include "../support/model_recipe.hpp"

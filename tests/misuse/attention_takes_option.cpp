@@ -1,4 +1,4 @@
-// Heads stand behind Causal.
+// Heads after Causal.
 // expect: SelfAttention takes Heads<N> first, then Causal and Dropout<Ratio<\.\.\.>>; write no other option
 // names: regimen::Causal
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// A loop by hand forgets to scale the loss.
+// A hand-written loop that does not scale the loss.
 // expect: backward takes a scaled loss under LossScale<\.\.\.>; call scale before backward
 // names: regimen::LossScale<regimen::Dynamic>
 #include <regimen/regimen.hpp>

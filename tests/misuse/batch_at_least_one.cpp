@@ -1,4 +1,4 @@
-// A batch of no samples.
+// A batch without samples.
 // expect: Batch<N> needs N >= 1; write Batch<32>, or Batch<Largest> with a Target
 // names: regimen::Batch<0>
 #include "../support/recipe.hpp"

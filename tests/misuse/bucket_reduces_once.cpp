@@ -1,4 +1,4 @@
-// Gradients that are reduced after every micro-batch are cut into slices, unit by unit.
+// A bucket for gradients that are reduced after every micro-batch, unit by unit.
 // expect: Bucket<Bytes> joins gradients that every rank keeps whole until the last micro-batch; write ReduceOnce, or no Bucket
 // names: regimen::Bucket<26214400
 // names: regimen::Accumulate<4, regimen::ReduceEach>

@@ -1,4 +1,4 @@
-// A callback that takes the result of a step alone.
+// A callback that takes only the result of a step.
 // expect: fit never calls this; write a callback of \(auto& trainer, const StepResult&\), or of const Evaluation&
 #include <regimen/regimen.hpp>
 

@@ -1,4 +1,4 @@
-// A schedule that is planned and not there yet.
+// A schedule that is not built yet.
 // expect: Checkpoint<Offload> is not built yet; write Checkpoint<Every<N>> or Checkpoint<Selective<\.\.\.>>
 // names: regimen::Offload
 #include "../support/recipe.hpp"

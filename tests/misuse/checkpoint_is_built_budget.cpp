@@ -1,4 +1,4 @@
-// A schedule that would choose for itself, planned and not there yet.
+// A schedule that chooses what to recompute, not built yet.
 // expect: Checkpoint<Budget<\.\.\.>> is not built yet; write Checkpoint<Every<N>> with a Target<\.\.\.>
 // names: regimen::Budget<85899345920>
 #include "../support/recipe.hpp"

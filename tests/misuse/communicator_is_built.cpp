@@ -1,4 +1,4 @@
-// Ranks that cannot speak to one another yet.
+// A communicator that is not built yet.
 // expect: this communicator is not built; write Communicator<Threads>, <Tcp> or <Mpi>, or leave it out for one rank
 // names: regimen::Communicator<regimen::Nccl>
 #include "../support/recipe.hpp"

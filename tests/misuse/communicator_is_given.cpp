@@ -1,5 +1,5 @@
-// Ranks that have nothing to speak through.
-// expect: a recipe with Communicator<\.\.\.> needs one to speak through; write Train trainer\(communicator\)
+// Several ranks without a communicator object.
+// expect: a recipe with Communicator<\.\.\.> needs a communicator object; write Train trainer\(communicator\)
 // names: regimen::Communicator<regimen::Threads>
 #include <regimen/regimen.hpp>
 #include <regimen/comm/launch.hpp>

@@ -1,4 +1,4 @@
-// A loss that compares the samples of a batch with one another, and a batch in four pieces.
+// A loss that compares the samples of a batch, and a batch in four pieces.
 // expect: this couples the samples of a batch, and Accumulate, SimulateWorld or ranks cut it; use Batch<N> alone
 // names: Contrast
 // names: regimen::Accumulate<4>

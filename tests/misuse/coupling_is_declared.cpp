@@ -1,4 +1,4 @@
-// A layer that leaves open whether a batch may be cut.
+// A layer that does not declare whether it couples samples.
 // expect: a layer says whether it couples the samples of a batch; add static constexpr bool couples_samples
 // names: Scale
 #include "../support/model_recipe.hpp"

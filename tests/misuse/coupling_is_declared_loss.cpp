@@ -1,4 +1,4 @@
-// A loss that leaves open whether a batch may be cut.
+// A loss that does not declare whether it couples samples.
 // expect: a loss says whether it couples the samples of a batch; add static constexpr bool couples_samples
 // names: Contrast
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// Numbers in braces, where a step wants data that lie in memory.
+// Numbers in braces, where a step reads data in place.
 // expect: a step reads data where they lie; put the numbers into a std::vector of Train::Input or Train::Label first
 #include <regimen/regimen.hpp>
 

@@ -1,4 +1,4 @@
-// Classes as floating numbers.
+// Class labels as floating-point numbers.
 // expect: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Label>
 // names: float
 // names: int

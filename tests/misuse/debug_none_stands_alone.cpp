@@ -1,4 +1,4 @@
-// No check, and a check.
+// Debug with None and a check.
 // expect: Debug<\.\.\.> takes None or checks, not both; take None out
 // names: regimen::Debug<regimen::None,regimen::Anomaly>
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// A device whose engine is not there yet.
+// A device whose engine is not built yet.
 // expect: the engine of Device<Cuda> is not built yet; write Device<Cpu>
 // names: regimen::Device<regimen::Cuda>
 #include "../support/recipe.hpp"

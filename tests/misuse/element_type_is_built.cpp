@@ -1,4 +1,4 @@
-// A format of products that is no format of numbers in memory.
+// A format of products, not of numbers in memory.
 // expect: tf32 is no element type, and fp32 means fp32 here; write Precision<fp32>, or Precision<bf16, fp32>
 // names: regimen::tf32
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// Eight bits for one layer, for which there are no kernels yet.
+// An 8-bit format for one layer, for which there are no kernels yet.
 // expect: fp8 formats are not built; write Precision<bf16, fp32>
 // names: regimen::fp8_e5m2
 #include "../support/model_recipe.hpp"

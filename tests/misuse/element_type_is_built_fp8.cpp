@@ -1,4 +1,4 @@
-// Eight bits, for which there are no kernels yet.
+// An 8-bit format, for which there are no kernels yet.
 // expect: fp8 formats are not built; write Precision<bf16, fp32>
 // names: regimen::fp8_e4m3
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// Segments of no blocks.
+// Segments without blocks.
 // expect: Checkpoint<Every<N>> needs N >= 1; write Checkpoint<Every<1>>, or Checkpoint<None>
 // names: regimen::Every<0>
 #include "../support/recipe.hpp"

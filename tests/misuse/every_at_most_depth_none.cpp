@@ -1,4 +1,4 @@
-// Segments of blocks in a model that repeats none.
+// Segments of blocks in a model without a Repeat.
 // expect: Every<N> counts the blocks of a Repeat, and this model has none; add a Repeat, or write Selective<\.\.\.>
 // names: regimen::Every<1>
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// A block that is repeated no times.
+// A block that is repeated zero times.
 // expect: this layer has an extent of zero; write extents of at least one
 // names: regimen::Repeat<0
 #include "../support/model_recipe.hpp"

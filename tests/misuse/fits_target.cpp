@@ -1,4 +1,4 @@
-// A batch for another machine. The error names the bytes that are needed, those that there are, and their largest owners.
+// A batch that is too large for the target. The error shows the bytes needed, the bytes available, and the largest owners.
 // expect: the plan needs more bytes than its Target has; lower Batch<N>, or add Checkpoint<Every<1>>
 // names: 67108864
 // names: regimen::Owner<regimen::Linear<4096>

@@ -1,4 +1,4 @@
-// A recipe that computes in fp16 and scales no loss: gradients below 2^-24 would be zero.
+// A recipe that computes in fp16 without a loss scale: gradients below 2^-24 would become zero.
 // expect: Precision<fp16, \.\.\.> needs a loss scale; add LossScale<Dynamic>, or compute in bf16
 // names: regimen::Precision<regimen::fp16,
 // names: regimen::LossScale<

@@ -1,5 +1,5 @@
-// A layer is frozen that the model has not.
-// expect: Freeze<\.\.\.> names a layer that this model has not; name one that it has
+// Freezes a layer that the model does not have.
+// expect: Freeze<\.\.\.> names a layer that this model lacks; name one that it has
 // names: regimen::Linear<16>
 #include "../support/model_recipe.hpp"
 

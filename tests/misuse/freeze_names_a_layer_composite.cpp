@@ -1,4 +1,4 @@
-// Attention is frozen, which is made of several layers.
+// Freezes attention, which consists of several layers.
 // expect: Freeze<\.\.\.> freezes single layers, such as Embedding<\.\.\.> or Linear<N>; name these
 // names: regimen::SelfAttention<regimen::Heads<2>, regimen::Causal>
 #include "../support/model_recipe.hpp"

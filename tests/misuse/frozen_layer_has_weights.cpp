@@ -1,4 +1,4 @@
-// An activation is frozen.
+// Freezes an activation, which has no weights.
 // expect: Freeze<\.\.\.> names a layer without weights, so nothing would be frozen; leave it out
 // names: regimen::Relu
 #include "../support/model_recipe.hpp"

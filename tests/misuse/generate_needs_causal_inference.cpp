@@ -1,4 +1,4 @@
-// Text from an Inference whose attention sees what follows.
+// Text from an Inference whose attention sees later positions.
 // expect: generate needs a model that does not look ahead; write SelfAttention<Heads<H>, Causal>
 // names: Net
 #include <regimen/regimen.hpp>

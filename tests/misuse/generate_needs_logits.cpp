@@ -1,4 +1,4 @@
-// A classifier of texts is asked to write one.
+// Text from a classifier.
 // expect: generate needs a model from Tokens<T> to \(T,V\), one row of logits for each token; call predict
 // names: Classifier
 #include <regimen/train/generate.hpp>

@@ -1,4 +1,4 @@
-// A program that only predicts names an optimizer.
+// A program that only predicts, with an optimizer.
 // expect: Inference trains nothing; keep Precision, Batch, Device, Target and Fusion, take the others out
 // names: regimen::Optimizer<regimen::AdamW>
 #include <regimen/regimen.hpp>

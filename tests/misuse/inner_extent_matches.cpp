@@ -1,4 +1,4 @@
-// A tied output behind another width than its table has.
+// A tied output layer after a layer of another width than its table.
 // expect: this layer reads another extent than the one before it writes; make the two equal
 // names: regimen::Shape<8, 8>
 // names: regimen::Shape<8, 16>

@@ -1,4 +1,4 @@
-// An Embedding looks up numbers.
+// An Embedding that reads numbers.
 // expect: this layer looks up tokens and is given numbers; write Input<Tokens<T>>, or another layer
 // names: regimen::Embedding<regimen::Vocabulary<16>, 8>
 #include "../support/model_recipe.hpp"

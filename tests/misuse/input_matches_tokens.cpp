@@ -1,4 +1,4 @@
-// A Linear computes with token ids.
+// A Linear that reads token ids.
 // expect: this layer computes on numbers and is given tokens; put Embedding<\.\.\.> before it
 // names: regimen::Linear<16>
 #include "../support/model_recipe.hpp"

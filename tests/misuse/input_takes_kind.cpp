@@ -1,4 +1,4 @@
-// An input that says the type of its numbers, and not what a sample is.
+// An Input with an element type in place of a sample's kind.
 // expect: Input<\.\.\.> takes what a sample is; write Tokens<T>, Vector<N> or Image<Height, Width, Channels>
 // names: float
 #include <regimen/regimen.hpp>

@@ -1,4 +1,4 @@
-// Every block is computed again for itself: there is no segment to keep.
+// Every block is a segment of its own, so there are no segments to keep gathered.
 // expect: KeepSegments keeps the units of a segment that is computed again; write Every<N>, N >= 2, and let the block of a Repeat be a unit
 // names: regimen::KeepSegments
 // names: regimen::Checkpoint<regimen::Every<1>

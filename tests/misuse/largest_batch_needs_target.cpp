@@ -1,4 +1,4 @@
-// The largest batch of unlimited memory.
+// The largest batch, without a limit of memory.
 // expect: Batch<Largest> needs memory to fill; add Target<targets::h200> or your own, or write Batch<32>
 // names: regimen::Target<regimen::targets::unlimited>
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// A layer that nothing can be learned through.
+// A layer without backward.
 // expect: a layer's Bound<X, Roles> has Output, forward\(engine, call\) and backward\(engine, call\); give it all three
 // names: Square
 #include "../support/model_recipe.hpp"

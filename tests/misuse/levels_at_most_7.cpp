@@ -1,4 +1,4 @@
-// Seven Residuals in each other.
+// Seven nested Residuals.
 // expect: Residuals and Repeats stand in each other more than 6 deep; write the inner ones side by side
 // names: Deep
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// Inputs and outputs, as other libraries have it.
+// Inputs and outputs, as in other libraries.
 // expect: Linear<N> takes its outputs alone, and its inputs from what stands before it; write one number
 // names: regimen::Linear<8, 16>
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// A number among the layers, in a list within a list.
+// A number among the layers, in a nested list.
 // expect: a list of layers holds something that is no layer; take it out \(layers have a name and Bound<X, Roles>\)
 // names: int
 #include <regimen/regimen.hpp>

@@ -1,4 +1,4 @@
-// A layer written as one makes an object.
+// A layer with parentheses, as for an object.
 // expect: a list of layers names types; leave the parentheses out
 // names: regimen::Relu
 #include <regimen/regimen.hpp>

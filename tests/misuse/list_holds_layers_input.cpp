@@ -1,4 +1,4 @@
-// A second input behind the first.
+// A second input after the first.
 // expect: a list of layers holds an Input; a model has one, and begins with it
 // names: regimen::Vector<6>
 #include <regimen/regimen.hpp>

@@ -1,4 +1,4 @@
-// A block of several layers, without the Sequential that makes it one.
+// A block of several layers, without a Sequential.
 // expect: Repeat<N, Block> repeats one block; write Repeat<N, Sequential<\.\.\.>>
 #include "../support/model_recipe.hpp"
 

@@ -1,4 +1,4 @@
-// A loss that says what it compares with, and not how.
+// A loss without run.
 // expect: a loss has rows<Output> and run<gradient, Output>\(engine, output, target, scalars, scale\); give it both
 // names: Distance
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// A loss scale under bf16, which reaches as low as fp32: it would cost a pass and gain nothing.
+// A loss scale under bf16, whose exponents reach as low as fp32's: it would cost a pass and gain nothing.
 // expect: LossScale<\.\.\.> serves fp16 alone; take it out, or compute in Precision<fp16, fp32>
 // names: regimen::Precision<regimen::bf16,
 // names: regimen::LossScale<regimen::Dynamic>

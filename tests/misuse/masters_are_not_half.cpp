@@ -1,4 +1,4 @@
-// Weights that are kept in 16 bits: an update below 2^-8 of a weight would be lost.
+// 16-bit master weights: updates below 2^-8 of a weight would be lost.
 // expect: Precision<bf16> and Precision<fp16> would keep 16-bit weights; write Precision<bf16, fp32>
 // names: regimen::Precision<regimen::bf16
 #include "../support/recipe.hpp"

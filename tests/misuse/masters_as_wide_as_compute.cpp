@@ -1,4 +1,4 @@
-// Products in fp64 and weights in fp32: every update would be rounded.
+// Products in fp64 and weights in fp32: every update would be rounded to fp32.
 // expect: Precision<fp64, \.\.\.> keeps fp64 weights; write Precision<fp64>, or Precision<fp32>
 // names: regimen::Precision<
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// A model whose Input is forgotten.
+// A model without its Input.
 // expect: a model begins with its input; write Model<Input<\.\.\.>, Layers\.\.\.>
 // names: Net
 #include <regimen/regimen.hpp>

@@ -1,4 +1,4 @@
-// Policies have no order among them; the model stands before all of them.
+// A policy before the model.
 // expect: the model comes first; write Trainer<Model, Policies\.\.\.>
 // names: regimen::Batch<8>
 #include "../support/recipe.hpp"

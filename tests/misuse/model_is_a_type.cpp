@@ -1,4 +1,4 @@
-// A model as a value, as other libraries have it.
+// A model as an object, as in other libraries.
 // expect: a model is a type, and a Trainer holds its weights; write Trainer<Model> trainer
 // names: Mlp
 #include <regimen/regimen.hpp>

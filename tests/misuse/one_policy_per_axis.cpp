@@ -1,4 +1,4 @@
-// Two policies that decide the same thing.
+// Two policies of one axis.
 // expect: two policies decide the same axis; keep one of them
 // names: regimen::Batch<8>,regimen::Batch<16>
 // names: regimen::axis::batch

@@ -1,4 +1,4 @@
-// A schedule's place, taken by an element type.
+// An element type in place of a schedule.
 // expect: Checkpoint<\.\.\.> takes a schedule; name None, Every<N> or Selective<Layers\.\.\.>
 // names: regimen::bf16
 #include "../support/recipe.hpp"

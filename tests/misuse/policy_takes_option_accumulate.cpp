@@ -1,4 +1,4 @@
-// Something else where it says when to reduce.
+// Another type in place of ReduceOnce or ReduceEach.
 // expect: Accumulate<N, \.\.\.> takes when to reduce; name ReduceOnce or ReduceEach, or leave it out
 // names: regimen::Every<2>
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// An element type that there is not.
+// An element type that does not exist.
 // expect: Precision<\.\.\.> takes element types; name fp64, fp32, bf16 or fp16
 // names: int
 #include "../support/recipe.hpp"

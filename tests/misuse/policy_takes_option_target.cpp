@@ -1,4 +1,4 @@
-// A target of one's own that forgets its memory.
+// A user's target without memory.
 // expect: Target<T> reads name, memory and supports of T; give T all of them
 // names: Board
 #include "../support/recipe.hpp"

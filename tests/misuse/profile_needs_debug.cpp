@@ -1,4 +1,4 @@
-// A profile of a Trainer that measures nothing.
+// The profile of a Trainer that measures nothing.
 // expect: profile\(\) reads what Debug<Profile> measures; add Debug<Profile> to the policies
 // names: regimen::Debug<regimen::None>
 #include <regimen/regimen.hpp>

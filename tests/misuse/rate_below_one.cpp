@@ -1,4 +1,4 @@
-// Dropout that keeps nothing.
+// A dropout rate of one.
 // expect: Dropout<Ratio<\.\.\.>> drops at least 0 and less than 1; write Dropout<Ratio<1, 10>>
 // names: regimen::Ratio<4, 4>
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// Attention that drops everything.
+// Attention with a dropout rate above one.
 // expect: Dropout<Ratio<\.\.\.>> drops at least 0 and less than 1; write Dropout<Ratio<1, 10>>
 // names: regimen::Ratio<3, 2>
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// A layer that is not the same twice is computed twice.
+// Recomputes a layer that gives another result the second time.
 // expect: Checkpoint<\.\.\.> computes this layer twice, with two results; make it replayable, or keep its output
 // names: Noise
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// Gradients in bf16, weights in fp32, and a third type to sum gradients in.
+// Gradients in bf16, weights in fp32, and a third type for sums of gradients.
 // expect: Precision<\.\.\., \.\.\., Reduce> sums gradients in Compute or Master; name one, or leave Reduce out
 // names: regimen::Precision<regimen::bf16,
 #include "../support/recipe.hpp"

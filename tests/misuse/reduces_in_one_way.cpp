@@ -1,4 +1,4 @@
-// Two answers to the question when gradients are reduced.
+// ReduceOnce and ReduceEach together.
 // expect: Accumulate<N, \.\.\.> takes ReduceOnce or ReduceEach; keep one of them
 // names: regimen::Accumulate<2, regimen::ReduceOnce, regimen::ReduceEach>
 #include "../support/recipe.hpp"

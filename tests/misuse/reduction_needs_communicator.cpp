@@ -1,4 +1,4 @@
-// One rank is told when to reduce, and has nobody to reduce with.
+// A single rank with ReduceEach.
 // expect: ReduceOnce and ReduceEach say when ranks sum gradients; write Communicator<\.\.\.>, or Accumulate<N> alone
 // names: regimen::Accumulate<2, regimen::ReduceEach>
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// A whole program around a recipe that does not compose: one error, whatever else the program does.
+// A whole program around a recipe that does not compose: one error, whatever else the program contains.
 // expect: Precision<fp16, \.\.\.> needs a loss scale; add LossScale<Dynamic>, or compute in bf16
 // names: regimen::Precision<regimen::fp16,
 #include <regimen/data/fake.hpp>

@@ -1,4 +1,4 @@
-// A block hands on another shape than it reads.
+// A block whose output has another shape than its input.
 // expect: Repeat<N, Block> feeds each block to the next; end Block with the shape that it begins with
 // names: regimen::Shape<8>
 // names: regimen::Shape<16>

@@ -1,4 +1,4 @@
-// A branch is wider than what it is added to.
+// A branch whose output is wider than its input.
 // expect: Residual<\.\.\.> adds its input to its output; end it with the shape that it begins with
 // names: regimen::Shape<8>
 // names: regimen::Shape<16>

@@ -1,4 +1,4 @@
-// A learning rate among the options of the Trainer.
+// A learning rate among the Trainer's own options.
 // expect: these options are the update rule\'s; write them inside, Train trainer\{\{\.optimizer = \{\.learning_rate = 1e-3\}\}\}
 // names: regimen::AdamW::Options
 #include <regimen/regimen.hpp>

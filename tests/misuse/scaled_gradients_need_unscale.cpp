@@ -1,4 +1,4 @@
-// A loop by hand gives scaled gradients to the optimizer.
+// A hand-written loop that gives scaled gradients to apply.
 // expect: these gradients still carry the loss scale; call unscale before apply
 // names: regimen::ScaledGradients
 #include <regimen/regimen.hpp>

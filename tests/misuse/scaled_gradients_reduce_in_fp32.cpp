@@ -1,4 +1,4 @@
-// Ranks add scaled gradients in fp16.
+// Ranks that would sum scaled gradients in fp16.
 // expect: ranks would add scaled gradients in 16 bits; write Precision<fp16, fp32, fp32>
 // names: regimen::LossScale<regimen::Dynamic>
 #include "../support/recipe.hpp"

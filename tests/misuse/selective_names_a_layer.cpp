@@ -1,5 +1,5 @@
-// A selection of a layer that another model has.
-// expect: Selective<\.\.\.> names a layer that this model has not; name one that it has
+// Recomputes a layer that the model does not have.
+// expect: Selective<\.\.\.> names a layer that this model lacks; name one that it has
 // names: regimen::Gelu
 #include "../support/model_recipe.hpp"
 

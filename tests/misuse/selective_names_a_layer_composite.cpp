@@ -1,4 +1,4 @@
-// A selection of what is made of several layers.
+// Recomputes a composite of several layers.
 // expect: Selective<\.\.\.> recomputes single layers, such as LayerNorm or Gelu; name these, or write Every<N>
 // names: regimen::SelfAttention<regimen::Heads<2>, regimen::Causal>
 #include "../support/model_recipe.hpp"

@@ -1,4 +1,4 @@
-// A selection that selects nothing.
+// Selective without layers.
 // expect: Checkpoint<Selective<\.\.\.>> needs at least one layer; name it, or write Checkpoint<None>
 // names: regimen::Selective<>
 #include "../support/recipe.hpp"

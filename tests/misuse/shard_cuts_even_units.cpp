@@ -1,4 +1,4 @@
-// A block of two element types, cut into slices.
+// A sharded block with weights of two element types.
 // expect: Shard<\.\.\.> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a unit \(a child of the model, WrapIf\), or keep it Replicated
 // names: regimen::Shard<regimen::ZeRO1>
 // names: regimen::Repeat<2,

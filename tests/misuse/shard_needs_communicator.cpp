@@ -1,4 +1,4 @@
-// Slices for one rank.
+// Sharding without a communicator.
 // expect: Shard<\.\.\.> says what is exchanged among ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>
 // names: regimen::Shard<regimen::ZeRO3>
 #include "../support/recipe.hpp"

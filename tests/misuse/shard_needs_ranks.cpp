@@ -1,4 +1,4 @@
-// Slices on the only rank there is.
+// Sharding over a single rank.
 // expect: Shard<\.\.\.> says what is exchanged among ranks, and World<1> is one; write more, or leave World out
 // names: regimen::Shard<regimen::ZeRO3>
 // names: regimen::World<1>

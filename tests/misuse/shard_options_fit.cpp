@@ -1,4 +1,4 @@
-// Weights that are whole are gathered ahead.
+// Prefetching of weights that every rank keeps whole.
 // expect: this Shard<\.\.\.> would ignore an option; Prefetch<0\|1> and KeepSegments are for ZeRO3 and Hybrid, Bucket<1 or more> for Replicated
 // names: regimen::Shard<regimen::ZeRO2, regimen::Prefetch<0>
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// fp16 for a machine that has none.
+// fp16 on a target that does not support it.
 // expect: this target does not compute in this element type; write Precision<bf16, fp32>, or another Target
 // names: regimen::Target<regimen::targets::tpu_v3_core>
 #include "../support/recipe.hpp"

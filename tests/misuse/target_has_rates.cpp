@@ -1,4 +1,4 @@
-// The time of a step on a machine of whose speed nothing is known.
+// The time of a step on a target that states no speed.
 // expect: this target states no bandwidth, or no peak in this element type; ask seconds of another
 // names: regimen::targets::host<8589934592
 #include <regimen/program/plan.hpp>

@@ -1,5 +1,5 @@
-// The output shares a table that the model has not.
-// expect: a tied layer shares the weights of a layer that this model has not; name one that it has
+// The output layer shares a table that the model does not have.
+// expect: a tied layer shares the weights of a layer that this model lacks; name one that it has
 // names: regimen::Embedding<regimen::Vocabulary<32>, 8>
 #include "../support/model_recipe.hpp"
 

@@ -1,4 +1,4 @@
-// Two Trainers of one arena.
+// A copy of a Trainer.
 // expect: a Trainer is neither copied nor moved; pass it by reference, or keep it in a std::unique_ptr
 // names: regimen::Trainer<Mlp>
 #include <regimen/regimen.hpp>

@@ -1,4 +1,4 @@
-// A container that would move its Trainers.
+// A std::vector of Trainers, which would move them.
 // expect: a Trainer is neither copied nor moved; pass it by reference, or keep it in a std::unique_ptr
 // names: regimen::Trainer<Mlp>
 #include <regimen/regimen.hpp>

@@ -1,4 +1,4 @@
-// A program that trains, with one mistake: as many heads as do not divide the channels.
+// A whole program with one mistake: a number of heads that does not divide the channels.
 // expect: Heads<N> cuts the width into N equal heads; write an N that divides the width
 // names: regimen::Heads<5>
 // names: regimen::Shape<64, 128>

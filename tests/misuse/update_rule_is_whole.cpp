@@ -1,4 +1,4 @@
-// An update rule that updates nothing.
+// An update rule without update.
 // expect: an update rule has Options::learning_rate, Coefficients<S>, both corrections, and update; give it all
 // names: Descent
 #include "../support/recipe.hpp"

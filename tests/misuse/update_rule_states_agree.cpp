@@ -1,4 +1,4 @@
-// Two states, of which the update is given one.
+// An update rule with two states, whose update takes one.
 // expect: an update rule counts its states differently; let states, state_names and the array of update agree
 // names: Descent
 #include "../support/recipe.hpp"

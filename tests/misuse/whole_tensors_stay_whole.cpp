@@ -1,4 +1,4 @@
-// A rule of matrices, and slices of them.
+// An update rule of whole matrices, under a Shard that keeps slices.
 // expect: this update rule looks at whole tensors, and Shard<\.\.\.> keeps slices of them; write Shard<Replicated>
 // names: rules::Orthogonal
 // names: regimen::Shard<regimen::ZeRO2

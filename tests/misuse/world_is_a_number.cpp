@@ -1,4 +1,4 @@
-// As many ranks as who knows.
+// Two numbers of ranks.
 // expect: World<N> takes one number, and N >= 1; write World<4>, or leave it out
 // names: regimen::World<2, 3>
 #include "../support/recipe.hpp"

@@ -1,4 +1,4 @@
-// Four ranks that cannot speak.
+// Four ranks without a Communicator.
 // expect: World<N> has several ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>
 // names: regimen::World<4>
 #include "../support/recipe.hpp"

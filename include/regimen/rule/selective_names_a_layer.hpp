@@ -11,7 +11,7 @@ template <class Layer, bool Found = false>
 struct selective_names_a_layer {
   static constexpr bool holds = Found;
   struct must_hold {
-    static_assert(holds, "regimen: Selective<...> names a layer that this model has not; name one that it has");
+    static_assert(holds, "regimen: Selective<...> names a layer that this model lacks; name one that it has");
   };
 };
 

@@ -820,12 +820,12 @@ class Trainer {
     });
   }
   void check_ticket(std::uint64_t ticket, const char* what) const {
-    if (ticket != ticket_) throw Error(std::string("Trainer::") + what, "what the last forward returned", "what an earlier one returned");
+    if (ticket != ticket_) throw Error(std::string("Trainer::") + what, "the result of the last forward", "the result of an earlier one");
   }
   /// Ranks reduce gradients in the last micro-batch, so all must know the number of micro-batches.
   [[noreturn]] static void wrong_count(const char* what, std::size_t found) {
     throw Error(std::string("Trainer::") + what, std::to_string(micro_batches) + " micro-batches, as Accumulate says", std::to_string(found),
-                "call forward and backward so often, then apply");
+                "call forward and backward that many times, then apply");
   }
   [[noreturn]] static void out_of_order(const char* what) {
     throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", "another order",
