@@ -113,7 +113,7 @@ struct TensorLog {
 
 /// From the bottom up: persistent tensors, then the stack of saved tensors, which backward reads. From the end down:
 /// transient tensors, placed first fit. Without memory and with unlimited capacity an arena plans; with memory it runs.
-/// `peak` is the largest sum of the two sides, holes included: exactly what a run needs.
+/// `peak` is the largest sum of the two sides, holes included: exactly the bytes of a run.
 struct Arena {
   static constexpr std::size_t alignment = 256, unlimited = std::size_t{1} << 62;
   static constexpr std::size_t align(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }

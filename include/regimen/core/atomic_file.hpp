@@ -45,7 +45,7 @@ inline std::string behind_links(const std::string& path) {
 /// directory. Without commit() the destructor removes them and `path` is as it was. Linux and other POSIX systems.
 ///
 /// links     a symbolic link stays one: the file that it leads to is replaced
-/// mode      that of `mode_of` if it is given, else of the replaced file; if that file does not exist, the process's
+/// mode      the mode of `mode_of` if it is given, else of the replaced file; if that file does not exist, the process's
 ///           default for new files
 /// killed    a killed process leaves its temporary behind; the next writer of the same path removes it. The sticky bit
 ///           marks a temporary, since nobody sets it on a file of their own; a lock, which ends with its process, marks

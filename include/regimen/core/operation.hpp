@@ -408,7 +408,7 @@ struct SumOfSquares final {
 /// How a loss scale behaves. Static and none: growth_interval = 0.
 struct LossScaling {
   double initial = 1;
-  std::uint64_t growth_interval = 0;  // double after so many consecutive finite steps
+  std::uint64_t growth_interval = 0;  // the scale doubles after this many consecutive finite steps
 };
 
 /// Writes the first element of x that is not finite, if none was found since the step began, to scalars.anomaly
@@ -486,7 +486,7 @@ struct Segments {
   std::size_t count = 0;
 };
 
-/// UpdateRule::update on every element of a unit, if scalars.apply. gradient · scalars.factor is what the rule sees.
+/// UpdateRule::update on every element of a unit, if scalars.apply. The rule sees gradient · scalars.factor.
 ///   master (count) M; copy (count) T, rounded from master after the update, absent when kernels read master;
 ///   state: UpdateRule::states arrays of (count) M, one behind the other, `state_stride` elements apart
 template <class UpdateRule, class M, class T, class G>

@@ -6,7 +6,7 @@
 
 namespace regimen {
 
-/// The extents of one sample, row-major, innermost last: `Shape<T, C>` is what the docs write as (B,T,C) per sample.
+/// The extents of one sample, row-major, innermost last: the docs write `Shape<T, C>` as (B,T,C).
 template <std::size_t... Extents>
 struct Shape final {
   static constexpr std::size_t rank = sizeof...(Extents);

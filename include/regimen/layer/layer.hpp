@@ -49,12 +49,12 @@ struct Parameter {
   constexpr bool decays() const { return role == ParameterRole::matrix; }
 };
 
-/// A declared tensor with so many elements for every sample of the batch ...
+/// A declared tensor with a number of elements for every sample of the batch ...
 template <class T, std::size_t Elements>
 struct PerSample final {
   static constexpr std::size_t bytes(std::size_t batch) { return batch * Elements * sizeof(T); }
 };
-/// ... or with so many elements whatever the batch.
+/// ... or with a fixed number of elements.
 template <class T, std::size_t Elements>
 struct Fixed final {
   static constexpr std::size_t bytes(std::size_t) { return Elements * sizeof(T); }

@@ -1,4 +1,4 @@
-// regimen/policy/loss.hpp — what is minimised.
+// regimen/policy/loss.hpp — the loss that training minimises.
 #pragma once
 
 #include <regimen/core/number.hpp>

@@ -1,4 +1,4 @@
-// regimen/policy/policy.hpp — what a policy is, and the axes that policies decide.
+// regimen/policy/policy.hpp — the concept of a policy, and the axes that policies decide.
 #pragma once
 
 #include <concepts>

@@ -55,7 +55,7 @@ struct KeepSegments final {
   using option_of = regimen::axis::shard;
 };
 
-/// Reduces the gradients of neighbouring units together, once they have at least so many bytes: `Bucket<25_MiB>`. This
+/// Reduces the gradients of neighbouring units together, once they have at least this many bytes: `Bucket<25_MiB>`. This
 /// makes fewer and larger collectives, for networks with high latency; the sums have the same bits. Without a Bucket
 /// each unit is reduced alone.
 ///

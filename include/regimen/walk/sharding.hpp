@@ -7,9 +7,8 @@
 
 namespace regimen::walk {
 
-/// Stage 0: one rank, or several that keep everything. Ranks keep slices of the optimizer
-/// state (1), also of the gradients
-/// (2), also of the parameters (3).      Rajbhandari, Rasley, Ruwase, He 2020, section 5
+/// Stage 0: one rank, or several that keep everything. Ranks keep slices of the optimizer state (1), also of the
+/// gradients (2), also of the parameters (3).      Rajbhandari, Rasley, Ruwase, He 2020, section 5
 ///
 ///   Transport       staging_bytes(ranks, slice bytes): the transport's scratch to reduce a buffer
 ///   reduces_each    gradients of every micro-batch have a buffer of their own, are reduced, and are added to this

@@ -48,11 +48,11 @@ using cpu::detail::Pair;
 // four of c, two of a, two of b.
 inline constexpr std::size_t side = 16, block = 2 * side;
 inline constexpr std::size_t tile = side * side;                      // words
-inline constexpr std::size_t rows = 256, columns = 256, depth = 256;  // of c that is worked on at a time; depth in pairs
+inline constexpr std::size_t rows = 256, columns = 256, depth = 256;  // the block of c that is computed at a time; depth in pairs
 
 /// The buffers of a chunk, on its stack: 528 KiB, made for an L2 cache of 1 MiB and more.
 struct Buffers final {
-  alignas(64) Pair a[rows * depth];              // tiles of 16 rows behind each other along k, then the next 16 rows
+  alignas(64) Pair a[rows * depth];              // tiles of 16 rows, one after the other along k, then the next 16 rows
   alignas(64) float c[rows * (columns + side)];  // sums over the slices of k: 256 columns; of a single slice: 32 rows, 2048 columns
 };
 inline constexpr std::size_t most_columns = 2048;
@@ -86,8 +86,9 @@ class Tiles final {
 #define REGIMEN_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile : :)
 #define REGIMEN_TILE_ADD_PRODUCT(c, a, b) asm volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)
 
-/// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for 16 Rows rows, 16 Columns columns and `steps` steps of 16 pairs. Tiles of a
-/// lie behind each other, those of the lower rows a_below words further on; rows of c lie c_stride numbers apart.
+/// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for 16 Rows rows, 16 Columns columns and `steps` steps of
+/// 16 pairs. Tiles of a lie one after the other, those of the lower rows a_below words later; rows of c lie c_stride
+/// numbers apart.
 template <std::size_t Rows, std::size_t Columns>
 void multiply_block(std::size_t steps, const Pair* a, std::size_t a_below, const Pair* b, float* c, std::size_t c_stride, bool add) {
   constexpr long a_bytes = side * sizeof(Pair), b_bytes = block * sizeof(Pair);
@@ -137,8 +138,8 @@ void multiply_block(std::size_t, const Pair*, std::size_t, const Pair*, float*, 
 
 constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
 
-/// Rows of a that follow k, as tiles: `count` rows, `deep` numbers of each; zeros up to whole tiles. Tiles of the next 16 rows
-/// lie `below` words further on.
+/// Packs rows of a along k into tiles: `count` rows, `deep` numbers of each; zeros up to whole tiles. Tiles of the next
+/// 16 rows lie `below` words later.
 inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t count, std::size_t deep) {
   for (std::size_t i = 0; i < round_up(count, side); ++i) {
     Pair* const row = to + i / side * below + i % side * side;
@@ -151,8 +152,8 @@ inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
     }
   }
 }
-/// Rows of a that cross k, as the same tiles: of rows [i0, i1) and numbers [p0, p1), all but i1 and p1 multiples of 32. Reads a
-/// line of every second row at a time, so each comes to the cache once, whatever the stride.
+/// Packs rows of a across k into the same tiles: rows [i0, i1) and numbers [p0, p1), all but i1 and p1 multiples of 32.
+/// Reads one cache line of every second row at a time, so each line is loaded once, whatever the stride.
 inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t i0, std::size_t i1, std::size_t p0,
                       std::size_t p1) {
   using Words = Packing<Pair>::Words;
@@ -180,8 +181,8 @@ inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
     }
 }
 
-/// Rows of b that cross k, as panels of 32 columns: columns [first, last), `deep` <= 32 rows, and zeros to the 32nd; first is a multiple of
-/// 32. Rows of the next panel lie `panel` words further on. Reads along the rows, as they lie in memory.
+/// Packs rows of b across k into panels of 32 columns: columns [first, last), `deep` <= 32 rows, and zeros to the 32nd;
+/// first is a multiple of 32. Rows of the next panel lie `panel` words later. Reads along the rows, in memory order.
 inline void stack_rows(Pair* to, std::size_t panel, const bf16* from, std::size_t from_stride, std::size_t first, std::size_t last,
                        std::size_t deep) {
   for (std::size_t p = 0; p < deep; p += 2)
@@ -194,7 +195,7 @@ inline void stack_rows(Pair* to, std::size_t panel, const bf16* from, std::size_
     for (std::size_t j = first; j < last; j += block) std::memset(to + j / block * panel + p * block, 0, block * sizeof(Pair));
 }
 
-/// Memory for an operand as tiles want it, kept by the thread that asks: as much as its largest product so far needed.
+/// Memory for an operand in the tiles' layout. Each thread keeps as much as its largest product so far needed.
 class PackedOperand final {
  public:
   static Pair* of_a(std::size_t words) {
@@ -226,21 +227,21 @@ class PackedOperand final {
   std::size_t words_ = 0;
 };
 
-/// Columns of b that are packed at a time: what fits into 16 MiB, at least one panel.
+/// Columns of b that are packed at a time: as many as fit into 16 MiB, at least one panel.
 constexpr std::size_t slab_columns(std::size_t n, std::size_t words) {
   const std::size_t fitting = (std::size_t{4} << 20) / words / columns * columns;
   return fitting == 0 ? columns : fitting < n ? fitting : round_up(n, block);
 }
 
-/// Rows of a that are turned at a time: what fits into 4 MiB, at least 128.
+/// Rows of a that are transposed at a time: as many as fit into 4 MiB, at least 128.
 constexpr std::size_t slab_rows(std::size_t m, std::size_t words) {
   const std::size_t fitting = (std::size_t{1} << 20) / words / block * block, most = fitting < 128 ? 128 : fitting;
   return most < m ? most : round_up(m, block);
 }
 
-/// How c is cut among threads, which decides no bits: 2 pieces for each processor, if they keep 2^23 multiplications. Few and large
-/// ones, because caches that cores share give less than tiles take: a piece of 256 rows and columns reads both factors from there.
-/// Where k is one slice, sums are done 32 rows at a time, and a piece is as wide as c, up to 2048 columns.
+/// How c is cut among threads, without effect on bits: 2 pieces per processor, if a piece keeps 2^23 multiplications. Few,
+/// large pieces, because tiles read faster than shared caches deliver: a piece of 256 rows and columns reads both factors
+/// from there. If k is one slice, sums are computed 32 rows at a time, and a piece is as wide as c, up to 2048 columns.
 struct Pieces final {
   std::size_t down = 1, across = 1;
 
@@ -264,8 +265,8 @@ struct Pieces final {
 ///
 /// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the operands
 ///         alone. Subnormal operands and sums count as 0
-/// cost    packs b once, in up to 16 MiB that it keeps; packs a once for every 256 columns of c, or, where it is transposed, once, in
-///         up to 4 MiB (128 rows, if those are more)
+/// cost    packs b once, into up to 16 MiB, which it keeps; packs a once for every 256 columns of c, but a transposed a
+///         once, into up to 4 MiB (or 128 rows, if these are larger)
 template <class C>
 void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
   using namespace detail;
@@ -329,7 +330,7 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
             else if (two_across) multiply_block<1, 2>(steps, upper, below, right, to, stride, p0 > 0);
             else multiply_block<1, 1>(steps, upper, below, right, to, stride, p0 > 0);
           };
-          const auto finish = [&](std::size_t first, std::size_t count) {  // whole rows: short pieces of them would be slower to write
+          const auto finish = [&](std::size_t first, std::size_t count) {  // whole rows: short pieces are slower to write
             for (std::size_t i = 0; i < count; ++i) {
               const float* const from = buffers.c + i * stride;
               C* const to = c + (m0 + i0 + first + i) * n + n0 + j0;

@@ -1,4 +1,4 @@
-// regimen/engine/plan/devices.hpp — the engines of the devices that the library has, as far as a plan needs to know them.
+// regimen/engine/plan/devices.hpp — the library's devices and their engines' Traits, for plans.
 #pragma once
 
 #include <regimen/engine/cpu/traits.hpp>
