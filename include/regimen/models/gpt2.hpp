@@ -161,7 +161,7 @@ template <class Owner>
 void load(Owner& owner, const std::string& path) {
   static_assert(sizeof(typename rule::model_is_gpt2<typename Owner::Recipe::Network>::must_hold));
   constexpr bool trains = requires { typename Owner::Master; };
-  if constexpr (trains) train::StateAccess<Owner>::expect_finished_step(owner, "hugging_face::load");
+  if constexpr (trains) train::StateAccess<typename Owner::Session>::expect_finished_step(train::Inside::session(owner), "hugging_face::load");
   const safetensors::File file(path);
   constexpr std::size_t depth = detail::depth_of<typename Owner::Recipe::Network>;
   const std::vector<detail::Name> names = detail::names_of(depth);
@@ -191,7 +191,7 @@ void load(Owner& owner, const std::string& path) {
     if (tensor->dtype != table.dtype || !std::equal(tensor->bytes.begin(), tensor->bytes.end(), table.bytes.begin(), table.bytes.end()))
       throw Error(path + ", tensor \"" + tensor->name + "\"", "the values of wte.weight, to which it is tied", "others");
   }
-  if constexpr (trains) train::StateAccess<Owner>::begin_anew(owner);
+  if constexpr (trains) train::StateAccess<typename Owner::Session>::begin_anew(train::Inside::session(owner));
   for (std::size_t i = 0; i < names.size(); ++i)
     parameters[i].visit([&]<class T>(std::span<T> values) {
       train::copy_converted(file, *found.find(names[i].text)->second, values, names[i].transposed ? parameters[i].shape[0] : 0);
@@ -208,7 +208,7 @@ void save(Owner& owner, const std::string& path) {
   const std::vector<detail::Name> names = detail::names_of(detail::depth_of<typename Owner::Recipe::Network>);
   const auto parameters = owner.parameters();
   if constexpr (requires { typename Owner::Master; })
-    return train::StateAccess<Owner>::do_once(owner, [&] { detail::write(names, parameters, path); });
+    return train::StateAccess<typename Owner::Session>::do_once(train::Inside::session(owner), [&] { detail::write(names, parameters, path); });
   else detail::write(names, parameters, path);
 }
 

@@ -18,7 +18,7 @@ namespace regimen {
 /// `Trainer::parameters_changed()`.
 template <class Master>
 struct NamedParameter {
-  std::string name;
+  std::string name{};
   std::vector<std::size_t> shape;
   std::span<Master> values;
   ParameterRole role = ParameterRole::matrix;
@@ -35,8 +35,8 @@ namespace train {
 
 /// A tensor of a bound model: its name and place.
 struct TensorRecord {
-  std::string name;
-  Parameter parameter;
+  std::string name{};
+  Parameter parameter{};
   bool ends_branch = false;
   walk::TensorPlace place;  // inside its unit
   walk::UnitOffsets unit;   // where the unit begins in the three regions
@@ -65,20 +65,15 @@ std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks =
     const std::size_t slice = Unit::slice(ranks), from = Sharding::slice_of(rank) * slice;
     for (std::size_t i = 0; i < count; ++i)
       for (const walk::TensorPlace& place : Unit::tensors) {
-        TensorRecord record{{},
-                            {},
-                            false,
-                            place,
-                            first + Unit::size(ranks) * i,
-                            Unit::master_offset(ranks),
-                            Unit::kept_state(ranks),
-                            Unit::states,
-                            Unit::shares_master,
-                            0,
-                            place.count,
-                            place.master,
-                            place.gradient,
-                            0};
+        TensorRecord record{.place = place,
+                            .unit = first + Unit::size(ranks) * i,
+                            .master_offset = Unit::master_offset(ranks),
+                            .state_stride = Unit::kept_state(ranks),
+                            .states = Unit::states,
+                            .shares_master = Unit::shares_master,
+                            .count = place.count,
+                            .master = place.master,
+                            .gradient = place.gradient};
         if (sliced) {
           const auto [begin, kept] = part_in_slice(place.master, place.count, from, slice);
           record.first = begin;

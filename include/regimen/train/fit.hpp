@@ -8,14 +8,15 @@
 #include <regimen/core/say.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
-#include <regimen/state/trainer_state.hpp>  // never
+#include <regimen/state/trainer_state.hpp>
+#include <regimen/train/fingerprint.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/result.hpp>
+#include <regimen/train/session.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -44,80 +45,80 @@ inline constexpr bool is_called =
 template <class Trainer, class Callback>
 using heard_callback = typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
 
-/// The loop of fit; a friend of the Trainer.
+/// The loop over the steps that other programs do one at a time. Callbacks see the Trainer; the loop itself works on its Session.
 template <class Trainer>
 struct FitLoop final {
+  using Session = typename Trainer::Session;
+
   /// `validation` may be null.
   template <class Source, class Validation, class... Callbacks>
   static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run, Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
-    trainer.guarded([&] {  // finds unreadable data now, not after hours
+    Session& session = Inside::session(trainer);
+    Patience& patience = session.patience;
+    session.guarded([&] {  // finds unreadable data now, not after hours
       (void)source.size(Trainer::sample_shape());
       if (validation != nullptr) ask(*validation);
     });
     auto loader = trainer.batches(source, run);
-    trainer.batching_ = {};  // the loader knows the place
+    session.batching = {};  // the loader knows the place
     if constexpr (!Trainer::Step::Sharding::alone) {
-      if (trainer.ranks() > 1) {
+      if (session.ranks() > 1) {
         const std::uint64_t how =
             mix(mix(run.steps, run.epochs),
                 mix(mix(run.validate_every, run.patience), mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
-        comm::agree(trainer.control(), "Trainer::fit", "run", how);
-        comm::agree(trainer.control(), "Trainer::fit", "data", fingerprint_of_source(source));
-        if (validation != nullptr) comm::agree(trainer.control(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
-        comm::agree(trainer.control(), "Trainer::fit", "step", trainer.step_);
+        comm::agree(session.control(), "Trainer::fit", "run", how);
+        comm::agree(session.control(), "Trainer::fit", "data", fingerprint_of_source(source));
+        if (validation != nullptr) comm::agree(session.control(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
+        comm::agree(session.control(), "Trainer::fit", "step", session.steps_done);
       }
     }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
-    if (trainer.rank() == 0) say_if_short(trainer, loader.size(), run);
+    if (session.rank() == 0) say_if_short(session.ranks(), loader.size(), run);
     const bool drops = run.remainder == Remainder::Drop;  // then an incomplete step is left out, too
     const std::uint64_t in_epochs =
-        trainer.step_ + loader.steps() / Trainer::micro_batches + (!drops && loader.steps() % Trainer::micro_batches != 0);
+        session.steps_done + loader.steps() / Trainer::micro_batches + (!drops && loader.steps() % Trainer::micro_batches != 0);
     const auto has_step = [&] { return loader.steps() - loader.step() >= (drops ? Trainer::micro_batches : 1); };
-    Progress progress(run.progress && trainer.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
-    Fitted fitted{trainer.step_};
+    Progress progress(run.progress && session.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
+    Fitted fitted{session.steps_done};
     bool goes_on = true;
-    trainer.is_patient_ = run.patience != 0;
-    if (!trainer.resumed_) {
-      trainer.best_ = std::numeric_limits<double>::infinity();
-      trainer.without_gain_ = 0;
-      trainer.validated_at_ = never;
-    }
+    patience.is_kept = run.patience != 0;
+    if (!patience.is_resumed) { patience = {.is_kept = patience.is_kept}; }
     const auto validate = [&] {
       const Evaluation evaluation = trainer.evaluate(*validation, run.workers);
-      trainer.validated_at_ = trainer.step_;
+      patience.validated_at = session.steps_done;
       fitted.validation_loss = evaluation.loss;
-      progress.validation(trainer.step_, evaluation.loss, evaluation.accuracy);
-      const bool gains = is_finite(evaluation.loss) && evaluation.loss < trainer.best_;
-      trainer.without_gain_ = gains ? 0 : trainer.without_gain_ + 1;
-      if (gains) trainer.best_ = evaluation.loss;
-      if (run.patience != 0 && trainer.without_gain_ >= run.patience) {
+      progress.validation(session.steps_done, evaluation.loss, evaluation.accuracy);
+      const bool gains = is_finite(evaluation.loss) && evaluation.loss < patience.best;
+      patience.without_gain = gains ? 0 : patience.without_gain + 1;
+      if (gains) patience.best = evaluation.loss;
+      if (run.patience != 0 && patience.without_gain >= run.patience) {
         fitted.stopped_early = true;
         goes_on = false;
       }
       ((goes_on = tell(trainer, callbacks, evaluation) && goes_on), ...);
     };
     const auto is_due = [&] {
-      return validation != nullptr && run.validate_every != 0 && trainer.step_ > 0 && trainer.step_ % run.validate_every == 0 &&
-             trainer.validated_at_ != trainer.step_;
+      return validation != nullptr && run.validate_every != 0 && session.steps_done > 0 && session.steps_done % run.validate_every == 0 &&
+             patience.validated_at != session.steps_done;
     };
     // A state that a callback saved between a step and its evaluation: evaluate first. A state saved
     // when patience had ended: stop.
-    if (trainer.resumed_ && is_due()) validate();
-    if (trainer.resumed_ && run.patience != 0 && trainer.without_gain_ >= run.patience) {
+    if (patience.is_resumed && is_due()) validate();
+    if (patience.is_resumed && run.patience != 0 && patience.without_gain >= run.patience) {
       fitted.stopped_early = true;
       goes_on = false;
     }
-    trainer.resumed_ = false;
+    patience.is_resumed = false;
     const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // a callback of one rank may stop all ranks
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
     // Without callbacks the results of a step are read while the next step runs.
     constexpr bool reads_late = sizeof...(Callbacks) == 0;
-    typename Trainer::Ran* before = nullptr;
-    const auto finish = [&](typename Trainer::Ran& ran) {
+    typename Session::Ran* before = nullptr;
+    const auto finish = [&](typename Session::Ran& ran) {
       StepResult result;
-      trainer.guarded([&] { result = trainer.finish(ran); });
+      session.guarded([&] { result = session.finish(ran); });
       fitted.loss = result.loss;
       progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
       ((goes_on = tell(trainer, callbacks, result) && goes_on), ...);
@@ -125,28 +126,28 @@ struct FitLoop final {
     const auto finish_before = [&] {
       if (before != nullptr) finish(*std::exchange(before, nullptr));
     };
-    while (all_go_on() && trainer.step_ < last && has_step()) {
-      typename Trainer::Ran& ran = step(trainer, loader);
+    while (all_go_on() && session.steps_done < last && has_step()) {
+      typename Session::Ran& ran = step(session, loader);
       if (reads_late) finish_before();
       before = &ran;
       if (!reads_late || is_due()) finish_before();
       if (is_due()) validate();
     }
     finish_before();
-    if (validation != nullptr && trainer.validated_at_ != trainer.step_) validate();
-    fitted.steps = trainer.step_;
+    if (validation != nullptr && patience.validated_at != session.steps_done) validate();
+    fitted.steps = session.steps_done;
     return fitted;
   }
 
  private:
   /// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
-  static void say_if_short(const Trainer& trainer, std::size_t size, const FitOptions& run) {
-    const std::size_t batch = Trainer::batch * trainer.ranks(), step = batch * Trainer::micro_batches;
+  static void say_if_short(std::size_t ranks, std::size_t size, const FitOptions& run) {
+    const std::size_t batch = Trainer::batch * ranks, step = batch * Trainer::micro_batches;
     if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
     const auto text = [](std::size_t number) { return std::to_string(number); };
     regimen::detail::say("regimen: an epoch has " + text(size) + " samples, fewer than the " + text(step) + " of a step (" +
-                         text(Trainer::micro_batches) + " x Batch<" + text(Trainer::batch) + "> x " + text(trainer.ranks()) +
-                         (trainer.ranks() == 1 ? " rank): " : " ranks): ") +
+                         text(Trainer::micro_batches) + " x Batch<" + text(Trainer::batch) + "> x " + text(ranks) +
+                         (ranks == 1 ? " rank): " : " ranks): ") +
                          (size < batch ? "every batch is those " + text(size) + "; Remainder::Wrap fills batches across epochs\n"
                                        : "a step sees samples of more than one epoch\n"));
   }
@@ -177,14 +178,14 @@ struct FitLoop final {
     return print;
   }
 
-  static typename Trainer::Ran& step(Trainer& trainer, auto& loader) {
-    typename Trainer::Ran& ran = trainer.start_step([&](std::size_t micro_batch) -> std::size_t {
-      trainer.uploaded_.wait();  // next() gives the previous batch back to the loader
+  static typename Session::Ran& step(Session& session, auto& loader) {
+    typename Session::Ran& ran = session.start_step([&](std::size_t micro_batch) -> std::size_t {
+      session.uploaded.wait();  // next() gives the previous batch back to the loader
       const auto next = loader.next();
-      trainer.upload_batch(next.input, next.target, next.samples, micro_batch);
+      session.upload_batch(next.input, next.target, next.samples, micro_batch);
       return next.samples;
     });
-    trainer.place_ = loader.place();
+    session.place = loader.place();
     return ran;
   }
 

@@ -7,8 +7,10 @@
 
 namespace regimen {
 
-template <class Network, class... Policies>
-class Trainer;
+namespace train {
+template <class Session>
+struct LoopByHand;
+}  // namespace train
 
 /// The value of a loss, a norm or an accuracy if no target was valid (ignore_index), or nothing ran.
 inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
@@ -66,8 +68,8 @@ class UnscaledLoss {
   double value() const { return value_; }
 
  private:
-  template <class, class...>
-  friend class Trainer;
+  template <class>
+  friend struct train::LoopByHand;
   UnscaledLoss(double value, std::uint64_t ticket) : value_(value), ticket_(ticket) {}
   double value_;
   std::uint64_t ticket_;
@@ -75,24 +77,24 @@ class UnscaledLoss {
 /// The same, scaled for backward in fp16.
 class ScaledLoss {
  private:
-  template <class, class...>
-  friend class Trainer;
+  template <class>
+  friend struct train::LoopByHand;
   explicit ScaledLoss(std::uint64_t ticket) : ticket_(ticket) {}
   std::uint64_t ticket_;
 };
 /// Gradients that `apply` takes.
 class Gradients {
  private:
-  template <class, class...>
-  friend class Trainer;
+  template <class>
+  friend struct train::LoopByHand;
   explicit Gradients(std::uint64_t ticket) : ticket_(ticket) {}
   std::uint64_t ticket_;
 };
 /// Gradients of a scaled loss; only `unscale` turns them into Gradients.
 class ScaledGradients {
  private:
-  template <class, class...>
-  friend class Trainer;
+  template <class>
+  friend struct train::LoopByHand;
   explicit ScaledGradients(std::uint64_t ticket) : ticket_(ticket) {}
   std::uint64_t ticket_;
 };

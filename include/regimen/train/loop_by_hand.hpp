@@ -1,0 +1,96 @@
+// regimen/train/loop_by_hand.hpp — a step in pieces, for a loop that a program writes itself: forward, backward, apply, in this order.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/train/result.hpp>
+#include <regimen/train/session.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace regimen::train {
+
+/// What was returned last, by forward or by backward, has the number `ticket`: nothing older can be used.
+template <class Session>
+struct LoopByHand final {
+  using Step = typename Session::Step;
+  using Recipe = typename Session::Recipe;
+
+  static UnscaledLoss forward(Session& session, std::span<const typename Session::Input> inputs, std::span<const typename Session::Label> targets) {
+    const std::size_t samples = Session::check_batch(inputs.size(), targets.size(), Session::batch);
+    if (session.waiting != Waiting::forward && session.waiting != Waiting::apply) Session::out_of_order("forward");
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    Scalars before{}, after{};
+    session.guarded([&] {
+      if (session.waiting == Waiting::forward) {
+        session.started = now();
+        Step::begin(session.walk, session.resident);
+      }
+      before = session.scalars();
+      session.upload_batch(inputs, targets, samples, session.by_hand.batches);
+      session.by_hand.output = Step::forward(session.walk, session.resident, session.by_hand.batches > 0);
+      after = session.scalars();
+      Session::expect_finite(after);
+      session.by_hand.samples += samples;
+      session.waiting = Waiting::backward;
+    });
+    return {mean_of(after.loss_sum - before.loss_sum, after.count - before.count), ++session.ticket};
+  }
+  static ScaledLoss scale(const Session& session, const UnscaledLoss& loss) {
+    check_ticket(session, loss.ticket_, "scale");
+    return ScaledLoss{loss.ticket_};
+  }
+  static ScaledGradients backward(Session& session, const ScaledLoss& loss) {
+    run_backward(session, loss.ticket_);
+    return ScaledGradients{session.ticket};
+  }
+  static Gradients backward(Session& session, const UnscaledLoss& loss) {
+    run_backward(session, loss.ticket_);
+    return Gradients{session.ticket};
+  }
+  static Gradients unscale(const Session& session, const ScaledGradients& gradients) {
+    check_ticket(session, gradients.ticket_, "unscale");
+    return Gradients{gradients.ticket_};
+  }
+  static StepResult apply(Session& session, const Gradients& gradients) {
+    check_ticket(session, gradients.ticket_, "apply");
+    if (session.waiting != Waiting::apply) Session::out_of_order("apply");
+    if (session.ranks() > 1 && session.by_hand.batches != Session::micro_batches) wrong_count("apply", session.by_hand.batches);
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    StepResult result;
+    session.guarded([&] {
+      Step::update(session.walk, session.resident, Recipe::loss_scaling, Recipe::clip, session.options.optimizer);
+      session.compare_weights();
+      session.batches_by_hand += session.by_hand.batches;
+      if (session.batching.knows_data()) session.place = session.batching.place(session.batches_by_hand);
+      result = session.finish(session.note_step(session.by_hand.samples));
+    });
+    return result;
+  }
+
+ private:
+  static void run_backward(Session& session, std::uint64_t ticket) {
+    check_ticket(session, ticket, "backward");
+    if (session.waiting != Waiting::backward) Session::out_of_order("backward");
+    if (session.ranks() > 1 && session.by_hand.batches >= Session::micro_batches) wrong_count("backward", session.by_hand.batches + 1);
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    session.guarded([&] {
+      Step::backward(session.walk, session.resident, session.by_hand.output, session.by_hand.batches);
+      ++session.by_hand.batches;
+      session.waiting = Waiting::apply;
+    });
+  }
+  static void check_ticket(const Session& session, std::uint64_t ticket, const char* what) {
+    if (ticket != session.ticket) throw Error(std::string("Trainer::") + what, "the result of the last forward", "the result of an earlier one");
+  }
+  /// Ranks reduce gradients in the last micro-batch, so all must know the number of micro-batches.
+  [[noreturn]] static void wrong_count(const char* what, std::size_t found) {
+    throw Error(std::string("Trainer::") + what, std::to_string(Session::micro_batches) + " micro-batches, as Accumulate says", std::to_string(found),
+                "call forward and backward that many times, then apply");
+  }
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

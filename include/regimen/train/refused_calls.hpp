@@ -1,0 +1,101 @@
+// regimen/train/refused_calls.hpp — calls of a Trainer that are mistakes, each with the sentence that answers it.
+#pragma once
+
+#include <regimen/rule/apply_needs_backward.hpp>
+#include <regimen/rule/data_lies_somewhere.hpp>
+#include <regimen/rule/fit_has_option.hpp>
+#include <regimen/rule/scaled_gradients_need_unscale.hpp>
+#include <regimen/train/mistakes.hpp>
+#include <regimen/train/options.hpp>
+#include <regimen/train/refused_data.hpp>
+#include <regimen/train/result.hpp>
+
+#include <cstdlib>
+#include <initializer_list>
+#include <type_traits>
+#include <vector>
+
+namespace regimen::train {
+
+/// A loss, scaled or not, where gradients belong.
+template <class T>
+concept AnyLoss = std::is_same_v<T, UnscaledLoss> || std::is_same_v<T, ScaledLoss>;
+
+/// Overloads that a Trainer takes beside its own. None of them ever compiles.
+template <class Input, class Label, class Output>
+struct RefusedCalls {
+  // Data or labels in another type than the model and its loss read: convert them where it can be seen.
+  template <class Inputs, class Targets>
+    requires(!ReadAs<Inputs, Input> || !ReadAs<Targets, Label>)
+  StepResult step(const Inputs&, const Targets&) {
+    static_assert(sizeof(refused_sample<Inputs, Input, Targets, Label>));
+    return {};
+  }
+  template <class Inputs, class Targets>
+    requires(!ReadAs<Inputs, Input> || !ReadAs<Targets, Label>)
+  UnscaledLoss forward(const Inputs&, const Targets&) {
+    static_assert(sizeof(refused_sample<Inputs, Input, Targets, Label>));
+    std::abort();
+  }
+  template <class Data>
+    requires(!ReadAs<Data, Input>)
+  std::vector<Output> predict(const Data&) {
+    static_assert(sizeof(refused_data<Data, Input>));
+    return {};
+  }
+
+  // Data in braces.
+  template <class Inputs, class Targets>
+    requires(std::is_arithmetic_v<Inputs> && std::is_arithmetic_v<Targets>)
+  StepResult step(std::initializer_list<Inputs>, std::initializer_list<Targets>) {
+    static_assert(sizeof(typename rule::data_lies_somewhere<std::initializer_list<Inputs>>::must_hold));
+    return {};
+  }
+  template <class Inputs, class Targets>
+    requires std::is_arithmetic_v<Targets>
+  StepResult step(const Inputs&, std::initializer_list<Targets>) {
+    static_assert(sizeof(typename rule::data_lies_somewhere<std::initializer_list<Targets>>::must_hold));
+    return {};
+  }
+
+  // An option of fit under another name.
+  template <class Source, class... Callbacks>
+  Fitted fit(const Source&, const MisnamedRun&, Callbacks&&...) {
+    static_assert(sizeof(typename rule::fit_has_option<of_fit<Source>>::must_hold));
+    return {};
+  }
+  template <class Source, class Validation, class... Callbacks>
+  Fitted fit(const Source&, const Validation&, const MisnamedRun&, Callbacks&&...) {
+    static_assert(sizeof(typename rule::fit_has_option<of_fit<Source>>::must_hold));
+    return {};
+  }
+
+  // Pieces of a step in the wrong order.
+  template <AnyLoss Loss>
+  Gradients unscale(const Loss&) const {
+    static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
+    std::abort();
+  }
+  template <AnyLoss Loss>
+  StepResult apply(const Loss&) {
+    static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
+    return {};
+  }
+  template <class Scaled>
+    requires std::is_same_v<Scaled, ScaledGradients>
+  StepResult apply(const Scaled&) {
+    static_assert(sizeof(typename rule::scaled_gradients_need_unscale<Scaled>::must_hold));
+    return {};
+  }
+
+ private:
+  /// FitOptions, once somebody calls fit with a Source.
+  template <class Source>
+  using of_fit = std::conditional_t<std::is_void_v<Source>, void, FitOptions>;
+};
+
+template <class Recipe, class Step = typename Recipe::Step>
+using RefusedCallsOf = RefusedCalls<typename Step::X::Element, typename Step::Labels::Element, typename Step::Output::Element>;
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

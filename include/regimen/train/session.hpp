@@ -1,0 +1,355 @@
+// regimen/train/session.hpp — what a Trainer holds inside: the engine and its arena, the ranks, where the run is; and how a step is run.
+#pragma once
+
+#include <regimen/comm/agreement.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/data/batching.hpp>
+#include <regimen/engine/engine.hpp>
+#include <regimen/program/check_ids.hpp>
+#include <regimen/program/parameters.hpp>
+#include <regimen/program/recipe.hpp>
+#include <regimen/state/background_save.hpp>
+#include <regimen/state/patience.hpp>
+#include <regimen/train/collect.hpp>
+#include <regimen/train/fingerprint.hpp>
+#include <regimen/train/options.hpp>
+#include <regimen/train/progress.hpp>
+#include <regimen/train/replicas.hpp>
+#include <regimen/train/result.hpp>
+#include <regimen/train/weights.hpp>
+#include <regimen/verdict/model_layers.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace regimen::train {
+
+template <class Device, bool profiles>
+struct engine_of {
+  using type = typename Device::type;
+};
+template <class Device>
+struct engine_of<Device, true> {
+  using type = typename Device::profiled;
+};
+
+/// What a loop by hand calls next: each of them, or a whole step where it is forward.
+enum class Waiting { forward, backward, apply };
+
+/// The inside of a Trainer. `fit`, the loop by hand, evaluation and saved state work on it; a program cannot reach it.
+///
+/// Recipe_          of the network, bound to Configuration_
+/// thread safety    none: one thread at a time
+template <class Recipe_, class Configuration_>
+struct Session final {
+  using Recipe = Recipe_;
+  using Configuration = Configuration_;
+  using Step = typename Recipe::Step;
+  using Sharding = typename Step::Sharding;
+  using UpdateRule = typename Recipe::UpdateRule;
+  using Options = regimen::Options<UpdateRule>;
+  using Input = typename Step::X::Element;
+  using Label = typename Step::Labels::Element;
+  using Master = typename Step::Master;
+  using Reduce = typename Step::Reduce;
+  using Device = engine::Of<typename Configuration::device::where>;
+  using Engine = typename engine_of<Device, Configuration::debug::template uses<Profile>>::type;
+  using Collector = train::Collector<Step>;
+
+  static constexpr std::size_t batch = Recipe::batch, micro_batches = Recipe::micro_batches;
+  static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;
+  static constexpr std::size_t vocabulary = vocabulary_of<typename Recipe::Network>();
+
+  /// A started step, which may still be running; its results come later.
+  struct Ran {
+    std::uint64_t step = 0;
+    std::size_t samples = 0;
+    double started = 0;
+    Scalars scalars{};
+    typename Engine::Fence read{};
+  };
+  /// Micro-batches of the step that a loop by hand has begun.
+  struct ByHand {
+    std::size_t output = 0, batches = 0, samples = 0;
+  };
+
+  Options options;
+  std::uint64_t seed;
+  std::size_t resident_at_start = resident_bytes();
+  std::unique_ptr<comm::Ranks> all_ranks;  // null: a single rank
+  MemoryPlan plan;
+  walk::Walk<Engine> walk;
+  Scalars given{};  // the first members: the values that the host writes before a micro-batch
+  typename Engine::Fence uploaded{};
+  std::array<Ran, 2> ran{};
+  std::vector<Master> host_weights;  // of the last call of Trainer::parameters
+  std::vector<Reduce> host_gradients;
+  Resident resident{};
+  std::vector<TensorRecord> tensors;
+  std::vector<std::uint64_t> hashes;  // of all ranks' weights, for compare_weights
+  std::uint64_t steps_done = 0, batches_by_hand = 0, ticket = 0;
+  DataPlace place{};  // in the data that fit reads
+  Batching batching;  // of the data that Trainer::batches was asked for last; batches_by_hand of them are applied
+  Patience patience;
+  Waiting waiting = Waiting::forward;
+  ByHand by_hand;
+  std::size_t library = 0;
+  double started = 0, finished = 0;
+  std::unique_ptr<BackgroundSave> saving;
+  int exceptions = std::uncaught_exceptions();  // in flight at construction
+
+  Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
+      : options(given_options),
+        seed(options.seed != 0 ? options.seed : Configuration::seed::value),
+        all_ranks(std::move(given_ranks)),
+        plan(plan_of(all_ranks.get())),
+        walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
+             engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads}) {
+    if constexpr (Configuration::world::ranks > 0)
+      if (ranks() != Configuration::world::ranks)
+        throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(ranks()),
+                    "start as many, or leave World out");
+    check_options<Master, UpdateRule>(options);
+    [[maybe_unused]] const auto scope = walk.engine.scope();
+    if constexpr (!Sharding::alone) {
+      comm::agree(all_ranks.get(), "Trainer", "program, seed and options", fingerprint_of<Session>(options, seed));
+      comm::agree_in_words(all_ranks.get(), "Trainer", "arithmetic", Engine::template numerics<typename Recipe::Roles::compute>(),
+                           "build for one processor (-march), and give all ranks the same libraries");
+      hashes.resize(ranks());
+    }
+    walk.arena.capacity = plan.peak;
+    walk.checks_finite = Recipe::checks_finite;
+    resident = Step::setup(walk);
+    tensors = list_tensors<typename Recipe::Bound>(rank(), ranks());
+    if constexpr (Configuration::debug::checks)
+      if (rank() == 0) announce_debug();
+    if (options.verbose && rank() == 0)
+      std::fprintf(stderr, "regimen: %s\n", walk.engine.template description<typename Recipe::Roles::compute>().c_str());
+    Scalars scalars{};
+    scalars.loss_scale = Recipe::loss_scaling.initial;
+    write_scalars(scalars);
+    Weights<Session>::initialise(*this);
+    if constexpr (Configuration::debug::template uses<Profile>) walk.engine.times.clear();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  /// Ends running collectives before their memory is freed, and finishes a running save, except during stack unwinding.
+  ~Session() {
+    if (saving && std::uncaught_exceptions() > exceptions) saving->give_up();
+    all_ranks.reset();
+  }
+
+  std::size_t rank() const { return walk.rank; }
+  std::size_t ranks() const { return walk.ranks; }
+  bool is_sliced() const { return Sharding::slices_state && ranks() > 1; }
+  static void check_groups([[maybe_unused]] std::size_t ranks) {
+    constexpr std::size_t group = Sharding::group;
+    if constexpr (group > 0)
+      if (ranks % group != 0)
+        throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says", std::to_string(ranks),
+                    "start as many, or write Hybrid<N> with an N that divides them");
+  }
+  /// The control interface of the ranks, after all earlier operations, since both may use one
+  /// connection. Null: a single rank.
+  comm::Control* control() {
+    if (all_ranks) walk.engine.download(0, {}).wait();
+    return all_ranks.get();
+  }
+
+  // ---- what lies in the arena
+
+  /// The scalars, after all earlier operations.
+  Scalars scalars() {
+    Scalars s{};
+    download(walk, resident.scalars, std::span(&s, 1));
+    return s;
+  }
+  void write_scalars(const Scalars& s) { upload(walk, resident.scalars, std::span(&s, 1)).wait(); }
+  template <class T>
+  void write(View<T> at, std::span<const T> values) {
+    upload(walk, at, values).wait();
+  }
+  /// This rank's elements of a tensor's master weights: tensor.count elements.
+  View<Master> master_view(const TensorRecord& tensor) const {
+    return View<Master>{resident.parameters + tensor.unit.parameters + tensor.master_offset} + tensor.master;
+  }
+  /// This rank's elements of an array of the tensor's optimizer state.
+  View<Master> state_view(const TensorRecord& tensor, std::size_t state) const {
+    return View<Master>{resident.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient);
+  }
+  View<Reduce> gradient_view(const TensorRecord& tensor) const {
+    return {resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)};
+  }
+
+  void reset_state() { Weights<Session>::reset_state(*this); }
+  void update_copies() { Weights<Session>::update_copies(*this); }
+
+  // ---- exceptions
+
+  /// Runs body(), a step or other common work of all ranks. After an exception only the persistent regions stay
+  /// allocated, and the other ranks get the reason.
+  template <class Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (const std::exception& error) {
+      give_up(error.what());
+      throw;
+    } catch (...) {
+      give_up("an exception that is no std::exception");
+      throw;
+    }
+  }
+  void give_up(const char* reason) {
+    if (saving) saving->give_up();
+    if (all_ranks) all_ranks->leave(reason);
+    abandon();
+  }
+  void abandon() {
+    walk.abandon(resident.end);
+    waiting = Waiting::forward;
+    by_hand = {};
+  }
+  bool is_between_steps() const { return waiting == Waiting::forward; }
+  [[noreturn]] static void out_of_order(const char* what) {
+    throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", "another order",
+                "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
+  }
+  /// Evaluation and prediction: the walk is in another mode while this lives.
+  struct Mode {
+    explicit Mode(Session& of) : session(of) {
+      if (!session.is_between_steps()) out_of_order("evaluate or predict");
+      session.walk.training = false;
+    }
+    ~Mode() {
+      session.walk.training = true;
+      session.walk.abandon(session.resident.end);
+    }
+    Session& session;
+  };
+
+  // ---- a step
+
+  static std::size_t check_batch(std::size_t inputs, std::size_t targets, std::size_t limit) {
+    const std::size_t samples = inputs / input_size;
+    if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit) return samples;
+    throw Error(
+        "Trainer::step",
+        "1 to " + std::to_string(limit) + " samples of " + std::to_string(input_size) + " inputs and " + std::to_string(target_size) + " targets",
+        std::to_string(inputs) + " inputs and " + std::to_string(targets) + " targets");
+  }
+  /// The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.
+  void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples, std::size_t micro_batch) {
+    const std::size_t first = (micro_batch * ranks() + rank()) * batch;
+    const std::string where = "step " + std::to_string(steps_done + 1);
+    check_tokens(inputs, input_size, vocabulary, where, first);
+    check_labels(targets, target_size, Step::Output::columns, where, first);
+    uploaded.wait();  // earlier uploads have been read
+    walk.batch = samples;
+    given.random = {seed, steps_done, first};
+    given.learning_rate = options.optimizer.learning_rate * options.schedule.share(steps_done);
+    walk.engine.upload(resident.scalars.offset, std::as_bytes(std::span(&given, 1)).first(given_bytes));
+    upload(walk, View<Input>{resident.input}, inputs);
+    uploaded = upload(walk, View<Label>{resident.target}, targets);
+  }
+  /// load(m) uploads micro-batch m and returns its number of samples; 0: no more, at least for this rank.
+  template <class Load>
+  StepResult run_step(Load&& load) {
+    Ran& now_running = start_step(load);
+    StepResult result;
+    guarded([&] { result = finish(now_running); });
+    return result;
+  }
+  /// Starts a step; call finish for it before starting the step after the next.
+  template <class Load>
+  Ran& start_step(Load&& load) {
+    if (!is_between_steps()) out_of_order("step");
+    [[maybe_unused]] const auto scope = walk.engine.scope();
+    started = now();
+    std::size_t samples = 0;
+    guarded([&] {
+      Step::step(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer, [&](std::size_t micro_batch) {
+        const std::size_t loaded = load(micro_batch);
+        samples += loaded;
+        return loaded > 0 || ranks() > 1;
+      });
+      compare_weights();
+    });
+    return note_step(samples);
+  }
+  /// Every compare_weights_every steps: checks that weights that several ranks keep are equal.
+  void compare_weights() {
+    if constexpr (!Sharding::alone && (!Sharding::slices_parameters || Sharding::group > 0)) {
+      const std::uint64_t every = options.compare_weights_every;
+      if (ranks() == 1 || every == 0 || (steps_done + 1) % every != 0) return;
+      std::uint64_t own = 0;
+      for (const TensorRecord& tensor : tensors) {
+        std::size_t begin = master_view(tensor).offset, bytes = tensor.count * sizeof(Master);
+        if (Sharding::slices_state && !Sharding::slices_parameters) {  // one rank keeps the master weights, all ranks keep the copies
+          begin = resident.parameters + tensor.unit.parameters + tensor.place.values;
+          bytes = tensor.place.count * bytes_of(tensor.place.element);
+        }
+        own = mix(own, walk.engine.hash(begin, bytes));
+      }
+      control()->all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes.data()), sizeof own);
+      compare_hashes(hashes, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); }, steps_done + 1);
+    }
+  }
+  Ran& note_step(std::size_t samples) {
+    Ran& noted = ran[steps_done % ran.size()];
+    noted.step = ++steps_done;
+    noted.samples = samples;
+    noted.started = started;
+    noted.read = walk.engine.download(resident.scalars.offset, std::as_writable_bytes(std::span(&noted.scalars, 1)));
+    waiting = Waiting::forward;
+    by_hand = {};
+    return noted;
+  }
+  StepResult finish(Ran& of) {
+    of.read.wait();
+    const Scalars& s = of.scalars;
+    if (s.anomaly.found) steps_done = of.step - 1;
+    expect_finite(s);
+    if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
+    const double end = now(), milliseconds = (end - (std::max)(of.started, finished)) * 1e3;
+    finished = end;
+    return {.step = of.step,
+            .loss = s.loss,
+            .gradient_norm = s.gradient_norm,
+            .learning_rate = s.learning_rate,
+            .loss_scale = s.loss_scale,
+            .applied = s.apply != 0,
+            .milliseconds = milliseconds,
+            .samples = of.samples * ranks(),
+            .targets = static_cast<std::size_t>(s.count)};
+  }
+  static void expect_finite(const Scalars& s) {
+    if (!s.anomaly.found) return;
+    const std::string element = std::to_string(s.anomaly.element);
+    throw Error("step " + std::to_string(s.random.step + 1) + ", " + (s.anomaly.phase == op::Phase::forward ? "output" : "gradient") + " of layer " +
+                    s.anomaly.path.text(),
+                "finite numbers", (s.anomaly.is_nan ? "a NaN at element " : "an infinity at element ") + element,
+                "this is the first layer where one appears; look at its input, its weights and the learning rate");
+  }
+
+ private:
+  static MemoryPlan plan_of([[maybe_unused]] const comm::Control* ranks) {
+    if constexpr (!Sharding::alone) {
+      if (ranks != nullptr) check_groups(ranks->size());
+      if (ranks != nullptr && ranks->size() != Recipe::planned_ranks) return Recipe::make_plan(batch, ranks->size());
+    }
+    return Recipe::plan;
+  }
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
