@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
+#include <regimen/comm/ranks_of.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/engine/engine.hpp>
