@@ -21,7 +21,7 @@ constexpr std::size_t batch = 16, width = 64, tensor = batch * width * sizeof(fl
 template <class Network, class... Policies>
 constexpr std::size_t saved = [] {
   using Recipe = train::Recipe<Network, Configured<Loss<MeanSquaredError>, Batch<batch>, Policies...>>;
-  return Recipe::Bound::Body::template footprint<walk::Place::saved>(typename Recipe::Planned(batch, 1, 0));
+  return Recipe::Bound::Body::footprint(typename Recipe::Planned(batch, 1, 0), walk::Place::saved);
 }();
 template <class... Layers>
 using Mlp = Model<Input<Vector<width>>, Linear<width>, Layers..., Linear<width>>;

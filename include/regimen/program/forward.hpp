@@ -49,7 +49,7 @@ struct Forward {
     Bound::enter_tied(engine, weights, false);
     engine.phase(op::Phase::forward);
     const std::size_t output =
-        Body::template forward<walk::Mode::discard, walk::Place::transient>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
+        Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::discard, walk::Place::transient});
     engine.arena.pop_to(r.end);
     return output;
   }

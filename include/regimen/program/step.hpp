@@ -61,11 +61,11 @@ struct Step : Forward<Bound_> {
     engine.phase(op::Phase::forward);
     Bound::enter_tied(engine, weights, true);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
-    std::size_t output = Body::template forward<walk::Mode::save, output_place>(engine, walk::Tensor{r.input, false}, weights, Bound::path);
-    if (engine.arena.top != floor + Body::template footprint<output_place>(engine)) defect("a walker pushed other than its footprint");
+    std::size_t output = Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
+    if (engine.arena.top != floor + Body::footprint(engine, output_place)) defect("a walker pushed other than its footprint");
     if constexpr (copies_output) {
       using S = typename Output::Element;
-      const std::size_t copy = walk::allocate<Output, walk::Place::transient>(engine, Bound::path);
+      const std::size_t copy = walk::allocate<Output>(engine, walk::Place::transient, Bound::path);
       engine.run(op::Cast<S, S>{{output}, {copy}, engine.batch * Output::size});
       output = copy;
     }
@@ -78,8 +78,8 @@ struct Step : Forward<Bound_> {
     const Weights weights{r.parameters, r.gradients, micro_batch > 0};
     engine.phase(op::Phase::backward);
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
-    Body::template backward<output_place>(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input, r.end + Bound::tied_bytes(engine.ranks, true),
-                                          weights, Bound::path);
+    Body::backward(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input, r.end + Bound::tied_bytes(engine.ranks, true), weights, Bound::path,
+                   output_place);
     Bound::reduce_tied(engine, weights);
     if constexpr (!Sharding::alone) walk::finish_reductions<Reduce, Sharding>(engine);
     engine.arena.pop_to(r.end);

@@ -3,10 +3,11 @@
 // Only walkers allocate and free memory. A tensor lies on the saved stack if a later backward reads it, else on the
 // transient side, and is freed right after its last use. A Node is a layer, or a tree of layers, bound to its input:
 //
-//   forward<mode, place>     consumes x, pushes `footprint<place>` bytes, returns y
-//   retire_output<place>     before backward: pops y, unless the node itself reads it
-//   backward<place>          consumes d_y, pops the rest down to `floor`, returns d_x (owned, transient), or absent
+//   forward(..., Way)         consumes x, pushes `footprint(place)` bytes, returns y
+//   retire_output(place)     before backward: pops y, unless the node itself reads it
+//   backward(..., place)     consumes d_y, pops the rest down to `floor`, returns d_x (owned, transient), or absent
 //
+// How a node is walked is an argument, no template parameter: one function of each serves training, recomputation and inference.
 // The shapes determine the layout of the saved stack, so no offset is stored between the two passes.
 #pragma once
 
@@ -25,6 +26,12 @@ namespace regimen::walk {
 
 enum class Mode { save, discard };               // save: backward follows; discard: only the output is needed
 enum class Place { saved, transient, nowhere };  // nowhere: in a recomputation that does not need the output
+
+/// How forward is walked.
+struct Way {
+  Mode mode = Mode::discard;
+  Place place = Place::transient;  // of the output
+};
 
 inline constexpr std::size_t absent = View<char>::absent;
 
@@ -136,10 +143,10 @@ constexpr void give_all(auto& engine, const std::array<std::size_t, Count>& offs
   for (std::size_t offset : offsets) engine.arena.give(offset);
 }
 
-template <class V, Place place>
-constexpr std::size_t allocate(auto& engine, Path path) {
-  if constexpr (place == Place::saved) return engine.arena.push(bytes_of<V>(engine), MemoryKind::saved, path);
-  else return engine.arena.take(bytes_of<V>(engine), MemoryKind::transient, path);
+template <class V>
+constexpr std::size_t allocate(auto& engine, Place place, Path path) {
+  if (place == Place::saved) return engine.arena.push(bytes_of<V>(engine), MemoryKind::saved, path);
+  return engine.arena.take(bytes_of<V>(engine), MemoryKind::transient, path);
 }
 template <class V>
 constexpr void pop(auto& engine) {
@@ -201,54 +208,46 @@ struct Node {
   static_assert(!recomputes_output || !reads_output, "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
   using Saved = std::conditional_t<active, Declared, Tensors<>>;
 
-  template <Place place>
-  static constexpr std::size_t footprint(const auto& engine) {
+  static constexpr std::size_t footprint(const auto& engine, Place place) {
     return bytes_of_all<Saved>(engine) + (place == Place::saved ? bytes_of<Output>(engine) : 0);
   }
 
   /// Whether a recomputation that only serves backward has nothing to do.
-  template <Place place>
-  static constexpr bool is_idle() {
-    return place == Place::nowhere && Saved::count == 0;
-  }
+  static constexpr bool is_idle(Place place) { return place == Place::nowhere && Saved::count == 0; }
 
-  template <Mode mode, Place place>
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
-    if constexpr (is_idle<place>()) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+    if (is_idle(way.place)) {
       if (x.owned) engine.arena.give(x.offset);
       return absent;
-    } else {
-      constexpr bool keeps = mode == Mode::save && active;
-      ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count> call{x.offset, absent, locate(engine, weights).values,
-                                                                                           {},       {},     path};
-      if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
-      if constexpr (keeps) call.saved = push_all<Declared>(engine, path);
-      else call.saved = take_all<Declared>(engine, path);
-      const bool reuse = can_reuse && place != Place::saved && x.owned;
-      call.y = reuse ? x.offset : allocate<Output, place>(engine, path);
-      compute(engine, call);
-      engine.template produced<typename Output::Element>(call.y, engine.batch * Output::size, path);
-      if constexpr (!keeps) give_all(engine, call.saved);
-      if (x.owned && !reuse) engine.arena.give(x.offset);
-      if constexpr (place == Place::nowhere) engine.arena.give(call.y);
-      return call.y;
     }
+    const bool keeps = way.mode == Mode::save && active;
+    ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count> call{x.offset, absent, locate(engine, weights).values,
+                                                                                         {},       {},     path};
+    if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
+    if (keeps) call.saved = push_all<Declared>(engine, path);
+    else call.saved = take_all<Declared>(engine, path);
+    const bool reuse = can_reuse && way.place != Place::saved && x.owned;
+    call.y = reuse ? x.offset : allocate<Output>(engine, way.place, path);
+    compute(engine, call);
+    engine.template produced<typename Output::Element>(call.y, engine.batch * Output::size, path);
+    if (!keeps) give_all(engine, call.saved);
+    if (x.owned && !reuse) engine.arena.give(x.offset);
+    if (way.place == Place::nowhere) engine.arena.give(call.y);
+    return call.y;
   }
   /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
   static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
     ForwardCall<Declared::count, Bound::ForwardScratch::count> call{
-        x, allocate<Output, Place::transient>(engine, path), locate(engine, weights).values, offsets_from<Declared>(engine, floor), {}, path};
+        x, allocate<Output>(engine, Place::transient, path), locate(engine, weights).values, offsets_from<Declared>(engine, floor), {}, path};
     compute(engine, call);
     return call.y;
   }
 
-  template <Place place>
-  static constexpr void retire_output(auto& engine) {
-    if constexpr (place == Place::saved && !reads_output) pop<Output>(engine);
+  static constexpr void retire_output(auto& engine, Place place) {
+    if (place == Place::saved && !reads_output) pop<Output>(engine);
   }
 
-  template <Place place>
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path, Place) {
     const std::size_t y = reads_output ? floor + bytes_of_all<Declared>(engine) : absent;
     const Weights here = locate(engine, weights);
     constexpr bool writes = flows || Bound::always_writes_d_x;
@@ -256,7 +255,7 @@ struct Node {
     BackwardCall<Declared::count, Bound::BackwardScratch::count> call{
         x, y, d_y.offset, absent, here.values, trains ? here.gradients : absent, here.add, offsets_from<Declared>(engine, floor), {}, path};
     if (reuse) call.d_x = d_y.offset;
-    else if (writes) call.d_x = allocate<X, Place::transient>(engine, path);
+    else if (writes) call.d_x = allocate<X>(engine, Place::transient, path);
     call.scratch = take_all<typename Bound::BackwardScratch>(engine, path);
     engine.path = path;
     Bound::backward(engine, call);

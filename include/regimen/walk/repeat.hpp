@@ -67,42 +67,32 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   /// Whether the units of a segment are gathered together, side by side, when the segment is recomputed.
   static constexpr bool keeps_segments = checkpoints && segment > 1 && holds_units&& Context::Sharding::slices_parameters&& Context::Sharding::keeps;
 
-  template <Place place>
-  static constexpr bool is_idle() {
-    return false;
-  }
-  template <Place place>
-  static constexpr std::size_t footprint(const auto& engine) {
+  static constexpr bool is_idle(Place) { return false; }
+  static constexpr std::size_t footprint(const auto& engine, Place place) {
     const std::size_t x = bytes_of<X>(engine);
     if constexpr (checkpoints) return (segments - 1) * x + (place == Place::saved ? x : 0);
-    else return (Count - 1) * Body::template footprint<between>(engine) + Body::template footprint<place>(engine);
+    else return (Count - 1) * Body::footprint(engine, between) + Body::footprint(engine, place);
   }
 
-  template <Mode mode, Place place>
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
     const NextUnit after = engine.after;
-    if constexpr (!checkpoints || mode == Mode::discard) return run<mode, place>(engine, 0, Count, x, weights, path, after);
-    else {
-      iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
-        run<Mode::discard, Place::saved>(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
-                                         unit(engine, weights, (s + 1) * segment, path));
-      });
-      if constexpr (place == Place::nowhere) return absent;
-      else
-        return run<Mode::discard, place>(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
-                                         after);
-    }
+    if (!checkpoints || way.mode == Mode::discard) return run(engine, 0, Count, x, weights, path, way, after);
+    iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
+      run(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path, {Mode::discard, Place::saved},
+          unit(engine, weights, (s + 1) * segment, path));
+    });
+    if (way.place == Place::nowhere) return absent;
+    return run(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path, {Mode::discard, way.place},
+               after);
   }
 
-  template <Place place>
-  static constexpr void retire_output(auto& engine) {
-    if constexpr (!checkpoints) Body::template retire_output<place>(engine);
-    else if constexpr (place == Place::saved) pop<X>(engine);
+  static constexpr void retire_output(auto& engine, Place place) {
+    if constexpr (!checkpoints) Body::retire_output(engine, place);
+    else if (place == Place::saved) pop<X>(engine);
   }
-  template <Place place>
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path, Place place) {
     const NextUnit after = engine.after;
-    if constexpr (!checkpoints) d_y = {backward_blocks<place>(engine, 0, Count, d_y, x, floor, weights, path, after), true};
+    if constexpr (!checkpoints) d_y = {backward_blocks(engine, 0, Count, d_y, x, floor, weights, path, place, after), true};
     else {
       const auto redo = [&](std::size_t s, std::size_t count) {
         return Tensor{recompute_segment(engine, s, count, d_y, x, weights, path, s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after),
@@ -195,36 +185,33 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       if (kept.values == absent) release<UnitOfIteration>(engine, resident, own, next);
   }
 
-  template <Mode mode, Place place>
-  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, const NextUnit& next,
+  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, Way way, const NextUnit& next,
                                             const Kept& kept) {
     const Weights resident = resident_of(engine, weights, i), own = enter(engine, i, resident, path.repeated(i, Count), next, kept);
-    const std::size_t y = Body::template forward<mode, place>(engine, x, own, path.repeated(i, Count));
+    const std::size_t y = Body::forward(engine, x, own, path.repeated(i, Count), way);
     leave(engine, resident, own, next, kept);
     return y;
   }
 
   /// Forward of iterations first ... first + count - 1; the last output goes to `place`. `after`
   /// is the unit that is used next.
-  template <Mode mode, Place place>
-  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path, const NextUnit& after,
-                                   const Kept& kept = {}) {
-    constexpr Place inner = mode == Mode::save ? between : Place::transient;
-    const std::size_t stride = mode == Mode::save ? Body::template footprint<inner>(engine) : 0;
+  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path, Way way,
+                                   const NextUnit& after, const Kept& kept = {}) {
+    const Place inner = way.mode == Mode::save ? between : Place::transient;
+    const std::size_t stride = way.mode == Mode::save ? Body::footprint(engine, inner) : 0;
     const auto input = [&](std::size_t i) { return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x; };
     iterate(engine, count - 1, stride, unit_bytes(engine), true, [&](std::size_t i) {
-      x = {step_forward<mode, inner>(engine, first + i, input(i), weights, path, unit(engine, weights, first + i + 1, path), kept),
+      x = {step_forward(engine, first + i, input(i), weights, path, {way.mode, inner}, unit(engine, weights, first + i + 1, path), kept),
            inner == Place::transient};
     });
-    return step_forward<mode, place>(engine, first + count - 1, input(count - 1), weights, path, after, kept);
+    return step_forward(engine, first + count - 1, input(count - 1), weights, path, way, after, kept);
   }
 
   /// Backward of the same iterations; their saved tensors begin at `floor`.
-  template <Place place>
   static constexpr std::size_t backward_blocks(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
-                                               Weights weights, Path path, const NextUnit& after, const Kept& kept = {}) {
-    const std::size_t stride = Body::template footprint<between>(engine);
-    const auto step = [&]<Place here>(std::integral_constant<Place, here>, std::size_t i) {
+                                               Weights weights, Path path, Place place, const NextUnit& after, const Kept& kept = {}) {
+    const std::size_t stride = Body::footprint(engine, between);
+    const auto step = [&](std::size_t i, Place here) {
       const std::size_t bottom = floor + i * stride;
       const std::size_t input = i > 0 ? just_below<X>(engine, bottom) : x;
       const NextUnit next = i > 0 ? unit(engine, weights, first + i - 1, path) : after;
@@ -232,15 +219,15 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       const Weights resident = resident_of(engine, weights, first + i);
       Weights own = enter(engine, first + i, resident, here_path, next, kept);
       if constexpr (holds_units) own = open_gradients<UnitOfIteration>(engine, own, here_path);
-      const std::size_t d_x = Body::template backward<here>(engine, d_y, input, bottom, own, here_path);
+      const std::size_t d_x = Body::backward(engine, d_y, input, bottom, own, here_path, here);
       if constexpr (holds_units) reduce<UnitOfIteration>(engine, resident, own, here_path);
       leave(engine, resident, own, next, kept);
       return d_x;
     };
-    d_y = {step(std::integral_constant<Place, place>{}, count - 1), true};
+    d_y = {step(count - 1, place), true};
     iterate(engine, count - 1, stride, unit_bytes(engine), false, [&](std::size_t i) {
-      Body::template retire_output<between>(engine);
-      d_y = {step(std::integral_constant<Place, between>{}, count - 2 - i), true};
+      Body::retire_output(engine, between);
+      d_y = {step(count - 2 - i, between), true};
     });
     return d_y.offset;
   }
@@ -253,8 +240,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     const Kept kept = gather_segment(engine, s * segment, count, weights, path);
     const std::size_t floor = engine.arena.top;
     const std::size_t last = s * segment + count - 1;  // its unit stays gathered: its backward follows at once
-    run<Mode::save, place>(engine, s * segment, count, input, weights, path, unit(engine, weights, last, path), kept);
-    const std::size_t d_x = backward_blocks<place>(engine, s * segment, count, d_y, input.offset, floor, weights, path, after, kept);
+    run(engine, s * segment, count, input, weights, path, {Mode::save, place}, unit(engine, weights, last, path), kept);
+    const std::size_t d_x = backward_blocks(engine, s * segment, count, d_y, input.offset, floor, weights, path, place, after, kept);
     if constexpr (keeps_segments) engine.arena.pop_to(bottom);
     return d_x;
   }

@@ -112,21 +112,21 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   static constexpr Place place_of() {
     return is_read<i>() && !is_recomputed<i>() ? Place::saved : Place::transient;
   }
-  template <std::size_t i, Place place>
-  static constexpr Place output_place() {  // of child i
+  /// Where the output of child i goes, if that of the last goes to `place`.
+  template <std::size_t i>
+  static constexpr Place output_place(Place place) {
     if constexpr (i + 1 == count) return place;
-    else if constexpr (place_of<i + 1>() == Place::transient && At<i + 1>::template is_idle<output_place<i + 1, place>()>()) return Place::nowhere;
-    else return place_of<i + 1>();
+    else {
+      constexpr Place own = place_of<i + 1>();
+      if constexpr (own == Place::transient && At<i + 1>::is_idle(Place::nowhere))
+        if (At<i + 1>::is_idle(output_place<i + 1>(place))) return Place::nowhere;
+      return own;
+    }
   }
-  template <Place place>
-  static constexpr bool is_idle() {
-    return is_idle_from<place, 0>();
-  }
-  template <Place place, std::size_t i>
-  static constexpr bool is_idle_from() {
-    if constexpr (!At<i>::template is_idle<output_place<i, place>()>()) return false;
-    else if constexpr (i + 1 < count) return is_idle_from<place, i + 1>();
-    else return true;
+  static constexpr bool is_idle(Place place) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return (At<i>::is_idle(output_place<i>(place)) && ...);
+    }(std::make_index_sequence<count>{});
   }
   static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output, keeps_d_y = At<count - 1>::keeps_d_y;
   static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
@@ -141,50 +141,33 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }(std::make_index_sequence<count>{});
 
   /// Where each child's part of the saved stack begins; the last entry is the end of the sequence's part.
-  template <Place place>
-  static constexpr auto floors(const auto& engine, std::size_t floor) {
+  static constexpr auto floors(const auto& engine, std::size_t floor, Place place) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) {
       std::array<std::size_t, count + 1> result{floor};
-      ((result[i + 1] = result[i] + At<i>::template footprint<output_place<i, place>()>(engine)), ...);
+      ((result[i + 1] = result[i] + At<i>::footprint(engine, output_place<i>(place))), ...);
       return result;
     }(std::make_index_sequence<count>{});
   }
-  template <Place place>
-  static constexpr std::size_t footprint(const auto& engine) {
-    return floors<place>(engine, 0)[count];
+  static constexpr std::size_t footprint(const auto& engine, Place place) { return floors(engine, 0, place)[count]; }
+
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      ((x = forward_of<i>(engine, x, weights, path, way)), ...);
+    }(std::make_index_sequence<count>{});
+    return x.offset;
   }
 
-  template <Mode mode, Place place, std::size_t i = 0>
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path) {
-    constexpr Place here = i + 1 < count && mode == Mode::discard ? Place::transient : output_place<i, place>();
-    std::size_t y = absent;
-    if constexpr (slices_parameters) {
-      const NextUnit next = behind<i, mode>(engine, weights, path);
-      const Weights own = enter<i>(engine, weights, path, next);
-      y = At<i>::template forward<mode, here>(engine, x, own, path_of(path, i));
-      leave<i>(engine, weights, own, next);
-    } else {
-      y = At<i>::template forward<mode, here>(engine, x, resident_of(engine, weights, i), path_of(path, i));
-    }
-    if constexpr (i + 1 == count) return y;
-    else return forward<mode, place, i + 1>(engine, Tensor{y, here == Place::transient}, weights, path);
-  }
+  static constexpr void retire_output(auto& engine, Place place) { At<count - 1>::retire_output(engine, place); }
 
-  template <Place place>
-  static constexpr void retire_output(auto& engine) {
-    At<count - 1>::template retire_output<place>(engine);
-  }
-
-  template <Place place>
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path) {
-    Values values{x, floors<place>(engine, floor), weights, path, {}, {}};
-    return backward_from<place, count - 1>(engine, d_y, values);
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path, Place place) {
+    Values values{x, floors(engine, floor, place), weights, path, {}, {}};
+    return backward_from<count - 1>(engine, d_y, values, place);
   }
 
   /// Recomputes the output of a Group.
   static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
     constexpr std::size_t last = count - 1;
-    Values values{x, floors<Place::transient>(engine, floor), weights, path, {}, {}};
+    Values values{x, floors(engine, floor, Place::transient), weights, path, {}, {}};
     const std::size_t input = value<last>(engine, values);
     const std::size_t y = At<last>::recompute(engine, input, values.floors[last], resident_of(engine, weights, last), path_of(path, last));
     for (std::size_t i = 0; i < count; ++i)
@@ -275,12 +258,10 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     else return {};
   }
   /// The unit after child i in forward; after the last child, the first unit of backward, if backward follows.
-  template <std::size_t i, Mode mode>
-  static constexpr NextUnit behind(const auto& engine, Weights weights, Path path) {
+  template <std::size_t i>
+  static constexpr NextUnit behind(const auto& engine, Weights weights, Path path, Mode mode) {
     const NextUnit next = first_from<i + 1>(engine, weights, path);
-    if constexpr (mode == Mode::save)
-      if (next.is_absent()) return last_from<count - 1>(engine, weights, path);
-    return next;
+    return mode == Mode::save && next.is_absent() ? last_from<count - 1>(engine, weights, path) : next;
   }
   template <std::size_t i>
   static constexpr NextUnit before(const auto& engine, Weights weights, Path path) {
@@ -333,6 +314,22 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     else f.template operator()<UnitOf<i>>(unit_offset(i, ranks), std::size_t{1}, unit_path(path, i));
   }
 
+  /// Child i; its output is the input of the next.
+  template <std::size_t i>
+  static constexpr Tensor forward_of(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+    const Way here{way.mode, i + 1 < count && way.mode == Mode::discard ? Place::transient : output_place<i>(way.place)};
+    std::size_t y = absent;
+    if constexpr (slices_parameters) {
+      const NextUnit next = behind<i>(engine, weights, path, way.mode);
+      const Weights own = enter<i>(engine, weights, path, next);
+      y = At<i>::forward(engine, x, own, path_of(path, i), here);
+      leave<i>(engine, weights, own, next);
+    } else {
+      y = At<i>::forward(engine, x, resident_of(engine, weights, i), path_of(path, i), here);
+    }
+    return {y, here.place == Place::transient};
+  }
+
   struct Values {
     std::size_t input;
     std::array<std::size_t, count + 1> floors;
@@ -357,8 +354,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
       return values.recomputed[i];
     }
   }
-  template <std::size_t i, Place here>
-  static constexpr std::size_t backward_of(auto& engine, Tensor d_y, std::size_t x, Values& values) {
+  template <std::size_t i>
+  static constexpr std::size_t backward_of(auto& engine, Tensor d_y, std::size_t x, Values& values, Place here) {
     const Weights resident = resident_of(engine, values.weights, i);
     Weights own = resident;
     [[maybe_unused]] NextUnit next{};
@@ -367,26 +364,26 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     if constexpr (gathers) own = enter<i>(engine, values.weights, values.path, next);
     else if (slices_parameters && engine.ranks > 1) own.values = absent;
     if constexpr (is_unit<i>) own = open_gradients<UnitOf<i>>(engine, own, unit_path(values.path, i));
-    const std::size_t d_x = At<i>::template backward<here>(engine, d_y, x, values.floors[i], own, path_of(values.path, i));
+    const std::size_t d_x = At<i>::backward(engine, d_y, x, values.floors[i], own, path_of(values.path, i), here);
     if constexpr (is_unit<i>) reduce<UnitOf<i>>(engine, resident, own, unit_path(values.path, i));
     if constexpr (gathers) leave<i>(engine, values.weights, own, next);
     return d_x;
   }
-  template <Place place, std::size_t i>
-  static constexpr std::size_t backward_from(auto& engine, Tensor d_y, Values& values) {
+  template <std::size_t i>
+  static constexpr std::size_t backward_from(auto& engine, Tensor d_y, Values& values, Place place) {
     if constexpr (!At<i>::active) {  // no child before trains either
       if (d_y.owned && d_y.offset != absent) engine.arena.give(d_y.offset);
       engine.arena.pop_to(values.floors[0]);
       return absent;
     } else {
-      constexpr Place here = output_place<i, place>();
-      if constexpr (i + 1 < count) At<i>::template retire_output<here>(engine);
+      const Place here = output_place<i>(place);
+      if constexpr (i + 1 < count) At<i>::retire_output(engine, here);
       std::size_t x = absent;
       if constexpr (At<i>::reads_input) x = value<i>(engine, values);
-      const std::size_t d_x = backward_of<i, here>(engine, d_y, x, values);
+      const std::size_t d_x = backward_of<i>(engine, d_y, x, values, here);
       if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
       if constexpr (i == 0) return d_x;
-      else return backward_from<place, i - 1>(engine, Tensor{d_x, true}, values);
+      else return backward_from<i - 1>(engine, Tensor{d_x, true}, values, place);
     }
   }
 };

@@ -112,14 +112,14 @@ void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   const T* const x = at(o.x);
   const B* const bias = at.optional(o.bias);
   T* const y = at(o.y);
-  if (bias == nullptr) {
-    if (std::is_same_v<Activation, activation::Identity> && x == y) return;
-    return sweep<S>(o.rows * o.columns, [&](std::size_t i, auto n) { store(F::value(load<S>(x + i, n)), y + i, n); });
-  }
+  if (std::is_same_v<Activation, activation::Identity> && bias == nullptr && x == y) return;
   for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
     const T* const from = x + row * o.columns;
     T* const to = y + row * o.columns;
-    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { store(F::value(load<S>(from + i, n) + load<S>(bias + i, n)), to + i, n); });
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
+      const Vector<S> value = load<S>(from + i, n);
+      store(F::value(bias == nullptr ? value : value + load<S>(bias + i, n)), to + i, n);
+    });
   });
 }
 
@@ -136,22 +136,18 @@ void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
   } else {
     const T* const x = at(o.x);
     T* const d_x = at(o.d_x);
-    const auto gradient = [&](std::size_t i, auto n, Vector<S> shift) {
+    const auto gradient = [&](std::size_t i, auto n, std::size_t column) {
+      const Vector<S> shift = bias == nullptr ? Vector<S>(S(0)) : load<S>(bias + column, n);
       const Vector<S> d = load<S>(d_y + i, n) * F::derivative(load<S>(x + i, n) + shift);
       store(d, d_x + i, n);
       return d;
     };
-    if (d_bias == nullptr && bias == nullptr) {
-      return sweep<S>(o.rows * o.columns, [&](std::size_t i, auto n) { gradient(i, n, S(0)); });
-    }
     if (d_bias == nullptr) {
       return for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-        for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { gradient(row * o.columns + i, n, load<S>(bias + i, n)); });
+        for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { gradient(row * o.columns + i, n, i); });
       });
     }
-    column_sums<S>(o.rows, o.columns, d_bias, o.add, [&](std::size_t i, auto n, std::size_t column) {
-      return gradient(i, n, bias == nullptr ? Vector<S>(S(0)) : load<S>(bias + column, n));
-    });
+    column_sums<S>(o.rows, o.columns, d_bias, o.add, gradient);
   }
 }
 

@@ -207,39 +207,37 @@ void compute(const op::AttentionBackward<T>& o, const Memory& at) {
   const S* const log_sum = at(o.log_sum);
   S* const row_dot = at(o.row_dot);
   const std::size_t heads = o.shape.batch * o.shape.heads, tiles = Gradient::tiles(o.shape);
-  const auto on_head = [&](std::size_t head, const auto& work) {
-    Gradient gradient;
-    gradient.qkv = qkv;
-    gradient.y = y;
-    gradient.d_y = d_y;
-    gradient.d_qkv = d_qkv;
-    gradient.log_sum = log_sum + head * o.shape.length;
-    gradient.row_dot = row_dot + head * o.shape.length;
-    gradient.shape = o.shape;
-    gradient.b = head / o.shape.heads;
-    gradient.h = head % o.shape.heads;
-    gradient.drops = o.drop.threshold > 0;
-    gradient.drop = detail::DropRow<S>::of(o.drop, random_of(o.drop, at), gradient.b);
-    work(gradient);
+  // What a chunk does is data: the passes are compiled once.
+  struct Work {
+    bool rows, keys, queries;
+    std::size_t cut;  // chunks of a head
   };
-  if (tiles == 1 || (heads >= 16 && Gradient::keeps_queries(o.shape))) {
-    parallel_for(heads, [&](std::size_t head) {
-      on_head(head, [&](Gradient& gradient) {
-        gradient.sum_rows();
-        gradient.pass(0, tiles, 0, tiles, true, true);
-      });
+  const auto on_heads = [&](const Work& work) {
+    parallel_for(heads * work.cut, [&](std::size_t chunk) {
+      const std::size_t head = chunk / work.cut, tile = chunk % work.cut;
+      Gradient gradient;
+      gradient.qkv = qkv;
+      gradient.y = y;
+      gradient.d_y = d_y;
+      gradient.d_qkv = d_qkv;
+      gradient.log_sum = log_sum + head * o.shape.length;
+      gradient.row_dot = row_dot + head * o.shape.length;
+      gradient.shape = o.shape;
+      gradient.b = head / o.shape.heads;
+      gradient.h = head % o.shape.heads;
+      gradient.drops = o.drop.threshold > 0;
+      gradient.drop = detail::DropRow<S>::of(o.drop, random_of(o.drop, at), gradient.b);
+      if (work.rows) gradient.sum_rows();
+      if (!work.keys && !work.queries) return;
+      const bool own_keys = !work.queries, own_queries = !work.keys;  // those of its tile alone
+      gradient.pass(own_keys ? tile : 0, own_keys || (own_queries && o.shape.causal) ? tile + 1 : tiles, own_queries ? tile : 0,
+                    own_queries ? tile + 1 : tiles, work.keys, work.queries);
     });
-    return;
-  }
-  parallel_for(heads, [&](std::size_t head) { on_head(head, [](Gradient& gradient) { gradient.sum_rows(); }); });
-  parallel_for(heads * tiles, [&](std::size_t chunk) {
-    const std::size_t key = chunk % tiles;
-    on_head(chunk / tiles, [&](Gradient& gradient) { gradient.pass(key, key + 1, 0, tiles, true, false); });
-  });
-  parallel_for(heads * tiles, [&](std::size_t chunk) {
-    const std::size_t query = chunk % tiles;
-    on_head(chunk / tiles, [&](Gradient& gradient) { gradient.pass(0, o.shape.causal ? query + 1 : tiles, query, query + 1, false, true); });
-  });
+  };
+  if (tiles == 1 || (heads >= 16 && Gradient::keeps_queries(o.shape))) return on_heads({true, true, true, 1});
+  on_heads({true, false, false, 1});
+  on_heads({false, true, false, tiles});
+  on_heads({false, false, true, tiles});
 }
 
 }  // namespace regimen::cpu

@@ -9,6 +9,16 @@
 
 namespace regimen::cpu {
 
+namespace detail {
+/// The loop itself, which is the same for all bodies: each is compiled once.
+[[gnu::noinline]] inline void for_all(std::size_t chunks, Team::Chunk chunk, const void* body) {
+  const int count = chunks > 1 ? threads() : 1;
+  if (count > 1)
+    if (Team* const team = Team::here()) return team->run(chunks, count, chunk, body);
+  for (std::size_t i = 0; i < chunks; ++i) chunk(body, i);
+}
+}  // namespace detail
+
 /// body(0) ... body(chunks - 1), in any order, on as many threads as threads() says. Callers cut work into chunks by
 /// shape alone, never by the number of threads, and no chunk reads what another writes. So results depend neither on
 /// the number of threads nor on which thread took a chunk. Inside another parallel_for it is a serial loop.
@@ -16,11 +26,7 @@ namespace regimen::cpu {
 /// failure  rethrows the exception of the lowest chunk that threw, after all others have run
 template <class Body>
 void parallel_for(std::size_t chunks, const Body& body) {
-  const int count = chunks > 1 ? threads() : 1;
-  if (count > 1)
-    if (detail::Team* const team = detail::Team::here())
-      return team->run(chunks, count, [](const void* what, std::size_t chunk) { (*static_cast<const Body*>(what))(chunk); }, &body);
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
+  detail::for_all(chunks, [](const void* what, std::size_t chunk) { (*static_cast<const Body*>(what))(chunk); }, &body);
 }
 
 }  // namespace regimen::cpu

@@ -19,8 +19,9 @@ constexpr std::size_t chunks_of(std::size_t elements) { return (elements + grain
 /// body(0) ... body(chunks - 1), on several cores if `elements` is large enough.
 template <class Body>
 void for_chunks(std::size_t elements, std::size_t chunks, const Body& body) {
-  if (elements > grain) return parallel_for(chunks, body);
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
+  const auto all = [](const void* what, std::size_t chunk) { (*static_cast<const Body*>(what))(chunk); };
+  if (elements > grain) return detail::for_all(chunks, all, &body);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) all(&body, chunk);
 }
 
 /// body(i, count) over all elements, a register at a time; see for_each_vector.
@@ -34,17 +35,12 @@ void sweep(std::size_t elements, const Body& body) {
 /// body(row, begin, end): runs of columns that together cover rows x columns; whole rows unless a row is very long.
 template <class Body>
 void for_rows(std::size_t rows, std::size_t columns, const Body& body) {
-  if (columns > grain) {
-    const std::size_t parts = chunks_of(columns);
-    return parallel_for(rows * parts, [&](std::size_t chunk) {
-      const std::size_t row = chunk / parts, part = chunk % parts;
-      body(row, part_begin(columns, parts, part), part_begin(columns, parts, part + 1));
-    });
-  }
-  const std::size_t wanted = chunks_of(rows * columns), chunks = wanted < rows ? wanted : rows;
-  parallel_for(chunks, [&](std::size_t chunk) {
-    const std::size_t end = part_begin(rows, chunks, chunk + 1);
-    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) body(row, std::size_t{0}, columns);
+  const std::size_t parts = columns > grain ? chunks_of(columns) : 1, wanted = parts > 1 ? rows : chunks_of(rows * columns);
+  const std::size_t chunks = wanted < rows ? wanted : rows;  // of rows, each in so many parts
+  parallel_for(chunks * parts, [&](std::size_t chunk) {
+    const std::size_t part = chunk % parts, end = part_begin(rows, chunks, chunk / parts + 1);
+    const std::size_t from = part_begin(columns, parts, part), to = part_begin(columns, parts, part + 1);
+    for (std::size_t row = part_begin(rows, chunks, chunk / parts); row < end; ++row) body(row, from, to);
   });
 }
 
