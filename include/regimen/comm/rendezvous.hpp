@@ -64,7 +64,7 @@ class Variables final {
   std::string said(const char* first, const char* second) const { return said(first) + ", " + said(second); }
 
   /// Rank, size and local rank from one launcher's variables; nothing if neither rank nor size is set.
-  std::optional<Membership> world(Launcher launcher, const char* rank, const char* size, const char* local) const {
+  [[gnu::noinline]] std::optional<Membership> world(Launcher launcher, const char* rank, const char* size, const char* local) const {
     const std::optional<std::size_t> r = number(rank), n = number(size), l = number(local);
     if (!r && (!n || *n == 1)) return std::nullopt;  // salloc -n 1 sets only the size
     const std::string both = said(rank, size);
@@ -122,7 +122,7 @@ inline std::string first_host(std::string_view list) {
 /// failure  Error that names the variables and their values: one is missing, not a number, or contradicts another
 /// source   torch.distributed.run, "Environment Variables"; srun(1), "OUTPUT ENVIRONMENT VARIABLES"; mpirun(1)
 template <class Look>
-Membership world_from(const Look& look) {
+[[gnu::noinline]] Membership world_from(const Look& look) {
   const detail::Variables<Look> variables(look);
   const std::optional<Membership> torchrun = variables.world(Launcher::Torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK");
   const std::optional<Membership> mpi =
@@ -190,13 +190,13 @@ inline const char* look_in_environment(const char* name) { return std::getenv(na
 }  // namespace detail
 
 /// world_from this process's environment.
-inline Membership world_of_environment() { return world_from(detail::look_in_environment); }
+[[gnu::noinline]] inline Membership world_of_environment() { return world_from(detail::look_in_environment); }
 
 /// For a program of one rank: does nothing if the environment names no other ranks.
 ///
 /// failure  Error if a launcher started this process as one of several: each would train alone on the same data, and
 ///          overwrite the files of the others
-inline void refuse_other_ranks(const Membership& world) {
+[[gnu::noinline]] inline void refuse_other_ranks(const Membership& world) {
   if (world.size == 1) return;
   throw Error(
       "the environment", "a program that knows of one rank to be started once",

@@ -8,13 +8,13 @@
 
 namespace regimen {
 
-inline std::string Path::place() const {
+[[gnu::noinline]] inline std::string Path::place() const {
   std::string places;
   if (is_outside()) return places;
   for (std::uint64_t rest = digits; rest > 0; rest /= 256) places = std::to_string(rest % 256 - 1) + (places.empty() ? "" : ".") + places;
   return places;
 }
-inline std::string Path::text() const { return place() + " (" + name + "), iteration " + std::to_string(iteration); }
+[[gnu::noinline]] inline std::string Path::text() const { return place() + " (" + name + "), iteration " + std::to_string(iteration); }
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -64,7 +64,7 @@ class Loader final {
     explicit operator bool() const { return exists; }
   };
 
-  Loader(S source, const SampleShape& shape, const LoaderOptions& options)
+  [[gnu::noinline]] Loader(S source, const SampleShape& shape, const LoaderOptions& options)
       : source_(std::move(source)), shape_(shape), options_(options), size_(size_of(source_, shape)) {
     const std::string name = detail::name_of_source(source_);
     if (size_ == 0) throw Error(name, "at least one sample", "none");
@@ -92,10 +92,10 @@ class Loader final {
   }
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
-  ~Loader() { join(); }
+  [[gnu::noinline]] ~Loader() { join(); }
 
   /// The next batch; after the last one, a batch of 0 samples.
-  Batch next() {
+  [[gnu::noinline]] Batch next() {
     if (next_ >= steps()) {
       if (holding_) release();
       return {{}, {}, 0, next_, options_.epochs, false};
@@ -149,7 +149,7 @@ class Loader final {
     }
   }
 
-  void allocate() {
+  [[gnu::noinline]] void allocate() {
     std::size_t inputs = 0, targets = 0;
     if (__builtin_mul_overflow(options_.batch, shape_.input, &inputs) || __builtin_mul_overflow(options_.batch, shape_.target, &targets)) {
       throw Error("Loader", "a batch that fits memory", std::to_string(options_.batch) + " samples");
@@ -186,12 +186,15 @@ class Loader final {
       if (bound == 0) return;
       for (const T id : ids) {
         if (std::cmp_less(id, bound) && (std::cmp_greater_equal(id, 0) || (may_be_ignored && std::cmp_equal(id, ignore_index)))) continue;
-        throw Error(detail::name_of_source(source_) + ", sample " + std::to_string(sample),
-                    std::string(may_be_ignored ? "a target" : "an input") + " of at least 0 and below " + std::to_string(bound) +
-                        ", the model's vocabulary or number of classes",
-                    std::to_string(id), "give the model more ids, or other data");
+        refuse_id(bound, may_be_ignored, sample, std::to_string(id));
       }
     }
+  }
+  [[noreturn, gnu::cold]] void refuse_id(std::size_t bound, bool is_target, std::size_t sample, const std::string& found) const {
+    throw Error(detail::name_of_source(source_) + ", sample " + std::to_string(sample),
+                std::string(is_target ? "a target" : "an input") + " of at least 0 and below " + std::to_string(bound) +
+                    ", the model's vocabulary or number of classes",
+                found, "give the model more ids, or other data");
   }
 
   /// A worker: claims the lowest unread step when its slot in the ring is free.
@@ -225,7 +228,7 @@ class Loader final {
     freed_.notify_one();
   }
 
-  void join() {
+  [[gnu::noinline]] void join() {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;

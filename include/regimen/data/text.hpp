@@ -106,7 +106,7 @@ class Text final {
     std::vector<std::uint8_t> tokens;
   };
 
-  Text(const std::string& name, std::span<const std::byte> bytes, Units units) {
+  [[gnu::noinline]] Text(const std::string& name, std::span<const std::byte> bytes, Units units) {
     if (bytes.empty()) throw Error(name, "text", "an empty file", "give a file with text in it");
     auto content = std::make_shared<Content>();
     content->name = name;

@@ -55,36 +55,48 @@ constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, s
   return first < last ? std::pair{first, last - first} : std::pair{std::size_t{0}, std::size_t{0}};
 }
 
+/// What the records of a unit's tensors are made of, whatever the unit's type.
+struct UnitFacts {
+  std::span<const walk::TensorPlace> tensors;
+  walk::UnitOffsets first, size;  // of the first iteration; of each
+  std::size_t count, master_offset, kept_state, states, slice, from;
+  bool shares_master, is_sliced, slices_parameters;
+};
+[[gnu::noinline]] inline void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit) {
+  for (std::size_t i = 0; i < unit.count; ++i)
+    for (const walk::TensorPlace& place : unit.tensors) {
+      TensorRecord record{.place = place,
+                          .unit = unit.first + unit.size * i,
+                          .master_offset = unit.master_offset,
+                          .state_stride = unit.kept_state,
+                          .states = unit.states,
+                          .shares_master = unit.shares_master,
+                          .count = place.count,
+                          .master = place.master,
+                          .gradient = place.gradient};
+      if (unit.is_sliced) {
+        const auto [begin, kept] = part_in_slice(place.master, place.count, unit.from, unit.slice);
+        record.first = begin;
+        record.count = kept;
+        record.gradient = kept > 0 ? place.master + begin - unit.from : 0;
+        // Master weights that kernels read lie among all values, unless these are kept in slices, too.
+        record.master = unit.shares_master && !unit.slices_parameters ? place.master + begin : record.gradient;
+        record.value_slice = unit.slices_parameters ? unit.from : 0;
+      }
+      records.push_back(record);
+    }
+}
+
 /// All tensors, in the order in which they lie in memory.
 template <class Bound>
-std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
+[[gnu::noinline]] std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
   std::vector<TensorRecord> records;
   Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
     using Sharding = typename Unit::Sharding;
-    const bool sliced = Sharding::slices_state && ranks > 1;
-    const std::size_t slice = Unit::slice(ranks), from = Sharding::slice_of(rank) * slice;
-    for (std::size_t i = 0; i < count; ++i)
-      for (const walk::TensorPlace& place : Unit::tensors) {
-        TensorRecord record{.place = place,
-                            .unit = first + Unit::size(ranks) * i,
-                            .master_offset = Unit::master_offset(ranks),
-                            .state_stride = Unit::kept_state(ranks),
-                            .states = Unit::states,
-                            .shares_master = Unit::shares_master,
-                            .count = place.count,
-                            .master = place.master,
-                            .gradient = place.gradient};
-        if (sliced) {
-          const auto [begin, kept] = part_in_slice(place.master, place.count, from, slice);
-          record.first = begin;
-          record.count = kept;
-          record.gradient = kept > 0 ? place.master + begin - from : 0;
-          // Master weights that kernels read lie in the whole buffer of values, unless that is sliced, too.
-          record.master = Unit::shares_master && !Sharding::slices_parameters ? place.master + begin : record.gradient;
-          record.value_slice = Sharding::slices_parameters ? from : 0;
-        }
-        records.push_back(record);
-      }
+    const std::size_t slice = Unit::slice(ranks);
+    append_records(records,
+                   {Unit::tensors, first, Unit::size(ranks), count, Unit::master_offset(ranks), Unit::kept_state(ranks), Unit::states, slice,
+                    Sharding::slice_of(rank) * slice, Unit::shares_master, Sharding::slices_state && ranks > 1, Sharding::slices_parameters});
   });
   std::size_t index = 0;
   Bound::name_tensors([&](const std::string& name, const Parameter& parameter, bool ends_branch) {

@@ -31,21 +31,21 @@ S largest_of(const S* from, std::size_t count) {
   return largest;
 }
 
-/// Loss of one row, and its gradient over the logits.
-template <bool WithGradient, class S>
-double cross_entropy(S* logits, std::size_t columns, std::size_t target, double smoothing, S factor) {
+/// Loss of one row; its gradient over the logits, if `writes`.
+template <class S>
+double cross_entropy(S* logits, std::size_t columns, std::size_t target, double smoothing, S factor, bool writes) {
   using V = Vector<S>;
   const S most = largest_of(logits, columns), at_target = logits[target] - most;
   S shifted = S(0);  // Σ (logit − most), for the smoothed part of the target
   if (smoothing != 0) shifted = sum_of<S>(columns, [&](std::size_t i, auto n) { return zero_tail(load<S>(logits + i, n) - most, n); });
   const S total = sum_of<S>(columns, [&](std::size_t i, auto n) {
     const V e = exp(load<S>(logits + i, n) - most);
-    if constexpr (WithGradient) store(e, logits + i, n);
+    if (writes) store(e, logits + i, n);
     return zero_tail(e, n);
   });
   const double spread = smoothing / static_cast<double>(columns);
   const double loss = std::log(static_cast<double>(total)) - (1 - smoothing) * static_cast<double>(at_target) - spread * static_cast<double>(shifted);
-  if constexpr (WithGradient) {
+  if (writes) {
     const V scale = factor / total, everywhere = S(spread) * factor;
     for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(load<S>(logits + i, n) * scale - everywhere, logits + i, n); });
     logits[target] -= S(1 - smoothing) * factor;
@@ -53,34 +53,29 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
   return loss;
 }
 
-}  // namespace detail
-
-/// A target outside [0, columns) that is not ignore_index makes the row's loss and gradient NaN, so that the step is
-/// seen to be wrong; nothing outside the row is accessed.
-template <bool WithGradient, class S>
-void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
-  S* const logits = at(o.logits);
-  const std::int32_t* const targets = at(o.target);
-  Scalars& scalars = *at(o.scalars);
-  const S factor = static_cast<S>(o.scale * scalars.loss_scale);
+/// Training and evaluation share it; the former `writes` gradients.
+template <class S>
+void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scalars, std::size_t rows, std::size_t columns, double scale,
+                           double smoothing, bool writes) {
+  const S factor = static_cast<S>(scale * scalars.loss_scale);
   double losses[most_partials] = {};
   std::size_t counts[most_partials] = {};
-  const std::size_t chunks = detail::partials_for(o.rows, o.rows * o.columns);
+  const std::size_t chunks = partials_for(rows, rows * columns);
   parallel_for(chunks, [&](std::size_t chunk) {
     double loss = 0;
     std::size_t count = 0;
-    const std::size_t end = part_begin(o.rows, chunks, chunk + 1);
-    for (std::size_t row = part_begin(o.rows, chunks, chunk); row < end; ++row) {
-      S* const values = logits + row * o.columns;
+    const std::size_t end = part_begin(rows, chunks, chunk + 1);
+    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) {
+      S* const values = logits + row * columns;
       const std::size_t target = static_cast<std::uint32_t>(targets[row]);
-      const bool ignored = targets[row] == ignore_index, valid = target < o.columns;
+      const bool ignored = targets[row] == ignore_index, valid = target < columns;
       if (!ignored) ++count;
       if (!ignored && valid) {
-        loss += detail::cross_entropy<WithGradient>(values, o.columns, target, o.smoothing, factor);
+        loss += cross_entropy(values, columns, target, smoothing, factor, writes);
       } else {
         const S fill = ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
         loss += static_cast<double>(fill);
-        if constexpr (WithGradient) for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) { store(Vector<S>(fill), values + i, n); });
+        if (writes) for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(Vector<S>(fill), values + i, n); });
       }
     }
     losses[chunk] = loss;
@@ -90,6 +85,15 @@ void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
     scalars.loss_sum += losses[chunk];
     scalars.count += static_cast<double>(counts[chunk]);
   }
+}
+
+}  // namespace detail
+
+/// A target outside [0, columns) that is not ignore_index makes the row's loss and gradient NaN, so that the step is
+/// seen to be wrong; nothing outside the row is accessed.
+template <bool WithGradient, class S>
+void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
+  detail::cross_entropy_of_rows(at(o.logits), at(o.target), *at(o.scalars), o.rows, o.columns, o.scale, o.smoothing, WithGradient);
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.

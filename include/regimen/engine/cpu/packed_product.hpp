@@ -116,6 +116,107 @@ constexpr std::size_t block_begin(std::size_t count, std::size_t block, std::siz
   return begin < count ? begin : count;
 }
 
+// The loop over tiles does not know what numbers lie in memory: it is compiled once for each kind of word, whatever the element types.
+
+/// A row-major matrix, and how a slice of it comes to a buffer.
+template <class Word>
+struct Operand final {
+  using Copy = void (*)(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t count, std::size_t length);
+
+  const std::byte* begin;
+  std::size_t element, stride;  // bytes of an element; elements between rows
+  bool is_transposed;
+  Copy copy;
+
+  template <class T>
+  static Operand left(const T* a, std::size_t m, std::size_t k, bool transpose) {
+    if (transpose) return {reinterpret_cast<const std::byte*>(a), sizeof(T), m, true, stack<T>};
+    return {reinterpret_cast<const std::byte*>(a), sizeof(T), k, false, store<T>};
+  }
+  template <class T>
+  static Operand right(const T* b, std::size_t k, std::size_t n, bool transpose) {
+    if (transpose) return {reinterpret_cast<const std::byte*>(b), sizeof(T), k, true, turn<T>};
+    return {reinterpret_cast<const std::byte*>(b), sizeof(T), n, false, stack<T>};
+  }
+  const std::byte* at(std::size_t row, std::size_t column) const { return begin + (row * stride + column) * element; }
+
+ private:
+  template <class T>
+  static void store(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
+    Packing<Word>::store(to, to_stride, static_cast<const T*>(from), from_stride, rows, depth);
+  }
+  template <class T>
+  static void stack(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t depth, std::size_t columns) {
+    Packing<Word>::stack(to, to_stride, static_cast<const T*>(from), from_stride, depth, columns);
+  }
+  template <class T>
+  static void turn(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t columns, std::size_t depth) {
+    Packing<Word>::turn(to, to_stride, static_cast<const T*>(from), from_stride, columns, depth);
+  }
+};
+
+/// Where a product goes: row-major, rounded once, or added to.
+template <class S>
+struct Product final {
+  std::byte* begin;
+  std::size_t element, stride;
+  void (*write)(void* to, const S* from, std::size_t columns, bool add);  // of one row
+
+  template <class C>
+  static Product to(C* c, std::size_t n) {
+    return {reinterpret_cast<std::byte*>(c), sizeof(C), n, [](void* row, const S* from, std::size_t columns, bool add) {
+              C* const out = static_cast<C*>(row);
+              for_each_vector<S>(0, columns, [&](std::size_t j, auto part) {
+                const Vector<S> value = load<S>(from + j);
+                store<S>(add ? load<S>(out + j, part) + value : value, out + j, part);
+              });
+            }};
+  }
+  /// `from` has room for whole registers.
+  void rows(std::size_t i0, std::size_t j0, std::size_t count, std::size_t columns, const S* from, std::size_t from_stride, bool add) const {
+    for (std::size_t i = 0; i < count; ++i) write(begin + ((i0 + i) * stride + j0) * element, from + i * from_stride, columns, add);
+  }
+};
+
+template <class S, class Word>
+void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Product<S>& c, std::size_t m, std::size_t n, std::size_t k, bool add) {
+  using Buffers = ProductBuffers<S, Word>;
+  constexpr std::size_t numbers = Packing<Word>::numbers;
+  constexpr std::size_t step = block_columns<S>, slice = Buffers::depth * numbers, panel = step * Buffers::depth;
+  const ProductTiles tiles = ProductTiles::of<S>(m, n, k);
+  const std::size_t slices = (k + slice - 1) / slice, even = (k + slices - 1) / slices;
+  const std::size_t stride = even + even % numbers;  // equal slices: a short last one would cost as much as a long one
+
+  parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
+    Buffers buffers;  // padding that is read is written before, with finite values if a and b are finite
+    const std::size_t i0 = block_begin(m, block_rows, tiles.down, tile % tiles.down);
+    const std::size_t i1 = block_begin(m, block_rows, tiles.down, tile % tiles.down + 1), rows = i1 - i0;
+    const std::size_t j0 = block_begin(n, step, tiles.across, tile / tiles.down);
+    const std::size_t j1 = block_begin(n, step, tiles.across, tile / tiles.down + 1), columns = j1 - j0;
+    if (rows == 0 || columns == 0) return;
+
+    for (std::size_t p0 = 0; p0 < k; p0 += stride) {
+      const std::size_t depth = k - p0 < stride ? k - p0 : stride, words = (depth + numbers - 1) / numbers;
+      for (std::size_t j = 0; j < columns; j += step) {
+        const std::size_t width = columns - j < step ? columns - j : step;
+        Word* const to = buffers.b + j / step * panel;
+        if (b.is_transposed) b.copy(to, step, b.at(j0 + j, p0), b.stride, width, depth);
+        else b.copy(to, step, b.at(p0, j0 + j), b.stride, depth, width);
+      }
+      const Word* const left = buffers.a;
+      const Word* const right = buffers.b;
+      if (a.is_transposed) {
+        a.copy(buffers.a, Buffers::rows, a.at(p0, i0), a.stride, depth, rows);
+        multiply_tile<S, 1, Buffers::rows, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
+      } else {
+        a.copy(buffers.a, Buffers::row_stride, a.at(i0, p0), a.stride, rows, depth);
+        multiply_tile<S, Buffers::row_stride, 1, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
+      }
+    }
+    c.rows(i0, j0, rows, columns, buffers.c, Buffers::columns, add);
+  });
+}
+
 }  // namespace detail
 
 /// c = op(a) · op(b), or c +=, as op::Product describes; all three row-major and dense, of any element types
@@ -129,47 +230,8 @@ void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, 
   using S = statistic_t<C>;
   constexpr bool pairs = multiplies_pairs && std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && std::is_same_v<S, float>;
   using Word = std::conditional_t<pairs, Pair, S>;
-  using Pack = Packing<Word>;
-  using Buffers = ProductBuffers<S, Word>;
-  constexpr std::size_t step = block_columns<S>, slice = Buffers::depth * Pack::numbers, panel = step * Buffers::depth;
-  const ProductTiles tiles = ProductTiles::of<S>(m, n, k);
-  const std::size_t slices = (k + slice - 1) / slice, even = (k + slices - 1) / slices;
-  const std::size_t stride = even + even % Pack::numbers;  // equal slices: a short last one would cost as much as a long one
-
-  parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
-    Buffers buffers;  // padding that is read is written before, with finite values if a and b are finite
-    const std::size_t i0 = block_begin(m, block_rows, tiles.down, tile % tiles.down);
-    const std::size_t i1 = block_begin(m, block_rows, tiles.down, tile % tiles.down + 1), rows = i1 - i0;
-    const std::size_t j0 = block_begin(n, step, tiles.across, tile / tiles.down);
-    const std::size_t j1 = block_begin(n, step, tiles.across, tile / tiles.down + 1), columns = j1 - j0;
-    if (rows == 0 || columns == 0) return;
-
-    for (std::size_t p0 = 0; p0 < k; p0 += stride) {
-      const std::size_t depth = k - p0 < stride ? k - p0 : stride, words = (depth + Pack::numbers - 1) / Pack::numbers;
-      for (std::size_t j = 0; j < columns; j += step) {
-        const std::size_t width = columns - j < step ? columns - j : step;
-        if (transpose_b) Pack::turn(buffers.b + j / step * panel, step, b + (j0 + j) * k + p0, k, width, depth);
-        else Pack::stack(buffers.b + j / step * panel, step, b + p0 * n + j0 + j, n, depth, width);
-      }
-      const Word* const left = buffers.a;
-      const Word* const right = buffers.b;
-      if (transpose_a) {
-        Pack::stack(buffers.a, Buffers::rows, a + p0 * m + i0, m, depth, rows);
-        multiply_tile<S, 1, Buffers::rows, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
-      } else {
-        Pack::store(buffers.a, Buffers::row_stride, a + i0 * k + p0, k, rows, depth);
-        multiply_tile<S, Buffers::row_stride, 1, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
-      }
-    }
-    for (std::size_t i = 0; i < rows; ++i) {
-      const S* const from = buffers.c + i * Buffers::columns;
-      C* const to = c + (i0 + i) * n + j0;
-      for_each_vector<S>(0, columns, [&](std::size_t j, auto part) {
-        const Vector<S> value = load<S>(from + j);
-        store<S>(add ? load<S>(to + j, part) + value : value, to + j, part);
-      });
-    }
-  });
+  product_of_tiles<S, Word>(Operand<Word>::left(a, m, k, transpose_a), Operand<Word>::right(b, k, n, transpose_b), Product<S>::to(c, n), m, n, k,
+                            add);
 }
 
 }  // namespace regimen::cpu
