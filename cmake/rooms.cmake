@@ -12,7 +12,8 @@ set(layer      core)
 set(data       core rule)          # rule: a source that writes other samples is told so
 set(walk       core comm engine layer)
 set(rule       core policy layer data)
-set(engine     core comm policy)   # policy: the header that brings an engine says for which Device
+set(kernel     core)
+set(engine     core comm kernel policy)   # policy: the header that brings an engine says for which Device
 set(program    core engine layer loss optimizer policy rule walk)
 set(verdict    core engine layer loss policy program rule walk)
 set(state      comm core data layer)

@@ -1,0 +1,177 @@
+// regimen/kernel/block.hpp — what a kernel is, what it may ask of the block that runs it, and the block of one thread.
+#pragma once
+
+#include <regimen/core/hd.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::kernel {
+
+/// Lanes of a warp, on every device and in the emulation.
+inline constexpr unsigned warp_lanes = 32;
+
+/// Where the tensors of an operation lie. Trivially copyable; what it points to need not be memory of the host.
+struct Memory {
+  std::byte* base = nullptr;
+  std::size_t scratch = View<char>::absent;  // of the operation that runs
+
+  template <class T>
+  REGIMEN_HD T* operator()(View<T> view) const {
+    return reinterpret_cast<T*>(base + view.offset);
+  }
+  /// Null where the operation allows it to be absent.
+  template <class T>
+  REGIMEN_HD T* optional(View<T> view) const {
+    return view.offset == View<T>::absent ? nullptr : (*this)(view);
+  }
+  template <class T>
+  REGIMEN_HD T* scratch_of() const {
+    return reinterpret_cast<T*>(base + scratch);
+  }
+};
+
+/// How an operation is carried out by blocks of threads: specialised for each operation in this folder, and for an operation of
+/// your own in your header. An operation that needs several launches, one after another, has a Kernel for each.
+///
+///   passes              launches; 1 if it says nothing
+///   threads             of a block; a multiple of warp_lanes
+///   shared_bytes        of shared memory of a block, if any
+///   scratch(operation)  bytes that all its launches share, if any; said by the first
+///   blocks()            of the launch
+///   operator()(block)   what one thread does
+///
+/// A block offers
+///
+///   thread() threads() index() blocks()   which thread of how many, which block of how many
+///   sync()                                all threads of the block have come here, and see what each wrote before
+///   shared<T>(offset, count)              an array in the block's shared memory, from byte `offset` on
+///   warp<Combine>(value)                  of all lanes of the warp, combined as a tree; every lane gets it
+///
+/// Rules: nothing is added by atomics, and every sum has one order, so the same launch gives the same bits. No block waits for another.
+template <class Operation, unsigned pass = 0>
+struct Kernel;
+
+template <class Operation>
+inline constexpr unsigned passes = [] {
+  if constexpr (requires { Kernel<Operation>::passes; }) return Kernel<Operation>::passes;
+  else return 1u;
+}();
+template <class Operation>
+constexpr std::size_t scratch_of(const Operation& operation) {
+  if constexpr (requires { Kernel<Operation>::scratch(operation); }) return Kernel<Operation>::scratch(operation);
+  else return 0;
+}
+template <class K>
+inline constexpr std::size_t shared_bytes = [] {
+  if constexpr (requires { K::shared_bytes; }) return K::shared_bytes;
+  else return std::size_t{0};
+}();
+
+/// One thread that does the work of a whole block: loops over threads have one turn, and a warp is the thread. Not the same bits as
+/// a block of many threads, whose sums have another order.
+class Serial final {
+ public:
+  constexpr Serial(unsigned index, unsigned blocks, std::byte* shared) : shared_(shared), index_(index), blocks_(blocks) {}
+  static constexpr unsigned thread() { return 0; }
+  static constexpr unsigned threads() { return 1; }
+  constexpr unsigned index() const { return index_; }
+  constexpr unsigned blocks() const { return blocks_; }
+  constexpr void sync() const {}
+  template <class T>
+  T* shared(std::size_t offset, std::size_t) const {
+    return reinterpret_cast<T*>(shared_ + offset);
+  }
+  template <class Combine, class T>
+  constexpr T warp(T value) const {
+    return value;
+  }
+
+ private:
+  std::byte* shared_;
+  unsigned index_, blocks_;
+};
+
+/// All blocks of a kernel on the calling thread.
+template <class K>
+void run_serial(const K& kernel) {
+  alignas(16) std::byte shared[shared_bytes<K> == 0 ? 16 : shared_bytes<K>];
+  const unsigned blocks = kernel.blocks();
+  for (unsigned index = 0; index < blocks; ++index) kernel(Serial(index, blocks, shared));
+}
+
+// ---- what kernels share
+
+struct Sum final {
+  template <class T>
+  REGIMEN_HD constexpr T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+/// NaN if one of both is.
+struct Largest final {
+  template <class T>
+  REGIMEN_HD constexpr T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+
+/// Bytes of shared memory that `combined` needs.
+template <class T>
+inline constexpr std::size_t combined_bytes = warp_lanes * sizeof(T);
+
+/// The values of all threads of the block, combined in one order: a tree in each warp, then warp by warp. Every thread gets it. Two
+/// barriers, the second of which makes the shared memory free again.   offset   of the shared memory that it may use
+REGIMEN_HD_UNCHECKED
+template <class Combine, class Block, class T>
+REGIMEN_HD T combined(const Block& block, T value, std::size_t offset = 0) {
+  value = block.template warp<Combine>(value);
+  const unsigned warps = (block.threads() + warp_lanes - 1) / warp_lanes;
+  if (warps == 1) return value;
+  auto parts = block.template shared<T>(offset, warps);
+  if (block.thread() % warp_lanes == 0) parts[block.thread() / warp_lanes] = value;
+  block.sync();
+  T all = parts[0];
+  for (unsigned warp = 1; warp < warps; ++warp) all = Combine{}(all, static_cast<T>(parts[warp]));
+  block.sync();
+  return all;
+}
+
+/// So many neighbouring elements, read and written 16 bytes at a time.
+template <class T, unsigned count>
+struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) Pack {
+  T at[count];
+};
+
+/// Elements of a pack such that the narrowest of these types fills 16 bytes.
+template <class... T>
+inline constexpr unsigned pack_of = [] {
+  unsigned narrowest = 8;
+  ((narrowest = sizeof(T) < narrowest ? unsigned(sizeof(T)) : narrowest), ...);
+  return 16 / narrowest;
+}();
+
+template <class... T>
+REGIMEN_HD bool are_aligned(const T*... pointers) {
+  return ((reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0) && ...);
+}
+
+/// Blocks for one thread a piece of work, as many as a device keeps busy; beyond, threads take several pieces.
+inline constexpr unsigned most_blocks = 4096;
+constexpr unsigned blocks_for(std::size_t pieces, unsigned threads) {
+  const std::size_t wanted = (pieces + threads - 1) / threads;
+  return wanted == 0 ? 1 : wanted < most_blocks ? static_cast<unsigned>(wanted) : most_blocks;
+}
+
+/// body(i) for the pieces that fall to this thread: neighbouring threads take neighbouring pieces.
+REGIMEN_HD_UNCHECKED
+template <class Block, class Body>
+REGIMEN_HD void for_pieces(const Block& block, std::size_t pieces, const Body& body) {
+  const std::size_t stride = std::size_t{block.blocks()} * block.threads();
+  for (std::size_t i = std::size_t{block.index()} * block.threads() + block.thread(); i < pieces; i += stride) body(i);
+}
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

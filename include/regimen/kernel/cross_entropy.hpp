@@ -1,0 +1,107 @@
+// regimen/kernel/cross_entropy.hpp — softmax cross-entropy, whose gradient overwrites the logits in the same launch.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/kernel/block.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace regimen::kernel {
+
+/// A block takes a row. A target outside [0, columns) that is not ignore_index makes the row's loss, and its gradient, NaN.
+template <bool WithGradient, class S>
+struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
+  static constexpr unsigned passes = 2, threads = 256;
+  static constexpr std::size_t shared_bytes = combined_bytes<S>;
+  op::CrossEntropy<WithGradient, S> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::CrossEntropy<WithGradient, S>& operation) {
+    return operation.rows * sizeof(double);
+  }  // rows' losses
+  constexpr unsigned blocks() const { return blocks_for(o.rows, 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    S* const logits = at(o.logits);
+    const std::int32_t* const targets = at(o.target);
+    double* const losses = at.template scratch_of<double>();
+    const S factor = static_cast<S>(o.scale * at(o.scalars)->loss_scale);
+    for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
+      S* const values = logits + row * o.columns;
+      const std::int32_t target = targets[row];
+      if (target < 0 || static_cast<std::size_t>(target) >= o.columns) {
+        const S fill = target == ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
+        if constexpr (WithGradient)
+          for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) values[i] = fill;
+        if (block.thread() == 0) losses[row] = static_cast<double>(fill);
+        continue;
+      }
+      S most = -std::numeric_limits<S>::infinity();
+      for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) most = Largest{}(most, values[i]);
+      most = combined<Largest>(block, most);
+      const S at_target = values[target] - most;  // read before the barriers below, behind which it is overwritten
+      S total = S(0), shifted = S(0);
+      for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
+        shifted += values[i] - most;
+        total += std::exp(values[i] - most);
+      }
+      total = combined<Sum>(block, total);
+      if (o.smoothing != 0) shifted = combined<Sum>(block, shifted);
+      const double spread = o.smoothing / static_cast<double>(o.columns);
+      if constexpr (WithGradient) {
+        const S scale = factor / total, everywhere = static_cast<S>(spread) * factor, there = static_cast<S>(1 - o.smoothing) * factor;
+        for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
+          const S gradient = std::exp(values[i] - most) * scale - everywhere;
+          values[i] = i == static_cast<std::size_t>(target) ? gradient - there : gradient;
+        }
+      }
+      if (block.thread() == 0)
+        losses[row] = std::log(static_cast<double>(total)) - (1 - o.smoothing) * static_cast<double>(at_target) -
+                      (o.smoothing != 0 ? spread * static_cast<double>(shifted) : 0.0);
+    }
+  }
+
+ private:
+  static constexpr std::int32_t ignored = ignore_index;
+};
+
+/// One block adds the rows' losses, and counts the valid rows.
+template <bool WithGradient, class S>
+struct Kernel<op::CrossEntropy<WithGradient, S>, 1> final {
+  static constexpr unsigned threads = 1024;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>;
+  op::CrossEntropy<WithGradient, S> o;
+  Memory at;
+
+  static constexpr unsigned blocks() { return 1; }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const double* const losses = at.template scratch_of<double>();
+    const std::int32_t* const targets = at(o.target);
+    double loss = 0, count = 0;
+    for (std::size_t row = block.thread(); row < o.rows; row += block.threads()) {
+      loss += losses[row];
+      count += targets[row] == ignored ? 0 : 1;
+    }
+    loss = combined<Sum>(block, loss);
+    count = combined<Sum>(block, count);
+    if (block.thread() == 0) {
+      Scalars& scalars = *at(o.scalars);
+      scalars.loss_sum += loss;
+      scalars.count += count;
+    }
+  }
+
+ private:
+  static constexpr std::int32_t ignored = ignore_index;
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,63 @@
+// regimen/kernel/device.cuh — the block of a GPU, and the launch of a kernel on a stream.
+#pragma once
+
+#include <regimen/kernel/block.hpp>
+
+#include <cstddef>
+
+#include <cuda_runtime.h>
+
+namespace regimen::kernel {
+
+/// What a kernel sees on a GPU.
+class DeviceBlock final {
+ public:
+  __device__ unsigned thread() const { return threadIdx.x; }
+  __device__ unsigned threads() const { return blockDim.x; }
+  __device__ unsigned index() const { return blockIdx.x; }
+  __device__ unsigned blocks() const { return gridDim.x; }
+  __device__ void sync() const { __syncthreads(); }
+  template <class T>
+  __device__ T* shared(std::size_t offset, std::size_t) const {
+    extern __shared__ float4 regimen_shared_memory[];  // one type for all kernels: another type under this name does not compile
+    return reinterpret_cast<T*>(reinterpret_cast<unsigned char*>(regimen_shared_memory) + offset);
+  }
+  /// All lanes of the warp are here; 16 lanes apart first, as the emulation adds.
+  template <class Combine, class T>
+  __device__ T warp(T value) const {
+    for (unsigned apart = warp_lanes / 2; apart > 0; apart /= 2) value = Combine{}(value, __shfl_xor_sync(0xFFFF'FFFFu, value, apart));
+    return value;
+  }
+};
+
+/// The one __global__ function: a kernel is its argument's type, so nothing but a type reaches its name.
+template <class K>
+__global__ void __launch_bounds__(K::threads) entry(const __grid_constant__ K kernel) {
+  kernel(DeviceBlock{});
+}
+
+namespace detail {
+template <unsigned pass, class Operation>
+cudaError_t launch_passes(const Operation& operation, const Memory& memory, cudaStream_t stream) {
+  if constexpr (pass < passes<Operation>) {
+    using K = Kernel<Operation, pass>;
+    const K kernel{operation, memory};
+    if (const unsigned blocks = kernel.blocks(); blocks > 0) {
+      entry<K><<<blocks, K::threads, shared_bytes<K>, stream>>>(kernel);
+      if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
+    }
+    return launch_passes<pass + 1>(operation, memory, stream);
+  } else {
+    return cudaSuccess;
+  }
+}
+}  // namespace detail
+
+/// Enqueues an operation: all its launches, in order.
+template <class Operation>
+cudaError_t launch(const Operation& operation, const Memory& memory, cudaStream_t stream) {
+  return detail::launch_passes<0>(operation, memory, stream);
+}
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

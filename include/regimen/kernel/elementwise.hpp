@@ -1,0 +1,232 @@
+// regimen/kernel/elementwise.hpp — what is computed element by element: zero, sums, casts, tables, activations, dropout.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/core/philox.hpp>
+#include <regimen/kernel/block.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace regimen::kernel {
+
+namespace detail {
+
+inline constexpr unsigned flat_threads = 256;
+
+/// body(i) for 0 ... count − 1; where everything lies at multiples of 16 bytes, body.pack(i) for runs of `width` elements instead.
+REGIMEN_HD_UNCHECKED
+template <unsigned width, class Block, class Body>
+REGIMEN_HD void for_elements(const Block& block, std::size_t count, bool aligned, const Body& body) {
+  const std::size_t packed = aligned ? count / width : 0;
+  for_pieces(block, packed, [&](std::size_t i) { body.template run<width>(i * width); });
+  for_pieces(block, count - packed * width, [&](std::size_t i) { body.template run<1>(packed * width + i); });
+}
+
+/// x in another element type, rounded once. fp64 has no way to 16 bits.
+template <class To, class From>
+REGIMEN_HD To converted(From x) {
+  if constexpr (std::is_same_v<To, From>) return x;
+  else if constexpr (sizeof(From) == 2) return static_cast<To>(static_cast<float>(x));
+  else {
+    static_assert(sizeof(To) != 2 || std::is_same_v<From, float>, "regimen: fp64 has no cast to 16 bits; cast to fp32 first");
+    return static_cast<To>(x);
+  }
+}
+
+template <unsigned width, class T>
+REGIMEN_HD Pack<T, width> read(const T* from) {
+  return *reinterpret_cast<const Pack<T, width>*>(from);
+}
+template <unsigned width, class T>
+REGIMEN_HD void write(const Pack<T, width>& pack, T* to) {
+  *reinterpret_cast<Pack<T, width>*>(to) = pack;
+}
+
+}  // namespace detail
+
+template <class T>
+struct Kernel<op::Zero<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  op::Zero<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
+
+  struct Body {
+    T* y;
+    template <unsigned n>
+    REGIMEN_HD void run(std::size_t i) const {
+      Pack<T, n> zero{};
+      detail::write<n>(zero, y + i);
+    }
+  };
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    T* const y = at(o.y);
+    detail::for_elements<width>(block, o.count, are_aligned(y), Body{y});
+  }
+};
+
+template <class T>
+struct Kernel<op::Add<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  using S = statistic_t<T>;
+  op::Add<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
+
+  struct Body {
+    const T* x;
+    T* y;
+    template <unsigned n>
+    REGIMEN_HD void run(std::size_t i) const {
+      const auto a = detail::read<n>(x + i);
+      auto b = detail::read<n>(y + i);
+      for (unsigned k = 0; k < n; ++k) b.at[k] = static_cast<T>(static_cast<S>(b.at[k]) + static_cast<S>(a.at[k]));
+      detail::write<n>(b, y + i);
+    }
+  };
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T* const x = at(o.x);
+    T* const y = at(o.y);
+    detail::for_elements<width>(block, o.count, are_aligned(x, y), Body{x, y});
+  }
+};
+
+template <class From, class To>
+struct Kernel<op::Cast<From, To>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<From, To>;
+  op::Cast<From, To> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
+
+  struct Body {
+    const From* x;
+    To* y;
+    template <unsigned n>
+    REGIMEN_HD void run(std::size_t i) const {
+      const auto a = detail::read<n>(x + i);
+      Pack<To, n> b;
+      for (unsigned k = 0; k < n; ++k) b.at[k] = detail::converted<To>(a.at[k]);
+      detail::write<n>(b, y + i);
+    }
+  };
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const From* const x = at(o.x);
+    To* const y = at(o.y);
+    detail::for_elements<width>(block, o.count, are_aligned(x, y), Body{x, y});
+  }
+};
+
+/// Sample by sample, so that the table's elements stand at the same place of a pack.
+template <class T>
+struct Kernel<op::AddTable<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  using S = statistic_t<T>;
+  op::AddTable<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * o.elements / width + 1, threads); }
+
+  struct Body {
+    const T *x, *table;
+    T* y;
+    std::size_t elements;
+    template <unsigned n>
+    REGIMEN_HD void run(std::size_t i) const {
+      const auto a = detail::read<n>(x + i), b = detail::read<n>(table + i % elements);
+      Pack<T, n> c;
+      for (unsigned k = 0; k < n; ++k) c.at[k] = static_cast<T>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k]));
+      detail::write<n>(c, y + i);
+    }
+  };
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T *const x = at(o.x), *const table = at(o.table);
+    T* const y = at(o.y);
+    detail::for_elements<width>(block, o.samples * o.elements, o.elements % width == 0 && are_aligned(x, table, y), Body{x, table, y, o.elements});
+  }
+};
+
+template <class Activation, class T, class B>
+struct Kernel<op::BiasActivation<Activation, T, B>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T, B>;
+  using S = statistic_t<T>;
+  op::BiasActivation<Activation, T, B> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.rows * o.columns / width + 1, threads); }
+
+  struct Body {
+    const T* x;
+    const B* bias;
+    T* y;
+    std::size_t columns;
+    template <unsigned n>
+    REGIMEN_HD void run(std::size_t i) const {
+      auto a = detail::read<n>(x + i);
+      if (bias == nullptr) {
+        for (unsigned k = 0; k < n; ++k) a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k])));
+      } else {
+        const auto b = detail::read<n>(bias + i % columns);
+        for (unsigned k = 0; k < n; ++k) a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k])));
+      }
+      detail::write<n>(a, y + i);
+    }
+  };
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T* const x = at(o.x);
+    const B* const bias = at.optional(o.bias);
+    T* const y = at(o.y);
+    const bool aligned = are_aligned(x, y) && (bias == nullptr || (o.columns % width == 0 && are_aligned(bias)));
+    detail::for_elements<width>(block, o.rows * o.columns, aligned, Body{x, bias, y, o.columns});
+  }
+};
+
+/// The very bits of the CPU engine: eight elements of a sample for each counter.
+template <class T>
+struct Kernel<op::Dropout<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = 8;
+  using S = statistic_t<T>;
+  op::Dropout<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * counters(), threads); }
+  REGIMEN_HD constexpr std::size_t counters() const { return (o.elements + width - 1) / width; }  // of a sample
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T* const x = at(o.x);
+    T* const y = at(o.y);
+    const bool drops = o.drop.threshold > 0;
+    const op::Random random = drops ? *at(o.drop.random) : op::Random{};
+    const std::uint64_t key = mix(mix(random.seed, random.step), o.drop.stream);
+    const S factor = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(o.drop.threshold)));
+    const std::size_t of_sample = counters();
+    for_pieces(block, o.samples * of_sample, [&](std::size_t piece) {
+      const std::size_t sample = piece / of_sample, first = piece % of_sample * width;
+      const Philox::Words words = Philox::draw(key, first / width, random.first_sample + sample);
+      for (unsigned k = 0; k < width && first + k < o.elements; ++k) {
+        const std::uint32_t bits = (words.word[k / 2] >> (16 * (k % 2))) & 0xFFFFu;
+        const std::size_t i = sample * o.elements + first + k;
+        y[i] = drops && bits < o.drop.threshold ? static_cast<T>(S(0)) : static_cast<T>(static_cast<S>(x[i]) * factor);
+      }
+    });
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,124 @@
+// regimen/kernel/update.hpp — an update rule applied to a unit, and the norm that decides about it.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/kernel/block.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::kernel {
+
+/// Weights, state and the rounded copy in one launch. Touches nothing when the step is skipped.
+template <class UpdateRule, class M, class T, class G>
+struct Kernel<op::Update<UpdateRule, M, T, G>> final {
+  static constexpr unsigned threads = 256;
+  op::Update<UpdateRule, M, T, G> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count, threads); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const Scalars& scalars = *at(o.scalars);
+    if (scalars.apply == 0) return;
+    M* const master = at(o.master);
+    M* const state = UpdateRule::states > 0 ? at(o.state) : nullptr;
+    T* const copy = at.optional(o.copy);
+    const G* const gradient = at(o.gradient);
+    const M factor = static_cast<M>(scalars.factor);
+    const typename UpdateRule::template Coefficients<M> coefficients(o.options, scalars);
+    const auto* const segments = reinterpret_cast<const op::Segment*>(&o.segments.items);  // the functions of std::array are the host's
+    for (std::size_t s = 0; s < o.segments.count; ++s) {
+      const op::Segment segment = segments[s];
+      const std::size_t first = segment.offset < o.first ? o.first : segment.offset;
+      const std::size_t last = segment.offset + segment.count < o.first + o.count ? segment.offset + segment.count : o.first + o.count;
+      if (first >= last) continue;
+      for_pieces(block, last - first, [&](std::size_t piece) {
+        const std::size_t i = first - o.first + piece;
+        M weight = master[i], moments[UpdateRule::states == 0 ? 1 : UpdateRule::states] = {};
+        for (std::size_t m = 0; m < UpdateRule::states; ++m) moments[m] = state[m * o.state_stride + i];
+        UpdateRule::update(weight, static_cast<M>(gradient[i]) * factor, moments, coefficients, segment.decays);
+        master[i] = weight;
+        for (std::size_t m = 0; m < UpdateRule::states; ++m) state[m * o.state_stride + i] = moments[m];
+        if (copy != nullptr) copy[i] = rounded(weight);
+      });
+    }
+  }
+
+ private:
+  REGIMEN_HD static T rounded(M weight) {
+    if constexpr (sizeof(T) == 2) return T(static_cast<float>(weight));
+    else return static_cast<T>(weight);
+  }
+};
+
+/// Elements whose squares a block adds.
+inline constexpr std::size_t square_chunk = 4096;
+
+template <class G>
+struct Kernel<op::SumOfSquares<G>, 0> final {
+  static constexpr unsigned passes = 2, threads = 256;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>;
+  op::SumOfSquares<G> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::SumOfSquares<G>& operation) {
+    return (operation.count + square_chunk - 1) / square_chunk * sizeof(double);
+  }
+  REGIMEN_HD constexpr std::size_t chunks() const { return (o.count + square_chunk - 1) / square_chunk; }
+  constexpr unsigned blocks() const { return blocks_for(chunks(), 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const G* const gradient = at(o.gradient);
+    double* const sums = at.template scratch_of<double>();
+    for (std::size_t chunk = block.index(); chunk < chunks(); chunk += block.blocks()) {
+      const std::size_t end = (chunk + 1) * square_chunk < o.count ? (chunk + 1) * square_chunk : o.count;
+      double sum = 0;
+      for (std::size_t i = chunk * square_chunk + block.thread(); i < end; i += block.threads()) {
+        const double value = static_cast<double>(static_cast<std::conditional_t<sizeof(G) == 8, double, float>>(gradient[i]));
+        sum += value * value;
+      }
+      sum = combined<Sum>(block, sum);
+      if (block.thread() == 0) sums[chunk] = sum;
+    }
+  }
+};
+
+/// One block adds the chunks' sums as a balanced tree: as the CPU engine does, so that parts of ranks and the whole agree.
+template <class G>
+struct Kernel<op::SumOfSquares<G>, 1> final {
+  static constexpr unsigned threads = 1024;
+  op::SumOfSquares<G> o;
+  Memory at;
+
+  static constexpr unsigned blocks() { return 1; }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    double* const sums = at.template scratch_of<double>();
+    std::size_t count = (o.count + square_chunk - 1) / square_chunk;
+    while (count > 1) {
+      const std::size_t half = (count + 1) / 2;
+      // Neighbours are added into the left one's place of the next level, which nobody reads on this level but its own thread, once all
+      // threads have read: in rounds of the block, each behind a barrier.
+      for (std::size_t first = 0; first < half; first += block.threads()) {
+        const std::size_t i = first + block.thread();
+        double sum = 0;
+        if (i < half) sum = 2 * i + 1 < count ? sums[2 * i] + sums[2 * i + 1] : sums[2 * i];
+        block.sync();
+        if (i < half) sums[i] = sum;
+        block.sync();
+      }
+      count = half;
+    }
+    if (block.thread() == 0 && o.count > 0) *at(o.sum) += sums[0];
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

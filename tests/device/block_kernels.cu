@@ -1,0 +1,178 @@
+// tests/device/block_kernels.cu — every block kernel compiles for a device; where there is one, it gives there what the block of one thread gives
+// here.
+//
+// nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
+#include <regimen/core/activation.hpp>
+#include <regimen/kernel/cross_entropy.hpp>
+#include <regimen/kernel/device.cuh>
+#include <regimen/kernel/elementwise.hpp>
+#include <regimen/kernel/normalize.hpp>
+#include <regimen/kernel/update.hpp>
+#include <regimen/optimizer/adamw.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+#ifdef REGIMEN_MISUSE
+/// A kernel that no device can run: this file must not compile.
+struct HostOnly final {
+  static constexpr unsigned threads = 32;
+  template <class Block>
+  REGIMEN_HD void operator()(const Block&) const {
+    static_cast<void>(std::rand());
+  }
+};
+void start() { kernel::entry<HostOnly><<<1, 32>>>(HostOnly{}); }
+#endif
+
+constexpr std::size_t rows = 37, columns = 129, count = rows * columns, room = std::size_t{1} << 18;
+
+/// One arena twice: here, for the block of one thread, and on the device.
+struct Case {
+  std::vector<std::byte> here = std::vector<std::byte>(room);
+  std::size_t used = 0;
+
+  template <class T>
+  View<T> put(std::size_t elements, double size, std::uint64_t seed) {
+    used = (used + 255) / 256 * 256;
+    const View<T> view{used};
+    used += elements * sizeof(T);
+    T* const to = reinterpret_cast<T*>(here.data() + view.offset);
+    for (std::size_t i = 0; i < elements; ++i) {
+      const double unit = double(Philox::draw(seed, i, 0).word[0]) / 4294967296.0;
+      if constexpr (std::is_integral_v<T>) to[i] = static_cast<T>(unit * size);
+      else to[i] = T(static_cast<float>((2 * unit - 1) * size));
+    }
+    return view;
+  }
+  View<Scalars> scalars() {
+    used = (used + 255) / 256 * 256;
+    const View<Scalars> view{used};
+    used += sizeof(Scalars);
+    Scalars value;
+    value.loss_scale = 2, value.apply = 1, value.factor = 0.5, value.learning_rate = 0.1, value.correction_first = 2, value.correction_second = 3;
+    *reinterpret_cast<Scalars*>(here.data() + view.offset) = value;
+    return view;
+  }
+};
+
+template <unsigned pass, class Operation>
+void run_here(const Operation& operation, const kernel::Memory& memory) {
+  if constexpr (pass < kernel::passes<Operation>) {
+    kernel::run_serial(kernel::Kernel<Operation, pass>{operation, memory});
+    run_here<pass + 1>(operation, memory);
+  }
+}
+
+int wrong = 0;
+void check(cudaError_t error, const char* where) {
+  if (error == cudaSuccess) return;
+  std::printf("%s: %s\n", where, cudaGetErrorString(error));
+  ++wrong;
+}
+
+/// Both, and the largest difference between them over `elements` of T at `result`, relative to the largest number there.
+template <class T, class Operation>
+void agree(Case& both, const Operation& operation, View<T> result, std::size_t elements, double tolerance) {
+  both.used = (both.used + 255) / 256 * 256;
+  kernel::Memory memory{both.here.data(), both.used};
+  std::byte* device = nullptr;
+  check(cudaMalloc(&device, room), "cudaMalloc");
+  check(cudaMemcpy(device, both.here.data(), room, cudaMemcpyHostToDevice), "upload");
+  run_here<0>(operation, memory);
+  memory.base = device;
+  check(kernel::launch(operation, memory, nullptr), Operation::name);
+  std::vector<T> there(elements);
+  check(cudaMemcpy(there.data(), device + result.offset, elements * sizeof(T), cudaMemcpyDeviceToHost), "download");
+  check(cudaFree(device), "cudaFree");
+  const T* const here = reinterpret_cast<const T*>(both.here.data() + result.offset);
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const double a = double(static_cast<float>(here[i])), b = double(static_cast<float>(there[i]));
+    worst = std::fmax(worst, std::isfinite(a - b) ? std::fabs(a - b) : 1e30);
+    largest = std::fmax(largest, std::fabs(a));
+  }
+  if (worst > tolerance * largest) ++wrong;
+  std::printf("%-28s differs by %.3g of %.3g%s\n", Operation::name, worst, largest, worst > tolerance * largest ? "   TOO MUCH" : "");
+}
+
+/// A sum of `terms` numbers in another order, each addition within u = 2⁻²⁴ of the largest partial sum.
+constexpr double of_sums(std::size_t terms) { return double(terms) * 0x1p-24; }
+
+template <class T>
+void elementwise(double rounding) {
+  Case c;
+  const auto x = c.put<T>(count, 3, 1), y = c.put<T>(count, 2, 2), table = c.put<T>(columns, 1, 3);
+  agree(c, op::Add<T>{x, y, count}, y, count, 0);
+  agree(c, op::AddTable<T>{x, table, y, rows, columns}, y, count, 0);
+  agree(c, op::BiasActivation<activation::GeluTanh, T, T>{x, table, y, rows, columns}, y, count, rounding);
+  const auto random = c.put<std::uint64_t>(3, 1000, 4);
+  agree(c, op::Dropout<T>{x, y, rows, columns, {6554, 9, View<op::Random>{random.offset}}}, y, count, 0);
+}
+
+template <bool Centered>
+void norms() {
+  Case c;
+  op::Normalize<Centered, float> o{};
+  o.x = c.put<float>(count, 3, 1), o.gain = c.put<float>(columns, 2, 2), o.y = c.put<float>(count, 0, 3);
+  if (Centered) o.bias = c.put<float>(columns, 2, 4), o.mean = c.put<float>(rows, 0, 5);
+  o.rstd = c.put<float>(rows, 0, 6), o.rows = rows, o.columns = columns;
+  agree(c, o, o.y, count, 4 * of_sums(columns));
+  op::NormalizeBackward<Centered, float, float> b{};
+  b.x = o.x, b.gain = o.gain, b.mean = o.mean, b.rstd = o.rstd, b.d_y = c.put<float>(count, 1, 7), b.d_x = b.d_y;
+  b.d_gain = c.put<float>(columns, 0, 8), b.rows = rows, b.columns = columns;
+  if (Centered) b.d_bias = c.put<float>(columns, 0, 9);
+  agree(c, b, b.d_gain, columns, 4 * of_sums(columns));
+}
+
+void losses() {
+  Case c;
+  op::CrossEntropy<true, float> o{};
+  o.logits = c.put<float>(count, 4, 1), o.target = c.put<std::int32_t>(rows, columns, 2), o.scalars = c.scalars(), o.rows = rows, o.columns = columns;
+  agree(c, o, o.logits, count, 4 * of_sums(columns));
+  const auto gradient = c.put<float>(count, 1, 3);
+  const auto sum = c.put<double>(1, 0, 4);
+  agree(c, op::SumOfSquares<float>{gradient, sum, count}, sum, 1, 0x1p-40);
+}
+
+template <class UpdateRule>
+void updates() {
+  Case c;
+  op::Update<UpdateRule, float, bf16, float> o{};
+  o.master = c.put<float>(count, 1, 1), o.state = c.put<float>(UpdateRule::states * count, 0.1, 2), o.gradient = c.put<float>(count, 1, 3);
+  for (std::size_t i = 0; i < UpdateRule::states * count; ++i) {
+    float* const state = reinterpret_cast<float*>(c.here.data() + o.state.offset);
+    state[i] = std::fabs(state[i]);
+  }
+  o.copy = c.put<bf16>(count, 0, 4), o.scalars = c.scalars(), o.count = count, o.state_stride = count;
+  o.segments.items[0] = {0, count, true}, o.segments.count = 1;
+  agree(c, o, o.master, count, 16 * 0x1p-24);  // ten roundings of a step, and what a fused multiply-add leaves out
+}
+
+}  // namespace
+
+int main() {
+#ifdef REGIMEN_MISUSE
+  start();
+#endif
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::puts("no CUDA device: the kernels were compiled, and did not run");
+    return 77;
+  }
+  elementwise<float>(16 * 0x1p-24);
+  elementwise<bf16>(0x1p-8);
+  norms<true>();
+  norms<false>();
+  losses();
+  updates<AdamW>();
+  std::printf("%d wrong\n", wrong);
+  return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,108 @@
+// tests/kernel/elementwise.cpp — kernels of single elements: the very bits of the CPU engine, in every order of threads.
+#include "run.hpp"
+
+#include <regimen/engine/cpu/activation.hpp>
+#include <regimen/engine/cpu/elementwise.hpp>
+#include <regimen/engine/cpu/embedding.hpp>
+#include <regimen/engine/cpu/reduce.hpp>
+#include <regimen/kernel/elementwise.hpp>
+
+using namespace regimen;
+using namespace test;
+
+namespace {
+
+/// `make` in every way, and `values(arena)` as the CPU engine computes them.
+template <class Make, class Get>
+void equals_the_cpu(const Make& make, const Get& get) {
+  constexpr std::size_t bytes = std::size_t{1} << 19;
+  Arena reference(bytes);
+  const auto operation = make(reference);
+  cpu::compute(operation, reference.memory_for(operation));
+  const Values expected = get(reference, operation);
+  in_every_way(bytes, make, [&](const Arena& arena, const auto& done) { CHECK(get(arena, done) == expected); });
+}
+
+constexpr Sizes sizes{1, 7, 8, 31, 256, 1000, 4096, 9001};
+
+template <class T>
+void in_type() {
+  for (const std::size_t count : sizes) {
+    INFO(count << " elements");
+    const auto y_of = [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); };
+    if constexpr (sizeof(T) >= 4) equals_the_cpu([&](Arena& arena) { return op::Zero<T>{arena.put<T>(values<T>(count)), count}; }, y_of);
+    equals_the_cpu(
+        [&](Arena& arena) {
+          const auto x = arena.put<T>(values<T>(count));
+          return op::Add<T>{x, arena.put<T>(values<T>(count, 3, 2)), count};
+        },
+        y_of);
+  }
+  for (const std::size_t columns : Sizes{1, 5, 8, 64, 129}) {
+    const std::size_t rows = 37, count = rows * columns;
+    INFO(columns << " columns");
+    const auto y_of = [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); };
+    equals_the_cpu(
+        [&](Arena& arena) {
+          const auto x = arena.put<T>(values<T>(count));
+          const auto table = arena.put<T>(values<T>(columns, 3, 2));
+          return op::AddTable<T>{x, table, arena.room<T>(count), rows, columns};
+        },
+        y_of);
+    equals_the_cpu(
+        [&](Arena& arena) {
+          const auto x = arena.put<T>(values<T>(count));
+          const auto bias = arena.put<T>(values<T>(columns, 3, 2));
+          return op::BiasActivation<activation::Relu, T, T>{x, bias, arena.room<T>(count), rows, columns};
+        },
+        y_of);
+    equals_the_cpu(
+        [&](Arena& arena) {
+          const auto x = arena.put<T>(values<T>(count));
+          return op::BiasActivation<activation::Relu, T, T>{x, {}, arena.room<T>(count), rows, columns};
+        },
+        y_of);
+    for (const std::uint32_t threshold : {0u, 6554u, 65535u}) {
+      equals_the_cpu(
+          [&](Arena& arena) {
+            const auto x = arena.put<T>(values<T>(count));
+            const auto y = arena.room<T>(count);
+            return op::Dropout<T>{x, y, rows, columns, arena.drop(threshold, 5, {7, 11, 4'000'000'000u})};
+          },
+          y_of);
+    }
+  }
+}
+
+template <class From, class To>
+void casts() {
+  for (const std::size_t count : sizes) {
+    INFO(count << " elements");
+    equals_the_cpu(
+        [&](Arena& arena) {
+          const auto x = arena.put<From>(values<From>(count, 7));
+          return op::Cast<From, To>{x, arena.room<To>(count), count};
+        },
+        [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("zero, sums, tables, biases, dropout") {
+  in_type<float>();
+  in_type<double>();
+  in_type<bf16>();
+  in_type<fp16>();
+}
+
+TEST_CASE("casts") {
+  casts<float, bf16>();
+  casts<float, fp16>();
+  casts<bf16, float>();
+  casts<fp16, float>();
+  casts<bf16, double>();
+  casts<float, double>();
+  casts<double, float>();
+  casts<bf16, bf16>();
+}

@@ -1,0 +1,75 @@
+// tests/kernel/run.hpp — an operation carried out by its kernels: by the block of one thread, or by emulated blocks in any order.
+#pragma once
+
+#include "../engine/cpu/arena.hpp"
+
+#include <regimen/engine/emulated/block.hpp>
+#include <regimen/kernel/block.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace test {
+
+struct Way {
+  const char* name;
+  bool serial;
+  regimen::emulated::Order order = regimen::emulated::Order::forward;
+  std::uint64_t seed = 1;
+};
+inline constexpr std::array<Way, 5> ways{{{"serial", true},
+                                          {"forward", false, regimen::emulated::Order::forward},
+                                          {"reverse", false, regimen::emulated::Order::reverse},
+                                          {"random", false, regimen::emulated::Order::random, 3},
+                                          {"random again", false, regimen::emulated::Order::random, 8}}};
+
+inline regimen::emulated::BlockRunner& runner() {
+  static regimen::emulated::BlockRunner one;
+  return one;
+}
+
+template <class K>
+void run_kernel(const K& kernel, const Way& way) {
+  if (kernel.blocks() == 0) return;
+  if (way.serial) return regimen::kernel::run_serial(kernel);
+  runner().set_order(way.order, way.seed);
+  runner().run(kernel);
+}
+
+template <unsigned pass, class Operation>
+void run_passes(const Operation& operation, const regimen::kernel::Memory& memory, const Way& way) {
+  if constexpr (pass < regimen::kernel::passes<Operation>) {
+    run_kernel(regimen::kernel::Kernel<Operation, pass>{operation, memory}, way);
+    run_passes<pass + 1>(operation, memory, way);
+  }
+}
+
+/// All launches of an operation.
+template <class Operation>
+void run(const Operation& operation, Arena& arena, const Way& way) {
+  regimen::kernel::Memory memory{arena.memory().base};
+  if (const std::size_t bytes = regimen::kernel::scratch_of(operation); bytes > 0) memory.scratch = arena.room<double>((bytes + 7) / 8).offset;
+  run_passes<0>(operation, memory, way);
+}
+
+/// What `make(arena)` gives, carried out in every way: blocks of many threads agree bit for bit in any order; how far the serial
+/// block may be from them is for the caller to say.   judge(arena, way)
+template <class Make, class Judge>
+void in_every_way(std::size_t bytes, const Make& make, const Judge& judge) {
+  std::vector<std::byte> first;
+  for (const Way& way : ways) {
+    INFO(way.name);
+    Arena arena(bytes);
+    const auto operation = make(arena);
+    run(operation, arena, way);
+    CHECK(arena.guards_hold());
+    judge(arena, operation);
+    if (way.serial) continue;
+    if (first.empty()) first = arena.bytes();
+    else CHECK(first == arena.bytes());
+  }
+}
+
+}  // namespace test
