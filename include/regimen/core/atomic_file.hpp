@@ -38,7 +38,7 @@ inline std::string behind_links(const std::string& path) {
     const std::string to(text.data(), static_cast<std::size_t>(length));
     at = to.starts_with('/') ? to : directory_of(at) + to;
   }
-  throw Error(path, "a file behind at most 40 symbolic links", "more of them, or a circle");
+  throw Error(path, "a file behind at most 40 symbolic links", "more links, or a cycle");
 }
 
 /// Bytes go to `path.tmp-<process>` in the same directory; commit() syncs them, renames them over `path`, and syncs the

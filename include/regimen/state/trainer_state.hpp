@@ -306,7 +306,7 @@ struct StateAccess {
       const auto written = metadata.find("regimen.path");
       if (written != metadata.end() && written->second != path_text() && session.rank() == 0)
         regimen::detail::say("regimen: " + path + " was written with \"" + written->second + "\", this run has \"" + path_text() +
-                             "\": it goes on, but not bit for bit as the other run would have\n");
+                             "\": training continues, but not with the bits of that run\n");
     }
     session.abandon();
     for (const auto& tensor : session.tensors) {

@@ -57,7 +57,7 @@ std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling
   if (sampling.vocabulary > 0 && sampling.vocabulary < logits.size()) logits = logits.first(sampling.vocabulary);
   for (std::size_t i = 0; i < logits.size(); ++i)
     if (!is_finite(logits[i]))
-      throw Error("generate, token " + std::to_string(position), "finite logits", "one that is not, for token " + std::to_string(i));
+      throw Error("generate, token " + std::to_string(position), "finite logits", "one that is not finite, for token " + std::to_string(i));
   const auto larger = [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; };
   std::vector<std::size_t> ids(logits.size());
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;

@@ -97,7 +97,8 @@ struct HeldParameter {
   template <class T>
   std::span<T> values() const {
     if (element != element_type_of<T>)
-      throw Error("Inference, parameter " + name, std::string("values of another type than ") + name_of<T>, name_of<T>);
+      throw Error("Inference, parameter " + name, "the parameter's own type in values<T>()", name_of<T>,
+                  "visit() passes the values in their own type");
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 };

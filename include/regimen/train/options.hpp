@@ -43,8 +43,8 @@ struct Schedule final {
   void check() const {
     detail::at_least_zero(shape == Shape::stairs ? "schedule, factor" : "schedule, floor", floor);
     if (shape != Shape::constant && (end == 0 || end < warmup || end < decay_from))
-      throw Error("Trainer, options.schedule",
-                  shape == Shape::stairs ? "every at least 1" : "steps at least 1, and not before warm-up and decay begin", std::to_string(end));
+      throw Error("Trainer, options.schedule", shape == Shape::stairs ? "every at least 1" : "steps of at least 1, warmup and decay_from",
+                  std::to_string(end));
   }
 
   double share(std::uint64_t step) const {

@@ -31,8 +31,8 @@ void compare_hashes(std::span<const std::uint64_t> hashes, const SliceOf& slice_
     if (hashes[r] != hashes[best]) others += (others.empty() ? "" : ", ") + std::to_string(r);
   }
   throw Error("Trainer, after step " + std::to_string(step), "the same weights on all ranks that keep them", "others on rank " + others,
-              "they began alike: look for a processor, a library or a memory that differs, and for what writes to parameters on one rank; then go "
-              "on from a state saved before");
+              "they were equal before: look for another processor or library, for faulty memory, and for code that writes to parameters on "
+              "one rank; then resume from an earlier saved state");
 }
 
 }  // namespace regimen::train

@@ -118,7 +118,7 @@ struct Session final {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(ranks()),
-                    "start as many, or leave World out");
+                    "start that many, or leave World out");
     check_options<Master, UpdateRule>(options);
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (!Sharding::alone) {
@@ -157,7 +157,7 @@ struct Session final {
     if constexpr (group > 0)
       if (ranks % group != 0)
         throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says", std::to_string(ranks),
-                    "start as many, or write Hybrid<N> with an N that divides them");
+                    "start that many, or write Hybrid<N> with an N that divides them");
   }
   /// The control interface of the ranks, after all earlier operations, since both may use one
   /// connection. Null: a single rank.
