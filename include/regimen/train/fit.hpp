@@ -45,7 +45,7 @@ inline constexpr bool is_called =
 template <class Trainer, class Callback>
 using heard_callback = typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
 
-/// The loop over the steps that other programs do one at a time. Callbacks see the Trainer; the loop itself works on its Session.
+/// The loop of fit. Callbacks receive the Trainer; the loop itself works on its Session.
 template <class Trainer>
 struct FitLoop final {
   using Session = typename Trainer::Session;

@@ -1,4 +1,4 @@
-// regimen/train/loop_by_hand.hpp — a step in pieces, for a loop that a program writes itself: forward, backward, apply, in this order.
+// regimen/train/loop_by_hand.hpp — the parts of a step for hand-written loops: forward, backward, apply, in this order.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -12,7 +12,7 @@
 
 namespace regimen::train {
 
-/// What was returned last, by forward or by backward, has the number `ticket`: nothing older can be used.
+/// The latest result of forward or backward has the number `ticket`; older ones are refused.
 template <class Session>
 struct LoopByHand final {
   using Step = typename Session::Step;

@@ -1,4 +1,4 @@
-// regimen/train/refused_calls.hpp — calls of a Trainer that are mistakes, each with the sentence that answers it.
+// regimen/train/refused_calls.hpp — wrong calls of a Trainer's members, each with its own error.
 #pragma once
 
 #include <regimen/rule/apply_needs_backward.hpp>
@@ -21,10 +21,10 @@ namespace regimen::train {
 template <class T>
 concept AnyLoss = std::is_same_v<T, UnscaledLoss> || std::is_same_v<T, ScaledLoss>;
 
-/// Overloads that a Trainer takes beside its own. None of them ever compiles.
+/// Overloads for wrong calls of a Trainer. None of them ever compiles.
 template <class Input, class Label, class Output>
 struct RefusedCalls {
-  // Data or labels in another type than the model and its loss read: convert them where it can be seen.
+  // Data or labels in another type than the model and its loss read: convert them explicitly.
   template <class Inputs, class Targets>
     requires(!ReadAs<Inputs, Input> || !ReadAs<Targets, Label>)
   StepResult step(const Inputs&, const Targets&) {

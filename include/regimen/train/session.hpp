@@ -1,4 +1,5 @@
-// regimen/train/session.hpp — what a Trainer holds inside: the engine and its arena, the ranks, where the run is; and how a step is run.
+// regimen/train/session.hpp — the inside of a Trainer: the engine and its arena, the ranks,
+// the place of the run, its steps.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -43,7 +44,7 @@ struct engine_of<Device, true> {
   using type = typename Device::profiled;
 };
 
-/// What a loop by hand calls next: each of them, or a whole step where it is forward.
+/// The next call of a hand-written loop; at forward also a whole step.
 enum class Waiting { forward, backward, apply };
 
 /// The inside of a Trainer. `fit`, the loop by hand, evaluation and saved state work on it; a program cannot reach it.
@@ -99,7 +100,7 @@ struct Session final {
   std::vector<std::uint64_t> hashes;  // of all ranks' weights, for compare_weights
   std::uint64_t steps_done = 0, batches_by_hand = 0, ticket = 0;
   DataPlace place{};  // in the data that fit reads
-  Batching batching;  // of the data that Trainer::batches was asked for last; batches_by_hand of them are applied
+  Batching batching;  // of the last call of Trainer::batches; batches_by_hand of its batches are applied
   Patience patience;
   Waiting waiting = Waiting::forward;
   ByHand by_hand;
@@ -166,7 +167,7 @@ struct Session final {
     return all_ranks.get();
   }
 
-  // ---- what lies in the arena
+  // ---- the contents of the arena
 
   /// The scalars, after all earlier operations.
   Scalars scalars() {
@@ -225,7 +226,7 @@ struct Session final {
     throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", "another order",
                 "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
   }
-  /// Evaluation and prediction: the walk is in another mode while this lives.
+  /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
     explicit Mode(Session& of) : session(of) {
       if (!session.is_between_steps()) out_of_order("evaluate or predict");

@@ -1,4 +1,4 @@
-// regimen/train/weights.hpp — the parameters of a run: how they begin, how a program reads and writes them, and who holds copies.
+// regimen/train/weights.hpp — the parameters of a run: initial values, access by a program, copies.
 #pragma once
 
 #include <regimen/comm/control.hpp>
@@ -17,7 +17,7 @@
 
 namespace regimen::train {
 
-/// What is done with the weights, the gradients and the optimizer's state of a Session.
+/// Functions on the weights, the gradients and the optimizer state of a Session.
 template <class Session>
 struct Weights final {
   using Step = typename Session::Step;
@@ -98,7 +98,7 @@ struct Weights final {
       }
     return result;
   }
-  /// What parameters() gave was written to.
+  /// Applies a program's writes to the values of parameters().
   static void take(Session& session) {
     if (!session.host_weights.empty()) {
       typename Session::Engine::Fence uploaded{};
