@@ -1,4 +1,4 @@
-// regimen/kernel/block.hpp — what a kernel is, what it may ask of the block that runs it, and the block of one thread.
+// regimen/kernel/block.hpp — the interface of kernels and of thread blocks, and the block of one thread.
 #pragma once
 
 #include <regimen/core/hd.hpp>
@@ -13,16 +13,16 @@ namespace regimen::kernel {
 /// Lanes of a warp, on every device and in the emulation.
 inline constexpr unsigned warp_lanes = 32;
 
-/// Where the tensors of an operation lie. Trivially copyable; what it points to need not be memory of the host.
+/// The memory of an operation's tensors. Trivially copyable; `base` need not point to host memory.
 struct Memory {
   std::byte* base = nullptr;
-  std::size_t scratch = View<char>::absent;  // of the operation that runs
+  std::size_t scratch = View<char>::absent;  // of the running operation
 
   template <class T>
   REGIMEN_HD T* operator()(View<T> view) const {
     return reinterpret_cast<T*>(base + view.offset);
   }
-  /// Null where the operation allows it to be absent.
+  /// Null if the view is absent, which the operation must allow.
   template <class T>
   REGIMEN_HD T* optional(View<T> view) const {
     return view.offset == View<T>::absent ? nullptr : (*this)(view);
@@ -33,24 +33,26 @@ struct Memory {
   }
 };
 
-/// How an operation is carried out by blocks of threads: specialised for each operation in this folder, and for an operation of
-/// your own in your header. An operation that needs several launches, one after another, has a Kernel for each.
+/// The kernel of an operation, for blocks of threads. This folder specialises it for each operation;
+/// specialise it in your header for an operation of your own. An operation with several launches, one after
+/// another, has a Kernel for each.
 ///
-///   passes              launches; 1 if it says nothing
-///   threads             of a block; a multiple of warp_lanes
-///   shared_bytes        of shared memory of a block, if any
-///   scratch(operation)  bytes that all its launches share, if any; said by the first
-///   blocks()            of the launch
-///   operator()(block)   what one thread does
+///   passes              optional: the number of launches, default 1
+///   threads             threads per block; a multiple of warp_lanes
+///   shared_bytes        optional: shared memory per block
+///   scratch(operation)  optional, in the first Kernel: bytes of workspace that all launches share
+///   blocks()            blocks of the launch
+///   operator()(block)   the work of one thread
 ///
 /// A block offers
 ///
-///   thread() threads() index() blocks()   which thread of how many, which block of how many
-///   sync()                                all threads of the block have come here, and see what each wrote before
+///   thread() threads() index() blocks()   indices and numbers of threads and blocks
+///   sync()                                a barrier: afterwards all threads of the block see earlier writes
 ///   shared<T>(offset, count)              an array in the block's shared memory, from byte `offset` on
-///   warp<Combine>(value)                  of all lanes of the warp, combined as a tree; every lane gets it
+///   warp<Combine>(value)                  the values of all lanes of the warp, combined as a tree; every lane gets it
 ///
-/// Rules: nothing is added by atomics, and every sum has one order, so the same launch gives the same bits. No block waits for another.
+/// Rules: no atomics, and a fixed order for every sum, so that the same launch gives the same
+/// bits. No block waits for another.
 template <class Operation, unsigned pass = 0>
 struct Kernel;
 
@@ -70,8 +72,8 @@ inline constexpr std::size_t shared_bytes = [] {
   else return std::size_t{0};
 }();
 
-/// One thread that does the work of a whole block: loops over threads have one turn, and a warp is the thread. Not the same bits as
-/// a block of many threads, whose sums have another order.
+/// One thread that does the work of a whole block: loops over threads have one iteration, and a warp is one thread. The
+/// bits differ from those of a block of many threads, which sums in another order.
 class Serial final {
  public:
   constexpr Serial(unsigned index, unsigned blocks, std::byte* shared) : shared_(shared), index_(index), blocks_(blocks) {}
@@ -102,7 +104,7 @@ void run_serial(const K& kernel) {
   for (unsigned index = 0; index < blocks; ++index) kernel(Serial(index, blocks, shared));
 }
 
-// ---- what kernels share
+// ---- common parts of kernels
 
 struct Sum final {
   template <class T>
@@ -110,7 +112,7 @@ struct Sum final {
     return a + b;
   }
 };
-/// NaN if one of both is.
+/// NaN if either is.
 struct Largest final {
   template <class T>
   REGIMEN_HD constexpr T operator()(T a, T b) const {
@@ -122,7 +124,8 @@ struct Largest final {
 template <class T>
 inline constexpr std::size_t combined_bytes = warp_lanes * sizeof(T);
 
-/// The values of all threads of the block, combined in one order: a tree in each warp, then warp by warp. Every thread gets it. Two
+/// The values of all threads of the block, combined in one order: a tree in each warp, then warp by
+/// warp. Every thread gets it. Two
 /// barriers, the second of which makes the shared memory free again.   offset   of the shared memory that it may use
 REGIMEN_HD_UNCHECKED
 template <class Combine, class Block, class T>
@@ -139,7 +142,7 @@ REGIMEN_HD T combined(const Block& block, T value, std::size_t offset = 0) {
   return all;
 }
 
-/// So many neighbouring elements, read and written 16 bytes at a time.
+/// A number of neighbouring elements, read and written 16 bytes at a time.
 template <class T, unsigned count>
 struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) Pack {
   T at[count];
@@ -165,7 +168,7 @@ constexpr unsigned blocks_for(std::size_t pieces, unsigned threads) {
   return wanted == 0 ? 1 : wanted < most_blocks ? static_cast<unsigned>(wanted) : most_blocks;
 }
 
-/// body(i) for the pieces that fall to this thread: neighbouring threads take neighbouring pieces.
+/// body(i) for this thread's pieces: neighbouring threads take neighbouring pieces.
 REGIMEN_HD_UNCHECKED
 template <class Block, class Body>
 REGIMEN_HD void for_pieces(const Block& block, std::size_t pieces, const Body& body) {

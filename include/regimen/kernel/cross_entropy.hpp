@@ -11,7 +11,8 @@
 
 namespace regimen::kernel {
 
-/// A block takes a row. A target outside [0, columns) that is not ignore_index makes the row's loss, and its gradient, NaN.
+/// A block takes a row. A target outside [0, columns) that is not ignore_index makes the
+/// row's loss, and its gradient, NaN.
 template <bool WithGradient, class S>
 struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
   static constexpr unsigned passes = 2, threads = 256;

@@ -1,4 +1,4 @@
-// regimen/kernel/elementwise.hpp — what is computed element by element: zero, sums, casts, tables, activations, dropout.
+// regimen/kernel/elementwise.hpp — elementwise operations: zero, sums, casts, tables, activations, dropout.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -15,7 +15,8 @@ namespace detail {
 
 inline constexpr unsigned flat_threads = 256;
 
-/// body(i) for 0 ... count − 1; where everything lies at multiples of 16 bytes, body.pack(i) for runs of `width` elements instead.
+/// body(i) for 0 ... count − 1; where everything lies at multiples of 16 bytes, body.pack(i) for
+/// runs of `width` elements instead.
 REGIMEN_HD_UNCHECKED
 template <unsigned width, class Block, class Body>
 REGIMEN_HD void for_elements(const Block& block, std::size_t count, bool aligned, const Body& body) {

@@ -54,7 +54,8 @@ struct Kernel<op::Normalize<Centered, T>> final {
   }
 };
 
-/// Pieces of the rows whose sums d_gain and d_bias are made of, in order: a constant, so that bits depend on shape alone.
+/// Pieces of the rows whose sums d_gain and d_bias are made of, in order: a constant, so
+/// that bits depend on shape alone.
 inline constexpr std::size_t normalize_chunks = 64;
 
 /// The sums over the rows of each chunk, column by column: they read d_y, over which the next launch may write d_x.

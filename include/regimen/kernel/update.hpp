@@ -88,7 +88,8 @@ struct Kernel<op::SumOfSquares<G>, 0> final {
   }
 };
 
-/// One block adds the chunks' sums as a balanced tree: as the CPU engine does, so that parts of ranks and the whole agree.
+/// One block adds the chunks' sums as a balanced tree: as the CPU engine does, so that
+/// parts of ranks and the whole agree.
 template <class G>
 struct Kernel<op::SumOfSquares<G>, 1> final {
   static constexpr unsigned threads = 1024;
@@ -104,8 +105,8 @@ struct Kernel<op::SumOfSquares<G>, 1> final {
     std::size_t count = (o.count + square_chunk - 1) / square_chunk;
     while (count > 1) {
       const std::size_t half = (count + 1) / 2;
-      // Neighbours are added into the left one's place of the next level, which nobody reads on this level but its own thread, once all
-      // threads have read: in rounds of the block, each behind a barrier.
+      // Neighbours are added into the left one's place of the next level, which nobody reads on this level but its own
+      // thread, once all threads have read: in rounds of the block, each behind a barrier.
       for (std::size_t first = 0; first < half; first += block.threads()) {
         const std::size_t i = first + block.thread();
         double sum = 0;

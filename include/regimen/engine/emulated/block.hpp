@@ -31,7 +31,7 @@
 
 namespace regimen::emulated {
 
-/// In which order blocks, and the threads of a block, come to run. A kernel whose barriers are right gives the same bits in each.
+/// The order in which blocks, and the threads of a block, run. A kernel with correct barriers gives the same bits in each.
 enum class Order { forward, reverse, random };
 
 namespace detail {
@@ -49,7 +49,7 @@ __attribute__((naked, noinline)) inline void swap_stack(void** /*save: rdi*/, vo
 
 }  // namespace detail
 
-/// Runs blocks, one at a time, and finds what a GPU would do wrong in silence:
+/// Runs blocks, one at a time, and finds errors that a GPU does not report:
 ///
 ///   a barrier or a warp operation that not all threads reach, or at different places     Error, with both places
 ///   shared memory that is read before it is written, or touched by two threads with no barrier between     Error, with both threads
