@@ -9,6 +9,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/program/recipe.hpp>
+#include <regimen/verdict/compose.hpp>
 
 #include <utility>
 
