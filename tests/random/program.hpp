@@ -97,7 +97,7 @@ struct DrawnModel final {
   using leaves = mp::mp_unique<typename All::leaves>;
   using weighted = mp::mp_unique<typename All::weighted>;
   using ids = mp::mp_push_back<typename All::ids, std::integral_constant<Id, of_model + 1>>;
-  static constexpr std::size_t depth = train::repeat_depth<typename All::Layers>::value;
+  static constexpr std::size_t depth = train::repeat_depth<typename All::Layers>;
 };
 
 /// A short name for it, in symbols and errors.

@@ -1,6 +1,7 @@
 // regimen/layer/decoding.hpp — the layers of a causal model for incremental decoding, with a key-value cache.
 #pragma once
 
+#include <regimen/layer/children.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/self_attention.hpp>
@@ -79,25 +80,19 @@ struct decoding<SelfAttention<HeadCount, Options...>, Window> {
   static constexpr bool possible = Attention::Chosen::causal;
   using type = Sequential<LinearTimes<3>, AttendOn<Attention::heads, Window>, LinearTimes<1>>;
 };
+template <class Layers, std::size_t Window>
+struct decoding_each;
 template <class... Layers, std::size_t Window>
-struct decoding<Sequential<Layers...>, Window> {
+struct decoding_each<boost::mp11::mp_list<Layers...>, Window> {
   static constexpr bool possible = (decoding<Layers, Window>::possible && ...);
-  using type = Sequential<typename decoding<Layers, Window>::type...>;
+  template <class Whole>
+  using of = typename children<Whole>::template with<typename decoding<Layers, Window>::type...>;
 };
-template <class... Layers, std::size_t Window>
-struct decoding<Residual<Layers...>, Window> {
-  static constexpr bool possible = (decoding<Layers, Window>::possible && ...);
-  using type = Residual<typename decoding<Layers, Window>::type...>;
-};
-template <std::size_t Count, class Block, std::size_t Window>
-struct decoding<Repeat<Count, Block>, Window> {
-  static constexpr bool possible = decoding<Block, Window>::possible;
-  using type = Repeat<Count, typename decoding<Block, Window>::type>;
-};
-template <class T, class... Layers, std::size_t Window>
-struct decoding<As<T, Layers...>, Window> {
-  static constexpr bool possible = (decoding<Layers, Window>::possible && ...);
-  using type = As<T, typename decoding<Layers, Window>::type...>;
+template <Combinator Layer, std::size_t Window>
+struct decoding<Layer, Window> {
+  using Each = decoding_each<typename children<Layer>::type, Window>;
+  static constexpr bool possible = Each::possible;
+  using type = typename Each::template of<Layer>;
 };
 
 /// The model of tokens that decodes `Rows` positions at a time, with the same parameters in the same places.

@@ -66,21 +66,5 @@ struct Repeat final {
 template <class T, class... Layers>
 struct As;
 
-namespace detail {
-
-/// Whether Layer consists of several layers; Selective and Freeze cannot name it.
-template <class Layer>
-inline constexpr bool is_composite = false;
-template <class... Layers>
-inline constexpr bool is_composite<Sequential<Layers...>> = true;
-template <class... Layers>
-inline constexpr bool is_composite<Residual<Layers...>> = true;
-template <std::size_t Count, class Block>
-inline constexpr bool is_composite<Repeat<Count, Block>> = true;
-template <class T, class... Layers>
-inline constexpr bool is_composite<As<T, Layers...>> = true;
-
-}  // namespace detail
-
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

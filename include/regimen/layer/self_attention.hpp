@@ -1,6 +1,7 @@
 // regimen/layer/self_attention.hpp — multi-head attention among the positions of a sample.
 #pragma once
 
+#include <regimen/layer/children.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/linear.hpp>
@@ -98,9 +99,14 @@ struct SelfAttention final {
   using Attend = detail::Attend<heads, Chosen::causal, typename Chosen::rate>;
 };
 
-namespace detail {
+/// Written out where it stands: two products, and Attend between them.
 template <class HeadCount, class... Options>
-inline constexpr bool is_composite<SelfAttention<HeadCount, Options...>> = true;
+struct children<SelfAttention<HeadCount, Options...>> {
+  using type = boost::mp11::mp_list<detail::LinearTimes<3>, typename SelfAttention<HeadCount, Options...>::Attend, detail::LinearTimes<1>>;
+  static constexpr std::size_t levels = 0;
+};
+
+namespace detail {
 template <std::size_t HeadCount, bool causal, class Rate>
 inline constexpr bool is_composite<Attend<HeadCount, causal, Rate>> = true;
 }  // namespace detail

@@ -1,7 +1,7 @@
 // regimen/rule/freeze_names_a_layer.hpp — Freeze names layers of the model.
 #pragma once
 
-#include <regimen/layer/model.hpp>
+#include <regimen/layer/children.hpp>
 
 namespace regimen::rule {
 

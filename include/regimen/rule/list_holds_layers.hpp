@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/shape.hpp>
+#include <regimen/layer/children.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/policy/policy.hpp>

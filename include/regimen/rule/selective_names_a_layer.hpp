@@ -1,7 +1,7 @@
 // regimen/rule/selective_names_a_layer.hpp — Selective names layers of the model.
 #pragma once
 
-#include <regimen/layer/model.hpp>
+#include <regimen/layer/children.hpp>
 
 namespace regimen::rule {
 

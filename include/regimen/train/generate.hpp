@@ -48,7 +48,7 @@ inline constexpr bool is_causal = true;
 template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
 inline constexpr bool is_causal<Model> =
-    !train::looks_ahead<typename train::layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>::type>;
+    !train::looks_ahead<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
 }  // namespace detail
 
 /// Samples a token from logits; `position` numbers the draws of one text.   logits (V)

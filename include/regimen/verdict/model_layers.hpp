@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/layer/cast.hpp>
+#include <regimen/layer/children.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
@@ -10,8 +11,8 @@
 
 #include <boost/mp11.hpp>
 
+#include <algorithm>
 #include <cstddef>
-#include <initializer_list>
 #include <type_traits>
 
 namespace regimen::train {
@@ -23,59 +24,18 @@ template <class Layer>
 inline constexpr bool holds_layers = rule::list_holds_layers<Layer>::holds;
 template <class... Layers>
 inline constexpr bool holds_layers<mp::mp_list<Layers...>> = (holds_layers<Layers> && ...);
-template <class... Layers>
-inline constexpr bool holds_layers<Sequential<Layers...>> = (holds_layers<Layers> && ...);
-template <class... Layers>
-inline constexpr bool holds_layers<Residual<Layers...>> = (holds_layers<Layers> && ...);
-template <std::size_t Count, class Block>
-inline constexpr bool holds_layers<Repeat<Count, Block>> = holds_layers<Block>;
+template <Combinator Layer>
+inline constexpr bool holds_layers<Layer> = holds_layers<typename children<Layer>::type>;
 template <class T, class... Layers>
-inline constexpr bool holds_layers<As<T, Layers...>> = !Number<T> || (holds_layers<Layers> && ...);  // as_takes_element_type reports a wrong T
+  requires(!Number<T>)
+inline constexpr bool holds_layers<As<T, Layers...>> = true;  // as_takes_element_type reports T
 template <class Table>
 inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // tied_layer_exists checks Table
 
 template <class Layer>
-struct unknown_layers_in {
-  using type = mp::mp_if_c<holds_layers<Layer>, mp::mp_list<>, mp::mp_list<rule::list_holds_layers<Layer>>>;
-};
-template <class... Layers>
-struct unknown_layers_in<mp::mp_list<Layers...>> {
-  using type = mp::mp_append<mp::mp_list<>, typename unknown_layers_in<Layers>::type...>;
-};
-template <class... Layers>
-struct unknown_layers_in<Sequential<Layers...>> : unknown_layers_in<mp::mp_list<Layers...>> {};
-template <class... Layers>
-struct unknown_layers_in<Residual<Layers...>> : unknown_layers_in<mp::mp_list<Layers...>> {};
-template <std::size_t Count, class Block>
-struct unknown_layers_in<Repeat<Count, Block>> : unknown_layers_in<Block> {};
-template <class T, class... Layers>
-struct unknown_layers_in<As<T, Layers...>> : unknown_layers_in<mp::mp_list<Layers...>> {};
-
-template <class... Layers>
-struct layers_in {
-  using type = mp::mp_append<mp::mp_list<>, typename layers_in<Layers>::type...>;
-};
-template <class Layer>
-struct layers_in<Layer> {
-  using type = mp::mp_list<Layer>;
-};
-template <class... Layers>
-struct layers_in<mp::mp_list<Layers...>> {
-  using type = mp::mp_append<mp::mp_list<>, typename layers_in<Layers>::type...>;
-};
-template <class... Layers>
-struct layers_in<Sequential<Layers...>> : layers_in<mp::mp_list<Layers...>> {};
-template <class... Layers>
-struct layers_in<Residual<Layers...>> : layers_in<mp::mp_list<Layers...>> {};
-template <std::size_t Count, class Block>
-struct layers_in<Repeat<Count, Block>> : layers_in<Block> {};
-template <class T, class... Layers>
-struct layers_in<As<T, Layers...>> : layers_in<mp::mp_list<Layers...>> {};
-template <class HeadCount, class... Options>
-struct layers_in<SelfAttention<HeadCount, Options...>> {
-  using Attention = SelfAttention<HeadCount, Options...>;
-  using type = mp::mp_list<detail::LinearTimes<3>, typename Attention::Attend, detail::LinearTimes<1>>;
-};
+using is_known = mp::mp_bool<holds_layers<Layer>>;
+template <class Layers>
+using unknown_layers_in = mp::mp_transform<rule::list_holds_layers, mp::mp_remove_if<detail::layers_in<Layers>, is_known>>;
 
 template <class Layer>
 inline constexpr bool looks_ahead = false;
@@ -84,25 +44,17 @@ inline constexpr bool looks_ahead<regimen::detail::Attend<HeadCount, false, Rate
 template <class... Layers>
 inline constexpr bool looks_ahead<mp::mp_list<Layers...>> = (looks_ahead<Layers> || ...);
 
+template <class Layer>
+inline constexpr bool is_as = false;
+template <class T, class... Layers>
+inline constexpr bool is_as<As<T, Layers...>> = true;
+
 /// The element types of all As in a model.
 template <class Layer>
-struct as_types {
-  using type = mp::mp_list<>;
-};
-template <class... Layers>
-struct as_types<mp::mp_list<Layers...>> {
-  using type = mp::mp_append<mp::mp_list<>, typename as_types<Layers>::type...>;
-};
-template <class... Layers>
-struct as_types<Sequential<Layers...>> : as_types<mp::mp_list<Layers...>> {};
-template <class... Layers>
-struct as_types<Residual<Layers...>> : as_types<mp::mp_list<Layers...>> {};
-template <std::size_t Count, class Block>
-struct as_types<Repeat<Count, Block>> : as_types<Block> {};
-template <class T, class... Layers>
-struct as_types<As<T, Layers...>> {
-  using type = mp::mp_push_front<typename as_types<mp::mp_list<Layers...>>::type, T>;
-};
+using names_element = mp::mp_bool<is_as<Layer>>;
+template <class Layers>
+using as_types = mp::mp_transform<mp::mp_first, mp::mp_copy_if<typename detail::all_in<Layers>::type, names_element>>;
+
 template <class InputKind_, class... Layers_>
 struct Parts {
   using InputKind = InputKind_;
@@ -113,28 +65,17 @@ Parts<InputKind, Layers...> parts_of(const Model<Input<InputKind>, Layers...>*);
 template <class Network>
 using parts_t = decltype(parts_of(static_cast<const Network*>(nullptr)));
 
+/// The largest Count of a Repeat anywhere in the layers; 0 without one.
 template <class Layer>
-struct repeat_depth {
-  static constexpr std::size_t value = 0;
-};
+inline constexpr std::size_t times = 0;
 template <std::size_t Count, class Block>
-struct repeat_depth<Repeat<Count, Block>> {
-  static constexpr std::size_t value = Count > repeat_depth<Block>::value ? Count : repeat_depth<Block>::value;
-};
+inline constexpr std::size_t times<Repeat<Count, Block>> = Count;
 template <class... Layers>
-struct repeat_depth<mp::mp_list<Layers...>> {
-  static constexpr std::size_t value = [] {
-    std::size_t largest = 0;
-    for (std::size_t depth : {std::size_t{0}, repeat_depth<Layers>::value...}) largest = depth > largest ? depth : largest;
-    return largest;
-  }();
-};
-template <class... Layers>
-struct repeat_depth<Sequential<Layers...>> : repeat_depth<mp::mp_list<Layers...>> {};
-template <class... Layers>
-struct repeat_depth<Residual<Layers...>> : repeat_depth<mp::mp_list<Layers...>> {};
-template <class T, class... Layers>
-struct repeat_depth<As<T, Layers...>> : repeat_depth<mp::mp_list<Layers...>> {};
+constexpr std::size_t most_times(mp::mp_list<Layers...>) {
+  return (std::max)({std::size_t{0}, times<Layers>...});
+}
+template <class Layers>
+inline constexpr std::size_t repeat_depth = most_times(typename detail::all_in<Layers>::type{});
 
 /// The vocabulary of the model's Embedding; 0 without one.
 template <class Layer>
@@ -148,7 +89,7 @@ struct vocabulary<Embedding<Words, Channels>> {
 template <class Network>
 constexpr std::size_t vocabulary_of() {
   std::size_t size = 0;
-  mp::mp_for_each<mp::mp_transform<vocabulary, typename layers_in<typename parts_t<Network>::Layers>::type>>([&](auto layer) {
+  mp::mp_for_each<mp::mp_transform<vocabulary, detail::layers_in<typename parts_t<Network>::Layers>>>([&](auto layer) {
     if (decltype(layer)::size != 0) size = decltype(layer)::size;
   });
   return size;
@@ -158,36 +99,18 @@ constexpr std::size_t vocabulary_of() {
 template <class Layer>
 inline constexpr std::size_t layer_count = 1;
 template <class... Layers>
-inline constexpr std::size_t layer_count<Sequential<Layers...>> = (std::size_t{0} + ... + layer_count<Layers>);
-template <class T, class... Layers>
-inline constexpr std::size_t layer_count<As<T, Layers...>> = 2 + layer_count<Sequential<Layers...>>;
-template <class HeadCount, class... Options>
-inline constexpr std::size_t layer_count<SelfAttention<HeadCount, Options...>> = 3;
-template <class... Layers>
-using counted = mp::mp_size_t<layer_count<Sequential<Layers...>>>;
+inline constexpr std::size_t layer_count<mp::mp_list<Layers...>> = (std::size_t{0} + ... + layer_count<Layers>);
+template <Combinator Layer>
+  requires(children<Layer>::levels == 0)
+inline constexpr std::size_t layer_count<Layer> = layer_count<typename children<Layer>::type> + (is_as<Layer> ? 2 : 0);
 
 /// How deep lists of layers nest: a Residual and a Repeat each have a list.
 template <class Layer>
 inline constexpr std::size_t level_count = 0;
 template <class... Layers>
-inline constexpr std::size_t level_count<mp::mp_list<Layers...>> = [] {
-  std::size_t largest = 0;
-  for (std::size_t levels : {std::size_t{0}, level_count<Layers>...}) largest = levels > largest ? levels : largest;
-  return largest;
-}();
-template <class... Layers>
-inline constexpr std::size_t level_count<Sequential<Layers...>> = level_count<mp::mp_list<Layers...>>;
-template <class T, class... Layers>
-inline constexpr std::size_t level_count<As<T, Layers...>> = level_count<mp::mp_list<Layers...>>;
-template <class... Layers>
-inline constexpr std::size_t level_count<Residual<Layers...>> = 1 + level_count<mp::mp_list<Layers...>>;
-template <std::size_t Count, class Block>
-inline constexpr std::size_t level_count<Repeat<Count, Block>> = 1 + level_count<Block>;
-
-template <class Layer>
-inline constexpr bool is_as = false;
-template <class T, class... Layers>
-inline constexpr bool is_as<As<T, Layers...>> = true;
+inline constexpr std::size_t level_count<mp::mp_list<Layers...>> = (std::max)({std::size_t{0}, level_count<Layers>...});
+template <Combinator Layer>
+inline constexpr std::size_t level_count<Layer> = children<Layer>::levels + level_count<typename children<Layer>::type>;
 
 /// The element type that As gives to this layer's output; fp32 without an As.
 template <class Layer>

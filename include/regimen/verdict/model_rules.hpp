@@ -205,20 +205,20 @@ constexpr auto rules_of_layers() {
   using Precision = typename Configuration::precision;
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
   using X = typename P::InputKind::template value<typename Roles::statistic>;
-  using All = typename layers_in<typename P::Layers>::type;
-  using Tables = typename walk::tied_tables<mp::mp_list<>, mp::mp_rename<typename P::Layers, Sequential>>::type;
-  using AsTypes = mp::mp_unique<typename as_types<typename P::Layers>::type>;
+  using All = detail::layers_in<typename P::Layers>;
+  using Tables = walk::tied_tables<typename P::Layers>;
+  using AsTypes = mp::mp_unique<as_types<typename P::Layers>>;
   using Names =
       mp::mp_append<mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
                     mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
                     typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
                     typename freeze_rules<typename Configuration::freeze, All>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
                     mp::mp_transform<shared_types<typename Roles::compute, typename P::Layers>::template one, Tables>,
-                    mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>::value>>>;
+                    mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
   using Shapes = mp::mp_apply<check_chain, mp::mp_push_front<typename P::Layers, X, Roles>>;
   using Extents = mp::mp_list<rule::extents_at_least_one<Input<typename P::InputKind>, X::size>,
-                              rule::layers_one_to_255<Network, mp::mp_apply<counted, typename P::Layers>::value>,
+                              rule::layers_one_to_255<Network, layer_count<typename P::Layers>>,
                               rule::levels_at_most_7<Network, 1 + level_count<typename P::Layers>>>;
   if constexpr (!mp::mp_empty<broken_of<Extents>>::value) return broken_of<Extents>{};
   else if constexpr (!mp::mp_empty<broken_of<Names>>::value) return broken_of<Names>{};
@@ -248,7 +248,7 @@ constexpr auto rules_of_model() {
   } else if constexpr (!rule::input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
     return mp::mp_list<rule::input_takes_kind<typename parts_t<Network>::InputKind>>{};
   } else if constexpr (!holds_layers<typename parts_t<Network>::Layers>) {
-    return mp::mp_unique<typename unknown_layers_in<typename parts_t<Network>::Layers>::type>{};
+    return mp::mp_unique<unknown_layers_in<typename parts_t<Network>::Layers>>{};
   } else {
     return rules_of_layers<Network, Configuration, trains>();
   }

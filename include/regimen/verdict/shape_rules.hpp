@@ -152,6 +152,15 @@ struct check_layer {
   using Output = typename Found::Output;
   static constexpr double elements = Found::elements;
 };
+/// A combinator of a program's own: each child reads its input.
+template <class Layer, class X, class Roles, class... Children>
+struct check_branches {
+  using broken = mp::mp_append<mp::mp_list<>, typename check_chain<X, Roles, Children>::broken...>;
+  using Output = typename children<Layer>::template output<X, typename check_chain<X, Roles, Children>::Output...>;
+  static constexpr double elements = (0.0 + ... + check_chain<X, Roles, Children>::elements);
+};
+template <Combinator Layer, class X, class Roles>
+struct check_layer<Layer, X, Roles> : mp::mp_apply<check_branches, mp::mp_append<mp::mp_list<Layer, X, Roles>, typename children<Layer>::type>> {};
 template <class HeadCount, class... Options, class X, class Roles>
 struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {
   using broken = broken_of<typename layer_rules<SelfAttention<HeadCount, Options...>, X>::type>;
@@ -179,7 +188,7 @@ template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
   using broken = mp::mp_append<broken_of<mp::mp_list<rule::input_matches<X, Residual<Layers...>, Number<typename X::Element>>,
-                                                     rule::layers_one_to_255<Residual<Layers...>, layer_count<Sequential<Layers...>>>>>,
+                                                     rule::layers_one_to_255<Residual<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
                                typename Inner::broken,
                                broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
                                                                         rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,

@@ -1,6 +1,7 @@
 // regimen/walk/model.hpp — a model bound to its policies: the outermost walker.
 #pragma once
 
+#include <regimen/layer/children.hpp>
 #include <regimen/walk/grouping.hpp>
 #include <regimen/walk/repeat.hpp>
 #include <regimen/walk/residual.hpp>
@@ -14,27 +15,13 @@ Model<Input<InputKind>, Layers...> model_of(const Model<Input<InputKind>, Layers
 template <class Network>
 using model_t = decltype(model_of(static_cast<const Network*>(nullptr)));
 
-/// The tables that TiedLinears anywhere in the layers share.
-template <class... Layers>
-struct tied_tables {
-  using type = mp::mp_unique<mp::mp_append<mp::mp_list<>, typename tied_tables<Layers>::type...>>;
-};
+/// The tables that a TiedLinear anywhere in the layers shares.
 template <class Layer>
-struct tied_tables<Layer> {
-  using type = mp::mp_list<>;
-};
+struct is_tied : std::false_type {};
 template <class Table>
-struct tied_tables<TiedLinear<Table>> {
-  using type = mp::mp_list<Table>;
-};
-template <class... Layers>
-struct tied_tables<Sequential<Layers...>> : tied_tables<mp::mp_list<>, Layers...> {};
-template <class... Layers>
-struct tied_tables<Residual<Layers...>> : tied_tables<mp::mp_list<>, Layers...> {};
-template <std::size_t Count, class Block>
-struct tied_tables<Repeat<Count, Block>> : tied_tables<Block> {};
-template <class T, class... Layers>
-struct tied_tables<As<T, Layers...>> : tied_tables<mp::mp_list<>, Layers...> {};
+struct is_tied<TiedLinear<Table>> : std::true_type {};
+template <class Layers>
+using tied_tables = mp::mp_unique<mp::mp_transform<mp::mp_first, mp::mp_copy_if<detail::layers_in<Layers>, is_tied>>>;
 
 /// The compute type of the layers that use a table, inside layers that compute in Compute. There is one such type: the
 /// rule tied_layers_share_a_type refuses others.
@@ -54,12 +41,8 @@ template <class Table, class Compute, class... Layers>
 struct tied_types<Table, Compute, mp::mp_list<Layers...>> {
   using type = mp::mp_unique<mp::mp_append<mp::mp_list<>, typename tied_types<Table, Compute, Layers>::type...>>;
 };
-template <class Table, class Compute, class... Layers>
-struct tied_types<Table, Compute, Sequential<Layers...>> : tied_types<Table, Compute, mp::mp_list<Layers...>> {};
-template <class Table, class Compute, class... Layers>
-struct tied_types<Table, Compute, Residual<Layers...>> : tied_types<Table, Compute, mp::mp_list<Layers...>> {};
-template <class Table, class Compute, std::size_t Count, class Block>
-struct tied_types<Table, Compute, Repeat<Count, Block>> : tied_types<Table, Compute, Block> {};
+template <class Table, class Compute, Combinator Layer>
+struct tied_types<Table, Compute, Layer> : tied_types<Table, Compute, typename children<Layer>::type> {};
 template <class Table, class Compute, class T, class... Layers>
 struct tied_types<Table, Compute, As<T, Layers...>> : tied_types<Table, T, mp::mp_list<Layers...>> {};
 
@@ -71,7 +54,7 @@ struct BoundModel {
   struct parts {
     using Roles = Roles_;
     using X = typename InputKind::template value<typename Roles::statistic>;
-    using Tied = typename tied_tables<mp::mp_list<>, Layers...>::type;
+    using Tied = tied_tables<mp::mp_list<Layers...>>;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
     using Ctx = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, true, Sharding_>;
     using Flat =

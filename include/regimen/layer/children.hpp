@@ -1,0 +1,100 @@
+// regimen/layer/children.hpp — what a combinator is made of, said in one place: all that recurses over the type of a model goes by it.
+#pragma once
+
+#include <regimen/layer/model.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <cstddef>
+
+namespace regimen {
+
+/// The layers that a layer is made of. Of a single layer it has no members; of a combinator it has
+///
+///   type             a list of the children
+///   levels           1: they are a list of their own; 0: they are written out in the list in which the combinator stands
+///   with<Others...>  the same combinator, of other children
+///   output<X, Outputs...>  what it makes of an input X, where levels is 1 and it is not ours: a Value, from the outputs of its children
+///
+/// A combinator of a program's own is a struct with a name, this specialisation, and a walker, walk::Node:
+///
+///   template <class A, class B>
+///   struct regimen::children<Sum<A, B>> : regimen::Branches<A, B> {
+///     template <class... Others>
+///     using with = Sum<Others...>;
+///   };
+template <class Layer>
+struct children {};
+
+/// Children of a combinator each of which reads the combinator's input, and all of which have outputs of one shape.
+template <class... Layers>
+struct Branches {
+  using type = boost::mp11::mp_list<Layers...>;
+  static constexpr std::size_t levels = 1;
+  template <class X, class First, class... Others>
+  using output = First;
+};
+
+template <class... Layers>
+struct children<Sequential<Layers...>> {
+  using type = boost::mp11::mp_list<Layers...>;
+  static constexpr std::size_t levels = 0;
+  template <class... Others>
+  using with = Sequential<Others...>;
+};
+template <class T, class... Layers>
+struct children<As<T, Layers...>> {
+  using type = boost::mp11::mp_list<Layers...>;
+  static constexpr std::size_t levels = 0;
+  template <class... Others>
+  using with = As<T, Others...>;
+};
+template <class... Layers>
+struct children<Residual<Layers...>> {
+  using type = boost::mp11::mp_list<Layers...>;
+  static constexpr std::size_t levels = 1;
+  template <class... Others>
+  using with = Residual<Others...>;
+};
+template <std::size_t Count, class Block>
+struct children<Repeat<Count, Block>> {
+  using type = boost::mp11::mp_list<Block>;
+  static constexpr std::size_t levels = 1;
+  template <class... Others>
+  using with = Repeat<Count, Others...>;
+};
+
+template <class Layer>
+concept Combinator = requires { children<Layer>::levels; };
+
+namespace detail {
+
+/// Made of several layers, or a part of such a one: Selective and Freeze cannot name it.
+template <class Layer>
+inline constexpr bool is_composite = Combinator<Layer>;
+
+/// A list of layers and all that they are made of, combinators included, each before its children.
+template <class Layer>
+struct all_in {
+  using type = boost::mp11::mp_list<Layer>;
+};
+template <class... Layers>
+struct all_in<boost::mp11::mp_list<Layers...>> {
+  using type = boost::mp11::mp_append<boost::mp11::mp_list<>, typename all_in<Layers>::type...>;
+};
+template <Combinator Layer>
+struct all_in<Layer> {
+  using type = boost::mp11::mp_push_front<typename all_in<typename children<Layer>::type>::type, Layer>;
+};
+
+template <class Layer>
+using is_combinator = boost::mp11::mp_bool<Combinator<Layer>>;
+/// The same, without the combinators.
+template <class Layers>
+using layers_in = boost::mp11::mp_remove_if<typename all_in<Layers>::type, is_combinator>;
+
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
