@@ -26,6 +26,7 @@ namespace regimen::walk {
 
 enum class Mode { save, discard };               // save: backward follows; discard: only the output is needed
 enum class Place { saved, transient, nowhere };  // nowhere: in a recomputation that does not need the output
+inline constexpr std::size_t place_count = 3;
 
 /// How forward is walked.
 struct Way {

@@ -112,16 +112,26 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   static constexpr Place place_of() {
     return is_read<i>() && !is_recomputed<i>() ? Place::saved : Place::transient;
   }
+  /// Where the output of child i goes, if that of child i + 1 goes to `next`.
+  template <std::size_t i>
+  static constexpr Place place_before(Place next) {
+    constexpr Place own = place_of<i + 1>();
+    return own == Place::transient && At<i + 1>::is_idle(Place::nowhere) && At<i + 1>::is_idle(next) ? Place::nowhere : own;
+  }
+  /// For each place of the last child's output, those of all children: tables, so that a plan of many children takes no more
+  /// steps of the compiler than they are.
+  static constexpr std::array<std::array<Place, count>, place_count> output_places = []<std::size_t... i>(std::index_sequence<i...>) {
+    std::array<std::array<Place, count>, place_count> all{};
+    for (std::size_t last = 0; last < place_count; ++last) {
+      all[last][count - 1] = static_cast<Place>(last);
+      ((all[last][count - 2 - i] = place_before<count - 2 - i>(all[last][count - 1 - i])), ...);
+    }
+    return all;
+  }(std::make_index_sequence<count - 1>{});
   /// Where the output of child i goes, if that of the last goes to `place`.
   template <std::size_t i>
   static constexpr Place output_place(Place place) {
-    if constexpr (i + 1 == count) return place;
-    else {
-      constexpr Place own = place_of<i + 1>();
-      if constexpr (own == Place::transient && At<i + 1>::is_idle(Place::nowhere))
-        if (At<i + 1>::is_idle(output_place<i + 1>(place))) return Place::nowhere;
-      return own;
-    }
+    return output_places[static_cast<std::size_t>(place)][i];
   }
   static constexpr bool is_idle(Place place) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) {
