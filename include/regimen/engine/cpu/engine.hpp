@@ -7,6 +7,9 @@
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
+#if REGIMEN_HAS_KERNELS
+#include <regimen/engine/cpu/compiled.hpp>
+#endif
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
 #include <regimen/engine/cpu/hash.hpp>
@@ -44,7 +47,11 @@ class Engine : public engine::EveryIteration {
   op::Phase phase = op::Phase::forward;
 
   explicit Engine(const engine::Resources<Ranks>& resources)
-      : threads_(threads_for(resources.threads)), ranks_(resources.ranks), region_(resources.bytes), memory_{region_.base(), region_.bytes()} {}
+      : threads_(threads_for(resources.threads)), ranks_(resources.ranks), region_(resources.bytes), memory_{region_.base(), region_.bytes()} {
+#if REGIMEN_HAS_KERNELS
+    check_kernels(kernel_flags);
+#endif
+  }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
