@@ -38,7 +38,7 @@ TEST_CASE("also a loop by hand, predictions, and parameters that a program write
     std::vector<typename Train::Label> targets(4 * Train::target_size);
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<typename Train::Input>(i % 11);
     for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<typename Train::Label>(i % 5);
-    Outcome outcome;
+    DeferredOutcome outcome;
     for (int step = 0; step < 3; ++step) {
       const auto first = trainer.forward(inputs, targets);
       (void)trainer.backward(first);

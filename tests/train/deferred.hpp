@@ -19,10 +19,10 @@
 
 namespace regimen::test {
 
-struct Outcome {
+struct DeferredOutcome {
   std::vector<double> numbers;
   std::vector<double> weights;
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const DeferredOutcome&) const = default;
 };
 
 inline const Fake& data() {
@@ -31,15 +31,15 @@ inline const Fake& data() {
 }
 
 template <class Train>
-void add_weights(Train& trainer, Outcome& outcome) {
+void add_weights(Train& trainer, DeferredOutcome& outcome) {
   for (const auto& parameter : trainer.parameters())
     for (const auto value : parameter.values) outcome.weights.push_back(double(value));
 }
 
 /// Twelve steps, saved after five and resumed in the file's place; evaluation between them.
 template <class Train>
-Outcome train(Train& trainer, const std::string& file, bool listens = true) {
-  Outcome outcome;
+DeferredOutcome train(Train& trainer, const std::string& file, bool listens = true) {
+  DeferredOutcome outcome;
   const auto add = [&](const StepResult& result) {
     for (const double number : {result.loss, result.gradient_norm, result.learning_rate, result.loss_scale, double(result.applied)})
       outcome.numbers.push_back(std::isnan(number) ? -1 : number);
@@ -67,14 +67,14 @@ void trains_the_same(const char* what) {
   const ::test::Directory folder;
   Trainer<Network, Policies...> here;
   Trainer<Network, Policies..., Device<Deferred>> there;
-  const Outcome expected = train(here, folder / "here");
+  const DeferredOutcome expected = train(here, folder / "here");
   CHECK(train(there, folder / "there") == expected);
   CHECK(here.used().operations == there.used().operations);
   // What one has saved the other resumes.
   Trainer<Network, Policies..., Device<Deferred>> other;
   other.load(folder / "here");
   here.load(folder / "there");
-  Outcome a, b;
+  DeferredOutcome a, b;
   add_weights(here, a);
   add_weights(other, b);
   CHECK(a == b);
@@ -89,7 +89,7 @@ void ranks_train_the_same(std::size_t ranks, const char* what) {
   INFO(what << " by " << ranks << " ranks");
   const ::test::Directory folder;
   const auto run = [&]<class... More>(boost::mp11::mp_list<More...>, const std::string& file) {
-    std::vector<Outcome> outcomes(ranks);
+    std::vector<DeferredOutcome> outcomes(ranks);
     launch(ranks, [&](comm::Threads& communicator) {
       Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Policies..., More...> trainer(communicator);
       trainer.poison_dead_memory();

@@ -35,7 +35,7 @@ TEST_CASE("layers in another type, frozen layers, other rules and losses, withou
 TEST_CASE("fit with validation, patience, an early end and batches across epochs; text that a trained model writes") {
   finds_the_same<Gpt<3>, Batch<4>, Clip<Norm<Ratio<1>>>, Seed<5>>("fit", []<class Train>(std::type_identity<Train>) {
     const ::test::Directory folder;
-    Outcome outcome;
+    DeferredOutcome outcome;
     Train trainer{{.optimizer = {.learning_rate = 3e-2}, .schedule = Schedule::warmup_cosine(3, 40, 0.1)}};
     trainer.poison_dead_memory();
     const Fake held_out({.samples = 10, .classes = 5, .seed = 4});
@@ -94,7 +94,7 @@ TEST_CASE("groups of ranks, and files that pass from one engine and number of ra
   const auto go_on = [&]<class... Where>(boost::mp11::mp_list<Where...>, const std::string& file) {
     Trainer<Gpt<3>, Batch<4>, Where...> trainer;
     trainer.load(file);
-    Outcome outcome;
+    DeferredOutcome outcome;
     outcome.numbers.push_back(trainer.fit(data(), {.steps = 5, .progress = false}).loss);
     add_weights(trainer, outcome);
     return outcome;
@@ -103,7 +103,7 @@ TEST_CASE("groups of ranks, and files that pass from one engine and number of ra
   const boost::mp11::mp_list<Device<Deferred>> there;
   save(here, folder / "here");
   save(there, folder / "there");
-  const Outcome expected = go_on(here, folder / "here");
+  const DeferredOutcome expected = go_on(here, folder / "here");
   CHECK(go_on(there, folder / "here") == expected);
   CHECK(go_on(here, folder / "there") == expected);
 }
