@@ -16,10 +16,6 @@
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/step.hpp>
-#include <regimen/engine/cpu/update.hpp>
-#include <regimen/optimizer/adam.hpp>
-#include <regimen/optimizer/adamw.hpp>
-#include <regimen/optimizer/sgd.hpp>
 
 #include <cstdint>
 
@@ -62,41 +58,38 @@ void check_kernels(std::uint64_t flags);
 #define REGIMEN_KERNEL extern template
 #endif
 
-// G: of gradients and their sums. S: of statistics.
-#define REGIMEN_KERNELS_OF(T, G, S)                                                             \
-  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::Identity, T, T>&, const Memory&);  \
-  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::Relu, T, T>&, const Memory&);      \
-  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::GeluErf, T, T>&, const Memory&);   \
-  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::GeluTanh, T, T>&, const Memory&);  \
-  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::Silu, T, T>&, const Memory&);      \
-  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::Identity, T, G>&, const Memory&);    \
-  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::Relu, T, G>&, const Memory&);        \
-  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::GeluErf, T, G>&, const Memory&);     \
-  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::GeluTanh, T, G>&, const Memory&);    \
-  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::Silu, T, G>&, const Memory&);        \
-  REGIMEN_KERNEL void compute(const op::Add<T>&, const Memory&);                                \
-  REGIMEN_KERNEL void compute(const op::Cast<T, T>&, const Memory&);                            \
-  REGIMEN_KERNEL void compute(const op::Dropout<T>&, const Memory&);                            \
-  REGIMEN_KERNEL void compute(const op::Normalize<true, T>&, const Memory&);                    \
-  REGIMEN_KERNEL void compute(const op::Normalize<false, T>&, const Memory&);                   \
-  REGIMEN_KERNEL void compute(const op::NormalizeBackward<true, T, G>&, const Memory&);         \
-  REGIMEN_KERNEL void compute(const op::NormalizeBackward<false, T, G>&, const Memory&);        \
-  REGIMEN_KERNEL void compute(const op::Attention<T>&, const Memory&);                          \
-  REGIMEN_KERNEL void compute(const op::AttentionBackward<T>&, const Memory&);                  \
-  REGIMEN_KERNEL void compute(const op::KeepKeys<T>&, const Memory&);                           \
-  REGIMEN_KERNEL void compute(const op::AttendKept<T>&, const Memory&);                         \
-  REGIMEN_KERNEL void compute(const op::Embed<T>&, const Memory&);                              \
-  REGIMEN_KERNEL void compute(const op::EmbedBackward<T, G>&, const Memory&);                   \
-  REGIMEN_KERNEL void compute(const op::AddTable<T>&, const Memory&);                           \
-  REGIMEN_KERNEL void compute(const op::AddTableBackward<T, G>&, const Memory&);                \
-  REGIMEN_KERNEL void compute(const op::Product<T, T, T>&, const Memory&);                      \
-  REGIMEN_KERNEL void compute(const op::Update<AdamW, S, T, G>&, const Memory&);                \
-  REGIMEN_KERNEL void compute(const op::Update<Adam, S, T, G>&, const Memory&);                 \
-  REGIMEN_KERNEL void compute(const op::Update<Sgd, S, T, G>&, const Memory&)
+// G: of gradients and their sums. Update rules are compiled where they are used: a program has its own.
+#define REGIMEN_KERNELS_OF(T, G)                                                                     \
+  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::Identity, T, T>&, const Memory&); \
+  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::Relu, T, T>&, const Memory&);     \
+  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::GeluErf, T, T>&, const Memory&);  \
+  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::GeluTanh, T, T>&, const Memory&); \
+  REGIMEN_KERNEL void compute(const op::BiasActivation<activation::Silu, T, T>&, const Memory&);     \
+  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::Identity, T, G>&, const Memory&);   \
+  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::Relu, T, G>&, const Memory&);       \
+  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::GeluErf, T, G>&, const Memory&);    \
+  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::GeluTanh, T, G>&, const Memory&);   \
+  REGIMEN_KERNEL void compute(const op::BiasBackward<activation::Silu, T, G>&, const Memory&);       \
+  REGIMEN_KERNEL void compute(const op::Add<T>&, const Memory&);                                     \
+  REGIMEN_KERNEL void compute(const op::Cast<T, T>&, const Memory&);                                 \
+  REGIMEN_KERNEL void compute(const op::Dropout<T>&, const Memory&);                                 \
+  REGIMEN_KERNEL void compute(const op::Normalize<true, T>&, const Memory&);                         \
+  REGIMEN_KERNEL void compute(const op::Normalize<false, T>&, const Memory&);                        \
+  REGIMEN_KERNEL void compute(const op::NormalizeBackward<true, T, G>&, const Memory&);              \
+  REGIMEN_KERNEL void compute(const op::NormalizeBackward<false, T, G>&, const Memory&);             \
+  REGIMEN_KERNEL void compute(const op::Attention<T>&, const Memory&);                               \
+  REGIMEN_KERNEL void compute(const op::AttentionBackward<T>&, const Memory&);                       \
+  REGIMEN_KERNEL void compute(const op::KeepKeys<T>&, const Memory&);                                \
+  REGIMEN_KERNEL void compute(const op::AttendKept<T>&, const Memory&);                              \
+  REGIMEN_KERNEL void compute(const op::Embed<T>&, const Memory&);                                   \
+  REGIMEN_KERNEL void compute(const op::EmbedBackward<T, G>&, const Memory&);                        \
+  REGIMEN_KERNEL void compute(const op::AddTable<T>&, const Memory&);                                \
+  REGIMEN_KERNEL void compute(const op::AddTableBackward<T, G>&, const Memory&);                     \
+  REGIMEN_KERNEL void compute(const op::Product<T, T, T>&, const Memory&)
 
-REGIMEN_KERNELS_OF(float, float, float);
-REGIMEN_KERNELS_OF(bf16, float, float);
-REGIMEN_KERNELS_OF(fp16, float, float);
+REGIMEN_KERNELS_OF(float, float);
+REGIMEN_KERNELS_OF(bf16, float);
+REGIMEN_KERNELS_OF(fp16, float);
 
 // Of fp32 alone: what final outputs, losses and norms are computed in.
 REGIMEN_KERNEL void compute(const op::CrossEntropy<true, float>&, const Memory&);
