@@ -158,11 +158,12 @@ inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
                       std::size_t p1) {
   using Words = Packing<Pair>::Words;
   constexpr std::size_t width = Packing<Pair>::width;
-  for (std::size_t p = p0; p < p1; p += 2 * width)
-    for (std::size_t i = i0; i < i1; i += 2 * width) {
-      const std::size_t left = i1 - i;
+  // Registers may be shorter than a tile's rows: zeros follow to the end of the tile, where an earlier product's numbers lie.
+  for (std::size_t p = p0; p < round_up(p1, block); p += 2 * width)
+    for (std::size_t i = i0; i < round_up(i1, side); i += 2 * width) {
+      const std::size_t left = i < i1 ? i1 - i : 0;
       const auto row = [&](std::size_t q) -> Words {
-        if (q >= p1) return Words{};
+        if (q >= p1 || left == 0) return Words{};
         const bf16* const at = from + q * from_stride + i;
         return left >= 2 * width ? cpu::detail::read<Words>(at, Whole{}) : cpu::detail::read<Words>(at, left);
       };

@@ -1,7 +1,8 @@
-// regimen/engine/cpu/kernels.cpp — the one source of regimen::kernels: what compiled.hpp lists, compiled.
+// regimen/kernels.cpp — the one source of regimen::kernels: the kernels that engine/cpu/compiled.hpp lists, and JSON.
 #define REGIMEN_KERNEL template
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/compiled.hpp>
+#include <regimen/state/detail/safetensors_json.hpp>
 
 #include <string>
 
