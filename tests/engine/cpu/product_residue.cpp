@@ -28,7 +28,8 @@ Values product(std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bo
 /// Within the rounding of k products of numbers below 1, and one of the result.
 template <class T, class C>
 void reads_its_own() {
-  for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1}, {17, 17, 5}, {1, 3, 9}, {3, 40, 33}, {33, 31, 47}, {50, 7, 100}}) {
+  for (const auto& shape : {std::array<std::size_t, 3>{1, 1, 1}, {17, 17, 5}, {1, 3, 9}, {3, 40, 33}, {33, 31, 47}, {50, 7, 100}}) {
+    const std::size_t m = shape[0], n = shape[1], k = shape[2];
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true}) {
         INFO(m << " x " << n << " x " << k << (transpose_a ? ", a transposed" : "") << (transpose_b ? ", b transposed" : ""));
