@@ -4,6 +4,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
+#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
 #include <cstddef>
@@ -43,6 +44,7 @@ namespace detail {
 
 using cpu::detail::Packing;
 using cpu::detail::Pair;
+using cpu::detail::write_row;
 
 // A tile: 16 rows of 16 words, which are pairs of bf16 along k, or fp32 sums. Eight of them:
 // four of c, two of a, two of b.
@@ -57,7 +59,7 @@ struct Buffers final {
 };
 inline constexpr std::size_t most_columns = 2048;
 /// Between rows of sums: off the powers of two, so that rows share few cache sets.
-constexpr std::size_t sum_stride(std::size_t width) { return (width + block - 1) / block * block + side; }
+constexpr std::size_t sum_stride(std::size_t width) { return round_up(width, block) + side; }
 static_assert(block * sum_stride(most_columns) <= rows * (columns + side));
 
 #if REGIMEN_AMX
@@ -136,8 +138,6 @@ void multiply_block(std::size_t, const Pair*, std::size_t, const Pair*, float*, 
 
 #endif
 
-constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
-
 /// Packs rows of a along k into tiles: `count` rows, `deep` numbers of each; zeros up to whole tiles. Tiles of the next
 /// 16 rows lie `below` words later.
 inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t count, std::size_t deep) {
@@ -196,14 +196,13 @@ inline void stack_rows(Pair* to, std::size_t panel, const bf16* from, std::size_
     for (std::size_t j = first; j < last; j += block) std::memset(to + j / block * panel + p * block, 0, block * sizeof(Pair));
 }
 
+enum class Factor { a, b };
+
 /// Memory for an operand in the tiles' layout. Each thread keeps as much as its largest product so far needed.
 class PackedOperand final {
  public:
-  static Pair* of_a(std::size_t words) {
-    thread_local PackedOperand here;
-    return here.grown_to(words);
-  }
-  static Pair* of_b(std::size_t words) {
+  template <Factor>
+  static Pair* of(std::size_t words) {
     thread_local PackedOperand here;
     return here.grown_to(words);
   }
@@ -274,8 +273,8 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
   static_assert(std::is_same_v<C, bf16> || std::is_same_v<C, float>);
   constexpr std::size_t slice = 2 * depth;
   const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words), band = transpose_a ? slab_rows(m, words) : m;
-  Pair* const packed_b = PackedOperand::of_b(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
-  Pair* const packed_a = transpose_a ? PackedOperand::of_a(words * band) : nullptr;
+  Pair* const packed_b = PackedOperand::of<Factor::b>(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
+  Pair* const packed_a = transpose_a ? PackedOperand::of<Factor::a>(words * band) : nullptr;
 
   for (std::size_t n0 = 0; n0 < n; n0 += slab) {
     const std::size_t wide = n - n0 < slab ? n - n0 : slab, panels = (wide + block - 1) / block, slices = (k + slice - 1) / slice;
@@ -332,14 +331,7 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
             else multiply_block<1, 1>(steps, upper, below, right, to, stride, p0 > 0);
           };
           const auto finish = [&](std::size_t first, std::size_t count) {  // whole rows: short pieces are slower to write
-            for (std::size_t i = 0; i < count; ++i) {
-              const float* const from = buffers.c + i * stride;
-              C* const to = c + (m0 + i0 + first + i) * n + n0 + j0;
-              for_each_vector<float>(0, width, [&](std::size_t j, auto part) {
-                const Vector<float> value = load<float>(from + j);
-                store<float>(add ? load<float>(to + j, part) + value : value, to + j, part);
-              });
-            }
+            for (std::size_t i = 0; i < count; ++i) { write_row(c + (m0 + i0 + first + i) * n + n0 + j0, buffers.c + i * stride, width, add); }
           };
           if (k <= slice) {
             for (std::size_t i = 0; i < high; i += block) {

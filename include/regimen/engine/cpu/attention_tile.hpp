@@ -4,6 +4,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/math.hpp>
+#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/random.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
@@ -39,7 +40,7 @@ struct HeadPieces final {
   std::size_t begin(std::size_t c) const { return c * piece; }
   std::size_t size(std::size_t c) const { return width - c * piece < piece ? width - c * piece : piece; }
   /// Elements between the sums of two rows, and how many rows fit `room` elements: `most` of a narrow head.
-  std::size_t stride() const { return is_wide() ? (width + lanes<S> - 1) / lanes<S> * lanes<S> : piece; }
+  std::size_t stride() const { return is_wide() ? round_up(width, lanes<S>) : piece; }
   std::size_t rows(std::size_t room, std::size_t most) const {
     if (!is_wide()) return most;
     const std::size_t fit = room / stride() / third * third;
@@ -97,8 +98,6 @@ inline std::size_t visible(bool causal, std::size_t query, std::size_t first_key
   if (!causal || query + 1 >= first_key + keys) return keys;
   return query + 1 > first_key ? query + 1 - first_key : 0;
 }
-
-constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
 
 /// e^x where x > −80, else exactly 0: avoids subnormal numbers, with which some processors
 /// compute a hundred times slower.

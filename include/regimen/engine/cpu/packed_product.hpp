@@ -27,10 +27,10 @@ struct ProductBuffers final {
 };
 
 /// How slices are packed into the buffers as words; T is the stored type, Word is S or a Pair.
-///   keep     rows that follow k stay rows                            to[i][word of p] = from[i][p]
+///   store    rows that follow k stay rows                            to[i][word of p] = from[i][p]
 ///   stack    rows that cross k stay rows                             to[word of p][j] = from[p][j]
 ///   turn     rows that follow k become columns                       to[word of p][j] = from[j][p]
-/// `turn` and `stack` round columns up to lanes, `keep` rounds rows up to a third of block_rows; these
+/// `turn` and `stack` round columns up to lanes, `store` rounds rows up to a third of block_rows; these
 /// extra results are not stored in c.
 template <class Word>
 struct Packing final {
@@ -155,6 +155,15 @@ struct Operand final {
   }
 };
 
+/// A row of a product to c, rounded once, or added to it. `from` has room for whole registers.
+template <class S, class C>
+void write_row(C* to, const S* from, std::size_t columns, bool add) {
+  for_each_vector<S>(0, columns, [&](std::size_t j, auto part) {
+    const Vector<S> value = load<S>(from + j);
+    store<S>(add ? load<S>(to + j, part) + value : value, to + j, part);
+  });
+}
+
 /// Where a product goes: row-major, rounded once, or added to.
 template <class S>
 struct Product final {
@@ -164,13 +173,8 @@ struct Product final {
 
   template <class C>
   static Product to(C* c, std::size_t n) {
-    return {reinterpret_cast<std::byte*>(c), sizeof(C), n, [](void* row, const S* from, std::size_t columns, bool add) {
-              C* const out = static_cast<C*>(row);
-              for_each_vector<S>(0, columns, [&](std::size_t j, auto part) {
-                const Vector<S> value = load<S>(from + j);
-                store<S>(add ? load<S>(out + j, part) + value : value, out + j, part);
-              });
-            }};
+    return {reinterpret_cast<std::byte*>(c), sizeof(C), n,
+            [](void* row, const S* from, std::size_t columns, bool add) { write_row(static_cast<C*>(row), from, columns, add); }};
   }
   /// `from` has room for whole registers.
   void rows(std::size_t i0, std::size_t j0, std::size_t count, std::size_t columns, const S* from, std::size_t from_stride, bool add) const {

@@ -12,6 +12,9 @@ constexpr std::size_t part_begin(std::size_t count, std::size_t parts, std::size
   return count / parts * part + (part < count % parts ? part : count % parts);
 }
 
+/// The next multiple of `to`.
+constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
+
 namespace detail {
 
 /// All processors of the machine, also those that this process may not use.

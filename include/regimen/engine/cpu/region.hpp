@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/engine/cpu/part.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -34,7 +35,7 @@ class Region {
   Region() = default;
   explicit Region(std::size_t bytes) : bytes_(bytes) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t inner = (bytes + page - 1) / page * page;
+    const std::size_t inner = round_up(bytes, page);
     mapped_ = inner + 2 * page;
     if (inner < bytes || mapped_ < inner) refuse(bytes, "more than an address can say");
     void* const at = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
