@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace regimen::kernel {
 
@@ -140,6 +141,17 @@ REGIMEN_HD T combined(const Block& block, T value, std::size_t offset = 0) {
   for (unsigned warp = 1; warp < warps; ++warp) all = Combine{}(all, static_cast<T>(parts[warp]));
   block.sync();
   return all;
+}
+
+/// x in another element type, rounded once. fp64 has no way to 16 bits.
+template <class To, class From>
+REGIMEN_HD To converted(From x) {
+  if constexpr (std::is_same_v<To, From>) return x;
+  else if constexpr (sizeof(From) == 2) return static_cast<To>(static_cast<float>(x));
+  else {
+    static_assert(sizeof(To) != 2 || std::is_same_v<From, float>, "regimen: fp64 has no cast to 16 bits; cast to fp32 first");
+    return static_cast<To>(x);
+  }
 }
 
 /// A number of neighbouring elements, read and written 16 bytes at a time.

@@ -36,7 +36,7 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
       S* const values = logits + row * o.columns;
       const std::int32_t target = targets[row];
       if (target < 0 || static_cast<std::size_t>(target) >= o.columns) {
-        const S fill = target == ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
+        const S fill = target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN();
         if constexpr (WithGradient)
           for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) values[i] = fill;
         if (block.thread() == 0) losses[row] = static_cast<double>(fill);
@@ -66,9 +66,6 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
                       (o.smoothing != 0 ? spread * static_cast<double>(shifted) : 0.0);
     }
   }
-
- private:
-  static constexpr std::int32_t ignored = ignore_index;
 };
 
 /// One block adds the rows' losses, and counts the valid rows.
@@ -89,7 +86,7 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 1> final {
     double loss = 0, count = 0;
     for (std::size_t row = block.thread(); row < o.rows; row += block.threads()) {
       loss += losses[row];
-      count += targets[row] == ignored ? 0 : 1;
+      count += targets[row] == ignore_index ? 0 : 1;
     }
     loss = combined<Sum>(block, loss);
     count = combined<Sum>(block, count);
@@ -99,9 +96,6 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 1> final {
       scalars.count += count;
     }
   }
-
- private:
-  static constexpr std::int32_t ignored = ignore_index;
 };
 
 }  // namespace regimen::kernel

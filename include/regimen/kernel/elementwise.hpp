@@ -15,25 +15,14 @@ namespace detail {
 
 inline constexpr unsigned flat_threads = 256;
 
-/// body(i) for 0 ... count − 1; where everything lies at multiples of 16 bytes, body.pack(i) for
+/// body<1>(i) for 0 ... count − 1; where everything lies at multiples of 16 bytes, body<width>(i) for
 /// runs of `width` elements instead.
 REGIMEN_HD_UNCHECKED
 template <unsigned width, class Block, class Body>
 REGIMEN_HD void for_elements(const Block& block, std::size_t count, bool aligned, const Body& body) {
   const std::size_t packed = aligned ? count / width : 0;
-  for_pieces(block, packed, [&](std::size_t i) { body.template run<width>(i * width); });
-  for_pieces(block, count - packed * width, [&](std::size_t i) { body.template run<1>(packed * width + i); });
-}
-
-/// x in another element type, rounded once. fp64 has no way to 16 bits.
-template <class To, class From>
-REGIMEN_HD To converted(From x) {
-  if constexpr (std::is_same_v<To, From>) return x;
-  else if constexpr (sizeof(From) == 2) return static_cast<To>(static_cast<float>(x));
-  else {
-    static_assert(sizeof(To) != 2 || std::is_same_v<From, float>, "regimen: fp64 has no cast to 16 bits; cast to fp32 first");
-    return static_cast<To>(x);
-  }
+  for_pieces(block, packed, [&](std::size_t i) { body.template operator()<width>(i * width); });
+  for_pieces(block, count - packed * width, [&](std::size_t i) { body.template operator()<1>(packed * width + i); });
 }
 
 template <unsigned width, class T>
@@ -54,20 +43,11 @@ struct Kernel<op::Zero<T>> final {
   Memory at;
 
   constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
-
-  struct Body {
-    T* y;
-    template <unsigned n>
-    REGIMEN_HD void run(std::size_t i) const {
-      Pack<T, n> zero{};
-      detail::write<n>(zero, y + i);
-    }
-  };
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     T* const y = at(o.y);
-    detail::for_elements<width>(block, o.count, are_aligned(y), Body{y});
+    detail::for_elements<width>(block, o.count, are_aligned(y), [&]<unsigned n>(std::size_t i) { detail::write(Pack<T, n>{}, y + i); });
   }
 };
 
@@ -79,24 +59,17 @@ struct Kernel<op::Add<T>> final {
   Memory at;
 
   constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
-
-  struct Body {
-    const T* x;
-    T* y;
-    template <unsigned n>
-    REGIMEN_HD void run(std::size_t i) const {
-      const auto a = detail::read<n>(x + i);
-      auto b = detail::read<n>(y + i);
-      for (unsigned k = 0; k < n; ++k) b.at[k] = static_cast<T>(static_cast<S>(b.at[k]) + static_cast<S>(a.at[k]));
-      detail::write<n>(b, y + i);
-    }
-  };
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const T* const x = at(o.x);
     T* const y = at(o.y);
-    detail::for_elements<width>(block, o.count, are_aligned(x, y), Body{x, y});
+    detail::for_elements<width>(block, o.count, are_aligned(x, y), [&]<unsigned n>(std::size_t i) {
+      const auto a = detail::read<n>(x + i);
+      auto b = detail::read<n>(y + i);
+      for (unsigned k = 0; k < n; ++k) b.at[k] = static_cast<T>(static_cast<S>(b.at[k]) + static_cast<S>(a.at[k]));
+      detail::write(b, y + i);
+    });
   }
 };
 
@@ -107,24 +80,17 @@ struct Kernel<op::Cast<From, To>> final {
   Memory at;
 
   constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
-
-  struct Body {
-    const From* x;
-    To* y;
-    template <unsigned n>
-    REGIMEN_HD void run(std::size_t i) const {
-      const auto a = detail::read<n>(x + i);
-      Pack<To, n> b;
-      for (unsigned k = 0; k < n; ++k) b.at[k] = detail::converted<To>(a.at[k]);
-      detail::write<n>(b, y + i);
-    }
-  };
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const From* const x = at(o.x);
     To* const y = at(o.y);
-    detail::for_elements<width>(block, o.count, are_aligned(x, y), Body{x, y});
+    detail::for_elements<width>(block, o.count, are_aligned(x, y), [&]<unsigned n>(std::size_t i) {
+      const auto a = detail::read<n>(x + i);
+      Pack<To, n> b;
+      for (unsigned k = 0; k < n; ++k) b.at[k] = converted<To>(a.at[k]);
+      detail::write(b, y + i);
+    });
   }
 };
 
@@ -137,25 +103,18 @@ struct Kernel<op::AddTable<T>> final {
   Memory at;
 
   constexpr unsigned blocks() const { return blocks_for(o.samples * o.elements / width + 1, threads); }
-
-  struct Body {
-    const T *x, *table;
-    T* y;
-    std::size_t elements;
-    template <unsigned n>
-    REGIMEN_HD void run(std::size_t i) const {
-      const auto a = detail::read<n>(x + i), b = detail::read<n>(table + i % elements);
-      Pack<T, n> c;
-      for (unsigned k = 0; k < n; ++k) c.at[k] = static_cast<T>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k]));
-      detail::write<n>(c, y + i);
-    }
-  };
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const T *const x = at(o.x), *const table = at(o.table);
     T* const y = at(o.y);
-    detail::for_elements<width>(block, o.samples * o.elements, o.elements % width == 0 && are_aligned(x, table, y), Body{x, table, y, o.elements});
+    const bool aligned = o.elements % width == 0 && are_aligned(x, table, y);
+    detail::for_elements<width>(block, o.samples * o.elements, aligned, [&]<unsigned n>(std::size_t i) {
+      const auto a = detail::read<n>(x + i), b = detail::read<n>(table + i % o.elements);
+      Pack<T, n> c;
+      for (unsigned k = 0; k < n; ++k) c.at[k] = static_cast<T>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k]));
+      detail::write(c, y + i);
+    });
   }
 };
 
@@ -167,24 +126,6 @@ struct Kernel<op::BiasActivation<Activation, T, B>> final {
   Memory at;
 
   constexpr unsigned blocks() const { return blocks_for(o.rows * o.columns / width + 1, threads); }
-
-  struct Body {
-    const T* x;
-    const B* bias;
-    T* y;
-    std::size_t columns;
-    template <unsigned n>
-    REGIMEN_HD void run(std::size_t i) const {
-      auto a = detail::read<n>(x + i);
-      if (bias == nullptr) {
-        for (unsigned k = 0; k < n; ++k) a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k])));
-      } else {
-        const auto b = detail::read<n>(bias + i % columns);
-        for (unsigned k = 0; k < n; ++k) a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k])));
-      }
-      detail::write<n>(a, y + i);
-    }
-  };
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
@@ -192,7 +133,16 @@ struct Kernel<op::BiasActivation<Activation, T, B>> final {
     const B* const bias = at.optional(o.bias);
     T* const y = at(o.y);
     const bool aligned = are_aligned(x, y) && (bias == nullptr || (o.columns % width == 0 && are_aligned(bias)));
-    detail::for_elements<width>(block, o.rows * o.columns, aligned, Body{x, bias, y, o.columns});
+    detail::for_elements<width>(block, o.rows * o.columns, aligned, [&]<unsigned n>(std::size_t i) {
+      auto a = detail::read<n>(x + i);
+      if (bias == nullptr) {
+        for (unsigned k = 0; k < n; ++k) a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k])));
+      } else {
+        const auto b = detail::read<n>(bias + i % o.columns);
+        for (unsigned k = 0; k < n; ++k) a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k])));
+      }
+      detail::write(a, y + i);
+    });
   }
 };
 

@@ -42,15 +42,9 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
         UpdateRule::update(weight, static_cast<M>(gradient[i]) * factor, moments, coefficients, segment.decays);
         master[i] = weight;
         for (std::size_t m = 0; m < UpdateRule::states; ++m) state[m * o.state_stride + i] = moments[m];
-        if (copy != nullptr) copy[i] = rounded(weight);
+        if (copy != nullptr) copy[i] = converted<T>(weight);
       });
     }
-  }
-
- private:
-  REGIMEN_HD static T rounded(M weight) {
-    if constexpr (sizeof(T) == 2) return T(static_cast<float>(weight));
-    else return static_cast<T>(weight);
   }
 };
 
