@@ -22,6 +22,7 @@
 namespace regimen::cpu {
 
 /// Whatever a compiler's flags decide about kernels and their bits. Equal for two files if the one may call the other's kernels.
+/// The test docs.kernel_flags checks that every macro by which kernels differ is here.
 inline constexpr std::uint64_t kernel_flags = lanes<float>
 #if defined(__FMA__)
                                               | 1u << 8
@@ -46,6 +47,24 @@ inline constexpr std::uint64_t kernel_flags = lanes<float>
 #endif
 #if REGIMEN_HAS_ONEDNN
                                               | 1u << 15
+#endif
+#if defined(__F16C__)
+                                              | 1u << 16
+#endif
+#if defined(__AVX512BW__)
+                                              | 1u << 17
+#endif
+#if defined(__AVX512DQ__)
+                                              | 1u << 18
+#endif
+#if defined(__AVX512VL__)
+                                              | 1u << 19
+#endif
+#if __FINITE_MATH_ONLY__
+                                              | 1u << 20
+#endif
+#if defined(__ARM_FEATURE_FMA)
+                                              | 1u << 21
 #endif
     ;
 
