@@ -96,6 +96,54 @@ TEST_CASE("zero, sums, tables, biases, dropout") {
   in_type<fp16>();
 }
 
+TEST_CASE("activations are the CPU engine's, in fp64 to within the roundings of their formulas") {
+  const auto in_fp64 = []<class Activation>(Activation) {
+    constexpr std::size_t rows = 7, columns = 33, count = rows * columns, bytes = std::size_t{1} << 16;
+    const auto make = [&](Arena& arena) {
+      const auto x = arena.put<double>(values<double>(count, 6));
+      const auto bias = arena.put<double>(values<double>(columns, 1, 2));
+      return op::BiasActivation<Activation, double, double>{x, bias, arena.room<double>(count), rows, columns};
+    };
+    Arena reference(bytes);
+    const auto done = make(reference);
+    cpu::compute(done, reference.memory_for(done));
+    const Values expected = reference.get(done.y, count);
+    in_every_way(bytes, make,
+                 [&](const Arena& arena, const auto& o) { CHECK(misses(arena.get(o.y, count), expected, [](std::size_t) { return 1e-13; }) == 0); });
+  };
+  in_fp64(activation::Identity{}), in_fp64(activation::Silu{}), in_fp64(activation::GeluErf{}), in_fp64(activation::GeluTanh{});
+}
+
+namespace {
+
+struct Visits final {
+  static constexpr unsigned threads = 64;
+  int* visits;
+  std::size_t pieces;
+  unsigned count;
+
+  unsigned blocks() const { return count; }
+  template <class Block>
+  void operator()(const Block& block) const {
+    kernel::for_pieces(block, pieces, [&](std::size_t i) { ++visits[i]; });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the threads of any number of blocks take every piece once") {
+  for (const Way& way : ways)
+    for (const unsigned blocks : {1u, 3u})
+      for (const std::size_t pieces : Sizes{0, 1, 63, 64, 192, 193, 1000}) {
+        INFO(way.name << ", " << blocks << " blocks, " << pieces << " pieces");
+        std::vector<int> visits(pieces + 1);
+        run_kernel(Visits{visits.data(), pieces, blocks}, way);
+        std::vector<int> once(pieces, 1);
+        once.push_back(0);
+        CHECK(visits == once);
+      }
+}
+
 TEST_CASE("casts") {
   casts<float, bf16>();
   casts<float, fp16>();

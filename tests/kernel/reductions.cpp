@@ -24,6 +24,8 @@ constexpr std::size_t room = std::size_t{1} << 21;
 /// In fp64 both engines are right to some 1e-13, so what differs by more than 1e-12 of the largest number that goes in differs in its formula.
 constexpr double agreement = 1e-12;
 
+enum class Gains { assigned, added, frozen };
+
 template <bool Centered>
 void normalizes() {
   for (const std::size_t columns : Sizes{1, 3, 64, 200, 1031}) {
@@ -45,13 +47,15 @@ void normalizes() {
       CHECK(misses(arena.get(o.y, count), y, [](std::size_t) { return 200 * agreement; }) == 0);
       CHECK(misses(arena.get(o.rstd, rows), rstd, [](std::size_t) { return 10 * agreement; }) == 0);
     });
-    for (const bool add : {false, true}) {
+    for (const Gains gains : {Gains::assigned, Gains::added, Gains::frozen}) {
       const auto backward = [&](Arena& arena) {
         op::NormalizeBackward<Centered, double, double> o{};
         o.x = arena.put<double>(values<double>(count, 5)), o.gain = arena.put<double>(values<double>(columns, 2, 2));
-        if (Centered) o.mean = arena.put<double>(reference.get(done.mean, rows)), o.d_bias = arena.put<double>(values<double>(columns, 1, 5));
+        if (Centered) o.mean = arena.put<double>(reference.get(done.mean, rows));
+        if (Centered && gains != Gains::frozen) o.d_bias = arena.put<double>(values<double>(columns, 1, 5));
         o.rstd = arena.put<double>(rstd), o.d_y = arena.put<double>(values<double>(count, 1, 4)), o.d_x = o.d_y;
-        o.d_gain = arena.put<double>(values<double>(columns, 1, 6)), o.rows = rows, o.columns = columns, o.add = add;
+        if (gains != Gains::frozen) o.d_gain = arena.put<double>(values<double>(columns, 1, 6));
+        o.rows = rows, o.columns = columns, o.add = gains == Gains::added;
         return o;
       };
       Arena expected(room);
@@ -59,6 +63,7 @@ void normalizes() {
       cpu::compute(wanted, expected.memory_for(wanted));
       in_every_way(room, backward, [&](const Arena& arena, const auto& o) {
         CHECK(misses(arena.get(o.d_x, count), expected.get(wanted.d_x, count), [](std::size_t) { return 2000 * agreement; }) == 0);
+        if (gains == Gains::frozen) return;
         CHECK(misses(arena.get(o.d_gain, columns), expected.get(wanted.d_gain, columns), [](std::size_t) { return 2000 * agreement; }) == 0);
         if (Centered)
           CHECK(misses(arena.get(o.d_bias, columns), expected.get(wanted.d_bias, columns), [](std::size_t) { return 20 * agreement; }) == 0);
@@ -72,35 +77,41 @@ void normalizes() {
 TEST_CASE("layer norm") { normalizes<true>(); }
 TEST_CASE("RMS norm") { normalizes<false>(); }
 
+namespace {
+
+template <bool WithGradient>
+void cross_entropy(double smoothing, std::size_t rows, std::size_t columns) {
+  INFO(rows << " rows, " << columns << " classes, smoothing " << smoothing << (WithGradient ? "" : ", loss alone"));
+  const auto make = [&](Arena& arena) {
+    op::CrossEntropy<WithGradient, double> o{};
+    o.logits = arena.put<double>(values<double>(rows * columns, 20));
+    Values targets(rows);
+    for (std::size_t i = 0; i < rows; ++i) targets[i] = double(i * 7 % columns);
+    targets[3] = ignore_index;
+    o.target = arena.put<std::int32_t>(targets);
+    Scalars scalars;
+    scalars.loss_scale = 4, scalars.loss_sum = 1.5, scalars.count = 2;
+    o.scalars = arena.scalars(scalars), o.rows = rows, o.columns = columns, o.scale = 0.25, o.smoothing = smoothing;
+    return o;
+  };
+  Arena reference(room);
+  const auto done = make(reference);
+  cpu::compute(done, reference.memory_for(done));
+  const Scalars found = *reference.memory()(done.scalars);
+  in_every_way(room, make, [&](Arena& arena, const auto& o) {
+    const Scalars& own = *arena.memory()(o.scalars);
+    CHECK(own.count == found.count);
+    CHECK(own.loss_sum == Approx(found.loss_sum).epsilon(agreement * 100));
+    CHECK(misses(arena.get(o.logits, rows * columns), reference.get(done.logits, rows * columns), [](std::size_t) { return 100 * agreement; }) == 0);
+  });
+}
+
+}  // namespace
+
 TEST_CASE("cross-entropy") {
   for (const double smoothing : {0.0, 0.1}) {
-    for (const std::size_t columns : Sizes{2, 33, 256, 1000}) {
-      const std::size_t rows = 11;
-      INFO(columns << " classes, smoothing " << smoothing);
-      const auto make = [&](Arena& arena) {
-        op::CrossEntropy<true, double> o{};
-        o.logits = arena.put<double>(values<double>(rows * columns, 20));
-        Values targets(rows);
-        for (std::size_t i = 0; i < rows; ++i) targets[i] = double(i * 7 % columns);
-        targets[3] = ignore_index;
-        o.target = arena.put<std::int32_t>(targets);
-        Scalars scalars;
-        scalars.loss_scale = 4, scalars.loss_sum = 1.5, scalars.count = 2;
-        o.scalars = arena.scalars(scalars), o.rows = rows, o.columns = columns, o.scale = 0.25, o.smoothing = smoothing;
-        return o;
-      };
-      Arena reference(room);
-      const auto done = make(reference);
-      cpu::compute(done, reference.memory_for(done));
-      const Scalars found = *reference.memory()(done.scalars);
-      in_every_way(room, make, [&](Arena& arena, const auto& o) {
-        const Scalars& own = *arena.memory()(o.scalars);
-        CHECK(own.count == found.count);
-        CHECK(own.loss_sum == Approx(found.loss_sum).epsilon(agreement * 100));
-        CHECK(misses(arena.get(o.logits, rows * columns), reference.get(done.logits, rows * columns), [](std::size_t) { return 100 * agreement; }) ==
-              0);
-      });
-    }
+    for (const std::size_t columns : Sizes{2, 33, 256, 1000})
+      cross_entropy<true>(smoothing, 11, columns), cross_entropy<false>(smoothing, 11, columns);
   }
 }
 
@@ -134,23 +145,81 @@ TEST_CASE("sums of squares have the CPU engine's tree over chunks") {
   }
 }
 
-TEST_CASE("updates") {
+/// One element a chunk, so that a chunk's sum is its square in every order, and the order of the chunks alone decides the last bits.
+TEST_CASE("chunks of squares are added as the CPU engine's tree: the bits of its order, and of no other") {
+  std::size_t differ = 0;
+  for (const std::size_t chunks : Sizes{2, 3, 5, 8, 13, 21, 29, 31}) {
+    INFO(chunks << " chunks");
+    const std::size_t count = (chunks - 1) * kernel::square_chunk + 1;
+    const Values drawn = values<double>(chunks, 1, chunks);
+    Values gradient(count);
+    double one_by_one = 0;
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+      gradient[chunk * kernel::square_chunk] = drawn[chunk] / 3;
+      one_by_one += drawn[chunk] / 3 * (drawn[chunk] / 3);
+    }
+    const auto make = [&](Arena& arena) {
+      const auto view = arena.put<double>(gradient);
+      return op::SumOfSquares<double>{view, arena.put<double>({0}), count};
+    };
+    Arena reference(room);
+    const auto done = make(reference);
+    cpu::compute(done, reference.memory_for(done));
+    const double sum = reference.get(done.sum, 1)[0];
+    in_every_way(room, make, [&](const Arena& arena, const auto& o) { CHECK(arena.get(o.sum, 1)[0] == sum); });
+    differ += sum != one_by_one;
+  }
+  CHECK(differ >= 4);  // elsewhere the two orders happen to round alike
+}
+
+namespace {
+
+/// A part of a unit, as a rank has it: it begins within a segment and ends within another. `apply` as the step says.
+template <class UpdateRule, class M, class T>
+void updates(std::uint32_t apply) {
   const op::Segments segments{{{{0, 1, true}, {1, 20, false}, {21, 3000, true}, {3021, 992, false}, {4013, 600, true}}}, 5};
-  constexpr std::size_t count = 4613;
-  const auto make = [&](Arena& arena) {
-    op::Update<AdamW, double, double, double> o{};
-    o.master = arena.put<double>(values<double>(count)), o.state = arena.put<double>(Values(2 * count, 0.25));
-    o.gradient = arena.put<double>(values<double>(count, 1, 2)), o.segments = segments, o.count = count, o.state_stride = count;
-    Scalars s;
-    s.apply = 1, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
-    o.scalars = arena.scalars(s);
-    return o;
-  };
-  Arena reference(room);
-  const auto done = make(reference);
-  cpu::compute(done, reference.memory_for(done));
-  in_every_way(room, make, [&](const Arena& arena, const auto& o) {
-    CHECK(misses(arena.get(o.master, count), reference.get(done.master, count), [](std::size_t) { return 10 * agreement; }) == 0);
-    CHECK(misses(arena.get(o.state, 2 * count), reference.get(done.state, 2 * count), [](std::size_t) { return agreement; }) == 0);
-  });
+  for (const std::size_t first : Sizes{0, 7}) {
+    const std::size_t count = 4613 - 2 * first, states = UpdateRule::states * count;
+    const auto make = [&](Arena& arena) {
+      op::Update<UpdateRule, M, T, M> o{};
+      o.master = arena.put<M>(values<M>(count)), o.state = arena.put<M>(Values(states, 0.25));
+      o.gradient = arena.put<M>(values<M>(count, 1, 2)), o.segments = segments, o.first = first, o.count = count, o.state_stride = count;
+      if (!std::is_same_v<M, T>) o.copy = arena.put<T>(Values(count, 3));
+      Scalars s;
+      s.apply = apply, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
+      o.scalars = arena.scalars(s);
+      return o;
+    };
+    Arena reference(room);
+    const auto done = make(reference);
+    const Values before = reference.get(done.master, count);
+    cpu::compute(done, reference.memory_for(done));
+    CHECK((reference.get(done.master, count) == before) == (apply == 0));
+    // Ten roundings of a step that is at most 1, and what a fused multiply-add leaves out.
+    const double each = apply == 0 ? 0 : 10 * (sizeof(M) == 8 ? agreement : double(epsilon_of<M>));
+    in_every_way(room, make, [&](const Arena& arena, const auto& o) {
+      const Values master = arena.get(o.master, count);
+      CHECK(misses(master, reference.get(done.master, count), [&](std::size_t) { return each; }) == 0);
+      CHECK(misses(arena.get(o.state, states), reference.get(done.state, states), [&](std::size_t) { return each; }) == 0);
+      if (std::is_same_v<M, T>) return;
+      Values copy(count, 3);
+      for (std::size_t i = 0; i < count && apply != 0; ++i) copy[i] = number(rounded<T>(master[i]));
+      CHECK(arena.get(o.copy, count) == copy);
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("updates: weights, state, the rounded copy, of a whole unit or a part") {
+  updates<AdamW, double, double>(1);
+  updates<AdamW, float, bf16>(1);
+  updates<AdamW, float, fp16>(1);
+  updates<Sgd, float, bf16>(1);
+  updates<Sgd, double, double>(1);
+}
+
+TEST_CASE("a step that does not count touches nothing") {
+  updates<AdamW, double, double>(0);
+  updates<AdamW, float, bf16>(0);
 }

@@ -18,12 +18,14 @@ struct Way {
   bool serial;
   regimen::emulated::Order order = regimen::emulated::Order::forward;
   std::uint64_t seed = 1;
+  unsigned most_blocks = ~0u;  // of a launch; more work than blocks is more work for each
 };
-inline constexpr std::array<Way, 5> ways{{{"serial", true},
+inline constexpr std::array<Way, 6> ways{{{"serial", true},
                                           {"forward", false, regimen::emulated::Order::forward},
                                           {"reverse", false, regimen::emulated::Order::reverse},
                                           {"random", false, regimen::emulated::Order::random, 3},
-                                          {"random again", false, regimen::emulated::Order::random, 8}}};
+                                          {"random again", false, regimen::emulated::Order::random, 8},
+                                          {"two blocks", false, regimen::emulated::Order::random, 8, 2}}};
 
 inline regimen::emulated::BlockRunner& runner() {
   static regimen::emulated::BlockRunner one;
@@ -31,11 +33,25 @@ inline regimen::emulated::BlockRunner& runner() {
 }
 
 template <class K>
+struct OnFewBlocks final {
+  static constexpr unsigned threads = K::threads;
+  static constexpr std::size_t shared_bytes = regimen::kernel::shared_bytes<K>;
+  K kernel;
+  unsigned most;
+
+  unsigned blocks() const { return kernel.blocks() < most ? kernel.blocks() : most; }
+  template <class Block>
+  void operator()(const Block& block) const {
+    kernel(block);
+  }
+};
+
+template <class K>
 void run_kernel(const K& kernel, const Way& way) {
   if (kernel.blocks() == 0) return;
   if (way.serial) return regimen::kernel::run_serial(kernel);
   runner().set_order(way.order, way.seed);
-  runner().run(kernel);
+  runner().run(OnFewBlocks<K>{kernel, way.most_blocks});
 }
 
 template <unsigned pass, class Operation>
@@ -54,7 +70,7 @@ void run(const Operation& operation, Arena& arena, const Way& way) {
   run_passes<0>(operation, memory, way);
 }
 
-/// What `make(arena)` gives, carried out in every way: blocks of many threads agree bit for bit in any order; how far the serial
+/// What `make(arena)` gives, carried out in every way: blocks of many threads agree bit for bit in any order and number; how far the serial
 /// block may be from them is for the caller to say.   judge(arena, way)
 template <class Make, class Judge>
 void in_every_way(std::size_t bytes, const Make& make, const Judge& judge) {
