@@ -1,6 +1,8 @@
 // tests/engine/cpu/math.cpp — exp, sigmoid, tanh and erf against fp64, over the whole range of fp32.
 #include <catch2/catch.hpp>
 
+#include <regimen/core/activation.hpp>
+#include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/math.hpp>
 
 #include <algorithm>
@@ -111,6 +113,56 @@ TEST_CASE("a number's result does not depend on its lane or its neighbours") {
     CHECK(cpu::erf(v)[i] == cpu::erf(x[i]));
   }
 }
+
+#if defined(__x86_64__)
+namespace {
+
+/// Of the results for inputs of all exponents, in order; one NaN is as good as another.
+template <class Function>
+std::uint32_t hash_of(const Function& function) {
+  std::uint32_t hash = 0;
+  constexpr std::uint32_t stride = 1009;
+  for (std::uint64_t first = 0; first < (std::uint64_t{1} << 32); first += stride * lanes<float>) {
+    float x[lanes<float>];
+    for (std::size_t i = 0; i < lanes<float>; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i * stride));
+    const Vector<float> y = function(cpu::load<float>(x));
+    for (std::size_t i = 0; i < lanes<float> && first + i * stride < (std::uint64_t{1} << 32); ++i)
+      hash = hash * 0x9E37'79B1u + (std::isnan(y[i]) ? 0x7FC0'0000u : std::bit_cast<std::uint32_t>(y[i]));
+  }
+  return hash;
+}
+
+template <class Activation>
+std::uint32_t hash_of_value() {
+  return hash_of([](Vector<float> x) { return cpu::detail::Formula<Activation>::value(x); });
+}
+template <class Activation>
+std::uint32_t hash_of_derivative() {
+  return hash_of([](Vector<float> x) { return cpu::detail::Formula<Activation>::derivative(x); });
+}
+
+}  // namespace
+
+// Recorded; programs for processors with and without AVX-512 meet as ranks of one run. Only fused multiply-adds decide bits, which ranks
+// compare (machine.hpp).
+TEST_CASE("a number's bits depend on no width of registers and no instruction but the fused multiply-add") {
+#if defined(__FMA__)
+  constexpr bool fused = true;
+#else
+  constexpr bool fused = false;
+#endif
+  CHECK(hash_of([](Vector<float> x) { return cpu::exp(x); }) == (fused ? 0x6D91'7374u : 0xD8A8'ECD8u));
+  CHECK(hash_of([](Vector<float> x) { return cpu::sigmoid(x); }) == (fused ? 0xF4B4'8310u : 0xBB4C'3A45u));
+  CHECK(hash_of([](Vector<float> x) { return cpu::tanh(x); }) == (fused ? 0xC4D4'F86Du : 0x1E5D'820Cu));
+  CHECK(hash_of([](Vector<float> x) { return cpu::erf(x); }) == (fused ? 0x2B92'65A2u : 0x23BF'E207u));
+  CHECK(hash_of_value<activation::Silu>() == (fused ? 0xC83B'7A0Eu : 0x95F4'767Au));
+  CHECK(hash_of_value<activation::GeluErf>() == (fused ? 0xDD15'5223u : 0xE887'D6A3u));
+  CHECK(hash_of_value<activation::GeluTanh>() == (fused ? 0x2B3D'965Cu : 0x299E'4571u));
+  CHECK(hash_of_derivative<activation::Silu>() == (fused ? 0xDE45'6859u : 0x1BD3'23F8u));
+  CHECK(hash_of_derivative<activation::GeluErf>() == (fused ? 0xF9C6'1E55u : 0xE3D0'9D71u));
+  CHECK(hash_of_derivative<activation::GeluTanh>() == (fused ? 0x857B'F53Au : 0x4367'F968u));
+}
+#endif
 
 TEST_CASE("fp64 is the standard library's, lane by lane") {
   double x[lanes<double>];

@@ -11,6 +11,8 @@ namespace regimen::cpu {
 
 // fp64 goes to the standard library lane by lane: it exists for gradient checks, where accuracy is all that counts.
 // fp32 of a single number is computed as a register of copies, so a number's result never depends on its position.
+// The bits of an fp32 result depend on whether the target fuses multiply-adds, and not on its registers or other instructions. NaN stays
+// NaN; which one is for the compiler to choose.
 
 namespace detail {
 
