@@ -86,6 +86,28 @@ TEST_CASE("the mean over no target is NaN, for every member that tells one") {
   CHECK(std::isnan(trainer.fit(none, {.steps = 2, .progress = false}).loss));
 }
 
+TEST_CASE("where some targets are masked, the others are learned, and alone counted") {
+  struct Pixels : Model<Input<Image<4, 4, 3>>, Linear<16>, Relu, Linear<4>> {};  // a class for each pixel
+  std::vector<float> colours(16 * 16 * 3);
+  std::vector<std::int32_t> classes(16 * 16), others(16 * 16);
+  std::size_t valid = 0;
+  for (std::size_t i = 0; i < colours.size(); ++i) colours[i] = float((i * 2654435761u >> 8) % 1000) / 500 - 1;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    others[i] = (colours[3 * i] > 0) + 2 * (colours[3 * i + 1] > 0);
+    classes[i] = i % 3 == 0 ? ignore_index : others[i];
+    valid += i % 3 != 0;
+  }
+  Trainer<Pixels, Batch<8>> trainer{{.optimizer = {.learning_rate = 1e-2}}};
+  const Rows<float, std::int32_t> data(colours, classes, 48);
+  std::size_t counted = 0;
+  trainer.fit(data, {.epochs = 100, .progress = false}, [&](auto&, const StepResult& step) { counted += step.targets; });
+  CHECK(counted == 100 * valid);
+  const Evaluation found = trainer.evaluate(data);
+  CHECK(found.targets == valid);
+  CHECK(found.accuracy > 0.9);
+  CHECK(trainer.evaluate(Rows<float, std::int32_t>(colours, others, 48)).accuracy > 0.8);  // also where the classes were hidden
+}
+
 TEST_CASE("fit tells the loss of its own last step, NaN when it made none or diverged") {
   const Rows<float, std::int32_t> some(inputs, labels, 5);
   Plain trainer;
@@ -144,7 +166,9 @@ TEST_CASE("patience goes on where it was") {
             if (trainer.steps_done() == at && in_evaluation) trainer.save(folder / "state");
             return trainer.steps_done() != at;
           });
-      Plain second(options());
+      Plain between(options()), second(options());
+      between.load(folder / "state");
+      between.save(folder / "state");  // what only passes a state on loses nothing of it
       second.load(folder / "state");
       const Fitted resumed = second.fit(data, validation, run);
       CHECK(resumed.steps == expected.steps);

@@ -105,13 +105,16 @@ TEST_CASE("a step that has begun cannot be taken apart in another order") {
   Train trainer;
   const Work<Train> work(8);
   const auto loss = trainer.forward(work.inputs, work.targets);
-  CHECK_THROWS_AS(trainer.forward(work.inputs, work.targets), Error);
+  const auto says = [](const auto& call, const char* found) { CHECK(::test::error_of(call).find(found) != std::string::npos); };
+  says([&] { trainer.forward(work.inputs, work.targets); },
+       "Trainer::forward: expected the order forward, backward, apply, found forward where backward is due");
   CHECK_THROWS_AS(trainer.step(work.inputs, work.targets), Error);
   CHECK_THROWS_AS(trainer.predict(work.inputs), Error);
   const auto gradients = trainer.backward(loss);
-  CHECK_THROWS_AS(trainer.backward(loss), Error);
+  says([&] { trainer.backward(loss); }, "found backward where apply, or another forward, is due");
   CHECK(trainer.apply(gradients).applied);
-  CHECK_THROWS_AS(trainer.apply(gradients), Error);
+  says([&] { trainer.apply(gradients); }, "found apply where forward is due");
+  says([&] { trainer.forward(work.inputs, std::span(work.targets).first(7)); }, "Trainer::forward: expected 1 to 8 samples of");
   CHECK(trainer.step(work.inputs, work.targets).applied);
 }
 

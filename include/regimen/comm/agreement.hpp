@@ -4,6 +4,7 @@
 
 #include <regimen/comm/control.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/philox.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -35,17 +36,19 @@ inline void agree(Control* ranks, const char* where, const char* what, std::uint
 }
 
 /// The same for text: the error shows the texts of rank 0 and of the first rank that differs.
-///   own   255 bytes are compared
+///   own   255 bytes are shown; the rest is compared as a hash
 inline void agree_in_words(Control* ranks, const char* where, const char* what, const std::string& own, const char* cure) {
   if (ranks == nullptr || ranks->size() == 1) return;
   struct Words {
+    std::uint64_t whole;
     char text[256];
   };
   Words words{};
+  for (const char letter : own) words.whole = mix(words.whole, static_cast<unsigned char>(letter));
   own.copy(words.text, sizeof words.text - 1);
   const std::vector<Words> all = gather_small(*ranks, words);
   for (std::size_t r = 1; r < all.size(); ++r)
-    if (std::string(all[r].text) != all[0].text)
+    if (all[r].whole != all[0].whole || std::string(all[r].text) != all[0].text)
       throw Error(where, std::string("the same ") + what + " on all " + std::to_string(all.size()) + " ranks",
                   "\"" + std::string(all[0].text) + "\" on rank 0 and \"" + all[r].text + "\" on rank " + std::to_string(r), cure);
 }

@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -35,8 +35,8 @@ struct StateFiles final {
   std::map<std::string, std::string> index;  // likewise
   bool first = true;                         // whether this is rank 0
 
-  /// `all_written` returns when all ranks have written all bytes to the disk. Until then no part is in place, so that a
-  /// rank that runs out of disk space leaves no part behind.
+  /// Calls `all_written` between writing all bytes to the disk and putting the file in place. If ranks wait for each
+  /// other there, one that runs out of disk space leaves no part behind, of any rank.
   void write_own(const auto& all_written) const {
     regimen::detail::AtomicFile file(own, path);
     safetensors::detail::write_into(file, own, tensors, metadata);
@@ -44,8 +44,8 @@ struct StateFiles final {
     all_written();
     file.commit();
   }
-  /// Called when all parts are in place. The older state stays valid until the index is in
-  /// place; then its parts are removed.
+  /// Called when all parts are in place. The older state stays valid until the index is in place; then its parts are
+  /// removed.
   void finish() const {
     if (!first) return;
     for (const std::string& part : parts)
@@ -54,15 +54,17 @@ struct StateFiles final {
     if (!save.empty()) safetensors::write(path, {}, index);
     SavedState::remove_parts_before(path, time);
   }
-  /// Removes the files of unfinished saves, which would fill the disk: of this save, if its index is
-  /// not in place, and of older ones.
-  void clean(bool this_one) const {
+  /// Removes the files of unfinished saves, which would fill the disk: of this save, if its index is not in place, and of
+  /// older ones. What cannot be removed stays: often an exception is on its way, which must not be lost.
+  void clean(bool this_one) const noexcept {
     if (!first) return;
-    const auto held = SavedState::save_at(path);
-    if (!held) return;
-    SavedState::remove_parts_before(path, time, *held);
-    if (this_one && *held != save)
-      for (const std::string& part : parts) std::remove(part.c_str());
+    try {
+      const auto held = SavedState::save_at(path);
+      if (!held) return;
+      SavedState::remove_parts_before(path, time, *held);
+      if (this_one && *held != save)
+        for (const std::string& part : parts) std::remove(part.c_str());
+    } catch (...) {}
   }
 };
 
@@ -116,8 +118,8 @@ class BackgroundSave final {
     state_.wait(writing);
     if (state_ == failed) wait();
   }
-  /// Returns when this rank has finished; on rank 0 the state is then in place. The first
-  /// call throws the errors of writing.
+  /// Returns when this rank has finished; on rank 0 the state is then in place. The first call throws the errors of
+  /// writing.
   void wait() {
     if (!writer_.joinable()) return;
     writer_.join();

@@ -13,7 +13,8 @@ inline constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)
 struct Patience {
   double best = std::numeric_limits<double>::infinity();
   std::uint64_t without_gain = 0, validated_at = never;
-  bool is_resumed = false, is_kept = false;  // whether a file was loaded since the last fit, and had patience
+  bool is_resumed = false;  // a file was loaded since the last fit, which goes on with these values
+  bool is_kept = false;     // the last fit, or the file that was loaded, had patience: these values are saved
 };
 
 }  // namespace regimen::train

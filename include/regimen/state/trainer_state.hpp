@@ -11,7 +11,6 @@
 #include <regimen/state/patience.hpp>
 #include <regimen/state/safetensors.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstddef>
@@ -75,8 +74,8 @@ struct StateAccess {
     session.guarded([&] {  // the other ranks wait for this rank's part
       const StateFiles files = files_of(session, path);
       try {
-        files.write_own([&] { comm::barrier(session.control()); });
-        comm::barrier(session.control());  // all parts are there
+        files.write_own([&] { comm::barrier(session.control()); });  // all bytes are on the disk: no rank will lack room
+        comm::barrier(session.control());                            // all parts are there
         files.finish();
       } catch (...) {
         files.clean(true);
@@ -282,7 +281,7 @@ struct StateAccess {
     }
     std::uint64_t step = 0, seed = session.seed, updates = 0, skipped = 0, streak = 0;
     double loss_scale = Session::Recipe::loss_scaling.initial;
-    Patience patience{.is_resumed = resumes};
+    Patience patience{.is_resumed = resumes, .is_kept = session.patience.is_kept};
     DataPlace place;
     if (resumes) {
       step = whole_number(path, metadata, "regimen.step");
@@ -293,12 +292,13 @@ struct StateAccess {
       const std::uint64_t saved_streak = whole_number(path, metadata, "regimen.finite_streak");
       const double saved_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
       if (!(saved_scale >= 1 && saved_scale <= 3.5e38))
-        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of at least 1", std::to_string(saved_scale));
+        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38", std::to_string(saved_scale), "the file is damaged");
       if (moves_loss_scale && whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // otherwise the policy decides
         loss_scale = saved_scale;
         streak = saved_streak;
       }
       if (metadata.contains("regimen.best")) {
+        patience.is_kept = true;  // also a Trainer that only loads and saves passes them on
         patience.best = std::bit_cast<double>(whole_number(path, metadata, "regimen.best"));
         patience.without_gain = whole_number(path, metadata, "regimen.without_gain");
         patience.validated_at = whole_number(path, metadata, "regimen.validated_at");
@@ -330,7 +330,6 @@ struct StateAccess {
     s.finite_streak = streak;
     s.loss_scale = loss_scale;
     session.write_scalars(s);
-    patience.is_kept = session.patience.is_kept;
     session.patience = patience;
     session.host_weights.clear();
     session.update_copies();

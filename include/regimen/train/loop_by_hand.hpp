@@ -19,8 +19,8 @@ struct LoopByHand final {
   using Recipe = typename Session::Recipe;
 
   static UnscaledLoss forward(Session& session, std::span<const typename Session::Input> inputs, std::span<const typename Session::Label> targets) {
-    const std::size_t samples = Session::check_batch(inputs.size(), targets.size(), Session::batch);
-    if (session.waiting != Waiting::forward && session.waiting != Waiting::apply) Session::out_of_order("forward");
+    const std::size_t samples = Session::check_batch("Trainer::forward", inputs.size(), targets.size(), Session::batch);
+    if (session.waiting != Waiting::forward && session.waiting != Waiting::apply) session.out_of_order("forward");
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     Scalars before{}, after{};
     session.guarded([&] {
@@ -56,7 +56,7 @@ struct LoopByHand final {
   }
   static StepResult apply(Session& session, const Gradients& gradients) {
     check_ticket(session, gradients.ticket_, "apply");
-    if (session.waiting != Waiting::apply) Session::out_of_order("apply");
+    if (session.waiting != Waiting::apply) session.out_of_order("apply");
     if (session.ranks() > 1 && session.by_hand.batches != Session::micro_batches) wrong_count("apply", session.by_hand.batches);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     StepResult result;
@@ -73,7 +73,7 @@ struct LoopByHand final {
  private:
   static void run_backward(Session& session, std::uint64_t ticket) {
     check_ticket(session, ticket, "backward");
-    if (session.waiting != Waiting::backward) Session::out_of_order("backward");
+    if (session.waiting != Waiting::backward) session.out_of_order("backward");
     if (session.ranks() > 1 && session.by_hand.batches >= Session::micro_batches) wrong_count("backward", session.by_hand.batches + 1);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     session.guarded([&] {

@@ -1,5 +1,5 @@
-// regimen/train/session.hpp — the inside of a Trainer: the engine and its arena, the ranks,
-// the place of the run, its steps.
+// regimen/train/session.hpp — the inside of a Trainer: the engine and its arena, the ranks, the place of the run, its
+// steps.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -160,8 +160,8 @@ struct Session final {
         throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says", std::to_string(ranks),
                     "start that many, or write Hybrid<N> with an N that divides them");
   }
-  /// The control interface of the ranks, after all earlier operations, since both may use one
-  /// connection. Null: a single rank.
+  /// The control interface of the ranks, after all earlier operations, since both may use one connection. Null: a single
+  /// rank.
   comm::Control* control() {
     if (all_ranks) walk.engine.download(0, {}).wait();
     return all_ranks.get();
@@ -222,14 +222,15 @@ struct Session final {
     by_hand = {};
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
-  [[noreturn]] static void out_of_order(const char* what) {
-    throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", "another order",
+  [[noreturn]] void out_of_order(const char* what) const {
+    const char* const due = waiting == Waiting::forward ? "forward" : waiting == Waiting::backward ? "backward" : "apply, or another forward,";
+    throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", std::string(what) + " where " + due + " is due",
                 "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
   }
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
     explicit Mode(Session& of) : session(of) {
-      if (!session.is_between_steps()) out_of_order("evaluate or predict");
+      if (!session.is_between_steps()) session.out_of_order("evaluate or predict");
       session.walk.training = false;
     }
     ~Mode() {
@@ -241,11 +242,11 @@ struct Session final {
 
   // ---- a step
 
-  static std::size_t check_batch(std::size_t inputs, std::size_t targets, std::size_t limit) {
+  static std::size_t check_batch(const char* where, std::size_t inputs, std::size_t targets, std::size_t limit) {
     const std::size_t samples = inputs / input_size;
     if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit) return samples;
     throw Error(
-        "Trainer::step",
+        where,
         "1 to " + std::to_string(limit) + " samples of " + std::to_string(input_size) + " inputs and " + std::to_string(target_size) + " targets",
         std::to_string(inputs) + " inputs and " + std::to_string(targets) + " targets");
   }

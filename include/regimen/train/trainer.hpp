@@ -136,7 +136,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// One optimizer step on `batch · micro_batches` samples, or fewer; the last micro-batch may be short.
   ///   inputs (samples,input_size), targets (samples,target_size)
   StepResult step(std::span<const Input> inputs, std::span<const Label> targets) {
-    const std::size_t samples = Session::check_batch(inputs.size(), targets.size(), batch * micro_batches);
+    const std::size_t samples = Session::check_batch("Trainer::step", inputs.size(), targets.size(), batch * micro_batches);
     std::size_t done = 0;
     return session_.run_step([&](std::size_t) {
       const std::size_t now = samples - done < batch ? samples - done : batch;
