@@ -1,0 +1,252 @@
+// regimen/kernel/column_sum.hpp — sums over rows: gradients of biases and tables.
+#pragma once
+
+#include <regimen/core/activation.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/elementwise.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::kernel {
+
+/// Σ over the rows of (rows, columns), in two launches. The first cuts the rows into chunks, a thread for each chunk and
+/// 16 bytes of columns, which adds 64 rows at a time; the second adds the chunks. All cuts depend on the shape alone, so the
+/// bits are the same for any number of threads. At most 64 rows are one chunk, added in order.
+///
+/// error   64 + rows / (64 · chunks) + chunks / 8 + 9 roundings to S, then one to G
+/// cost    reads its terms once; scratch of at most 2^19 S, or of a row
+struct ColumnSum final {
+  static constexpr std::size_t at_once = 64, most_sums = std::size_t{1} << 19;
+  static constexpr unsigned strip = warp_lanes, shares = 8;  // of the second launch: columns of a block, and threads for each
+  std::size_t rows = 0, columns = 0;
+
+  REGIMEN_HD constexpr std::size_t chunks() const {
+    const std::size_t by_rows = (rows + at_once - 1) / at_once, by_room = most_sums / columns, most = by_rows < by_room ? by_rows : by_room;
+    return most == 0 ? 1 : most;
+  }
+  REGIMEN_HD constexpr std::size_t begin(std::size_t chunk) const { return rows * chunk / chunks(); }
+  /// Sums between the two launches; a single chunk writes its result itself.
+  constexpr std::size_t sums() const { return chunks() == 1 ? 0 : chunks() * columns; }
+  constexpr unsigned blocks(unsigned width, unsigned threads) const { return blocks_for(chunks() * ((columns + width - 1) / width), threads); }
+  constexpr unsigned blocks_of_chunks() const { return chunks() == 1 ? 0 : blocks_for((columns + strip - 1) / strip, 1); }
+
+  /// The first launch. Terms give load<n>(i, column), and value<n>(loaded, i) of what it gave, which may write: four rows are
+  /// loaded before any of them is written. No sums where `sums` is null.
+  REGIMEN_HD_UNCHECKED
+  template <unsigned width, class S, class G, class Block, class Terms>
+  REGIMEN_HD void add_rows(const Block& block, const Terms& terms, bool aligned, S* partial, G* sums, bool add) const {
+    if (aligned && columns % width == 0) add_rows_of<width>(block, terms, partial, sums, add);
+    else add_rows_of<1>(block, terms, partial, sums, add);
+  }
+
+  /// The scratch that lies between the launches; null where there is none.
+  template <class S>
+  REGIMEN_HD S* partial(const Memory& at) const {
+    return chunks() == 1 ? nullptr : at.template scratch_of<S>();
+  }
+
+  /// The second launch: shares of the chunks, then the shares in order.
+  template <class S>
+  static constexpr std::size_t shared_bytes = strip * shares * sizeof(S);
+  REGIMEN_HD_UNCHECKED
+  template <class S, class G, class Block>
+  REGIMEN_HD void add_chunks(const Block& block, const S* partial, G* sums, bool add) const {
+    const auto parts = block.template shared<S>(0, strip * shares);
+    const std::size_t count = chunks();
+    for (std::size_t first = std::size_t{block.index()} * strip; first < columns; first += std::size_t{block.blocks()} * strip) {
+      for (unsigned t = block.thread(); t < strip * shares; t += block.threads()) {
+        const std::size_t column = first + t % strip;
+        S sum = S(0);
+        if (column < columns)
+          for (std::size_t chunk = t / strip; chunk < count; chunk += shares) sum += partial[chunk * columns + column];
+        parts[t] = sum;
+      }
+      block.sync();
+      for (unsigned t = block.thread(); t < strip && first + t < columns; t += block.threads()) {
+        S sum = parts[t];
+        for (unsigned share = 1; share < shares; ++share) sum += static_cast<S>(parts[share * strip + t]);
+        G& to = sums[first + t];
+        to = static_cast<G>(add ? static_cast<S>(to) + sum : sum);
+      }
+      block.sync();
+    }
+  }
+
+ private:
+  REGIMEN_HD_UNCHECKED
+  template <unsigned n, class S, class G, class Block, class Terms>
+  REGIMEN_HD void add_rows_of(const Block& block, const Terms& terms, S* partial, G* sums, bool add) const {
+    constexpr unsigned together = 4;
+    const std::size_t packs = columns / n, count = chunks();
+    for_pieces(block, count * packs, [&](std::size_t piece) {
+      const std::size_t chunk = piece / packs, column = piece % packs * n, end = begin(chunk + 1);
+      S sum[n] = {};
+      for (std::size_t first = begin(chunk); first < end; first += at_once) {
+        const std::size_t last = end < first + at_once ? end : first + at_once;
+        S part[n] = {};
+        const auto add_values = [&](const Pack<S, n>& values) {
+          for (unsigned k = 0; k < n; ++k) part[k] += values.at[k];
+        };
+        std::size_t row = first;
+        for (; row + together <= last; row += together) {
+          typename Terms::template Loaded<n> loaded[together];
+          for (unsigned r = 0; r < together; ++r) loaded[r] = terms.template load<n>((row + r) * columns + column);
+          for (unsigned r = 0; r < together; ++r) add_values(terms.template value<n>(loaded[r], (row + r) * columns + column, column));
+        }
+        for (; row < last; ++row) add_values(terms.template value<n>(terms.template load<n>(row * columns + column), row * columns + column, column));
+        for (unsigned k = 0; k < n; ++k) sum[k] += part[k];
+      }
+      if (sums == nullptr) return;
+      for (unsigned k = 0; k < n; ++k) {
+        if (count > 1) partial[chunk * columns + column + k] = sum[k];
+        else sums[column + k] = static_cast<G>(add ? static_cast<S>(sums[column + k]) + sum[k] : sum[k]);
+      }
+    });
+  }
+};
+
+namespace detail {
+
+/// Terms that are there.
+template <class T>
+struct StoredTerms final {
+  using S = statistic_t<T>;
+  const T* d_y;
+
+  template <unsigned n>
+  using Loaded = Pack<T, n>;
+  template <unsigned n>
+  REGIMEN_HD Pack<T, n> load(std::size_t i) const {
+    return read<n>(d_y + i);
+  }
+  template <unsigned n>
+  REGIMEN_HD Pack<S, n> value(const Pack<T, n>& loaded, std::size_t, std::size_t) const {
+    Pack<S, n> values;
+    for (unsigned k = 0; k < n; ++k) values.at[k] = static_cast<S>(loaded.at[k]);
+    return values;
+  }
+};
+
+/// d_y · act'(x + bias), written to d_x on the way; summed before it is rounded.
+template <class Activation, class T>
+struct ActivationTerms final {
+  using S = statistic_t<T>;
+  const T *x, *bias, *d_y;
+  T* d_x;
+
+  template <unsigned n>
+  struct Loaded {
+    Pack<T, n> x, d_y;
+  };
+  template <unsigned n>
+  REGIMEN_HD Loaded<n> load(std::size_t i) const {
+    return {read<n>(x + i), read<n>(d_y + i)};
+  }
+  REGIMEN_HD_UNCHECKED
+  template <unsigned n>
+  REGIMEN_HD Pack<S, n> value(const Loaded<n>& loaded, std::size_t i, std::size_t column) const {
+    Pack<T, n> shift{}, rounded;
+    if (bias != nullptr) shift = read<n>(bias + column);
+    Pack<S, n> values;
+    for (unsigned k = 0; k < n; ++k) {
+      const S at = bias == nullptr ? static_cast<S>(loaded.x.at[k]) : static_cast<S>(loaded.x.at[k]) + static_cast<S>(shift.at[k]);
+      values.at[k] = static_cast<S>(loaded.d_y.at[k]) * Activation::template derivative<S>(at);
+      rounded.at[k] = static_cast<T>(values.at[k]);
+    }
+    write(rounded, d_x + i);
+    return values;
+  }
+};
+
+}  // namespace detail
+
+template <class Activation, class T, class G>
+struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned passes = 2, threads = 128, width = pack_of<T>;
+  static constexpr bool writes = !std::is_same_v<Activation, activation::Identity>;
+  op::BiasBackward<Activation, T, G> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::BiasBackward<Activation, T, G>& operation) {
+    return operation.d_bias.is_absent() ? 0 : ColumnSum{operation.rows, operation.columns}.sums() * sizeof(S);
+  }
+  constexpr unsigned blocks() const { return !writes && o.d_bias.is_absent() ? 0 : ColumnSum{o.rows, o.columns}.blocks(width, threads); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T *const d_y = at(o.d_y), *const bias = at.optional(o.bias);
+    G* const d_bias = at.optional(o.d_bias);
+    const ColumnSum sum{o.rows, o.columns};
+    S* const partial = d_bias == nullptr ? nullptr : sum.template partial<S>(at);
+    if constexpr (writes) {
+      const T* const x = at(o.x);
+      T* const d_x = at(o.d_x);
+      const bool aligned = are_aligned(x, d_y, d_x) && (bias == nullptr || are_aligned(bias));
+      sum.template add_rows<width>(block, detail::ActivationTerms<Activation, T>{x, bias, d_y, d_x}, aligned, partial, d_bias, o.add);
+    } else {
+      sum.template add_rows<width>(block, detail::StoredTerms<T>{d_y}, are_aligned(d_y), partial, d_bias, o.add);
+    }
+  }
+};
+
+template <class Activation, class T, class G>
+struct Kernel<op::BiasBackward<Activation, T, G>, 1> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned threads = ColumnSum::strip * ColumnSum::shares;
+  static constexpr std::size_t shared_bytes = ColumnSum::shared_bytes<S>;
+  op::BiasBackward<Activation, T, G> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return o.d_bias.is_absent() ? 0 : ColumnSum{o.rows, o.columns}.blocks_of_chunks(); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    ColumnSum{o.rows, o.columns}.add_chunks(block, at.template scratch_of<const S>(), at(o.d_bias), o.add);
+  }
+};
+
+template <class T, class G>
+struct Kernel<op::AddTableBackward<T, G>, 0> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned passes = 2, threads = 128, width = pack_of<T>;
+  op::AddTableBackward<T, G> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::AddTableBackward<T, G>& operation) {
+    return ColumnSum{operation.samples, operation.elements}.sums() * sizeof(S);
+  }
+  constexpr unsigned blocks() const { return ColumnSum{o.samples, o.elements}.blocks(width, threads); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T* const d_y = at(o.d_y);
+    const ColumnSum sum{o.samples, o.elements};
+    sum.template add_rows<width>(block, detail::StoredTerms<T>{d_y}, are_aligned(d_y), sum.template partial<S>(at), at(o.d_table), o.add);
+  }
+};
+
+template <class T, class G>
+struct Kernel<op::AddTableBackward<T, G>, 1> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned threads = ColumnSum::strip * ColumnSum::shares;
+  static constexpr std::size_t shared_bytes = ColumnSum::shared_bytes<S>;
+  op::AddTableBackward<T, G> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return ColumnSum{o.samples, o.elements}.blocks_of_chunks(); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    ColumnSum{o.samples, o.elements}.add_chunks(block, at.template scratch_of<const S>(), at(o.d_table), o.add);
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0
