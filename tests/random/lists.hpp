@@ -275,6 +275,7 @@ struct MoveFusion : Move<axis::fusion, Fusions> {
 };
 /// The same samples, cut into other micro-batches.
 struct MoveBatch {
+  using Axis = axis::batch;
   static constexpr bool is_exact = false;
 };
 using Moves = mp::mp_list<Move<axis::communicator, Communicators>, Move<axis::shard, Shards>, Move<axis::checkpoint, Checkpoints>, MoveBatch,

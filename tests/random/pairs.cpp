@@ -2,6 +2,7 @@
 #include "random/seed.hpp"
 #include "support/catch.hpp"
 
+#include <array>
 #include <set>
 
 using namespace regimen;
@@ -56,6 +57,10 @@ constexpr std::size_t place_of() {
   });
   return found;
 }
+template <class... Move>
+constexpr std::array<std::size_t, sizeof...(Move)> places_of(mp::mp_list<Move...>) {
+  return {place_of<typename Move::Axis>()...};
+}
 
 }  // namespace
 
@@ -74,9 +79,7 @@ TEST_CASE("every pair of axes that compose is decided in one of the fixed progra
 }
 
 TEST_CASE("every pair of moves leads to a neighbour") {
-  const std::size_t moves[] = {place_of<axis::communicator>(), place_of<axis::shard>(), place_of<axis::checkpoint>(), place_of<axis::batch>(),
-                               place_of<axis::fusion>(),       place_of<axis::debug>(), place_of<axis::target>()};
-  static_assert(std::size(moves) == move_count);
+  const auto moves = places_of(Moves{});
   for (std::size_t a = 0; a < move_count; ++a)
     for (std::size_t b = a + 1; b < move_count; ++b) {
       bool found = false;

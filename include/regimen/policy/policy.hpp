@@ -6,27 +6,30 @@
 
 namespace regimen {
 
-/// One tag per axis. A recipe has at most one policy for each; verdict/compose.hpp fills in the defaults.
+/// One tag per axis. A recipe has at most one policy for each; verdict/configuration.hpp has the defaults. `decided_by<P>`
+/// gives a Configuration the member that names the policy of the axis: `Configuration::batch`.
 namespace axis {
 struct Axis {};
-struct precision final : Axis {};
-struct loss_scale final : Axis {};
-struct checkpoint final : Axis {};
-struct batch final : Axis {};
-struct accumulate final : Axis {};
-struct clip final : Axis {};
-struct optimizer final : Axis {};
-struct loss final : Axis {};
-struct device final : Axis {};
-struct target final : Axis {};
-struct communicator final : Axis {};
-struct shard final : Axis {};
-struct seed final : Axis {};
-struct debug final : Axis {};
-struct freeze final : Axis {};
-struct init final : Axis {};
-struct fusion final : Axis {};
-struct world final : Axis {};
+// clang-format off: one axis a line
+struct precision final : Axis { template <class P> struct decided_by { using precision = P; }; };
+struct loss_scale final : Axis { template <class P> struct decided_by { using loss_scale = P; }; };
+struct checkpoint final : Axis { template <class P> struct decided_by { using checkpoint = P; }; };
+struct batch final : Axis { template <class P> struct decided_by { using batch = P; }; };
+struct accumulate final : Axis { template <class P> struct decided_by { using accumulate = P; }; };
+struct clip final : Axis { template <class P> struct decided_by { using clip = P; }; };
+struct optimizer final : Axis { template <class P> struct decided_by { using optimizer = P; }; };
+struct loss final : Axis { template <class P> struct decided_by { using loss = P; }; };
+struct device final : Axis { template <class P> struct decided_by { using device = P; }; };
+struct target final : Axis { template <class P> struct decided_by { using target = P; }; };
+struct communicator final : Axis { template <class P> struct decided_by { using communicator = P; }; };
+struct shard final : Axis { template <class P> struct decided_by { using shard = P; }; };
+struct seed final : Axis { template <class P> struct decided_by { using seed = P; }; };
+struct debug final : Axis { template <class P> struct decided_by { using debug = P; }; };
+struct freeze final : Axis { template <class P> struct decided_by { using freeze = P; }; };
+struct init final : Axis { template <class P> struct decided_by { using init = P; }; };
+struct fusion final : Axis { template <class P> struct decided_by { using fusion = P; }; };
+struct world final : Axis { template <class P> struct decided_by { using world = P; }; };
+// clang-format on
 }  // namespace axis
 
 /// Switches an axis off: `Checkpoint<None>`, `Clip<None>`, `Debug<None>`, `LossScale<None>`.

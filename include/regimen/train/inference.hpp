@@ -40,12 +40,9 @@ struct inference_single<Precision<T>> {
 template <class P>
 using inference_single_rules = typename inference_single<P>::rules;
 
-template <class Batch, class Target, class Precision>
-using inference_rules_between =
-    mp::mp_list<rule::largest_batch_needs_target<Batch, Target>, rule::target_computes_in<Target, typename Precision::compute>>;
-template <class Decisions>
-using inference_cross_rules =
-    inference_rules_between<policy_for<Decisions, axis::batch>, policy_for<Decisions, axis::target>, policy_for<Decisions, axis::precision>>;
+template <class Configuration>
+using inference_cross_rules = mp::mp_list<rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
+                                          rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>>;
 
 template <class Network, class... Policies>
 constexpr auto all_broken_inference_rules() {
@@ -62,8 +59,8 @@ constexpr auto all_broken_inference_rules() {
     return broken_of_each<option_rules, List>{};
   } else if constexpr (!(all_hold<inference_single_rules<Policies>> && ...)) {
     return broken_of_each<inference_single_rules, List>{};
-  } else if constexpr (!all_hold<inference_cross_rules<decisions<Policies...>>>) {
-    return broken_in<inference_cross_rules<decisions<Policies...>>>{};
+  } else if constexpr (!all_hold<inference_cross_rules<Configured<Policies...>>>) {
+    return broken_in<inference_cross_rules<Configured<Policies...>>>{};
   } else {
     return broken_in<decltype(train::rules_of_model<Network, Configured<Policies...>, false>())>{};
   }

@@ -1,0 +1,275 @@
+// regimen/verdict/policy_rules.hpp — which rules policies must keep: each by itself, and several together.
+#pragma once
+
+#include <regimen/core/whole_tensor.hpp>
+#include <regimen/policy/accumulate.hpp>
+#include <regimen/policy/clip.hpp>
+#include <regimen/policy/freeze.hpp>
+#include <regimen/policy/policy.hpp>
+#include <regimen/policy/precision.hpp>
+#include <regimen/rule/accumulate_at_least_one.hpp>
+#include <regimen/rule/argument_is_a_policy.hpp>
+#include <regimen/rule/batch_at_least_one.hpp>
+#include <regimen/rule/bucket_reduces_once.hpp>
+#include <regimen/rule/checkpoint_is_built.hpp>
+#include <regimen/rule/clip_above_zero.hpp>
+#include <regimen/rule/communicator_is_built.hpp>
+#include <regimen/rule/coupled_samples_stay_together.hpp>
+#include <regimen/rule/coupling_is_declared.hpp>
+#include <regimen/rule/debug_none_stands_alone.hpp>
+#include <regimen/rule/device_is_built.hpp>
+#include <regimen/rule/element_type_is_built.hpp>
+#include <regimen/rule/every_at_least_one.hpp>
+#include <regimen/rule/fp16_needs_loss_scale.hpp>
+#include <regimen/rule/fp64_masters_need_fp64.hpp>
+#include <regimen/rule/fraction_is_a_ratio.hpp>
+#include <regimen/rule/global_batch_divides.hpp>
+#include <regimen/rule/groups_divide_world.hpp>
+#include <regimen/rule/kept_segments_exist.hpp>
+#include <regimen/rule/largest_batch_needs_target.hpp>
+#include <regimen/rule/loss_scale_at_least_one.hpp>
+#include <regimen/rule/loss_scale_needs_fp16.hpp>
+#include <regimen/rule/masters_are_not_half.hpp>
+#include <regimen/rule/masters_as_wide_as_compute.hpp>
+#include <regimen/rule/one_policy_per_axis.hpp>
+#include <regimen/rule/policy_takes_option.hpp>
+#include <regimen/rule/reduce_in_compute_or_master.hpp>
+#include <regimen/rule/reduces_in_one_way.hpp>
+#include <regimen/rule/reduction_needs_communicator.hpp>
+#include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
+#include <regimen/rule/selective_names_layers.hpp>
+#include <regimen/rule/shard_needs_communicator.hpp>
+#include <regimen/rule/shard_needs_ranks.hpp>
+#include <regimen/rule/shard_options_fit.hpp>
+#include <regimen/rule/smoothing_below_one.hpp>
+#include <regimen/rule/target_computes_in.hpp>
+#include <regimen/rule/update_rule_is_whole.hpp>
+#include <regimen/rule/update_rule_states_agree.hpp>
+#include <regimen/rule/whole_tensors_stay_whole.hpp>
+#include <regimen/rule/world_is_a_number.hpp>
+#include <regimen/rule/world_needs_communicator.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/bind.hpp>
+#include <boost/mp11/list.hpp>
+#include <boost/mp11/set.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace regimen::detail {
+
+namespace mp = boost::mp11;
+
+// All aliases take a list, never an enclosing pack, because a member alias that names an outer pack is substituted eagerly.
+
+/// Every argument is a policy.
+template <class Argument>
+using argument_rules = mp::mp_list<rule::argument_is_a_policy<Argument>>;
+
+/// At most one policy decides each axis.
+template <class Axis>
+struct on_axis {
+  template <class P>
+  using fn = std::is_same<typename P::axis, Axis>;
+};
+template <class List>
+struct claims_in {
+  template <class P>
+  using fn =
+      mp::mp_apply<mp::mp_bind_front<rule::one_policy_per_axis, typename P::axis>::template fn, mp::mp_copy_if_q<List, on_axis<typename P::axis>>>;
+};
+template <class List>
+using axis_rules = mp::mp_unique<mp::mp_transform_q<claims_in<List>, List>>;
+
+/// Each policy takes options of its own axis.
+template <class P>
+struct options {
+  using rules = mp::mp_list<>;
+};
+template <template <class...> class P, class... Options>
+struct options<P<Options...>> {
+  template <class Axis>
+  using asked = mp::mp_unique<mp::mp_list<rule::policy_takes_option<Axis, Options>...>>;
+  using rules = asked<typename P<Options...>::axis>;
+};
+template <class Compute, class Master, class Reduce>
+struct options<Precision<Compute, Master, Reduce>> {
+  template <class... T>
+  using asked = mp::mp_append<mp::mp_list<rule::policy_takes_option<axis::precision, T>...>, mp::mp_list<rule::element_type_is_built<T>...>>;
+  using rules = mp::mp_apply<asked, mp::mp_unique<mp::mp_list<Compute, Master, Reduce>>>;
+};
+template <class Fraction>
+struct options<Clip<Norm<Fraction>>> {
+  using rules = mp::mp_list<rule::fraction_is_a_ratio<Fraction>>;
+};
+template <class... Layers>
+struct options<Freeze<Layers...>> {
+  using rules = mp::mp_list<>;
+};
+template <std::size_t N, class... When>
+struct options<Accumulate<N, When...>> {
+  using rules = mp::mp_unique<mp::mp_list<rule::policy_takes_option<axis::accumulate, When>...>>;
+};
+template <class P>
+using option_rules = typename options<P>::rules;
+
+/// The rules about a loss by itself; a loss that is not defined yet is checked later.
+template <class Loss>
+struct loss_rules {
+  using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>>;
+};
+template <class Loss>
+  requires is_incomplete<Loss>
+struct loss_rules<Loss> {
+  using rules = mp::mp_list<>;
+};
+template <class Loss>
+  requires requires { typename Loss::smoothing; }
+struct loss_rules<Loss> {
+  using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::smoothing>,
+                            rule::smoothing_below_one<typename Loss::smoothing>>;
+};
+
+/// The rules about an update rule: its options, and its update with this many states.
+template <class UpdateRule>
+concept HasCoefficients = requires(const typename UpdateRule::Options& options, const Scalars& scalars, double number) {
+  { options.learning_rate } -> std::convertible_to<double>;
+  typename UpdateRule::template Coefficients<fp64>;
+  requires std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>, const typename UpdateRule::Options&, const Scalars&>;
+  number = UpdateRule::correction_first(options, 1);
+  number = UpdateRule::correction_second(options, 1);
+};
+template <class UpdateRule, std::size_t states>
+concept UpdatesElements =
+    requires(fp64& weight, fp64 gradient, fp64 (&state)[states == 0 ? 1 : states], const typename UpdateRule::template Coefficients<fp64>& c) {
+      UpdateRule::update(weight, gradient, state, c, true);
+    };
+template <class UpdateRule, std::size_t states>
+concept UpdatesTensors = requires(const WholeTensor<fp64, states>& tensor, const typename UpdateRule::template Coefficients<fp64>& c) {
+  UpdateRule::update_tensor(tensor, c);
+};
+template <class UpdateRule, std::size_t states>
+constexpr bool updates_with() {
+  if constexpr (sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;
+  else return UpdatesElements<UpdateRule, states>;
+}
+template <class UpdateRule, std::size_t... states>
+constexpr bool updates_with_any(std::index_sequence<states...>) {
+  return (updates_with<UpdateRule, states>() || ...);
+}
+template <class UpdateRule>
+constexpr bool states_agree() {
+  if constexpr (!updates_with<UpdateRule, UpdateRule::states>()) return false;
+  else if constexpr (UpdateRule::states == 0) return true;
+  else if constexpr (requires { UpdateRule::state_names.size(); }) return UpdateRule::state_names.size() == UpdateRule::states;
+  else return false;
+}
+/// An update rule that is not defined yet is not checked here.
+template <class UpdateRule>
+struct update_rules {
+  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule>>;
+};
+template <class UpdateRule>
+  requires is_incomplete<UpdateRule>
+struct update_rules<UpdateRule> {
+  using rules = mp::mp_list<>;
+};
+template <class UpdateRule>
+  requires HasCoefficients<UpdateRule>
+struct update_rules<UpdateRule> {
+  static constexpr bool agree = states_agree<UpdateRule>();
+  static constexpr bool updates = [] {
+    if constexpr (agree) return true;
+    else return updates_with_any<UpdateRule>(std::make_index_sequence<5>{});
+  }();
+  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>, rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
+};
+
+/// The rules about a policy by itself.
+template <class P, class Axis = typename P::axis>
+struct single {
+  using rules = mp::mp_list<>;
+};
+template <class P>
+struct single<P, axis::precision> {
+  using rules = mp::mp_list<rule::masters_are_not_half<P>, rule::masters_as_wide_as_compute<P>, rule::fp64_masters_need_fp64<P>,
+                            rule::reduce_in_compute_or_master<P>>;
+};
+template <class P>
+struct single<P, axis::loss_scale> {
+  using rules = mp::mp_list<rule::loss_scale_at_least_one<P>>;
+};
+template <class P>
+struct single<P, axis::checkpoint> {
+  using schedule = typename P::schedule;
+  using rules = mp::mp_list<rule::every_at_least_one<schedule>, rule::selective_names_layers<schedule>, rule::checkpoint_is_built<schedule>>;
+};
+template <class P>
+struct single<P, axis::batch> {
+  using rules = mp::mp_list<rule::batch_at_least_one<P>>;
+};
+template <class P>
+struct single<P, axis::accumulate> {
+  using rules = mp::mp_list<rule::accumulate_at_least_one<P>, rule::reduces_in_one_way<P>>;
+};
+template <class P>
+struct single<P, axis::clip> {
+  using rules = mp::mp_list<rule::clip_above_zero<P>>;
+};
+template <class P>
+struct single<P, axis::optimizer> {
+  using rules = typename update_rules<typename P::rule>::rules;
+};
+template <class P>
+struct single<P, axis::loss> {
+  using rules = typename loss_rules<typename P::function>::rules;
+};
+template <class P>
+struct single<P, axis::world> {
+  using rules = mp::mp_list<rule::world_is_a_number<P>>;
+};
+template <class P>
+struct single<P, axis::device> {
+  using rules = mp::mp_list<rule::device_is_built<P>>;
+};
+template <class P>
+struct single<P, axis::communicator> {
+  using rules = mp::mp_list<rule::communicator_is_built<P>>;
+};
+template <class P>
+struct single<P, axis::shard> {
+  using rules = mp::mp_list<rule::shard_options_fit<P>>;
+};
+template <class P>
+struct single<P, axis::debug> {
+  using rules = mp::mp_list<rule::debug_none_stands_alone<P>>;
+};
+template <class P>
+using single_rules = typename single<P>::rules;
+
+/// The rules about several policies of a configuration together.
+template <class Configuration>
+using cross_rules = mp::mp_list<
+    rule::fp16_needs_loss_scale<typename Configuration::precision, typename Configuration::loss_scale>,
+    rule::loss_scale_needs_fp16<typename Configuration::precision, typename Configuration::loss_scale>,
+    rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
+    rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
+    rule::shard_needs_communicator<typename Configuration::shard, typename Configuration::communicator>,
+    rule::world_needs_communicator<typename Configuration::world, typename Configuration::communicator>,
+    rule::scaled_gradients_reduce_in_fp32<typename Configuration::precision, typename Configuration::loss_scale,
+                                          typename Configuration::communicator>,
+    rule::global_batch_divides<typename Configuration::batch, typename Configuration::world, typename Configuration::accumulate>,
+    rule::groups_divide_world<typename Configuration::shard, typename Configuration::world>,
+    rule::whole_tensors_stay_whole<typename Configuration::optimizer, typename Configuration::shard>,
+    rule::kept_segments_exist<typename Configuration::shard, typename Configuration::checkpoint>,
+    rule::bucket_reduces_once<typename Configuration::shard, typename Configuration::accumulate>,
+    rule::shard_needs_ranks<typename Configuration::shard, typename Configuration::world>,
+    rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
+    rule::coupled_samples_stay_together<typename Configuration::loss::function, couples_samples<typename Configuration::loss::function>,
+                                        typename Configuration::accumulate, typename Configuration::communicator, typename Configuration::world>>;
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0
