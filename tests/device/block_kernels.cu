@@ -111,10 +111,10 @@ void elementwise(double rounding) {
   Case c;
   const auto x = c.put<T>(count, 3, 1), y = c.put<T>(count, 2, 2), table = c.put<T>(columns, 1, 3);
   agree(c, op::Add<T>{x, y, count}, y, count, 0);
-  agree(c, op::AddTable<T>{x, table, y, rows, columns}, y, count, 0);
-  agree(c, op::BiasActivation<activation::GeluTanh, T, T>{x, table, y, rows, columns}, y, count, rounding);
+  agree(c, op::AddTable<T>{.x = x, .table = table, .y = y, .samples = rows, .elements = columns}, y, count, 0);
+  agree(c, op::BiasActivation<activation::GeluTanh, T, T>{.x = x, .bias = table, .y = y, .rows = rows, .columns = columns}, y, count, rounding);
   const auto random = c.put<std::uint64_t>(3, 1000, 4);
-  agree(c, op::Dropout<T>{x, y, rows, columns, {6554, 9, View<op::Random>{random.offset}}}, y, count, 0);
+  agree(c, op::Dropout<T>{.x = x, .y = y, .samples = rows, .elements = columns, .drop = {6554, 9, View<op::Random>{random.offset}}}, y, count, 0);
 }
 
 template <bool Centered>

@@ -46,20 +46,20 @@ void in_type() {
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
           const auto table = arena.put<T>(values<T>(columns, 3, 2));
-          return op::AddTable<T>{x, table, arena.room<T>(count), rows, columns};
+          return op::AddTable<T>{.x = x, .table = table, .y = arena.room<T>(count), .samples = rows, .elements = columns};
         },
         y_of);
     equals_the_cpu(
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
           const auto bias = arena.put<T>(values<T>(columns, 3, 2));
-          return op::BiasActivation<activation::Relu, T, T>{x, bias, arena.room<T>(count), rows, columns};
+          return op::BiasActivation<activation::Relu, T, T>{.x = x, .bias = bias, .y = arena.room<T>(count), .rows = rows, .columns = columns};
         },
         y_of);
     equals_the_cpu(
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
-          return op::BiasActivation<activation::Relu, T, T>{x, {}, arena.room<T>(count), rows, columns};
+          return op::BiasActivation<activation::Relu, T, T>{.x = x, .y = arena.room<T>(count), .rows = rows, .columns = columns};
         },
         y_of);
     for (const std::uint32_t threshold : {0u, 6554u, 65535u}) {
@@ -67,7 +67,7 @@ void in_type() {
           [&](Arena& arena) {
             const auto x = arena.put<T>(values<T>(count));
             const auto y = arena.room<T>(count);
-            return op::Dropout<T>{x, y, rows, columns, arena.drop(threshold, 5, {7, 11, 4'000'000'000u})};
+            return op::Dropout<T>{.x = x, .y = y, .samples = rows, .elements = columns, .drop = arena.drop(threshold, 5, {7, 11, 4'000'000'000u})};
           },
           y_of);
     }

@@ -1,11 +1,11 @@
 // Calculus: every layer alone, and a layer that is wrong.
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
-#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
@@ -38,10 +38,11 @@ struct WrongSlope final {
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true, always_writes_d_x = true;
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::BiasActivation<activation::GeluErf, T>{{call.x}, {}, {call.y}, engine.batch * X::rows, X::columns});
+      engine.run(op::BiasActivation<activation::GeluErf, T>{.x = {call.x}, .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::BiasBackward<activation::GeluTanh, T, T>{{call.x}, {}, {call.d_y}, {call.d_x}, {}, engine.batch * X::rows, X::columns, false});
+      engine.run(op::BiasBackward<activation::GeluTanh, T, T>{
+          .x = {call.x}, .d_y = {call.d_y}, .d_x = {call.d_x}, .rows = engine.batch * X::rows, .columns = X::columns});
     }
   };
 };
@@ -57,11 +58,12 @@ struct Forgetful final {
     using Output = X;
     static constexpr std::array<Parameter, 1> parameters{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::BiasActivation<activation::Identity, T>{{call.x}, {call.parameters}, {call.y}, engine.batch * X::rows, X::columns});
+      engine.run(op::BiasActivation<activation::Identity, T>{
+          .x = {call.x}, .bias = {call.parameters}, .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       engine.run(op::BiasBackward<activation::Identity, T, typename Roles::reduce>{
-          {}, {}, {call.d_y}, {call.d_y}, {call.gradients}, engine.batch * X::rows, X::columns, false});
+          .d_y = {call.d_y}, .d_x = {call.d_y}, .d_bias = {call.gradients}, .rows = engine.batch * X::rows, .columns = X::columns});
       if (call.wants_d_x()) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
     }
   };
@@ -76,7 +78,8 @@ struct ReadsNothing final {
     using T = typename X::Element;
     static constexpr Reads backward_reads(bool) { return Reads::output; }
     static constexpr void backward(auto& engine, const auto& call) {  // reads y where x is meant
-      engine.run(op::BiasBackward<activation::GeluErf, T, T>{{call.y}, {}, {call.d_y}, {call.d_x}, {}, engine.batch * X::rows, X::columns, false});
+      engine.run(op::BiasBackward<activation::GeluErf, T, T>{
+          .x = {call.y}, .d_y = {call.d_y}, .d_x = {call.d_x}, .rows = engine.batch * X::rows, .columns = X::columns});
     }
   };
 };

@@ -99,7 +99,7 @@ namespace op {
 // head, V vocabulary, C channels.
 // T: activations and the parameters that kernels read. S = statistic_t<T>: at least fp32. G: gradients of parameters.
 // `add`: false assigns the gradient of a parameter, true adds to it (tied weights, accumulation); gradients are never
-// zeroed. A view may be absent only where its comment says so.
+// zeroed. A view may be absent only where its comment says so; then its member has an initialiser.
 
 /// c = op(a) · op(b), or c += if `add`                       accumulation in at least fp32, one rounding to C
 ///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); dense, row-major
@@ -124,7 +124,7 @@ template <class Activation, class T, class B = T>
 struct BiasActivation final {
   static constexpr const char* name = "bias_activation";
   View<T> x;
-  View<B> bias;
+  View<B> bias{};
   View<T> y;
   std::size_t rows = 0, columns = 0;
 
@@ -137,8 +137,8 @@ struct BiasActivation final {
 template <class Activation, class T, class G>
 struct BiasBackward final {
   static constexpr const char* name = "bias_activation_backward";
-  View<T> x, bias, d_y, d_x;
-  View<G> d_bias;
+  View<T> x{}, bias{}, d_y, d_x;
+  View<G> d_bias{};
   std::size_t rows = 0, columns = 0;
   bool add = false;
 
@@ -184,8 +184,8 @@ template <bool Centered, class T>
 struct Normalize final {
   static constexpr const char* name = Centered ? "layer_norm" : "rms_norm";
   using S = statistic_t<T>;
-  View<T> x, gain, bias, y;
-  View<S> mean, rstd;
+  View<T> x, gain, bias{}, y;
+  View<S> mean{}, rstd;
   std::size_t rows = 0, columns = 0;
   double epsilon = 1e-5;
 
@@ -200,8 +200,8 @@ struct NormalizeBackward final {
   static constexpr const char* name = Centered ? "layer_norm_backward" : "rms_norm_backward";
   using S = statistic_t<T>;
   View<T> x, gain, d_y, d_x;
-  View<S> mean, rstd;
-  View<G> d_gain, d_bias;  // both absent when frozen
+  View<S> mean{}, rstd;
+  View<G> d_gain{}, d_bias{};  // both absent when frozen
   std::size_t rows = 0, columns = 0;
   bool add = false;
 
@@ -251,7 +251,7 @@ struct Attention final {
   View<T> qkv, y;
   View<S> log_sum;
   AttentionShape shape;
-  Drop drop;
+  Drop drop{};
 
   constexpr Cost cost() const {
     const double tokens = double(shape.batch * shape.length), channels = double(shape.heads * shape.width);
@@ -267,7 +267,7 @@ struct AttentionBackward final {
   View<T> qkv, y, d_y, d_qkv;
   View<S> log_sum, row_dot;
   AttentionShape shape;
-  Drop drop;
+  Drop drop{};
 
   constexpr Cost cost() const {
     const double tokens = double(shape.batch * shape.length), channels = double(shape.heads * shape.width);
@@ -492,8 +492,8 @@ struct Segments {
 template <class UpdateRule, class M, class T, class G>
 struct Update final {
   static constexpr const char* name = "update";
-  View<M> master, state;
-  View<T> copy;
+  View<M> master, state{};
+  View<T> copy{};
   View<G> gradient;
   View<Scalars> scalars;
   Segments segments{};

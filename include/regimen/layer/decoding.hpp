@@ -29,7 +29,8 @@ struct PositionsFrom final {
 
     static constexpr void forward(auto& engine, const auto& call) {
       const View<T> table{call.parameters};
-      engine.run(op::AddTable<T>{{call.x}, table + engine.position * X::columns, {call.y}, engine.batch, X::size});
+      engine.run(
+          op::AddTable<T>{.x = {call.x}, .table = table + engine.position * X::columns, .y = {call.y}, .samples = engine.batch, .elements = X::size});
     }
   };
 };
@@ -53,11 +54,13 @@ struct AttendOn final {
     using Cache = Tensors<Fixed<T, Window * channels>, Fixed<T, Window * channels>>;                    // keys, values
 
     static constexpr void forward(auto& engine, const auto& call) {
-      const op::AttentionShape shape{1, X::rows, HeadCount, width, true};
+      const op::AttentionShape shape{.batch = 1, .length = X::rows, .heads = HeadCount, .width = width, .causal = true};
       const View<T> keys{call.cache[0]}, values{call.cache[1]};
-      engine.run(op::KeepKeys<T>{{call.x}, keys, values, shape, engine.position, Window});
-      if constexpr (is_whole) engine.run(op::Attention<T>{{call.x}, {call.y}, {call.saved[0]}, shape, {}});
-      else engine.run(op::AttendKept<T>{{call.x}, keys, values, {call.y}, shape, engine.position + 1, Window});
+      engine.run(op::KeepKeys<T>{.qkv = {call.x}, .keys = keys, .values = values, .shape = shape, .first = engine.position, .window = Window});
+      if constexpr (is_whole) engine.run(op::Attention<T>{.qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape});
+      else
+        engine.run(op::AttendKept<T>{
+            .qkv = {call.x}, .keys = keys, .values = values, .y = {call.y}, .shape = shape, .seen = engine.position + 1, .window = Window});
     }
   };
 };

@@ -41,7 +41,7 @@ struct Dropout final {
    private:
     static constexpr void drop(auto& engine, std::size_t from, std::size_t to, Path path) {
       const op::Drop drop = detail::drop_of<Rate>(engine, path);
-      if (drop.threshold > 0) engine.run(op::Dropout<T>{{from}, {to}, engine.batch, X::size, drop});
+      if (drop.threshold > 0) engine.run(op::Dropout<T>{.x = {from}, .y = {to}, .samples = engine.batch, .elements = X::size, .drop = drop});
       else if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
     }
   };

@@ -35,11 +35,22 @@ struct Embedding final {
         Parameter{"weight", ParameterRole::table, 2, {Words::size, Channels, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Embed<T>{{call.x}, {call.parameters}, {call.y}, engine.batch * X::size, Words::size, Channels});
+      engine.run(op::Embed<T>{.token = {call.x},
+                              .table = {call.parameters},
+                              .y = {call.y},
+                              .count = engine.batch * X::size,
+                              .vocabulary = Words::size,
+                              .columns = Channels});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       if (call.trains())
-        engine.run(op::EmbedBackward<T, G>{{call.x}, {call.d_y}, {call.gradients}, engine.batch * X::size, Words::size, Channels, call.add});
+        engine.run(op::EmbedBackward<T, G>{.token = {call.x},
+                                           .d_y = {call.d_y},
+                                           .d_table = {call.gradients},
+                                           .count = engine.batch * X::size,
+                                           .vocabulary = Words::size,
+                                           .columns = Channels,
+                                           .add = call.add});
     }
     static constexpr bool backward_reads_parameters(bool) { return false; }
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
@@ -67,10 +78,12 @@ struct PositionEmbedding final {
     static constexpr bool backward_reads_parameters(bool) { return false; }
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::AddTable<T>{{call.x}, {call.parameters}, {call.y}, engine.batch, X::size});
+      engine.run(op::AddTable<T>{.x = {call.x}, .table = {call.parameters}, .y = {call.y}, .samples = engine.batch, .elements = X::size});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      if (call.trains()) engine.run(op::AddTableBackward<T, G>{{call.d_y}, {call.gradients}, engine.batch, X::size, call.add});
+      if (call.trains())
+        engine.run(op::AddTableBackward<T, G>{
+            .d_y = {call.d_y}, .d_table = {call.gradients}, .samples = engine.batch, .elements = X::size, .add = call.add});
       if (call.wants_d_x() && call.d_x != call.d_y) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
     }
   };
@@ -103,14 +116,16 @@ struct TiedLinear<Embedding<Words, Channels>> final {
 
     static constexpr void forward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
-      engine.run(op::Product<T, T, Out>{{call.x}, {call.parameters}, {call.y}, rows, Words::size, Channels, false, true, false});  // (rows,V)
+      engine.run(op::Product<T, T, Out>{
+          .a = {call.x}, .b = {call.parameters}, .c = {call.y}, .m = rows, .n = Words::size, .k = Channels, .transpose_b = true});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
       if (call.wants_d_x())
-        engine.run(op::Product<Out, T, T>{{call.d_y}, {call.parameters}, {call.d_x}, rows, Channels, Words::size, false, false, false});
+        engine.run(op::Product<Out, T, T>{.a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = Channels, .k = Words::size});
       if (call.trains())
-        engine.run(op::Product<Out, T, G>{{call.d_y}, {call.x}, {call.gradients}, Words::size, Channels, rows, true, false, call.add});
+        engine.run(op::Product<Out, T, G>{
+            .a = {call.d_y}, .b = {call.x}, .c = {call.gradients}, .m = Words::size, .n = Channels, .k = rows, .transpose_a = true, .add = call.add});
     }
   };
   template <class X, class Roles>

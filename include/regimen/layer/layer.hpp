@@ -86,8 +86,8 @@ struct LayerDefaults {
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0>
 struct ForwardCall {
   std::size_t x, y, parameters;
-  std::array<std::size_t, SavedCount> saved;
-  std::array<std::size_t, ScratchCount> scratch;
+  std::array<std::size_t, SavedCount> saved{};
+  std::array<std::size_t, ScratchCount> scratch{};
   Path path;
   std::array<std::size_t, CacheCount> cache{};
 };
@@ -98,7 +98,7 @@ struct BackwardCall {
   std::size_t x, y, d_y, d_x, parameters, gradients;
   bool add;
   std::array<std::size_t, SavedCount> saved;
-  std::array<std::size_t, ScratchCount> scratch;
+  std::array<std::size_t, ScratchCount> scratch{};
   Path path;
 
   constexpr bool wants_d_x() const { return d_x != absent; }

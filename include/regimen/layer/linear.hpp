@@ -50,18 +50,22 @@ struct LinearBound : LayerDefaults {
   static constexpr void forward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     const View<T> weight{call.parameters};
-    engine.run(op::Product<T, T, Out>{{call.x}, weight, {call.y}, rows, Width, in, false, true, false});  // (rows,Width)
-    if constexpr (has_bias) engine.run(op::BiasActivation<activation::Identity, Out, T>{{call.y}, weight + Width * in, {call.y}, rows, Width});
+    engine.run(op::Product<T, T, Out>{.a = {call.x}, .b = weight, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true});
+    if constexpr (has_bias)
+      engine.run(op::BiasActivation<activation::Identity, Out, T>{
+          .x = {call.y}, .bias = weight + Width * in, .y = {call.y}, .rows = rows, .columns = Width});
   }
   static constexpr void backward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     if (call.wants_d_x())
-      engine.run(op::Product<Out, T, T>{{call.d_y}, {call.parameters}, {call.d_x}, rows, in, Width, false, false, false});  // (rows,in)
+      engine.run(op::Product<Out, T, T>{.a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = in, .k = Width});
     if (call.trains()) {
       const View<G> weight{call.gradients};
-      engine.run(op::Product<Out, T, G>{{call.d_y}, {call.x}, weight, Width, in, rows, true, false, call.add});  // (Width,in)
+      engine.run(
+          op::Product<Out, T, G>{.a = {call.d_y}, .b = {call.x}, .c = weight, .m = Width, .n = in, .k = rows, .transpose_a = true, .add = call.add});
       if constexpr (has_bias)
-        engine.run(op::BiasBackward<activation::Identity, Out, G>{{}, {}, {call.d_y}, {call.d_y}, weight + Width * in, rows, Width, call.add});
+        engine.run(op::BiasBackward<activation::Identity, Out, G>{
+            .d_y = {call.d_y}, .d_x = {call.d_y}, .d_bias = weight + Width * in, .rows = rows, .columns = Width, .add = call.add});
     }
   }
 };

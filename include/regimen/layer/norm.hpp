@@ -35,7 +35,14 @@ struct NormBound : LayerDefaults {
       mean = {call.saved[1]};
       shift = gain + columns;
     }
-    engine.run(op::Normalize<centered, T>{{call.x}, gain, shift, {call.y}, mean, {call.saved[0]}, engine.batch * X::rows, columns});
+    engine.run(op::Normalize<centered, T>{.x = {call.x},
+                                          .gain = gain,
+                                          .bias = shift,
+                                          .y = {call.y},
+                                          .mean = mean,
+                                          .rstd = {call.saved[0]},
+                                          .rows = engine.batch * X::rows,
+                                          .columns = columns});
   }
   static constexpr void backward(auto& engine, const auto& call) {
     View<S> mean{};
@@ -45,8 +52,17 @@ struct NormBound : LayerDefaults {
       d_gain = {call.gradients};
       if constexpr (centered) d_shift = d_gain + columns;
     }
-    engine.run(op::NormalizeBackward<centered, T, G>{
-        {call.x}, {call.parameters}, {call.d_y}, {call.d_x}, mean, {call.saved[0]}, d_gain, d_shift, engine.batch * X::rows, columns, call.add});
+    engine.run(op::NormalizeBackward<centered, T, G>{.x = {call.x},
+                                                     .gain = {call.parameters},
+                                                     .d_y = {call.d_y},
+                                                     .d_x = {call.d_x},
+                                                     .mean = mean,
+                                                     .rstd = {call.saved[0]},
+                                                     .d_gain = d_gain,
+                                                     .d_bias = d_shift,
+                                                     .rows = engine.batch * X::rows,
+                                                     .columns = columns,
+                                                     .add = call.add});
   }
 };
 

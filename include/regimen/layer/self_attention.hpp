@@ -39,15 +39,24 @@ struct Attend final {
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Attention<T>{{call.x}, {call.y}, {call.saved[0]}, shape(engine), drop_of<Rate>(engine, call.path)});
+      engine.run(op::Attention<T>{
+          .qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape(engine), .drop = drop_of<Rate>(engine, call.path)});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::AttentionBackward<T>{
-          {call.x}, {call.y}, {call.d_y}, {call.d_x}, {call.saved[0]}, {call.scratch[0]}, shape(engine), drop_of<Rate>(engine, call.path)});
+      engine.run(op::AttentionBackward<T>{.qkv = {call.x},
+                                          .y = {call.y},
+                                          .d_y = {call.d_y},
+                                          .d_qkv = {call.d_x},
+                                          .log_sum = {call.saved[0]},
+                                          .row_dot = {call.scratch[0]},
+                                          .shape = shape(engine),
+                                          .drop = drop_of<Rate>(engine, call.path)});
     }
 
    private:
-    static constexpr op::AttentionShape shape(const auto& engine) { return {engine.batch, X::rows, HeadCount, width, causal}; }
+    static constexpr op::AttentionShape shape(const auto& engine) {
+      return {.batch = engine.batch, .length = X::rows, .heads = HeadCount, .width = width, .causal = causal};
+    }
   };
 };
 

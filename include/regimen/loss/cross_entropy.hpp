@@ -38,13 +38,20 @@ struct SmoothedCrossEntropy {
   template <bool gradient, class Output>
   static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
     using S = typename Output::Element;
-    engine.run(op::CrossEntropy<gradient, S>{{output}, {target}, scalars, engine.batch * Output::rows, Output::columns, scale, Smoothing::value});
+    engine.run(op::CrossEntropy<gradient, S>{.logits = {output},
+                                             .target = {target},
+                                             .scalars = scalars,
+                                             .rows = engine.batch * Output::rows,
+                                             .columns = Output::columns,
+                                             .scale = scale,
+                                             .smoothing = Smoothing::value});
   }
 
   /// Adds the rows whose largest logit is the target's to scalars.correct.
   template <class Output>
   static constexpr void count_correct(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars) {
-    engine.run(op::CountCorrect<typename Output::Element>{{output}, {target}, scalars, engine.batch * Output::rows, Output::columns});
+    engine.run(op::CountCorrect<typename Output::Element>{
+        .logits = {output}, .target = {target}, .scalars = scalars, .rows = engine.batch * Output::rows, .columns = Output::columns});
   }
 };
 

@@ -57,10 +57,10 @@ constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, s
 
 /// What the records of a unit's tensors are made of, whatever the unit's type.
 struct UnitFacts {
-  std::span<const walk::TensorPlace> tensors;
-  walk::UnitOffsets first, size;  // of the first iteration; of each
-  std::size_t count, master_offset, kept_state, states, slice, from;
-  bool shares_master, is_sliced, slices_parameters;
+  std::span<const walk::TensorPlace> tensors{};
+  walk::UnitOffsets first{}, size{};  // of the first iteration; of each
+  std::size_t count = 0, master_offset = 0, kept_state = 0, states = 0, slice = 0, from = 0;
+  bool shares_master = true, is_sliced = false, slices_parameters = false;
 };
 [[gnu::noinline]] inline void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit) {
   for (std::size_t i = 0; i < unit.count; ++i)
@@ -94,9 +94,18 @@ template <class Bound>
   Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
     using Sharding = typename Unit::Sharding;
     const std::size_t slice = Unit::slice(ranks);
-    append_records(records,
-                   {Unit::tensors, first, Unit::size(ranks), count, Unit::master_offset(ranks), Unit::kept_state(ranks), Unit::states, slice,
-                    Sharding::slice_of(rank) * slice, Unit::shares_master, Sharding::slices_state && ranks > 1, Sharding::slices_parameters});
+    append_records(records, {.tensors = Unit::tensors,
+                             .first = first,
+                             .size = Unit::size(ranks),
+                             .count = count,
+                             .master_offset = Unit::master_offset(ranks),
+                             .kept_state = Unit::kept_state(ranks),
+                             .states = Unit::states,
+                             .slice = slice,
+                             .from = Sharding::slice_of(rank) * slice,
+                             .shares_master = Unit::shares_master,
+                             .is_sliced = Sharding::slices_state && ranks > 1,
+                             .slices_parameters = Sharding::slices_parameters});
   });
   std::size_t index = 0;
   Bound::name_tensors([&](const std::string& name, const Parameter& parameter, bool ends_branch) {

@@ -100,7 +100,8 @@ struct Step : Forward<Bound_> {
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { sum_squares<Unit>(engine, r, at); });
     if constexpr (!Sharding::alone)
       if (engine.ranks > 1) combine_sums(engine, r);
-    engine.run(op::Finish<UpdateRule>{r.scalars, scale_of(engine.capacity, engine.ranks), clip, loss_scaling, options});
+    engine.run(op::Finish<UpdateRule>{
+        .scalars = r.scalars, .scale = scale_of(engine.capacity, engine.ranks), .clip = clip, .loss_scaling = loss_scaling, .options = options});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) { update_unit<Unit>(engine, r, at, options, path); });
     gather_values<true>(engine, r);
   }
@@ -291,8 +292,15 @@ struct Step : Forward<Bound_> {
     const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
     const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
     const auto run = [&]<class T>(View<T> copy) {
-      engine.run(op::Update<UpdateRule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, made.second, Unit::layout.trained,
-                                                           options});
+      engine.run(op::Update<UpdateRule, Master, T, Reduce>{.master = master,
+                                                           .state = state,
+                                                           .copy = copy,
+                                                           .gradient = gradient,
+                                                           .scalars = r.scalars,
+                                                           .segments = made.first,
+                                                           .count = made.second,
+                                                           .state_stride = Unit::layout.trained,
+                                                           .options = options});
     };
     if constexpr (Unit::shares_master) run(View<Master>{});
     else run(View<element_t<first.element>>{parameters + first.values});
@@ -341,8 +349,16 @@ struct Step : Forward<Bound_> {
     const View<Reduce> gradient = View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset;
     const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states} + offset;
     const auto run = [&]<class T>(View<Master> master, View<T> copy) {
-      engine.run(op::Update<UpdateRule, Master, T, Reduce>{master, state, copy, gradient, r.scalars, made.first, count, slice, options,
-                                                           count > 0 ? from - first : 0});
+      engine.run(op::Update<UpdateRule, Master, T, Reduce>{.master = master,
+                                                           .state = state,
+                                                           .copy = copy,
+                                                           .gradient = gradient,
+                                                           .scalars = r.scalars,
+                                                           .segments = made.first,
+                                                           .count = count,
+                                                           .state_stride = slice,
+                                                           .options = options,
+                                                           .first = count > 0 ? from - first : 0});
     };
     if constexpr (Unit::shares_master) run(View<Master>{values.offset}, View<Master>{});
     else run(View<Master>{parameters + Unit::master_offset(engine.ranks)} + offset, values);

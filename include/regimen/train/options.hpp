@@ -29,15 +29,15 @@ struct Schedule final {
 
   static constexpr Schedule constant() { return {}; }
   static constexpr Schedule warmup_cosine(std::uint64_t warmup, std::uint64_t steps, double floor = 0) {
-    return {Shape::cosine, warmup, warmup, steps, floor};
+    return {.shape = Shape::cosine, .warmup = warmup, .decay_from = warmup, .end = steps, .floor = floor};
   }
   static constexpr Schedule warmup_linear(std::uint64_t warmup, std::uint64_t steps, double floor = 0) {
-    return {Shape::linear, warmup, warmup, steps, floor};
+    return {.shape = Shape::linear, .warmup = warmup, .decay_from = warmup, .end = steps, .floor = floor};
   }
   static constexpr Schedule warmup_stable_decay(std::uint64_t warmup, std::uint64_t decay_from, std::uint64_t steps, double floor = 0) {
-    return {Shape::stable, warmup, decay_from, steps, floor};
+    return {.shape = Shape::stable, .warmup = warmup, .decay_from = decay_from, .end = steps, .floor = floor};
   }
-  static constexpr Schedule steps(std::uint64_t every, double factor) { return {Shape::stairs, 0, 0, every, factor}; }
+  static constexpr Schedule steps(std::uint64_t every, double factor) { return {.shape = Shape::stairs, .end = every, .floor = factor}; }
 
   /// Throws Error when a number lies outside its range.
   void check() const {

@@ -187,12 +187,12 @@ struct Node {
     else return std::size_t{1};
   }();
   static constexpr ParameterLayout own_layout{
-      declared_count * element_bytes,
-      element_bytes,
-      declared_count,
-      trains ? declared_count : 0,
-      Bound::parameters.size(),
-      declared_count == 0 || std::is_same_v<Master, NoMaster> || std::is_same_v<typename Bound::Element, Master>};
+      .value_bytes = declared_count * element_bytes,
+      .value_alignment = element_bytes,
+      .count = declared_count,
+      .trained = trains ? declared_count : 0,
+      .tensors = Bound::parameters.size(),
+      .all_master = declared_count == 0 || std::is_same_v<Master, NoMaster> || std::is_same_v<typename Bound::Element, Master>};
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
   static constexpr bool recomputes_output = active && Context::Checkpoint::template recomputes<typename origin<Layer>::output>;
@@ -222,8 +222,8 @@ struct Node {
       return absent;
     }
     const bool keeps = way.mode == Mode::save && active;
-    ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count> call{x.offset, absent, locate(engine, weights).values,
-                                                                                         {},       {},     path};
+    ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count> call{
+        .x = x.offset, .y = absent, .parameters = locate(engine, weights).values, .path = path};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
     if (keeps) call.saved = push_all<Declared>(engine, path);
     else call.saved = take_all<Declared>(engine, path);
@@ -238,8 +238,11 @@ struct Node {
   }
   /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
   static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
-    ForwardCall<Declared::count, Bound::ForwardScratch::count> call{
-        x, allocate<Output>(engine, Place::transient, path), locate(engine, weights).values, offsets_from<Declared>(engine, floor), {}, path};
+    ForwardCall<Declared::count, Bound::ForwardScratch::count> call{.x = x,
+                                                                    .y = allocate<Output>(engine, Place::transient, path),
+                                                                    .parameters = locate(engine, weights).values,
+                                                                    .saved = offsets_from<Declared>(engine, floor),
+                                                                    .path = path};
     compute(engine, call);
     return call.y;
   }
@@ -253,8 +256,15 @@ struct Node {
     const Weights here = locate(engine, weights);
     constexpr bool writes = flows || Bound::always_writes_d_x;
     const bool reuse = can_reuse && writes && d_y.owned;
-    BackwardCall<Declared::count, Bound::BackwardScratch::count> call{
-        x, y, d_y.offset, absent, here.values, trains ? here.gradients : absent, here.add, offsets_from<Declared>(engine, floor), {}, path};
+    BackwardCall<Declared::count, Bound::BackwardScratch::count> call{.x = x,
+                                                                      .y = y,
+                                                                      .d_y = d_y.offset,
+                                                                      .d_x = absent,
+                                                                      .parameters = here.values,
+                                                                      .gradients = trains ? here.gradients : absent,
+                                                                      .add = here.add,
+                                                                      .saved = offsets_from<Declared>(engine, floor),
+                                                                      .path = path};
     if (reuse) call.d_x = d_y.offset;
     else if (writes) call.d_x = allocate<X>(engine, Place::transient, path);
     call.scratch = take_all<typename Bound::BackwardScratch>(engine, path);
@@ -279,7 +289,14 @@ struct Node {
   static constexpr void place_own_tensors(TensorPlace*& out, TensorPlace at) {
     for (const Parameter& parameter : Bound::parameters) {
       const std::size_t count = parameter.size();
-      *out++ = {at.values, at.master, at.gradient, count, element_type, trains, parameter.decays(), parameter.rank > 1 ? parameter.extents[0] : 1};
+      *out++ = {.values = at.values,
+                .master = at.master,
+                .gradient = at.gradient,
+                .count = count,
+                .element = element_type,
+                .trains = trains,
+                .decays = parameter.decays(),
+                .rows = parameter.rank > 1 ? parameter.extents[0] : 1};
       at.values += count * element_bytes;
       at.master += count;
       if (trains) at.gradient += count;

@@ -64,7 +64,7 @@ struct Walk {
   template <class T>
   constexpr void produced(std::size_t offset, std::size_t count, const Path& of) {
     if constexpr (Number<T>) {
-      if (checks_finite) run(op::CheckFinite<T>{{offset}, scalars, count, of, engine.phase});
+      if (checks_finite) run(op::CheckFinite<T>{.x = {offset}, .scalars = scalars, .count = count, .path = of, .phase = engine.phase});
     }
   }
   constexpr View<op::Random> random() const { return random_of(scalars); }

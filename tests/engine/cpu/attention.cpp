@@ -352,7 +352,8 @@ TEST_CASE("a sequence of 2048 agrees with the definition") {
 
 TEST_CASE("attention does not depend on the number of threads") {
   const int threads = regimen::threads();
-  for (const op::AttentionShape& s : {op::AttentionShape{5, 90, 4, 24, true}, op::AttentionShape{1, 300, 2, 40, false}}) {
+  for (const op::AttentionShape& s : {op::AttentionShape{.batch = 5, .length = 90, .heads = 4, .width = 24, .causal = true},
+                                      op::AttentionShape{.batch = 1, .length = 300, .heads = 2, .width = 40}}) {
     const std::size_t count = s.batch * s.length * s.heads * s.width;
     const std::vector<bf16> qkv = values<bf16>(3 * count, 1), d_y = values<bf16>(count, 2);
     set_threads(1);

@@ -38,16 +38,17 @@ void attends_to_what_is_kept(const Case& c, bool at_once) {
   const View<T> last = arena.put<T>(row(c.seen - 1));
   if (at_once) {
     const op::AttentionShape shape{c.batch, c.seen, c.heads, c.width, true};
-    cpu::compute(op::KeepKeys<T>{arena.put<T>(all), keys, values_kept, shape, 0, c.window}, arena.memory());
+    cpu::compute(op::KeepKeys<T>{.qkv = arena.put<T>(all), .keys = keys, .values = values_kept, .shape = shape, .window = c.window}, arena.memory());
   } else {
     T* const qkv = arena.memory()(last);
     for (std::size_t t = 0; t < c.seen; ++t) {
       const Values values = row(t);
       for (std::size_t i = 0; i < values.size(); ++i) qkv[i] = rounded<T>(values[i]);
-      cpu::compute(op::KeepKeys<T>{last, keys, values_kept, one, t, c.window}, arena.memory());
+      cpu::compute(op::KeepKeys<T>{.qkv = last, .keys = keys, .values = values_kept, .shape = one, .first = t, .window = c.window}, arena.memory());
     }
   }
-  cpu::compute(op::AttendKept<T>{last, keys, values_kept, y, one, c.seen, c.window}, arena.memory());
+  cpu::compute(op::AttendKept<T>{.qkv = last, .keys = keys, .values = values_kept, .y = y, .shape = one, .seen = c.seen, .window = c.window},
+               arena.memory());
 
   Values expected(c.batch * channels);
   for (std::size_t b = 0; b < c.batch; ++b)
