@@ -53,6 +53,10 @@ concept AnyOption = requires { typename T::option_of; };
 template <class T, class Axis>
 inline constexpr bool belongs_to = requires { requires std::same_as<typename T::option_of, Axis>; };
 
+/// Policies as members with the names of their axes, whatever their order.
+template <class... Policies>
+struct policies_by_axis : Policies::axis::template decided_by<Policies>... {};
+
 /// A type that is declared but not defined is no option.
 template <class T>
 inline constexpr bool is_incomplete = !requires { sizeof(T); };

@@ -6,13 +6,10 @@
 #include <regimen/layer/decoding.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
-#include <regimen/policy/checkpoint.hpp>
-#include <regimen/policy/communicator.hpp>
 #include <regimen/policy/debug.hpp>
-#include <regimen/policy/freeze.hpp>
+#include <regimen/program/facts.hpp>
 #include <regimen/program/plan.hpp>
 #include <regimen/program/step.hpp>
-#include <regimen/walk/sharding.hpp>
 #include <regimen/walk/walk.hpp>
 
 #include <array>
@@ -20,28 +17,19 @@
 
 namespace regimen::train {
 
-/// The sharding that the policies choose.
-template <class Configuration>
-using sharding_of = walk::ShardingOf<Configuration::shard::stage::level, typename Configuration::communicator::ranks,
-                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level), Configuration::shard::prefetches,
-                                     Configuration::shard::keeps, Configuration::shard::stage::group, Configuration::shard::bucket,
-                                     typename Configuration::shard::wrap, Configuration::world::ranks == 0 ? 1 : Configuration::world::ranks>;
-/// A single rank, which keeps everything.
-using Unsharded = walk::ShardingOf<0, Solo, false>;
-
 /// Everything in Trainer<Network, ...> that is independent of memory and data.
 template <class Network_, class Configuration>
 struct Recipe {
   using Network = Network_;
-  using Precision = typename Configuration::precision;
-  using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
   using UpdateRule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
-  using Bound = walk::BoundModel<Network, Roles, typename Configuration::checkpoint, typename Configuration::freeze, UpdateRule::states,
-                                 Configuration::fusion::fuses, sharding_of<Configuration>>;
+  using Facts = TrainingFacts<sharding_of<Configuration>, typename Configuration::precision, typename Configuration::checkpoint,
+                              typename Configuration::freeze, typename Configuration::optimizer, typename Configuration::fusion>;
+  using Roles = typename Facts::Roles;
+  using Bound = walk::BoundModel<Network, Facts>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
   using Step = train::Step<Bound, Loss, UpdateRule, micro_batches>;
-  static constexpr std::size_t planned_ranks = Configuration::world::ranks > 0 ? Configuration::world::ranks : 1;  // ranks of the constant plan
+  static constexpr std::size_t planned_ranks = planned_ranks_of<Configuration>;
   using Target = typename Configuration::target::description;
   using Device = typename Configuration::device::where;
   using Planned = walk::Walk<plan::Engine<typename engine::Of<Device>::Traits>>;
@@ -149,10 +137,8 @@ struct Recipe {
 template <class Network_, class Configuration>
 struct InferenceRecipe {
   using Network = Network_;
-  using Compute = typename Configuration::precision::compute;
   template <class Walked>
-  using bound = walk::BoundModel<Walked, regimen::Roles<Compute, walk::NoMaster, Compute>, Checkpoint<None>, Freeze<>, 0,
-                                 Configuration::fusion::fuses, Unsharded>;
+  using bound = walk::BoundModel<Walked, InferenceFacts<typename Configuration::precision::compute, Configuration::fusion::fuses>>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;

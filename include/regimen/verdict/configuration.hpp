@@ -85,11 +85,14 @@ struct replaced_by {
   using fn = mp::mp_contains<mp::mp_transform<axis_of, List>, axis_of<Argument>>;
 };
 
-/// A member for each axis: the policy that Decisions have for it.
-template <class Decisions, class Defaults>
-struct policies_by_axis;
-template <class Decisions, class... Default>
-struct policies_by_axis<Decisions, mp::mp_list<Default...>> : Default::axis::template decided_by<policy_for<Decisions, typename Default::axis>>... {};
+/// All policies of a recipe, in canonical order.
+template <class Decisions>
+struct decided_in {
+  template <class DefaultPolicy>
+  using fn = policy_for<Decisions, typename DefaultPolicy::axis>;
+};
+template <class Decisions>
+using all_policies = mp::mp_transform_q<decided_in<Decisions>, default_policies>;
 
 }  // namespace detail
 
@@ -99,7 +102,7 @@ struct policies_by_axis<Decisions, mp::mp_list<Default...>> : Default::axis::tem
 /// `Chosen` has the policies that differ from the defaults, in canonical order: one type for all orders of a pack,
 /// whether or not it contains defaults.
 template <class... Chosen>
-struct Configuration final : detail::policies_by_axis<detail::decisions<Chosen...>, detail::default_policies> {};
+struct Configuration final : boost::mp11::mp_apply<detail::policies_by_axis, detail::all_policies<detail::decisions<Chosen...>>> {};
 
 /// The configuration of policies that are Compatible.
 template <class... Policies>

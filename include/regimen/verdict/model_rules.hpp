@@ -133,8 +133,9 @@ constexpr auto memory_rules() {
 // ---- what trains
 
 template <class Network, class Configuration, class Frozen>
-inline constexpr std::size_t trained_with = walk::BoundModel<Network, typename Recipe<Network, Configuration>::Roles, Checkpoint<None>, Frozen, 0,
-                                                             Configuration::fusion::fuses, Unsharded>::layout.trained;
+inline constexpr std::size_t trained_with =
+    walk::BoundModel<Network, TrainingFacts<Unsharded, typename Configuration::precision, Checkpoint<None>, Frozen, typename Configuration::optimizer,
+                                            typename Configuration::fusion>>::layout.trained;
 
 template <class Network, class Configuration, class Frozen>
 struct training_rules;

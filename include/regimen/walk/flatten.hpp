@@ -63,63 +63,59 @@ struct origin<detail::TiedLinearTo<Table, Out>> {
   using parameters = Table;
 };
 
-/// Flattens nested sequences and composites, and inserts a Cast where the element type changes. `Current` is the
-/// element type of the input: int32 for tokens.
-template <class Done, class Current, class Compute, class Prefix, std::size_t index, class... Layers>
+/// The list written so far, and the element type of its output: int32 for tokens.
+template <class Entries_, class Element_>
+struct Written final {
+  using Entries = Entries_;
+  using Element = Element_;
+  /// With a Cast behind it where the element type changes.
+  template <class Compute>
+  using cast_to = Written<mp::mp_if_c<Number<Element> && !std::is_same_v<Element, Compute>,
+                                      mp::mp_push_back<Entries, Placed<detail::Cast<Compute>, Compute, mp::mp_list<>>>, Entries>,
+                          Compute>;
+  /// With layers of one compute type.
+  template <class Layer, class... More>
+  using with = Written<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>, typename Layer::Compute>;
+};
+
+/// Where the next layer stands in the user's lists.
+///   Compute   the compute type there     Outer   the labels that lead to its list     index   in that list
+template <class Compute_, class Outer, std::size_t index>
+struct Cursor final {
+  using Compute = Compute_;
+  using Labels = mp::mp_push_back<Outer, Index<index>>;
+  template <class Layer>
+  using placed = Placed<Layer, Compute, Labels>;
+  template <class Layer, class Named>
+  using named = Placed<Layer, Compute, mp::mp_push_back<Labels, Label<Named>>>;
+  using next = Cursor<Compute, Outer, index + 1>;
+  template <class OfInner>
+  using inside = Cursor<OfInner, Labels, 0>;
+};
+
+/// Flattens nested sequences and composites, and inserts a Cast where the element type changes.
+template <class Done, class At, class... Layers>
 struct Writer {
   using type = Done;
-  using element = Current;
 };
 
-template <class Current, class Compute>
-inline constexpr bool needs_cast = Number<Current> && !std::is_same_v<Current, Compute>;
+template <class Done, class At, class Layer, class... Rest>
+struct Writer<Done, At, Layer, Rest...> : Writer<typename Done::template with<typename At::template placed<Layer>>, typename At::next, Rest...> {};
 
-template <class Done, class Current, class Compute>
-using with_cast = mp::mp_if_c<needs_cast<Current, Compute>, mp::mp_push_back<Done, Placed<detail::Cast<Compute>, Compute, mp::mp_list<>>>, Done>;
+template <class Done, class At, class... Inner, class... Rest>
+struct Writer<Done, At, Sequential<Inner...>, Rest...>
+    : Writer<typename Writer<Done, typename At::template inside<typename At::Compute>, Inner...>::type, typename At::next, Rest...> {};
 
-template <class Done, class Current, class Compute, class Prefix, std::size_t index, class Layer, class... Rest>
-struct Writer<Done, Current, Compute, Prefix, index, Layer, Rest...>
-    : Writer<mp::mp_push_back<with_cast<Done, Current, Compute>, Placed<Layer, Compute, mp::mp_push_back<Prefix, Index<index>>>>, Compute, Compute,
-             Prefix, index + 1, Rest...> {};
+template <class Done, class At, class T, class... Inner, class... Rest>
+struct Writer<Done, At, As<T, Inner...>, Rest...>
+    : Writer<typename Writer<Done, typename At::template inside<T>, Inner...>::type, typename At::next, Rest...> {};
 
-template <class Done, class Current, class Compute, class Prefix, std::size_t index, class... Inner, class... Rest>
-struct Writer<Done, Current, Compute, Prefix, index, Sequential<Inner...>, Rest...> {
- private:
-  using Written = Writer<Done, Current, Compute, mp::mp_push_back<Prefix, Index<index>>, 0, Inner...>;
-  using Next = Writer<typename Written::type, typename Written::element, Compute, Prefix, index + 1, Rest...>;
-
- public:
-  using type = typename Next::type;
-  using element = typename Next::element;
-};
-
-template <class Done, class Current, class Compute, class Prefix, std::size_t index, class T, class... Inner, class... Rest>
-struct Writer<Done, Current, Compute, Prefix, index, As<T, Inner...>, Rest...> {
- private:
-  using Written = Writer<Done, Current, T, mp::mp_push_back<Prefix, Index<index>>, 0, Inner...>;
-  using Next = Writer<typename Written::type, typename Written::element, Compute, Prefix, index + 1, Rest...>;
-
- public:
-  using type = typename Next::type;
-  using element = typename Next::element;
-};
-
-template <class Done, class Current, class Compute, class Prefix, std::size_t index, class HeadCount, class... Options, class... Rest>
-struct Writer<Done, Current, Compute, Prefix, index, SelfAttention<HeadCount, Options...>, Rest...> {
- private:
-  using Attention = SelfAttention<HeadCount, Options...>;
-  using Here = mp::mp_push_back<Prefix, Index<index>>;
-  template <class Named>
-  using Labels = mp::mp_push_back<Here, Label<Named>>;
-  using Written = mp::mp_push_back<with_cast<Done, Current, Compute>, Placed<detail::LinearTimes<3>, Compute, Labels<detail::qkv_label>>,
-                                   Placed<typename Attention::Attend, Compute, Labels<detail::attend_label>>,
-                                   Placed<detail::LinearTimes<1>, Compute, Labels<detail::projection_label>>>;
-  using Next = Writer<Written, Compute, Compute, Prefix, index + 1, Rest...>;
-
- public:
-  using type = typename Next::type;
-  using element = typename Next::element;
-};
+template <class Done, class At, class HeadCount, class... Options, class... Rest>
+struct Writer<Done, At, SelfAttention<HeadCount, Options...>, Rest...>
+    : Writer<typename Done::template with<typename At::template named<detail::LinearTimes<3>, detail::qkv_label>,
+                                          typename At::template named<typename SelfAttention<HeadCount, Options...>::Attend, detail::attend_label>,
+                                          typename At::template named<detail::LinearTimes<1>, detail::projection_label>>,
+             typename At::next, Rest...> {};
 
 /// Replaces neighbours by their fused form. Names and, within rounding, results stay the same.
 template <class Done, class... Rest>
@@ -151,8 +147,8 @@ struct Fuser<Done, Placed<TiedLinear<Table>, Compute, Labels>, Placed<detail::Ca
 template <bool fuses, class Current, class Compute, class Final, class... Layers>
 struct flatten {
  private:
-  using Written = Writer<mp::mp_list<>, Current, Compute, mp::mp_list<>, 0, Layers...>;
-  using Ended = with_cast<typename Written::type, typename Written::element, Final>;
+  using Ended =
+      typename Writer<Written<mp::mp_list<>, Current>, Cursor<Compute, mp::mp_list<>, 0>, Layers...>::type::template cast_to<Final>::Entries;
   template <class... Entries>
   static auto fused(mp::mp_list<Entries...>) -> typename Fuser<mp::mp_list<>, Entries...>::type;
 

@@ -46,20 +46,20 @@ struct tied_types<Table, Compute, Layer> : tied_types<Table, Compute, typename c
 template <class Table, class Compute, class T, class... Layers>
 struct tied_types<Table, Compute, As<T, Layers...>> : tied_types<Table, T, mp::mp_list<Layers...>> {};
 
-/// The network as it is walked.
-template <class Network, class Roles_, class Checkpoint, class Freeze, std::size_t states, bool fuses, class Sharding_>
+/// The network as it is walked. Facts: of the policies, as ContextOf lists them.
+template <class Network, class Facts>
 struct BoundModel {
  private:
   template <class InputKind, class... Layers>
   struct parts {
-    using Roles = Roles_;
+    using Roles = typename Facts::Roles;
     using X = typename InputKind::template value<typename Roles::statistic>;
     using Tied = tied_tables<mp::mp_list<Layers...>>;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
-    using Ctx = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, true, Sharding_>;
-    using Flat =
-        Chain<typename flatten<fuses, typename X::Element, typename Roles::compute, typename Roles::statistic, Layers...>::type, X, Ctx, false>;
-    using Body = typename Grouped<typename Sharding_::Wrap, Flat, X, Ctx>::type;
+    using Ctx = ContextOf<Facts, Tied, typename Roles::compute, true>;
+    using Flat = Chain<typename flatten<Facts::fuses, typename X::Element, typename Roles::compute, typename Roles::statistic, Layers...>::type, X,
+                       Ctx, false>;
+    using Body = typename Grouped<typename Facts::Sharding::Wrap, Flat, X, Ctx>::type;
     using List = mp::mp_list<Layers...>;
   };
   template <class InputKind, class... Layers>
@@ -67,7 +67,7 @@ struct BoundModel {
   using Parts = decltype(take_apart(static_cast<const Network*>(nullptr)));
 
  public:
-  using Roles = Roles_;
+  using Roles = typename Facts::Roles;
   using X = typename Parts::X;
   using Tied = typename Parts::Tied;
   using Ctx = typename Parts::Ctx;

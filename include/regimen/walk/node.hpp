@@ -44,24 +44,27 @@ struct Tensor {
   bool owned = false;
 };
 
-/// The facts about the policies that a walk needs.
-///   Checkpoint   segment, recomputes<Layer>          Freeze   freezes<Layer>
-///   Tied         the tables that several layers use  states   arrays that the optimizer keeps per parameter
-///   fuses        whether the fusion pass was applied units    whether these are the model's own children
-///   Sharding     which slices of the units' buffers a rank keeps
-template <class Roles_, class Checkpoint_, class Freeze_, class Tied_, std::size_t states_, bool fuses_, bool units_, class Sharding_>
+/// What a walk of layers needs to know of where they stand.
+///   Facts     of the policies:
+///               Roles        element types            Checkpoint   segment, recomputes<Layer>
+///               Freeze       freezes<Layer>           Sharding     which slices of the units' buffers a rank keeps
+///               states       arrays that the optimizer keeps per parameter
+///               fuses        whether the fusion pass is applied
+///   Tied      the tables that several layers use
+///   Compute   of these layers
+///   units     whether these are the model's own children
+template <class Facts, class Tied_, class Compute, bool units_>
 struct ContextOf final {
-  using Roles = Roles_;
-  using Checkpoint = Checkpoint_;
-  using Freeze = Freeze_;
+  using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce>;
+  using Checkpoint = typename Facts::Checkpoint;
+  using Freeze = typename Facts::Freeze;
+  using Sharding = typename Facts::Sharding;
   using Tied = Tied_;
-  using Sharding = Sharding_;
-  static constexpr std::size_t states = states_;
-  static constexpr bool fuses = fuses_, units = units_;
-  using inner = ContextOf<Roles, Checkpoint, Freeze, Tied, states, fuses, false, Sharding>;
-  template <class Compute>
-  using with_compute =
-      ContextOf<regimen::Roles<Compute, typename Roles::master, typename Roles::reduce>, Checkpoint, Freeze, Tied, states, fuses, units, Sharding>;
+  static constexpr std::size_t states = Facts::states;
+  static constexpr bool fuses = Facts::fuses, units = units_;
+  using inner = ContextOf<Facts, Tied, Compute, false>;
+  template <class Other>
+  using with_compute = ContextOf<Facts, Tied, Other, units>;
 };
 
 /// Replaces the type of master weights in inference: each parameter is stored once, in the type that kernels read.

@@ -10,26 +10,27 @@ namespace regimen::walk {
 /// Stage 0: one rank, or several that keep everything. Ranks keep slices of the optimizer state (1), also of the
 /// gradients (2), also of the parameters (3).      Rajbhandari, Rasley, Ruwase, He 2020, section 5
 ///
+///   Shard           the policy, of which a walk reads
+///                     stage::level, stage::group: ranks among which a buffer is sharded, replicated over the groups;
+///                       0: all ranks are one group
+///                     prefetches: the next unit is gathered while this one computes
+///                     keeps: the units of a recomputed segment stay gathered until its backward is done
+///                     bucket: bytes of gradients of neighbouring units that are reduced together; 0: each unit alone
+///                     wrap: which layers are units; void: each child of the model and each iteration of a Repeat
 ///   Transport       staging_bytes(ranks, slice bytes): the transport's scratch to reduce a buffer
 ///   reduces_each    gradients of every micro-batch have a buffer of their own, are reduced, and are added to this
 ///                   rank's slice; otherwise only those of the last micro-batch are reduced
-///   prefetches      the next unit is gathered while this one computes
-///   keeps           the units of a recomputed segment stay gathered until its backward is done
-///   bucket          bytes of gradients of neighbouring units that are reduced together; 0: each unit alone
-///   Wrap            which layers are units; void: each child of the model and each iteration of a Repeat
 ///   planned_ranks   the ranks of the constant plan, for which a walk reads tables instead of computing
-///   group           ranks among which a buffer is sharded, replicated over the groups; 0: all ranks are one group
 ///
 /// A buffer always has as many parts as there are ranks. One rank of a group keeps a slice: as many neighbouring parts
 /// as there are groups. So a gathered buffer has the same layout under every Shard.
-template <int stage_, class Transport_, bool reduces_each_, bool prefetches_ = true, bool keeps_ = false, std::size_t group_ = 0,
-          std::size_t bucket_ = 0, class Wrap_ = void, std::size_t planned_ranks_ = 1>
+template <class Shard, class Transport_, bool reduces_each_, std::size_t planned_ranks_ = 1>
 struct ShardingOf final {
   using Transport = Transport_;
-  using Wrap = Wrap_;
-  static constexpr int stage = stage_;
-  static constexpr bool reduces_each = reduces_each_, prefetches = prefetches_, keeps = keeps_;
-  static constexpr std::size_t group = group_, bucket = bucket_, planned_ranks = planned_ranks_;
+  using Wrap = typename Shard::wrap;
+  static constexpr int stage = Shard::stage::level;
+  static constexpr bool reduces_each = reduces_each_, prefetches = Shard::prefetches, keeps = Shard::keeps;
+  static constexpr std::size_t group = Shard::stage::group, bucket = Shard::bucket, planned_ranks = planned_ranks_;
 
   /// Known to be one rank: nothing is gathered, reduced or exchanged, and no code for it is instantiated.
   static constexpr bool alone = Transport::is_alone;

@@ -1,0 +1,55 @@
+// regimen/program/facts.hpp — what a walk needs to know of the policies.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+#include <regimen/policy/checkpoint.hpp>
+#include <regimen/policy/communicator.hpp>
+#include <regimen/policy/freeze.hpp>
+#include <regimen/policy/policy.hpp>
+#include <regimen/policy/shard.hpp>
+#include <regimen/walk/node.hpp>
+#include <regimen/walk/sharding.hpp>
+
+#include <cstddef>
+
+namespace regimen::train {
+
+/// The ranks of the constant plan.
+template <class Configuration>
+inline constexpr std::size_t planned_ranks_of = Configuration::world::ranks > 0 ? Configuration::world::ranks : 1;
+/// The sharding that the policies choose.
+template <class Configuration>
+using sharding_of = walk::ShardingOf<typename Configuration::shard, typename Configuration::communicator::ranks,
+                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level), planned_ranks_of<Configuration>>;
+/// A single rank, which keeps everything.
+using Unsharded = walk::ShardingOf<Shard<Replicated>, Solo, false>;
+
+/// What a walk that trains needs to know of the policies (walk::ContextOf). Of the policies themselves it has only these,
+/// so that recipes that differ in others share their walkers.
+template <class Sharding_, class... Policies>
+struct TrainingFacts final {
+ private:
+  using Chosen = regimen::detail::policies_by_axis<Policies...>;
+  using Precision = typename Chosen::precision;
+
+ public:
+  using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
+  using Checkpoint = typename Chosen::checkpoint;
+  using Freeze = typename Chosen::freeze;
+  using Sharding = Sharding_;
+  static constexpr std::size_t states = Chosen::optimizer::rule::states;
+  static constexpr bool fuses = Chosen::fusion::fuses;
+};
+/// The same for a walk that does not: each parameter is stored once.
+template <class Compute, bool fuses_>
+struct InferenceFacts final {
+  using Roles = regimen::Roles<Compute, walk::NoMaster, Compute>;
+  using Checkpoint = regimen::Checkpoint<None>;
+  using Freeze = regimen::Freeze<>;
+  using Sharding = Unsharded;
+  static constexpr std::size_t states = 0;
+  static constexpr bool fuses = fuses_;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
