@@ -1,0 +1,189 @@
+// regimen/core/operation/layer.hpp — the operations of layers, but for attention.
+#pragma once
+
+#include <regimen/core/activation.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/core/operation/scalars.hpp>
+#include <regimen/core/view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::op {
+
+/// c = op(a) · op(b), or c += if `add`                       accumulation in at least fp32, one rounding to C
+///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); dense, row-major
+template <class A, class B, class C>
+struct Product final {
+  static constexpr const char* name = "product";
+  View<A> a;
+  View<B> b;
+  View<C> c;
+  std::size_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false, add = false;
+
+  constexpr Cost cost() const {
+    const double dm = double(m), dn = double(n), dk = double(k);
+    return {2 * dm * dn * dk, dm * dk * sizeof(A) + dk * dn * sizeof(B) + dm * dn * sizeof(C) * (add ? 2 : 1), 1};
+  }
+};
+
+/// y = act(x + bias)                                         y may be x
+///   x, y (rows,columns); bias (columns), may be absent
+template <class Activation, class T, class B = T>
+struct BiasActivation final {
+  static constexpr const char* name = "bias_activation";
+  View<T> x;
+  View<B> bias{};
+  View<T> y;
+  std::size_t rows = 0, columns = 0;
+
+  constexpr Cost cost() const { return {10 * double(rows * columns), 2.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
+/// d_x = d_y · act'(x + bias);  d_bias = Σ_rows d_x          d_x may be d_y
+///   bias, d_bias (columns) may be absent; Relu may read its output in place of x, then without bias; for Identity x is
+///   absent, d_x is d_y and is not written
+template <class Activation, class T, class G>
+struct BiasBackward final {
+  static constexpr const char* name = "bias_activation_backward";
+  View<T> x{}, bias{}, d_y, d_x;
+  View<G> d_bias{};
+  std::size_t rows = 0, columns = 0;
+  bool add = false;
+
+  constexpr Cost cost() const { return {12 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
+/// y = 0                                                     (count)
+template <class T>
+struct Zero final {
+  static constexpr const char* name = "zero";
+  View<T> y;
+  std::size_t count = 0;
+
+  constexpr Cost cost() const { return {0, double(count) * sizeof(T), 1}; }
+};
+
+/// y += x                                                    (count)
+template <class T>
+struct Add final {
+  static constexpr const char* name = "add";
+  View<T> x, y;
+  std::size_t count = 0;
+
+  constexpr Cost cost() const { return {double(count), 3.0 * double(count) * sizeof(T), 1}; }
+};
+
+/// y = x in another element type, rounded to nearest even    (count); with To = From a copy
+template <class From, class To>
+struct Cast final {
+  static constexpr const char* name = "cast";
+  View<From> x;
+  View<To> y;
+  std::size_t count = 0;
+
+  constexpr Cost cost() const { return {0, double(count) * (sizeof(From) + sizeof(To)), 1}; }
+};
+
+/// y = (x − mean) · rstd · gain + bias over the columns of each row, rstd = 1/√(variance + epsilon)     y may be x
+///   x, y (rows,columns) T; gain, bias (columns) T; mean, rstd (rows) S
+///   Centered = false is RMS normalisation: mean and bias are absent, y = x · rstd · gain,
+///   rstd = 1/√(mean of x² + epsilon)
+template <bool Centered, class T>
+struct Normalize final {
+  static constexpr const char* name = Centered ? "layer_norm" : "rms_norm";
+  using S = statistic_t<T>;
+  View<T> x, gain, bias{}, y;
+  View<S> mean{}, rstd;
+  std::size_t rows = 0, columns = 0;
+  double epsilon = 1e-5;
+
+  constexpr Cost cost() const { return {8 * double(rows * columns), 2.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
+/// With n = (x − mean) · rstd and e = d_y · gain:  d_x = rstd · (e − mean(e) − n · mean(e · n)), means over columns
+/// (Centered = false: without mean(e));  d_gain = Σ_rows d_y · n;  d_bias = Σ_rows d_y            d_x may be d_y
+///   Sums over rows: fixed chunks into the engine's scratch, then the chunks in order
+template <bool Centered, class T, class G>
+struct NormalizeBackward final {
+  static constexpr const char* name = Centered ? "layer_norm_backward" : "rms_norm_backward";
+  using S = statistic_t<T>;
+  View<T> x, gain, d_y, d_x;
+  View<S> mean{}, rstd;
+  View<G> d_gain{}, d_bias{};  // both absent when frozen
+  std::size_t rows = 0, columns = 0;
+  bool add = false;
+
+  constexpr Cost cost() const { return {14 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
+/// A rate as the kernels use it: an element is dropped when its 16 random bits are below `threshold`; the others are
+/// multiplied by 65536 / (65536 − threshold), so the expectation is exact for the rate threshold / 65536.
+struct Drop {
+  std::uint32_t threshold = 0;
+  std::uint64_t stream = 0;  // which layer: a hash of its path
+  View<Random> random{};     // absent where nothing is dropped
+
+  constexpr double keep_factor() const { return 65536.0 / (65536.0 - double(threshold)); }
+};
+
+/// y[s,e] = x[s,e] · keep_factor, or 0 where dropped         y may be x; backward is the same operation on gradients
+template <class T>
+struct Dropout final {
+  static constexpr const char* name = "dropout";
+  View<T> x, y;
+  std::size_t samples = 0, elements = 0;  // elements of one sample
+  Drop drop;
+
+  constexpr Cost cost() const { return {2.0 * double(samples * elements), 2.0 * double(samples * elements) * sizeof(T), 1}; }
+};
+
+/// y[i,:] = table[token[i],:]                                token (count) int32 in [0,V); table (V,C); y (count,C)
+template <class T>
+struct Embed final {
+  static constexpr const char* name = "embedding";
+  View<std::int32_t> token;
+  View<T> table, y;
+  std::size_t count = 0, vocabulary = 0, columns = 0;
+
+  constexpr Cost cost() const { return {0, 2.0 * double(count * columns) * sizeof(T), 1}; }
+};
+
+/// d_table[v,:] = Σ over i with token[i] = v of d_y[i,:]   in order of i; rows that no token names become 0 (unless add)
+template <class T, class G>
+struct EmbedBackward final {
+  static constexpr const char* name = "embedding_backward";
+  View<std::int32_t> token;
+  View<T> d_y;
+  View<G> d_table;
+  std::size_t count = 0, vocabulary = 0, columns = 0;
+  bool add = false;
+
+  constexpr Cost cost() const { return {double(count * columns), double(count * columns) * sizeof(T) + double(vocabulary * columns) * sizeof(G), 1}; }
+};
+
+/// y[b,e] = x[b,e] + table[e]                                x, y (samples,elements); table (elements); y may be x
+template <class T>
+struct AddTable final {
+  static constexpr const char* name = "add_table";
+  View<T> x, table, y;
+  std::size_t samples = 0, elements = 0;
+
+  constexpr Cost cost() const { return {double(samples * elements), 2.0 * double(samples * elements) * sizeof(T), 1}; }
+};
+
+/// d_table[e] = Σ_samples d_y[b,e]
+template <class T, class G>
+struct AddTableBackward final {
+  static constexpr const char* name = "add_table_backward";
+  View<T> d_y;
+  View<G> d_table;
+  std::size_t samples = 0, elements = 0;
+  bool add = false;
+
+  constexpr Cost cost() const { return {double(samples * elements), double(samples * elements) * sizeof(T), 1}; }
+};
+
+}  // namespace regimen::op
+// SPDX-License-Identifier: Apache-2.0

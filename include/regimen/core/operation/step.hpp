@@ -1,0 +1,173 @@
+// regimen/core/operation/step.hpp — the operations of a step around its layers: losses, sums, decisions, updates.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/core/operation/scalars.hpp>
+#include <regimen/core/path.hpp>
+#include <regimen/core/view.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::op {
+
+/// Softmax cross-entropy over the columns of each row, fused with its gradient.
+///   logits (rows,V) S, overwritten by their gradient when WithGradient, left alone otherwise; target (rows) int32
+///   row loss = −Σ_v q_v log p_v,  q = (1 − smoothing) · onehot(target) + smoothing / V
+///   scalars.loss_sum += Σ row losses; scalars.count += valid rows; a row whose target is ignore_index adds nothing,
+///   and its gradient is exactly 0, whatever its logits (NaN included)
+///   gradient = (p − q) · scale · scalars.loss_scale           the division by count comes once, later
+template <bool WithGradient, class S>
+struct CrossEntropy final {
+  static constexpr const char* name = "cross_entropy";
+  View<S> logits;
+  View<std::int32_t> target;
+  View<Scalars> scalars;
+  std::size_t rows = 0, columns = 0;
+  double scale = 1, smoothing = 0;
+
+  constexpr Cost cost() const { return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1}; }
+};
+
+/// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals);
+/// a row with a NaN has no largest logit
+///   logits (rows,columns) S; target (rows) int32
+template <class S>
+struct CountCorrect final {
+  static constexpr const char* name = "count_correct";
+  View<S> logits;
+  View<std::int32_t> target;
+  View<Scalars> scalars;
+  std::size_t rows = 0, columns = 0;
+
+  constexpr Cost cost() const { return {double(rows * columns), double(rows * columns) * sizeof(S), 1}; }
+};
+
+/// loss_sum += Σ (output − target)², count += elements     gradient 2 (output − target) · scale · loss_scale, over output
+///   output, target (count) S
+template <bool WithGradient, class S>
+struct SquaredError final {
+  static constexpr const char* name = "squared_error";
+  View<S> output, target;
+  View<Scalars> scalars;
+  std::size_t count = 0;
+  double scale = 1;
+
+  constexpr Cost cost() const { return {3 * double(count), 3.0 * double(count) * sizeof(S), 1}; }
+};
+
+/// sum += Σ gradient²: fp64 sums over fixed chunks of 4096 elements, added as a balanced binary tree
+template <class G>
+struct SumOfSquares final {
+  static constexpr const char* name = "sum_of_squares";
+  View<G> gradient;
+  View<double> sum;
+  std::size_t count = 0;
+
+  constexpr Cost cost() const { return {2 * double(count), double(count) * sizeof(G), 1}; }
+};
+
+/// How a loss scale behaves. Static and none: growth_interval = 0.
+struct LossScaling {
+  double initial = 1;
+  std::uint64_t growth_interval = 0;  // the scale doubles after this many consecutive finite steps
+};
+
+/// Writes the first element of x that is not finite, if none was found since the step began, to scalars.anomaly
+///   x (count)
+template <class T>
+struct CheckFinite final {
+  static constexpr const char* name = "check_finite";
+  View<T> x;
+  View<Scalars> scalars;
+  std::size_t count = 0;
+  Path path{};
+  Phase phase = Phase::forward;
+
+  constexpr Cost cost() const { return {0, double(count) * sizeof(T), 1}; }
+};
+
+/// sums[rank] = this rank's loss_sum, count and correct from scalars; its square_sum is already there
+struct ShareSums final {
+  static constexpr const char* name = "share_sums";
+  View<Scalars> scalars;
+  View<RankSums> sums;  // of this rank
+
+  constexpr Cost cost() const { return {0, sizeof(Scalars) + sizeof(RankSums), 1}; }
+};
+
+/// The sums of all ranks: scalars' loss_sum, count, correct and square_sum each become a balanced binary tree over sums
+/// (ranks). The first three are ordered by rank, square_sum by the part of the gradients that a rank sums: in groups of
+/// `group` ranks, rank r sums part (r mod group) · ranks / group + r div group; in one group (group = 0), part r.
+struct CombineSums final {
+  static constexpr const char* name = "combine_sums";
+  View<Scalars> scalars;
+  View<RankSums> sums;
+  std::size_t ranks = 1, group = 0;
+
+  constexpr Cost cost() const { return {4 * double(ranks), double(ranks) * sizeof(RankSums), 1}; }
+};
+
+/// Before a step: sets the sums to zero and clears the anomaly.
+struct Begin final {
+  static constexpr const char* name = "begin_step";
+  View<Scalars> scalars;
+
+  constexpr Cost cost() const { return {0, sizeof(Scalars), 1}; }
+};
+
+/// After the last gradient: the step's decisions, on the device. With stored gradients of Σ loss · scale · loss_scale:
+///   loss = loss_sum / count;   unscaled = 1 / (count · scale · loss_scale)     the one division
+///   gradient_norm = √square_sum · unscaled; factor = unscaled · min(1, clip / (gradient_norm + 1e-6)) (clip = 0: none)
+///   apply = the norm is finite;   t += apply;   corrections of the rule for t
+///   count = 0 (no valid target): loss = gradient_norm = NaN, apply = false, and nothing else changes
+///   an anomaly was found: apply = false, and nothing else changes
+/// Dynamic loss scale (Keras). Finite: after growth_interval consecutive finite steps the scale doubles,
+/// if the result is finite in fp32. Not finite: scale = max(scale / 2, 1); the step is skipped and
+/// counted, weights and t do not change.
+template <class UpdateRule>
+struct Finish final {
+  static constexpr const char* name = "finish_gradient";
+  View<Scalars> scalars;
+  double scale = 1, clip = 0;
+  LossScaling loss_scaling{};
+  typename UpdateRule::Options options{};
+
+  constexpr Cost cost() const { return {20, 2 * sizeof(Scalars), 1}; }
+};
+
+/// Consecutive parameters that the update treats alike.
+struct Segment {
+  std::size_t offset = 0, count = 0;  // in elements of the unit
+  bool decays = false;                // does weight decay apply?
+};
+/// Ascending, without gaps. By value: a device that runs the operation cannot read the host's memory.
+struct Segments {
+  static constexpr std::size_t limit = 24;
+  std::array<Segment, limit> items{};
+  std::size_t count = 0;
+};
+
+/// UpdateRule::update on every element of a unit, if scalars.apply. The rule sees gradient · scalars.factor.
+///   master (count) M; copy (count) T, rounded from master after the update, absent when kernels read master;
+///   state: UpdateRule::states arrays of (count) M, one behind the other, `state_stride` elements apart
+template <class UpdateRule, class M, class T, class G>
+struct Update final {
+  static constexpr const char* name = "update";
+  View<M> master, state{};
+  View<T> copy{};
+  View<G> gradient;
+  View<Scalars> scalars;
+  Segments segments{};
+  std::size_t count = 0, state_stride = 0;
+  typename UpdateRule::Options options{};
+  std::size_t first = 0;  // index, in the segments' numbering, of the views' first element
+
+  constexpr Cost cost() const {
+    return {12 * double(count), double(count) * (sizeof(M) * (2 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};
+  }
+};
+
+}  // namespace regimen::op
+// SPDX-License-Identifier: Apache-2.0
