@@ -211,10 +211,12 @@ void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Prod
       const Word* const right = buffers.b;
       if (a.is_transposed) {
         a.copy(buffers.a, Buffers::rows, a.at(p0, i0), a.stride, depth, rows);
-        multiply_tile<S, 1, Buffers::rows, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
+        multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = step}>(rows, columns, words, left, right, panel, buffers.c,
+                                                                                    Buffers::columns, p0 > 0);
       } else {
         a.copy(buffers.a, Buffers::row_stride, a.at(i0, p0), a.stride, rows, depth);
-        multiply_tile<S, Buffers::row_stride, 1, step>(rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
+        multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(rows, columns, words, left, right, panel, buffers.c,
+                                                                                          Buffers::columns, p0 > 0);
       }
     }
     c.rows(i0, j0, rows, columns, buffers.c, Buffers::columns, add);

@@ -104,20 +104,25 @@ struct WordRegister<Pair> final {
   }
 };
 
+/// How far apart, in elements, neighbouring rows and neighbouring p of a lie, and rows of b.
+struct Strides {
+  std::size_t a_row = 1, a_depth = 1, b_row = 1;
+};
+
 /// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for Rows rows and Vectors vectors of columns, in registers over all
-/// of `depth`. a[i][p] lies at a[i · RowStride + p · DepthStride]; strides that the compiler knows cost no registers.
+/// of `depth`. a[i][p] lies at a[i · a_row + p · a_depth]; strides that the compiler knows cost no registers.
 ///   Word   S, or Pair where S is fp32: then p counts pairs
-template <class S, class Word, std::size_t Rows, std::size_t Vectors, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride>
+template <Strides strides, std::size_t Rows, std::size_t Vectors, class S, class Word>
 inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c, std::size_t c_stride, bool add) {
   using V = Vector<S>;
   using Operand = WordRegister<Word>;
   using W = typename Operand::type;
   V sum[Rows][Vectors] = {};
   [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>) {
-    for (std::size_t p = 0; p < depth; ++p, a += DepthStride, b += BStride) {
+    for (std::size_t p = 0; p < depth; ++p, a += strides.a_depth, b += strides.b_row) {
       const W row[Vectors] = {Operand::read(b + J * lanes<S>)...};
       const auto one_row = [&](V(&into)[Vectors], W factor) { ((into[J] = Operand::add_product(factor, row[J], into[J])), ...); };
-      (one_row(sum[I], Operand::broadcast(a[I * RowStride])), ...);
+      (one_row(sum[I], Operand::broadcast(a[I * strides.a_row])), ...);
     }
     const auto out = [&](V value, S* at) { store<S>(add ? load<S>(at) + value : value, at); };
     const auto out_row = [&](V(&from)[Vectors], S* at) { (out(from[J], at + J * lanes<S>), ...); };
@@ -126,15 +131,14 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
 }
 
 /// multiply_block over any number of rows and columns: c (rows,columns) with a as above and b in panels of
-/// block_columns columns, `b_panel` elements apart, whose rows are BStride apart. Works on rows rounded up to a third
+/// block_columns columns, `b_panel` elements apart, whose rows are b_row apart. Works on rows rounded up to a third
 /// of block_rows and on columns rounded up to lanes: a, b and c must have room for that.
-template <class S, std::size_t RowStride, std::size_t DepthStride, std::size_t BStride, class Word>
+template <Strides strides, class S, class Word>
 inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, const Word* b, std::size_t b_panel, S* c,
                           std::size_t c_stride, bool add) {
   constexpr std::size_t third = block_rows / 3;
   const auto block = [&]<std::size_t Rows, std::size_t Vectors>(std::size_t i, std::size_t j) {
-    multiply_block<S, Word, Rows, Vectors, RowStride, DepthStride, BStride>(depth, a + i * RowStride, b + j / block_columns<S> * b_panel,
-                                                                            c + i * c_stride + j, c_stride, add);
+    multiply_block<strides, Rows, Vectors>(depth, a + i * strides.a_row, b + j / block_columns<S> * b_panel, c + i * c_stride + j, c_stride, add);
   };
   const auto panel = [&]<std::size_t Vectors>(std::size_t j) {
     std::size_t i = 0;
