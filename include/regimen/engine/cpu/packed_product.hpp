@@ -130,13 +130,19 @@ struct Operand final {
 
   template <class T>
   static Operand left(const T* a, std::size_t m, std::size_t k, bool transpose) {
-    if (transpose) return {reinterpret_cast<const std::byte*>(a), sizeof(T), m, true, stack<T>};
-    return {reinterpret_cast<const std::byte*>(a), sizeof(T), k, false, store<T>};
+    return {.begin = reinterpret_cast<const std::byte*>(a),
+            .element = sizeof(T),
+            .stride = transpose ? m : k,
+            .is_transposed = transpose,
+            .copy = transpose ? stack<T> : store<T>};
   }
   template <class T>
   static Operand right(const T* b, std::size_t k, std::size_t n, bool transpose) {
-    if (transpose) return {reinterpret_cast<const std::byte*>(b), sizeof(T), k, true, turn<T>};
-    return {reinterpret_cast<const std::byte*>(b), sizeof(T), n, false, stack<T>};
+    return {.begin = reinterpret_cast<const std::byte*>(b),
+            .element = sizeof(T),
+            .stride = transpose ? k : n,
+            .is_transposed = transpose,
+            .copy = transpose ? turn<T> : stack<T>};
   }
   const std::byte* at(std::size_t row, std::size_t column) const { return begin + (row * stride + column) * element; }
 
