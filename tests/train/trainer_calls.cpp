@@ -4,13 +4,14 @@
 #include <regimen/comm/counting.hpp>
 #include <regimen/comm/launch.hpp>
 #include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
-#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include <array>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 using namespace regimen;
@@ -26,6 +27,7 @@ struct Held {
 struct Derived : Train {
   using Train::Train;
 };
+static_assert(!std::is_copy_constructible_v<Train> && !std::is_copy_assignable_v<Train> && !std::is_copy_constructible_v<Derived>);
 Train made() { return Train{{.optimizer = {.learning_rate = 1e-3}}}; }
 
 }  // namespace

@@ -98,13 +98,22 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   explicit Trainer(C& communicator, const Options& options = {})
       : Trainer(std::unique_ptr<comm::Ranks>(std::make_unique<comm::RanksOf<C>>(communicator)), options) {}
 
-  // Errors for mistakes: copies, options one level too high or without names, another
-  // communicator. These never construct.
-  Trainer(const Trainer&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
-    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer>::must_hold));
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Errors for mistakes: copies and moves, options one level too high or without names, another communicator. These
+  // never construct. The next two templates match better than the deleted copies unless the source is const; for a
+  // const source, and for std::is_copy_constructible, C++20 leaves no room for a sentence. It cannot tell
+  // std::is_move_constructible from a move, so that trait is true.
+  template <class Other>
+    requires std::is_same_v<std::remove_reference_t<Other>, Trainer>
+  Trainer(Other&&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
+    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer, !std::is_void_v<Other>>::must_hold));
   }
-  Trainer& operator=(const Trainer&) {
-    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer>::must_hold));
+  template <class Other>
+    requires std::is_same_v<std::remove_reference_t<Other>, Trainer>
+  Trainer& operator=(Other&&) {
+    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer, !std::is_void_v<Other>>::must_hold));
     return *this;
   }
   template <class TheRule = UpdateRule>
