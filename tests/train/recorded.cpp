@@ -168,7 +168,7 @@ void check_loss_scale(const std::string& name) {
       cpu::compute(op::Begin{{0}}, memory);
       scalars.count = 1;
       scalars.square_sum = good ? 1 : std::numeric_limits<double>::infinity();
-      cpu::compute(op::Finish<AdamW>{{0}, 1.0, 0.0, scaling, {}}, memory);
+      cpu::compute(op::Finish<AdamW>{.scalars = {0}, .loss_scaling = scaling}, memory);
       CHECK(scalars.apply == (good ? 1 : 0));
     }
     INFO("step " << steps[i]);
