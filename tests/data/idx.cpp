@@ -86,7 +86,8 @@ TEST_CASE("a model that does not fit the images is refused") {
   const std::string image_path = directory / "images", label_path = directory / "labels";
   test::put(image_path, images), test::put(label_path, labels);
   const Idx set(image_path, label_path);
-  REQUIRE(says(error_of([&] { (void)set.size({.input = 784, .target = 1}); }), image_path + ": expected a model that takes 6 inputs and 1 targets"));
+  REQUIRE(says(error_of([&] { (void)set.size({.input = 784, .target = 1}); }),
+               image_path + ": expected a model that takes 6 inputs and 1 target a sample"));
   REQUIRE(says(error_of([&] { (void)set.size({.input = 6, .target = 1, .vocabulary_or_classes = 9}); }), label_path + ": expected ids below 9"));
   REQUIRE(set.size({.input = 6, .target = 1, .vocabulary_or_classes = 9, .classes = 10}) == 3);
   REQUIRE(says(error_of([&] { (void)set.range(2, 4); }), "begin < end <= 3, found 2 to 4"));

@@ -29,7 +29,7 @@ TEST_CASE("rows of other extents are refused") {
   REQUIRE(says(error_of([] { Doubles({}, {}, 1); }), "found 0 inputs"));
   REQUIRE(says(error_of([] { Doubles({1, 2, 3}, {1, 2}, 1); }), "each of 3 samples, found 2 targets"));
   const Doubles rows({1, 2, 3}, {1, 2, 3}, 1);
-  REQUIRE(says(error_of([&] { (void)rows.size({.input = 2, .target = 1}); }), "takes 1 inputs and 1 targets"));
+  REQUIRE(says(error_of([&] { (void)rows.size({.input = 2, .target = 1}); }), "takes 1 input and 1 target a sample"));
   double one[1];
   REQUIRE(says(error_of([&] { rows.read(3, Sample<double, double>{one, one}); }), "a sample below 3, found sample 3"));
 }

@@ -82,12 +82,11 @@ TEST_CASE("the layer of a poisoned weight is named, forward") {
   struct Row {
     const char *parameter, *layer;
   };
-  const Row row =
-      GENERATE(Row{"1.weight", "output of layer 1 (position_embedding), iteration 0"},
-               Row{"2.0.0.0.weight", "output of layer 2.0.0 (layer_norm), iteration 0"},
-               Row{"2.1.0.1.qkv.weight", "output of layer 2.0.1 (linear), iteration 1"},
-               Row{"2.2.0.1.projection.bias", "output of layer 2.0.3 (linear), iteration 2"},
-               Row{"2.1.1.1.weight", "output of layer 2.1.1 (linear), iteration 1"}, Row{"3.bias", "output of layer 3 (layer_norm), iteration 0"});
+  const Row row = GENERATE(
+      Row{"1.weight", "output of layer 1 (position_embedding): expected"}, Row{"2.0.0.0.weight", "output of layer 2.0.0 (layer_norm), iteration 0"},
+      Row{"2.1.0.1.qkv.weight", "output of layer 2.0.1 (linear), iteration 1"},
+      Row{"2.2.0.1.projection.bias", "output of layer 2.0.3 (linear), iteration 2"},
+      Row{"2.1.1.1.weight", "output of layer 2.1.1 (linear), iteration 1"}, Row{"3.bias", "output of layer 3 (layer_norm): expected"});
   const float value = GENERATE(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity());
   ::test::Directory directory;
   Checked trainer;

@@ -38,6 +38,8 @@ TEST_CASE("an epoch that is shorter than a batch says so") {
   CHECK(said ==
         "regimen: an epoch has 230 samples, fewer than the 512 of a step (1 x Batch<512> x 1 rank): every batch is those 230; "
         "Remainder::Wrap fills batches across epochs\n");
+  CHECK(steps<4>(1, {.epochs = 1, .progress = false}, said) == Samples{1});
+  CHECK(::test::says(said, "regimen: an epoch has 1 sample, fewer than the 4 of a step (1 x Batch<4> x 1 rank): every batch is that one;"));
   CHECK(steps<64, 8>(230, {.epochs = 2, .progress = false}, said) == Samples{460});
   CHECK(said ==
         "regimen: an epoch has 230 samples, fewer than the 512 of a step (8 x Batch<64> x 1 rank): a step sees samples of more than one epoch\n");
@@ -110,6 +112,18 @@ TEST_CASE("progress that nobody reads any more ends no training") {
   REQUIRE(::test::reap(child, &status));
   CHECK(status == 0);
   CHECK(std::filesystem::exists(folder / "state"));
+}
+
+TEST_CASE("progress shows a loss of any size") {
+  const auto said = [](double loss, double accuracy) {
+    return support::captured_error([&] { train::Progress(true, 3).validation(2, loss, accuracy); });
+  };
+  CHECK(said(2.54021, 0.25) == "step 2  validation loss 2.5402  accuracy 0.2500\n");
+  CHECK(said(2.5, no_value) == "step 2  validation loss 2.5000\n");
+  CHECK(said(1e300, 0) == "step 2  validation loss 1.0000e+300  accuracy 0.0000\n");
+  CHECK(said(-1.7976931348623157e308, 1) == "step 2  validation loss -1.7977e+308  accuracy 1.0000\n");
+  const std::string step = support::captured_error([] { train::Progress(true, 3).step(1, 1e300, 7, 1); });
+  CHECK(::test::says(step, "step 1/3  loss 1.0000e+300  7e+03 targets/s"));
 }
 
 TEST_CASE("the remainder of an epoch is a short batch, or dropped with every step full, or filled") {

@@ -1,6 +1,7 @@
 // regimen/core/error.hpp — the one exception of the library.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -18,6 +19,13 @@ class Error : public std::runtime_error {
   [[gnu::cold]] Error(const std::string& where, const std::string& expected, const std::string& found, const std::string& cure = {})
       : std::runtime_error(where + ": expected " + expected + ", found " + found + (cure.empty() ? "" : "; " + cure)) {}
 };
+
+namespace detail {
+/// "1 sample", "2 samples".
+[[gnu::cold]] inline std::string counted(std::size_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+}  // namespace detail
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

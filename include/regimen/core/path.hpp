@@ -30,7 +30,7 @@ struct Path final {
 
   /// "2.0.3": children count from 0. Empty outside of layers. Defined in core/path_text.hpp.
   std::string place() const;
-  /// "2.0.3 (layer_norm), iteration 5": counted over all Repeats around the layer. Defined in core/path_text.hpp.
+  /// "2.0.3 (layer_norm), iteration 5": counted over all Repeats around the layer; without them "3 (linear)". Defined in core/path_text.hpp.
   std::string text() const;
 
   constexpr bool same_layer(const Path& other) const { return digits == other.digits; }

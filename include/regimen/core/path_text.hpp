@@ -14,7 +14,9 @@ namespace regimen {
   for (std::uint64_t rest = digits; rest > 0; rest /= 256) places = std::to_string(rest % 256 - 1) + (places.empty() ? "" : ".") + places;
   return places;
 }
-[[gnu::noinline]] inline std::string Path::text() const { return place() + " (" + name + "), iteration " + std::to_string(iteration); }
+[[gnu::noinline]] inline std::string Path::text() const {
+  return place() + " (" + name + ")" + (in_repeat ? ", iteration " + std::to_string(iteration) : "");
+}
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

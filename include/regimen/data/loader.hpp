@@ -72,9 +72,9 @@ class Loader final {
     if (options.rank >= options.ranks) throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
     if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &global_batch_))
       throw Error("Loader", "a batch of all ranks that can be counted",
-                  std::to_string(options.batch) + " samples on each of " + std::to_string(options.ranks));
+                  detail::counted(options.batch, "sample") + " on each of " + std::to_string(options.ranks));
     if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < global_batch_) {
-      throw Error(name, "at least one batch of " + std::to_string(global_batch_) + " samples", std::to_string(size_) + " samples",
+      throw Error(name, "at least one batch of " + detail::counted(global_batch_, "sample"), detail::counted(size_, "sample"),
                   "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
     }
     constexpr std::size_t most_ahead = 65536, most_workers = 1024;
@@ -152,7 +152,7 @@ class Loader final {
   [[gnu::noinline]] void allocate() {
     std::size_t inputs = 0, targets = 0;
     if (__builtin_mul_overflow(options_.batch, shape_.input, &inputs) || __builtin_mul_overflow(options_.batch, shape_.target, &targets)) {
-      throw Error("Loader", "a batch that fits memory", std::to_string(options_.batch) + " samples");
+      throw Error("Loader", "a batch that fits memory", detail::counted(options_.batch, "sample"));
     }
     slots_.resize(options_.workers == 0 ? 1 : std::max<std::size_t>(options_.ahead, 1) + 1);
     for (Slot& slot : slots_) {

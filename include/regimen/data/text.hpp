@@ -90,7 +90,10 @@ class Text final {
   }
 
   std::size_t size(const SampleShape& shape) const {
-    detail::expect_classes(name(), shape.vocabulary_or_classes, vocabulary());
+    if (content_->bytes)
+      detail::expect_classes(name(), shape.vocabulary_or_classes, vocabulary(), ", since a token is a byte",
+                             "number the characters that the text has (Text::Characters)");
+    else detail::expect_classes(name(), shape.vocabulary_or_classes, vocabulary());
     return windows_.size(name(), shape);
   }
 
@@ -104,12 +107,14 @@ class Text final {
     std::string name, alphabet;
     std::array<std::int16_t, 256> ids{};  // the id of each byte; -1: not in the alphabet
     std::vector<std::uint8_t> tokens;
+    bool bytes = false;  // also those that the text lacks are in the alphabet
   };
 
   [[gnu::noinline]] Text(const std::string& name, std::span<const std::byte> bytes, Units units) {
     if (bytes.empty()) throw Error(name, "text", "an empty file", "give a file with text in it");
     auto content = std::make_shared<Content>();
     content->name = name;
+    content->bytes = units == Bytes;
     std::array<bool, 256> occurs{};
     for (const std::byte byte : bytes) occurs[std::to_integer<std::size_t>(byte)] = true;
     for (std::size_t value = 0; value < 256; ++value) {

@@ -25,11 +25,10 @@ struct Windows {
   std::size_t size(const std::string& name, const SampleShape& shape) const {
     if (shape.input != shape.target || shape.input == 0) {
       throw Error(name, "a model with as many targets as inputs, as text has",
-                  std::to_string(shape.input) + " inputs and " + std::to_string(shape.target) + " targets",
-                  "use Input<Tokens<T>> and a loss for each position");
+                  counted(shape.input, "input") + " and " + counted(shape.target, "target"), "use Input<Tokens<T>> and a loss for each position");
     }
     if (length() <= shape.input) {
-      throw Error(name, "more than " + std::to_string(shape.input) + " tokens, the length of the model's input", std::to_string(length()) + " tokens",
+      throw Error(name, "more than " + counted(shape.input, "token") + ", the length of the model's input", counted(length(), "token"),
                   "use a longer text, another split, or a shorter input");
     }
     return count(shape.input);

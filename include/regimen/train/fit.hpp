@@ -145,11 +145,11 @@ struct FitLoop final {
     const std::size_t batch = Trainer::batch * ranks, step = batch * Trainer::micro_batches;
     if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
     const auto text = [](std::size_t number) { return std::to_string(number); };
-    regimen::detail::say("regimen: an epoch has " + text(size) + " samples, fewer than the " + text(step) + " of a step (" +
-                         text(Trainer::micro_batches) + " x Batch<" + text(Trainer::batch) + "> x " + text(ranks) +
-                         (ranks == 1 ? " rank): " : " ranks): ") +
-                         (size < batch ? "every batch is those " + text(size) + "; Remainder::Wrap fills batches across epochs\n"
-                                       : "a step sees samples of more than one epoch\n"));
+    regimen::detail::say(
+        "regimen: an epoch has " + regimen::detail::counted(size, "sample") + ", fewer than the " + text(step) + " of a step (" +
+        text(Trainer::micro_batches) + " x Batch<" + text(Trainer::batch) + "> x " + regimen::detail::counted(ranks, "rank") + "): " +
+        (size < batch ? "every batch is " + (size == 1 ? "that one" : "those " + text(size)) + "; Remainder::Wrap fills batches across epochs\n"
+                      : "a step sees samples of more than one epoch\n"));
   }
 
   /// Throws Error if the source cannot serve this model, or its first or last sample cannot be read.

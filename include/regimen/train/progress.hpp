@@ -62,34 +62,35 @@ class Progress {
     const double rate = seconds_ > 0 ? targets_ / seconds_ : 0;
     const double left =
         steps_ != (std::numeric_limits<std::uint64_t>::max)() && step < steps_ ? (time - began_) / double(done_) * double(steps_ - step) : 0;
-    char text[200];
+    char text[96];  // of numbers that %g and 64 bits bound
+    std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
+    const auto line = [&](const char* gap) { return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + text; };
     if (terminal_) {
       constexpr int width = 24;
       const int filled = steps_ > 0 ? static_cast<int>(double(width) * double(step) / double(steps_)) : 0;
       std::string bar;
       for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
-      std::snprintf(text, sizeof text, "step %llu/%s loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(),
-                    loss, rate, left);
-      write("\r\033[K" + bar + " " + text);
+      write("\r\033[K" + bar + " " + line(" "));
       open_ = true;
       if (last) clear();
     } else {
-      std::snprintf(text, sizeof text, "step %llu/%s  loss %.4f  %.3g targets/s  %.0f s left", static_cast<unsigned long long>(step), total().c_str(),
-                    loss, rate, left);
-      write(std::string(text) + "\n");
+      write(line("  ") + "\n");
     }
   }
 
   void validation(std::uint64_t step, double loss, double accuracy) {
     if (!shown_) return;
     clear();
-    char text[120];
-    const int length = std::snprintf(text, sizeof text, "step %llu  validation loss %.4f", static_cast<unsigned long long>(step), loss);
-    if (is_finite(accuracy)) std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), "  accuracy %.4f", accuracy);
-    write(std::string(text) + "\n");
+    write("step " + std::to_string(step) + "  validation loss " + shown(loss) + (is_finite(accuracy) ? "  accuracy " + shown(accuracy) : "") + "\n");
   }
 
  private:
+  /// A loss that diverges has up to 309 digits before its point: then digits are counted from the first.
+  static std::string shown(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, std::abs(number) < 1e9 || !is_finite(number) ? "%.4f" : "%.4e", number);
+    return text;
+  }
   std::string total() const { return steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_); }
   void clear() {
     if (open_) write("\n");

@@ -245,10 +245,10 @@ struct Session final {
   static std::size_t check_batch(const char* where, std::size_t inputs, std::size_t targets, std::size_t limit) {
     const std::size_t samples = inputs / input_size;
     if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit) return samples;
-    throw Error(
-        where,
-        "1 to " + std::to_string(limit) + " samples of " + std::to_string(input_size) + " inputs and " + std::to_string(target_size) + " targets",
-        std::to_string(inputs) + " inputs and " + std::to_string(targets) + " targets");
+    throw Error(where,
+                "1 to " + regimen::detail::counted(limit, "sample") + " of " + regimen::detail::counted(input_size, "input") + " and " +
+                    regimen::detail::counted(target_size, "target"),
+                regimen::detail::counted(inputs, "input") + " and " + regimen::detail::counted(targets, "target"));
   }
   /// The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.
   void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples, std::size_t micro_batch) {
