@@ -129,7 +129,7 @@ class Inference {
   /// The same, computed at run time, for any batch.
   static MemoryPlan plan(std::size_t batch_size) { return Recipe::make_plan(batch_size); }
 
-  /// Without weights, until load is called or parameters() are written.   threads   0: as many as the machine has
+  /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
   explicit Inference(int threads = 0)
       : walk_(batch, std::size_t{1}, std::size_t{0}, engine::Resources<typename Engine::Ranks>{plan().peak, nullptr, threads}),
         tensors_(train::list_tensors<typename Recipe::Bound>()) {
@@ -300,15 +300,24 @@ class Inference {
   bool loaded_ = false;
 };
 
+namespace detail {
+/// The result types of an Inference's members that do not depend on its policies.
+struct InferenceAnswers : InertAnswers {
+  using Parameters = std::vector<HeldParameter>;
+  using Prediction = std::vector<float>;
+};
+}  // namespace detail
+
 /// Policies that do not compose: each broken rule gives one error, the rest of the program none.
 template <class Network, class... Policies>
   requires(!Inferable<Network, Policies...>)
-class Inference<Network, Policies...> : public detail::rejected<detail::silent, detail::silent::must_hold> {
+class Inference<Network, Policies...> : public detail::rejected<detail::silent, detail::silent::must_hold, detail::InferenceAnswers> {
+  using Base = typename Inference::rejected;
   using Broken = detail::broken_inference_rules<Network, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
 
  public:
-  using detail::rejected<detail::silent, detail::silent::must_hold>::rejected;
+  using Base::Base;
 };
 
 }  // namespace regimen

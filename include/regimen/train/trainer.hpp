@@ -365,6 +365,10 @@ struct Answers {
   using Plan = MemoryPlan;
   using Parameters = std::vector<NamedParameter<float>>;
   using Prediction = std::vector<float>;
+  using Tokens = std::vector<std::int32_t>;
+  using Sampling = regimen::Sampling;
+  using Shape = SampleShape;
+  using Profile = OperationTimes;
 };
 }  // namespace detail
 

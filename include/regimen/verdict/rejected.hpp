@@ -7,12 +7,21 @@
 #include <boost/mp11/list.hpp>
 
 #include <cstddef>
+#include <cstdlib>
+#include <type_traits>
 
 namespace regimen::detail {
+
+/// The parameter of an inert member: takes any argument, also one in braces, such as the `{pointer, count}` of a span.
+struct Anything {
+  template <class... A>
+  constexpr Anything(A&&...) {}
+};
 
 /// Can be used like an empty range, a text and a number.
 struct Nothing {
   template <class T>
+    requires(!std::is_same_v<T, Anything>)
   constexpr operator T() const {
     return T{};
   }
@@ -39,8 +48,10 @@ struct Inert {
   Nothing name{}, shape{}, values{}, kinds{}, largest{}, input{}, target{};
 
   template <class T>
+    requires(!std::is_same_v<T, Anything>)
   constexpr operator T() const {
-    return T{};
+    if constexpr (std::is_default_constructible_v<T>) return T{};
+    else std::abort();  // the pieces of a step
   }
   template <class Stream>
   friend Stream& operator<<(Stream& stream, const Inert&) {
@@ -80,6 +91,10 @@ struct InertAnswers {
   using Plan = Inert;
   using Parameters = Inert;
   using Prediction = Nothing;
+  using Tokens = Nothing;
+  using Sampling = Nothing;
+  using Shape = Inert;
+  using Profile = Inert;
 };
 
 /// Padding after the broken rules, so that the list always has enough elements.
@@ -128,7 +143,9 @@ struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...
 ///
 ///   Settings     the constructor's options, with the real names, so that `{{.optimizer = {…}}}` gives no error
 ///   FitOptions   the options of fit: `{.steps = 1000}`
-///   Answers      the result types of the members
+///   Answers      the result types of the members, and the options of generate
+///
+/// It has every public name of a Trainer and an Inference that a program uses; the test docs.rejected compares the lists.
 template <class Settings, class FitOptions, class Answers = InertAnswers>
 struct rejected {
   using Options = Settings;
@@ -136,11 +153,16 @@ struct rejected {
   using Label = float;
   using Output = float;
   using Master = float;
+  using Reduce = float;
   static constexpr std::size_t batch = 1, micro_batches = 1, input_size = 1, target_size = 1, output_size = 1, output_rows = 1;
-  static constexpr bool scales_loss = false;
+  static constexpr bool scales_loss = false, decodes = true;
+  template <class Source>
+  static constexpr bool serves = true;
 
   constexpr rejected() = default;
   constexpr rejected(Settings) {}
+  template <class Communicator>
+  constexpr explicit rejected(Communicator&&, Settings) {}
   template <class First, class... Others>
   constexpr explicit rejected(First&&, Others&&...) {}
 
@@ -157,120 +179,44 @@ struct rejected {
     return {};
   }
 
-  template <class... A>
-  static constexpr typename Answers::Step step(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr typename Answers::Step apply(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr typename Answers::Evaluation evaluate(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr typename Answers::Prediction predict(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Nothing generate(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Inert forward(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Inert scale(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Inert backward(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Inert unscale(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr typename Answers::Parameters parameters(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr typename Answers::Plan plan(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr typename Answers::Plan planned(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr std::size_t rank(A&&...) {
-    return 0;
-  }
-  template <class... A>
-  static constexpr std::size_t ranks(A&&...) {
-    return 1;
-  }
-  template <class... A>
-  static constexpr bool on_all_ranks(A&&...) {
-    return true;
-  }
-  template <class... A>
-  static constexpr typename Answers::Used used(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr void parameters_changed(A&&...) {}
-  template <class... A>
-  static constexpr void save(A&&...) {}
-  template <class... A>
-  static constexpr void load(A&&...) {}
-  template <class... A>
-  static constexpr void load_weights(A&&...) {}
-  template <class... A>
-  static constexpr void save_whole(A&&...) {}
-  template <class... A>
-  static constexpr void save_in_background(A&&...) {}
-  template <class... A>
-  static constexpr void finish_saving(A&&...) {}
-  template <class... A>
-  static constexpr void abandon(A&&...) {}
-  template <class Source>
-  static constexpr Inert batches(Source&&, FitOptions = {}) {
-    return {};
-  }
-  template <class... A>
-  static constexpr double gradient_divisor(A&&...) {
-    return 1;
-  }
-  template <class... A>
-  static constexpr void poison_dead_memory(A&&...) {}
-  template <class... A>
-  static constexpr std::size_t steps_done(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr std::size_t seed(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Settings options(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Inert profile(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Inert gradients(A&&...) {
-    return {};
-  }
-  template <class... A>
-  static constexpr Inert sample_shape(A&&...) {
-    return {};
-  }
+  static constexpr typename Answers::Step step(const Anything&, const Anything&) { return {}; }
+  static constexpr typename Answers::Step apply(const Anything&) { return {}; }
+  static constexpr typename Answers::Evaluation evaluate(const Anything&, const Anything& = {}) { return {}; }
+  static constexpr typename Answers::Prediction predict(const Anything&) { return {}; }
+  static constexpr typename Answers::Prediction start(const Anything&) { return {}; }
+  static constexpr typename Answers::Prediction next(const Anything&) { return {}; }
+  static constexpr typename Answers::Tokens generate(const Anything&, const Anything&, typename Answers::Sampling = {}) { return {}; }
+  static constexpr Inert batches(const Anything&, FitOptions = {}) { return {}; }
+  static constexpr Inert forward(const Anything&, const Anything&) { return {}; }
+  static constexpr Inert scale(const Anything&) { return {}; }
+  static constexpr Inert backward(const Anything&) { return {}; }
+  static constexpr Inert unscale(const Anything&) { return {}; }
+  static constexpr double gradient_divisor() { return 1; }
+  static constexpr void abandon() {}
+
+  static constexpr typename Answers::Parameters parameters() { return {}; }
+  static constexpr typename Answers::Parameters gradients() { return {}; }
+  static constexpr void parameters_changed() {}
+  static constexpr void save(const Anything&) {}
+  static constexpr void save_in_background(const Anything&, const Anything& = {}) {}
+  static constexpr void finish_saving() {}
+  static constexpr void save_whole(const Anything&) {}
+  static constexpr void load(const Anything&) {}
+  static constexpr void load_weights(const Anything&) {}
+
+  static constexpr typename Answers::Plan plan() { return {}; }
+  static constexpr typename Answers::Plan plan(const Anything&, const Anything& = {}) { return {}; }
+  static constexpr typename Answers::Plan planned() { return {}; }
+  static constexpr typename Answers::Used used() { return {}; }
+  static constexpr typename Answers::Shape sample_shape() { return {}; }
+  static typename Answers::Profile& profile() { std::abort(); }
+  static const Settings& options() { std::abort(); }
+  static constexpr std::size_t rank() { return 0; }
+  static constexpr std::size_t ranks() { return 1; }
+  static constexpr bool on_all_ranks(const Anything&) { return true; }
+  static constexpr std::size_t steps_done() { return 0; }
+  static constexpr std::size_t seed() { return 0; }
+  static constexpr void poison_dead_memory() {}
 };
 
 }  // namespace regimen::detail
