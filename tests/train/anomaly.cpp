@@ -125,13 +125,47 @@ TEST_CASE("the layer whose gradient is not finite first is named, backward, unde
     INFO(error);
     CHECK(::test::says(error, "step 1, gradient of layer 2 (linear)"));
     CHECK(trainer.steps_done() == 0);
+    const Rows<float, std::int32_t> data(std::vector<float>(40), std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, 4);
+    const auto apply_next = [&] {
+      auto loader = trainer.batches(data);
+      const auto batch = loader.next();
+      trainer.apply(trainer.backward(trainer.forward(batch.input, batch.target)));
+    };
+    const auto samples = [&] { return trainer.batches(data).place().samples; };
+    CHECK(::test::says(::test::error_of(apply_next), "step 1, gradient of layer"));
+    CHECK(samples() == 0);
     for (const auto& parameter : trainer.parameters())
       for (float& value : parameter.values) value = 0.1f;
     trainer.parameters_changed();
     CHECK(trainer.step(zeros, targets).applied);
+    apply_next();
+    CHECK(samples() == 2);
   };
   check(Checkpoint<None>{});
   check(Checkpoint<Selective<Linear<4>>>{});
+}
+
+TEST_CASE("the batch of an anomaly is trained when the data are mended") {
+  struct Net : Model<Input<Vector<2>>, Linear<3>> {};
+  std::vector<float> numbers(40);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = float(i % 7) / 8;
+  const std::vector<std::int32_t> labels{0, 1, 2, 2, 1, 0, 0, 1, 2, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 0};
+  const Rows<float, std::int32_t> mended(numbers, labels, 2);
+  numbers[2 * 9] = std::numeric_limits<float>::infinity();
+  const Rows<float, std::int32_t> broken(numbers, labels, 2);
+  const auto check = [&](auto&&... callbacks) {
+    Trainer<Net, Batch<4>, Debug<Anomaly>> whole, trainer;
+    const FitOptions run{.epochs = 2, .progress = false};
+    whole.fit(mended, run);
+    CHECK(::test::says(::test::error_of([&] { trainer.fit(broken, run, callbacks...); }), "output of layer 0 (linear): expected finite numbers"));
+    CHECK(trainer.steps_done() < 5);  // in the first epoch
+    CHECK(trainer.batches(mended).place().samples == 4 * trainer.steps_done());
+    trainer.fit(mended, run);
+    CHECK(trainer.steps_done() == 10);
+    CHECK(tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(tiny::weights(whole))));
+  };
+  check();
+  check([](auto&, const StepResult&) {});
 }
 
 TEST_CASE("a NaN reaches loss and output through a Relu, and a first layer that only compares is named") {

@@ -30,6 +30,12 @@ std::vector<std::size_t> steps(std::size_t samples, const FitOptions& run, std::
 }
 using Samples = std::vector<std::size_t>;
 
+std::vector<float> weights_of(auto& trainer) {
+  std::vector<float> all;
+  for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("an epoch that is shorter than a batch says so") {
@@ -89,6 +95,46 @@ TEST_CASE("a source that cannot serve is found before the first step") {
   Trainer<Gpt, Batch<4>> trainer({.threads = 1});
   CHECK(::test::says(::test::error_of([&] { trainer.fit(parts.train, parts.validation.blocks(), {.steps = 2, .progress = false}); }), "60"));
   CHECK(trainer.steps_done() == 0);
+}
+
+TEST_CASE("an option of validation without validation data is refused before the first step") {
+  Trainer<Net, Batch<4>> trainer({.threads = 1});
+  const auto refused = [&](const FitOptions& run) { return ::test::error_of([&] { trainer.fit(Fake({.samples = 8, .classes = 4}), run); }); };
+  CHECK(::test::says(refused({.steps = 3, .validate_every = 2, .progress = false}),
+                     "Trainer::fit: expected validation data for validate_every, found none"));
+  CHECK(::test::says(refused({.steps = 3, .patience = 2, .progress = false}), "Trainer::fit: expected validation data for patience, found none"));
+  CHECK(trainer.steps_done() == 0);
+}
+
+TEST_CASE("a callback of fit may end it, and what begins elsewhere comes after") {
+  using Train = Trainer<Net, Batch<4>>;
+  const Fake data({.samples = 16, .classes = 4});
+  const ::test::Directory folder;
+  const std::string path = folder / "state";
+  Train whole({.threads = 1}), trainer({.threads = 1});
+  const FitOptions run{.steps = 6, .progress = false};
+  whole.fit(data, run);
+  std::vector<std::string> refused;
+  const auto callback = [&](Train& self, const StepResult& step) {
+    if (step.step == 1) self.save(path);
+    if (step.step != 3) return true;
+    refused.push_back(::test::error_of([&] { self.load(path); }));
+    refused.push_back(::test::error_of([&] { self.load_weights(path); }));
+    refused.push_back(::test::error_of([&] { self.fit(data, run); }));
+    return false;
+  };
+  trainer.fit(data, run, callback);
+  REQUIRE(refused.size() == 3);
+  for (const std::string& error : refused)
+    CHECK(::test::says(error, ": expected a call outside of fit, found one in a callback of fit; let the callback return false"));
+  CHECK(trainer.steps_done() == 3);
+  trainer.load(path);  // as the sentence says
+  CHECK(trainer.steps_done() == 1);
+  trainer.fit(data, run);
+  CHECK(weights_of(trainer) == weights_of(whole));
+  // Also after an exception of a callback.
+  CHECK_THROWS_AS(trainer.fit(data, {.steps = 9, .progress = false}, [](Train&, const StepResult&) { throw 1; }), int);
+  CHECK_NOTHROW(trainer.load(path));
 }
 
 TEST_CASE("progress that nobody reads any more ends no training") {

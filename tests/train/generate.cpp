@@ -104,6 +104,9 @@ TEST_CASE("what cannot be sampled is refused") {
   CHECK(::test::says(::test::error_of([&] { text(toy, {6}, 1); }), "tokens below 6, found 6"));
   CHECK(::test::says(::test::error_of([&] { text(toy, {-1}, 1); }), "found -1"));
   CHECK(::test::says(::test::error_of([&] { text(toy, {1}, 1, {.temperature = -1}); }), "temperature"));
+  for (const std::size_t count : {std::size_t{1} << 48, std::numeric_limits<std::size_t>::max()})
+    CHECK(::test::says(::test::error_of([&] { text(toy, {1}, count); }), "found " + std::to_string(count) + " tokens after 1;"));
+  CHECK(toy.seen.empty());  // before the first token
   toy.top = std::numeric_limits<float>::quiet_NaN();
   CHECK(::test::says(::test::error_of([&] { text(toy, {1}, 1); }), "finite logits"));
 }

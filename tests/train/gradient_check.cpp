@@ -9,6 +9,9 @@
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "temporary.hpp"
+
+#include <limits>
 
 using namespace regimen;
 
@@ -114,6 +117,16 @@ TEST_CASE("attention has the gradients of its function") {
 }
 
 TEST_CASE("a further micro-batch adds to the gradients") { holds<LayerNorm, Shape<5, 9>, Accumulate<3>>(); }
+
+TEST_CASE("a check that would check nothing is refused") {
+  const auto refused = [](const GradientCheckOptions& options) {
+    return ::test::error_of([&] { gradient_check_layer<LayerNorm, Shape<5, 9>, Accumulate<3>>(options); });
+  };
+  CHECK(refused({.samples = 1}).empty());
+  CHECK(refused({.samples = 0}) == "gradient_check, samples: expected at least 1 element of each tensor to check, found 0");
+  for (const double distance : {0.0, -1e-3, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    CHECK(::test::says(refused({.distance = distance}), "gradient_check, distance: expected a finite number above 0"));
+}
 
 TEST_CASE("a wrong layer is found, and named") {
   const GradientCheck slope = gradient_check_layer<WrongSlope, Shape<3, 7>>();

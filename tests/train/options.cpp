@@ -1,17 +1,20 @@
 // Options outside the ranges that their headers state are an Error when a Trainer is made.
 #include "support/catch.hpp"
 
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
+#include <vector>
 
 using namespace regimen;
 
@@ -84,6 +87,33 @@ TEST_CASE("the ranges of schedules") {
        {Schedule::warmup_cosine(0, 0), Schedule::warmup_cosine(6, 5), Schedule::warmup_linear(1, 9, -0.1), Schedule::steps(0, 0.5),
         Schedule::steps(5, not_a_number), Schedule::warmup_stable_decay(2, 5, 4), Schedule::warmup_cosine(0, 9, infinity)})
     CHECK_THROWS_AS(wrong.check(), Error);
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  CHECK(Schedule::warmup_cosine(most, most).share(0) == 0x1p-64);
+  CHECK(Schedule::warmup_cosine(most, most).share(most - 1) == 1);
+}
+
+TEST_CASE("a step whose learning rate is infinite is refused before it changes a weight") {
+  struct Net : Model<Input<Vector<4>>, Linear<3>> {};
+  const auto error_of_step = [](auto trainer, std::uint64_t step) {
+    const std::vector<float> inputs(4, 1.0f);
+    const std::vector<std::int32_t> targets{1};
+    while (trainer->steps_done() + 1 < step) trainer->step(inputs, targets);
+    std::string error;
+    try {
+      trainer->step(inputs, targets);
+    } catch (const Error& thrown) { error = thrown.what(); }
+    CHECK(trainer->steps_done() == step - 1);
+    for (const float value : trainer->predict(inputs)) CHECK(std::isfinite(value));
+    return error;
+  };
+  using Train = Trainer<Net, Batch<2>, Optimizer<Sgd>>;
+  const auto made = [](double rate, const Schedule& schedule) {
+    return std::make_unique<Train>(Train::Options{.optimizer = {.learning_rate = rate}, .schedule = schedule});
+  };
+  CHECK(mentions(error_of_step(made(1e-3, Schedule::steps(1, 1e200)), 2), "step 2, learning rate: expected a finite number in fp32, found 1e+197",
+                 "options.schedule"));
+  CHECK(mentions(error_of_step(made(1e300, Schedule::constant()), 1), "step 1, learning rate", "found 1e+300"));
+  CHECK(mentions(error_of_step(made(1e-3, Schedule::warmup_linear(0, 1, 1e300)), 2), "step 2, learning rate", "found 1e+297"));
 }
 
 TEST_CASE("a Trainer is not made with options outside their ranges") {

@@ -7,10 +7,13 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/train/inference.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include <array>
+#include <limits>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -49,6 +52,42 @@ TEST_CASE("a Trainer is made in many ways") {
     Ranked around(counted, {.seed = 4});
     CHECK((alone.seed() == 1 && with_names.seed() == 4 && with_own.seed() == 4 && with_nothing.seed() == 1 && around.seed() == 4));
   });
+}
+
+TEST_CASE("a plan at run time has samples, ranks and bytes that can be counted") {
+  constexpr std::size_t one = 1, most = std::numeric_limits<std::size_t>::max();
+  const auto said = [](auto&& plan) {
+    std::string error;
+    try {
+      plan();
+    } catch (const Error& thrown) { error = thrown.what(); }
+    return error;
+  };
+  CHECK(said([] { Train::plan(0); }) == "Trainer::plan, batch: expected at least 1 sample, found 0");
+  CHECK(said([] { Inference<Small>::plan(0); }) == "Inference::plan, batch: expected at least 1 sample, found 0");
+  for (const std::size_t batch : {one << 52, one << 58, one << 60, most}) {
+    const std::string expected =
+        "plan, batch: expected samples whose bytes can be counted, found " + std::to_string(batch) + " samples; plan a smaller batch";
+    CHECK(said([&] { Train::plan(batch); }) == "Trainer::" + expected);
+    CHECK(said([&] { Inference<Small>::plan(batch); }) == "Inference::" + expected);
+  }
+  for (const std::size_t ranks : {std::size_t{0}, (one << 20) + 1, most})
+    CHECK(said([&] { Ranked::plan(4, ranks); }) == "Trainer::plan, ranks: expected 1 to 1048576, found " + std::to_string(ranks));
+  CHECK(Train::plan(one << 47).peak / 2 > Train::plan(one << 46).peak - 4096);
+  CHECK(Inference<Small>::plan(one << 47).peak / 2 > Inference<Small>::plan(one << 46).peak - 4096);
+  CHECK(Ranked::plan(2, one << 20).peak >= Ranked::plan(2, 2).peak);
+}
+
+TEST_CASE("each Trainer takes its own gradients") {
+  const std::vector<float> x(4, 1.0f);
+  const std::vector<std::int32_t> y{0};
+  Train one, other;
+  const Gradients of_one = one.backward(one.forward(x, y)), of_other = other.backward(other.forward(x, y));
+  CHECK_THROWS_AS(one.apply(of_other), Error);
+  CHECK_THROWS_AS(other.apply(of_one), Error);
+  CHECK_THROWS_AS(one.backward(other.forward(x, y)), Error);
+  CHECK(one.steps_done() + other.steps_done() == 0);
+  CHECK(one.apply(of_one).applied);
 }
 
 TEST_CASE("fit and step are called in many ways") {

@@ -255,6 +255,7 @@ struct StateAccess {
 
  public:
   static void load(Session& session, const std::string& path) {
+    session.expect_no_fit("Trainer::load");
     finish_saving(session);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     const SavedState file(path);
@@ -337,6 +338,7 @@ struct StateAccess {
 
   /// Loads only the weights, of any element type; ignores optimizer state.
   static void load_weights(Session& session, const std::string& path) {
+    session.expect_no_fit("Trainer::load_weights");
     finish_saving(session);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     expect_finished_step(session, "Trainer::load_weights");

@@ -55,7 +55,12 @@ struct FitLoop final {
   static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run, Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
+    if (validation == nullptr && (run.validate_every != 0 || run.patience != 0))
+      throw Error("Trainer::fit", std::string("validation data for ") + (run.validate_every != 0 ? "validate_every" : "patience"), "none",
+                  "write fit(source, validation, {...}), or leave the option out");
     Session& session = Inside::session(trainer);
+    session.expect_no_fit("Trainer::fit");
+    const Running running(session);
     Patience& patience = session.patience;
     session.guarded([&] {  // finds unreadable data now, not after hours
       (void)source.size(Trainer::sample_shape());
@@ -113,8 +118,8 @@ struct FitLoop final {
     patience.is_resumed = false;
     const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // a callback of one rank may stop all ranks
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
-    // Without callbacks the results of a step are read while the next step runs.
-    constexpr bool reads_late = sizeof...(Callbacks) == 0;
+    // Without callbacks the results of a step are read while the next step runs, unless that must not follow an anomaly.
+    constexpr bool reads_late = sizeof...(Callbacks) == 0 && !Trainer::Recipe::checks_finite;
     typename Session::Ran* before = nullptr;
     const auto finish = [&](typename Session::Ran& ran) {
       StepResult result;
@@ -140,6 +145,14 @@ struct FitLoop final {
   }
 
  private:
+  struct Running {
+    explicit Running(Session& of) : session(of) { session.fits = true; }
+    ~Running() { session.fits = false; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    Session& session;
+  };
+
   /// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
   static void say_if_short(std::size_t ranks, std::size_t size, const FitOptions& run) {
     const std::size_t batch = Trainer::batch * ranks, step = batch * Trainer::micro_batches;

@@ -13,9 +13,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 namespace regimen {
 
@@ -47,8 +50,7 @@ template <class Model>
 inline constexpr bool is_causal = true;
 template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
-inline constexpr bool is_causal<Model> =
-    !train::looks_ahead<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
+inline constexpr bool is_causal<Model> = !train::looks_ahead<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
 }  // namespace detail
 
 /// Samples a token from logits; `position` numbers the draws of one text.   logits (V)
@@ -89,6 +91,12 @@ concept Decodes = PredictsTokens<Model> && requires(Model& model, std::span<cons
   { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text))>;
 };
 
+inline std::size_t tokens_in_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
+  const std::size_t addressable = (std::numeric_limits<std::ptrdiff_t>::max)();
+  return (pages > 0 && bytes > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes) : addressable) / sizeof(std::int32_t);
+}
+
 template <PredictsTokens Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling) {
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
@@ -99,8 +107,13 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
     if (token < 0 || static_cast<std::size_t>(token) >= vocabulary)
       throw Error("generate, prompt", "tokens below " + std::to_string(vocabulary), std::to_string(token));
 
+  const std::size_t most = tokens_in_memory();
+  if (prompt.size() > most || count > most - prompt.size())
+    throw Error("generate, count", "a text that fits this machine's memory, which holds " + std::to_string(most) + " tokens",
+                std::to_string(count) + " tokens after " + std::to_string(prompt.size()),
+                "write a long text in parts: the end of one is the next prompt");
+
   std::vector<std::int32_t> text(prompt.begin(), prompt.end()), window(length);
-  text.reserve(prompt.size() + count);
   for (std::size_t i = 0; i < count; ++i) {
     if constexpr (Decodes<Model>) {
       if (text.size() <= length) {
@@ -132,8 +145,8 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 /// window, as it always does with a Trainer.
 ///
 /// refuses  a SelfAttention without Causal, if the type of the model names its network
-/// failure  Error for an empty prompt, a token outside the vocabulary, a temperature
-///          below 0, logits that are not finite
+/// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, a text that the machine's
+///          memory cannot hold, logits that are not finite
 /// cost     per token: one position with the cache, otherwise one forward pass over T tokens
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {

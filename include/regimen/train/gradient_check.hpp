@@ -1,6 +1,7 @@
 // regimen/train/gradient_check.hpp — compares gradients with differences of the loss: a new layer's first test.
 #pragma once
 
+#include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/program/parameters.hpp>
@@ -32,8 +33,8 @@ struct GradientCheck final {
 
 /// The options of a gradient check.
 ///
-///   samples    checked elements per tensor, spread over it, with the first and the last
-///   distance   h, in units of the parameter; smaller if the loss has kinks (Relu), which
+///   samples    at least 1: checked elements per tensor, spread over it, with the first and the last
+///   distance   h > 0, in units of the parameter; smaller if the loss has kinks (Relu), which
 ///              lie in ±2h with probability ~ h
 ///   seed       of weights, data and dropout
 struct GradientCheckOptions final {
@@ -81,6 +82,9 @@ class GradientProbe final {
   }
 
   GradientCheck check(const GradientCheckOptions& options) {
+    if (options.samples == 0) throw Error("gradient_check, samples", "at least 1 element of each tensor to check", "0");
+    if (!(options.distance > 0) || !is_finite(options.distance))
+      throw Error("gradient_check, distance", "a finite number above 0", std::to_string(options.distance), "1e-3 is usual");
     for (const train::TensorRecord& tensor : tensors_)  // poisoned: the first write must assign
       if (tensor.place.trains) write(gradient(tensor), std::vector<Reduce>(tensor.place.count, std::numeric_limits<Reduce>::quiet_NaN()));
     loss_sum(true);
@@ -209,6 +213,7 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 ///
 /// error     at most 1e-9 for smooth layers: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. A missing or
 ///           wrong term shows as 1e-3 to 1. Relu has kinks: use a distance of 1e-5 there, for errors near 1e-8
+/// failure   Error for options outside their ranges
 /// cost      four forward passes per checked element
 template <class Network, class... Policies>
 GradientCheck gradient_check(const GradientCheckOptions& options = {}) {

@@ -8,6 +8,7 @@
 #include <regimen/rule/inference_trains_nothing.hpp>
 #include <regimen/state/convert.hpp>
 #include <regimen/state/trainer_state.hpp>
+#include <regimen/train/plan_range.hpp>
 #include <regimen/train/refused_data.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_rules.hpp>
@@ -126,8 +127,11 @@ class Inference {
 
   /// Bytes and work of one batch, a constant: no gradients, no optimizer state.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed at run time, for any batch.
-  static MemoryPlan plan(std::size_t batch_size) { return Recipe::make_plan(batch_size); }
+  /// The same, computed at run time, for any batch. Throws Error if it has no sample, or its bytes cannot be counted.
+  static MemoryPlan plan(std::size_t batch_size) {
+    train::check_plan<Network, Configuration>("Inference::plan", batch_size);
+    return Recipe::make_plan(batch_size);
+  }
 
   /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
   explicit Inference(int threads = 0)

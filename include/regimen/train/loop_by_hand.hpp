@@ -5,6 +5,7 @@
 #include <regimen/train/result.hpp>
 #include <regimen/train/session.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,7 +13,9 @@
 
 namespace regimen::train {
 
-/// The latest result of forward or backward has the number `ticket`; older ones are refused.
+inline std::atomic<std::uint64_t> last_ticket{0};
+
+/// The latest result of forward or backward has the number `ticket`; others are refused.
 template <class Session>
 struct LoopByHand final {
   using Step = typename Session::Step;
@@ -36,7 +39,7 @@ struct LoopByHand final {
       session.by_hand.samples += samples;
       session.waiting = Waiting::backward;
     });
-    return {mean_of(after.loss_sum - before.loss_sum, after.count - before.count), ++session.ticket};
+    return {mean_of(after.loss_sum - before.loss_sum, after.count - before.count), session.ticket = next_ticket()};
   }
   static ScaledLoss scale(const Session& session, const UnscaledLoss& loss) {
     check_ticket(session, loss.ticket_, "scale");
@@ -63,14 +66,17 @@ struct LoopByHand final {
     session.guarded([&] {
       Step::update(session.walk, session.resident, Recipe::loss_scaling, Recipe::clip, session.options.optimizer);
       session.compare_weights();
-      session.batches_by_hand += session.by_hand.batches;
-      if (session.batching.knows_data()) session.place = session.batching.place(session.batches_by_hand);
+      const std::size_t batches = session.by_hand.batches;
       result = session.finish(session.note_step(session.by_hand.samples));
+      session.batches_by_hand += batches;  // not after an anomaly
+      if (session.batching.knows_data()) session.place = session.batching.place(session.batches_by_hand);
     });
     return result;
   }
 
  private:
+  /// Unique in the process: another Trainer's results are refused, too.
+  static std::uint64_t next_ticket() { return ++last_ticket; }
   static void run_backward(Session& session, std::uint64_t ticket) {
     check_ticket(session, ticket, "backward");
     if (session.waiting != Waiting::backward) session.out_of_order("backward");
@@ -83,7 +89,8 @@ struct LoopByHand final {
     });
   }
   static void check_ticket(const Session& session, std::uint64_t ticket, const char* what) {
-    if (ticket != session.ticket) throw Error(std::string("Trainer::") + what, "the result of the last forward", "the result of an earlier one");
+    if (ticket != session.ticket)
+      throw Error(std::string("Trainer::") + what, "the result of this Trainer's last forward", "the result of another one");
   }
   /// Ranks reduce gradients in the last micro-batch, so all must know the number of micro-batches.
   [[noreturn]] static void wrong_count(const char* what, std::size_t found) {

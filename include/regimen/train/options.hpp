@@ -1,12 +1,17 @@
 // regimen/train/options.hpp — run-time options: hyper-parameters, schedules, the length of a run.
 #pragma once
 
+#include <regimen/core/error.hpp>
+#include <regimen/core/number.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/optimizer/range.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <sstream>
+#include <string>
 
 namespace regimen {
 
@@ -48,7 +53,7 @@ struct Schedule final {
   }
 
   double share(std::uint64_t step) const {
-    if (step < warmup) return double(step + 1) / double(warmup + 1);
+    if (step < warmup) return (double(step) + 1) / (double(warmup) + 1);
     if (shape == Shape::constant) return 1;
     if (shape == Shape::stairs) return std::pow(floor, double(step / end));
     if (step < decay_from) return 1;
@@ -68,7 +73,8 @@ struct Schedule final {
 ///   compare_weights_every   steps between bitwise comparisons of the weights that several ranks keep; 0: never. Each
 ///                           comparison reads all weights once
 ///
-/// failure   the constructor throws Error when a number lies outside the range in its header
+/// failure   the constructor throws Error when a number lies outside the range in its header; a step, when the schedule
+///           makes its rate infinite
 template <class UpdateRule>
 struct Options {
   typename UpdateRule::Options optimizer{};
@@ -87,6 +93,15 @@ void check_options(const Options<UpdateRule>& options) {
   if constexpr (requires { UpdateRule::template check<Master>(options.optimizer); }) UpdateRule::template check<Master>(options.optimizer);
   options.schedule.check();
 }
+/// Throws Error when the rate of a step is no number of the weights' type: no weight would survive the step.
+template <class Master>
+void check_rate(double rate, std::uint64_t step) {
+  if (rate >= 0 && rate <= double((std::numeric_limits<Master>::max)())) return;
+  std::ostringstream found;
+  found << rate;
+  throw Error("step " + std::to_string(step) + ", learning rate", std::string("a finite number in ") + name_of<Master>, found.str(),
+              "give a smaller options.optimizer.learning_rate, or an options.schedule that grows less");
+}
 }  // namespace train
 
 /// The options of fit: `trainer.fit(source, {.steps = 1000})`. Give steps or epochs; if
@@ -94,8 +109,8 @@ void check_options(const Options<UpdateRule>& options) {
 ///
 ///   steps, epochs    in total, including those before this call and those of a loaded file: the same program, resumed
 ///                    from a saved file, ends where it would have ended
-///   validate_every   steps between evaluations of the validation source; 0: once, at the end
-///   patience         stops after this many evaluations without a better loss; 0: never
+///   validate_every   steps between evaluations of the validation source; 0: once, at the end. Refused without a source
+///   patience         stops after this many evaluations without a better loss; 0: never. Refused likewise
 ///   order            of the samples; Shuffled: every sample once an epoch
 ///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: left out,
 ///                    and every step is full; Wrap: the next epoch fills the batch

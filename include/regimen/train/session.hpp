@@ -75,6 +75,7 @@ struct Session final {
   struct Ran {
     std::uint64_t step = 0;
     std::size_t samples = 0;
+    DataPlace place{};  // where it began to read
     double started = 0;
     Scalars scalars{};
     typename Engine::Fence read{};
@@ -99,6 +100,7 @@ struct Session final {
   std::vector<TensorRecord> tensors;
   std::vector<std::uint64_t> hashes;  // of all ranks' weights, for compare_weights
   std::uint64_t steps_done = 0, batches_by_hand = 0, ticket = 0;
+  bool fits = false;  // a callback of fit may be running
   DataPlace place{};  // in the data that fit reads
   Batching batching;  // of the last call of Trainer::batches; batches_by_hand of its batches are applied
   Patience patience;
@@ -227,6 +229,11 @@ struct Session final {
     throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", std::string(what) + " where " + due + " is due",
                 "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
   }
+  /// fit reads on where it is, and counts what it has seen: neither follows a state that changes under it.
+  void expect_no_fit(const char* who) const {
+    if (fits)
+      throw Error(who, "a call outside of fit", "one in a callback of fit", "let the callback return false, which ends fit, and call it then");
+  }
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
     explicit Mode(Session& of) : session(of) {
@@ -260,6 +267,7 @@ struct Session final {
     walk.batch = samples;
     given.random = {seed, steps_done, first};
     given.learning_rate = options.optimizer.learning_rate * options.schedule.share(steps_done);
+    if (walk.training) check_rate<Master>(given.learning_rate, steps_done + 1);
     walk.engine.upload(resident.scalars.offset, std::as_bytes(std::span(&given, 1)).first(given_bytes));
     upload(walk, View<Input>{resident.input}, inputs);
     uploaded = upload(walk, View<Label>{resident.target}, targets);
@@ -311,6 +319,7 @@ struct Session final {
     Ran& noted = ran[steps_done % ran.size()];
     noted.step = ++steps_done;
     noted.samples = samples;
+    noted.place = place;
     noted.started = started;
     noted.read = walk.engine.download(resident.scalars.offset, std::as_writable_bytes(std::span(&noted.scalars, 1)));
     waiting = Waiting::forward;
@@ -320,7 +329,10 @@ struct Session final {
   StepResult finish(Ran& of) {
     of.read.wait();
     const Scalars& s = of.scalars;
-    if (s.anomaly.found) steps_done = of.step - 1;
+    if (s.anomaly.found) {  // the step has changed nothing, and its samples come again
+      steps_done = of.step - 1;
+      place = of.place;
+    }
     expect_finite(s);
     if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
     const double end = now(), milliseconds = (end - (std::max)(of.started, finished)) * 1e3;

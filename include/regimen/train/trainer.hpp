@@ -18,6 +18,7 @@
 #include <regimen/train/loop_by_hand.hpp>
 #include <regimen/train/mistakes.hpp>
 #include <regimen/train/options.hpp>
+#include <regimen/train/plan_range.hpp>
 #include <regimen/train/refused_calls.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/train/session.hpp>
@@ -78,9 +79,10 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// Bytes and work, as a constant.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed at run time, for any batch and any number of ranks. Throws Error if
-  /// Hybrid<N> does not divide the ranks.
+  /// The same, computed at run time, for any batch and any number of ranks, from 1 on. Throws Error if Hybrid<N> does not
+  /// divide the ranks, or bytes cannot be counted.
   static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) {
+    train::check_plan<Network, Configuration>("Trainer::plan", batch_size, ranks);
     Session::check_groups(ranks);
     return Recipe::make_plan(batch_size, ranks);
   }
@@ -312,7 +314,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   void save_whole(const std::string& path) { State::save_whole(session_, path); }
   /// Reads a file that save wrote (of this or another run of the same model), or weights alone. Then training continues
   /// exactly as it would have, except where policies differ: a static loss scale is not changed by the file. Forgets a
-  /// step that has begun by hand.
+  /// step that has begun by hand. Not in a callback of fit.
   void load(const std::string& path) { State::load(session_, path); }
   /// Reads only the weights of any such file, and starts at step 0 without optimizer state; seed and loss scale stay.
   /// The file may have been saved under other policies; each value is rounded once to the master type.

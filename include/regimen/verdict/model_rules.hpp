@@ -199,13 +199,28 @@ constexpr auto rules_of_bound_model() {
   }
 }
 
-/// The rules for a model with an input and a list of layers.
-template <class Network, class Configuration, bool trains>
-constexpr auto rules_of_layers() {
+/// The tensors between the layers of a model.
+template <class Network, class Configuration>
+struct shapes_of {
   using P = parts_t<Network>;
   using Precision = typename Configuration::precision;
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
   using X = typename P::InputKind::template value<typename Roles::statistic>;
+  using Checked = mp::mp_apply<check_chain, mp::mp_push_front<typename P::Layers, X, Roles>>;
+
+  /// Whether the bytes of so many samples do not overflow.
+  static constexpr bool can_count(double samples) {
+    constexpr double of_a_sample = elements_in<typename X::Shape>;
+    return (Checked::elements + of_a_sample) * samples < 0x1p+52 && of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60;
+  }
+};
+
+/// The rules for a model with an input and a list of layers.
+template <class Network, class Configuration, bool trains>
+constexpr auto rules_of_layers() {
+  using P = parts_t<Network>;
+  using Roles = typename shapes_of<Network, Configuration>::Roles;
+  using X = typename shapes_of<Network, Configuration>::X;
   using All = detail::layers_in<typename P::Layers>;
   using Tables = walk::tied_tables<typename P::Layers>;
   using AsTypes = mp::mp_unique<as_types<typename P::Layers>>;
@@ -217,7 +232,7 @@ constexpr auto rules_of_layers() {
                     mp::mp_transform<shared_types<typename Roles::compute, typename P::Layers>::template one, Tables>,
                     mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
-  using Shapes = mp::mp_apply<check_chain, mp::mp_push_front<typename P::Layers, X, Roles>>;
+  using Shapes = typename shapes_of<Network, Configuration>::Checked;
   using Extents = mp::mp_list<rule::extents_at_least_one<Input<typename P::InputKind>, X::size>,
                               rule::layers_one_to_255<Network, layer_count<typename P::Layers>>,
                               rule::levels_at_most_7<Network, 1 + level_count<typename P::Layers>>>;
@@ -232,10 +247,7 @@ constexpr auto rules_of_layers() {
                              rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>,
                              rule::loss_is_whole<Loss, Output, !trains || WholeLoss<Loss, Output>>>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
-    constexpr double of_a_sample = elements_in<typename X::Shape>, of_a_batch = (Shapes::elements + of_a_sample) * samples;
-    using Countable =
-        rule::bytes_can_be_counted<Network, typename Configuration::batch,
-                                   (of_a_batch < 0x1p+52 && of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60)>;
+    using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch, shapes_of<Network, Configuration>::can_count(samples)>;
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
     else if constexpr (!Countable::holds) return mp::mp_list<Countable>{};
     else return rules_of_bound_model<Network, Configuration, trains>();
