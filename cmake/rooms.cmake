@@ -1,26 +1,27 @@
-# cmake -DROOT=<source folder> -P rooms.cmake: each folder of include/regimen includes those alone that stand behind it here.
-# docs/architecture.md says what the folders are. An arrow that is missing here is missing for a reason: ask before you add one.
+# cmake -DROOT=<source folder> -P rooms.cmake: checks that each folder of include/regimen includes only the folders listed
+# after it here, and that the table in docs/architecture.md says the same. Each missing arrow is missing for a reason: ask
+# before you add one.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 
 set(core       "")
 set(comm       core)
-set(policy     core comm)          # comm: Communicator names what a communicator is
+set(policy     core comm)          # comm: policy/communicator.hpp names the communicators
 set(loss       core policy)
 set(optimizer  core)
 set(layer      core)
-set(data       core rule)          # rule: a source that writes other samples is told so
+set(data       core rule)          # rule: the loader refuses a source that writes other samples
 set(walk       core comm engine layer)
 set(rule       core policy layer data)
 set(kernel     core)
-set(engine     core comm kernel policy)   # policy: the header that brings an engine says for which Device
+set(engine     core comm kernel policy)   # policy: an engine's header names the Device that selects it
 set(program    core engine layer loss optimizer policy rule walk)
 set(verdict    core engine layer loss policy program rule walk)
 set(state      comm core data layer)
 set(train      core comm data engine loss optimizer policy program rule state verdict)
 set(models     core layer rule state)
-# Of engines, whoever is not one knows the concept and the plan, which knows what the kernels of each need: Device picks another, and its
-# header brings it.
+# Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
+# its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)
 
 file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp)
@@ -46,6 +47,36 @@ foreach(header IN LISTS headers)
     endif()
   endforeach()
 endforeach()
+# The table: | `folder/` | holds | knows of |
+file(STRINGS ${ROOT}/docs/architecture.md lines REGEX "^\\| `[a-z]+/` \\|")
+set(in_table "")
+set(drifted "")
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "^\\| `([a-z]+)/` .*\\| ([a-z, ]+) \\|$" found "${line}")
+  set(room "${CMAKE_MATCH_1}")
+  string(REPLACE ", " ";" written "${CMAKE_MATCH_2}")
+  if(written STREQUAL "nothing")
+    set(written "")
+  endif()
+  list(APPEND in_table ${room})
+  set(listed ${${room}})
+  list(SORT written)
+  list(SORT listed)
+  if(NOT "${written}" STREQUAL "${listed}")
+    list(JOIN ${room} ", " right)
+    string(APPEND drifted "  ${room}: ${right}\n")
+  endif()
+endforeach()
+file(GLOB folders RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*/)
+foreach(room IN LISTS folders)
+  if(IS_DIRECTORY ${ROOT}/include/regimen/${room} AND NOT room IN_LIST in_table)
+    string(APPEND drifted "  ${room} is missing\n")
+  endif()
+endforeach()
+if(NOT drifted STREQUAL "")
+  message(FATAL_ERROR "the table in docs/architecture.md must say\n${drifted}")
+endif()
+
 if(NOT wrong STREQUAL "")
   message(FATAL_ERROR "headers that include what their folder does not know:\n${wrong}"
     "move what they need to where both may read it, or the header to where it belongs")
