@@ -83,7 +83,7 @@ CommandLine::CommandLine(const char* purpose, Options& options, const char* data
   parser.whole("--steps", options.steps, "Optimizer steps, those of a resumed run included", 1, std::to_string(options.steps));
   CLI::Option* const seed = parser.whole("--seed", options.seed, "Of initial weights, dropout and the order of the data (default: the Seed policy's)", 1, "");
   add("--learning-rate", options.learning_rate, "The largest of the schedule", 0);
-  parser.value("--threads", "Of the computation (default: as many as the machine has)", "N", "", [&options](const std::string& given) {
+  parser.value("--threads", "Of the computation (default: OMP_NUM_THREADS, else a rank's share of the processors)", "N", "", [&options](const std::string& given) {
     const std::uint64_t threads = whole_number(given, 1);
     if (threads > 4096) refuse("at most 4096", given);
     options.threads = static_cast<int>(threads);

@@ -47,9 +47,6 @@ class Ranks<Train, regimen::Threads> : ManyRanks {
   Ranks(CommandLine& line, Options& options) : ManyRanks(line, options) { line.add("--ranks", count_, "Ranks, each a thread with its share of the cores", 1); }
 
   int train(const typename Train::Options& settings, const auto& body) const {
-    if (const auto world = regimen::comm::world_of_environment(); world.size > 1)   // each would train alone
-      throw regimen::Error("the environment", "no launcher, as Communicator<Threads> makes its ranks itself", world.said,
-                           "choose Communicator<Tcp>, or start it without the launcher");
     int code = failed;
     regimen::launch(count_, [&](regimen::comm::Threads& communicator) {
       const int own = one<Train>(communicator, settings, body);

@@ -74,7 +74,11 @@ TEST_CASE("without commit nothing has happened") {
 TEST_CASE("a file that cannot be written is refused with the system's reason") {
   const test::Directory directory;
   REQUIRE(says(error_of([&] { write(directory / "none/state", {1}); }), "none/state: expected to create "));
-  REQUIRE(says(error_of([&] { write(directory / "none/state", {1}); }), "found No such file or directory"));
+  REQUIRE(says(error_of([&] { write(directory / "none/state", {1}); }), "found No such file or directory; make the folder "));
+  REQUIRE(!says(error_of([&] { write(directory / "none/state", {1}); }), "was there before"));
+  REQUIRE(::symlink((directory / "gone/state").c_str(), (directory / "link").c_str()) == 0);
+  REQUIRE(says(error_of([&] { write(directory / "link", {1}); }), "; make the folder " + (directory / "gone/")));
+  REQUIRE(::unlink((directory / "link").c_str()) == 0);
   REQUIRE(::mkdir((directory / "taken").c_str(), 0700) == 0);
   REQUIRE(says(error_of([&] { write(directory / "taken", {1}); }), "taken: expected a file, or a name that is free, found a folder"));
   REQUIRE(says(error_of([&] { write(directory / "taken/", {1}); }), "found a folder"));

@@ -6,7 +6,6 @@
 #include "temporary.hpp"
 #include "train/shard.hpp"
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -31,8 +30,6 @@ void processes_agree(std::size_t ranks, bool poison = false) {
   INFO(ranks << " ranks");
   const ::test::Directory folder;
   launch_processes(ranks, [&](comm::Tcp& communicator) {
-    // The ranks of threads have their share of the cores; so have these.
-    cpu::set_threads(std::max(1, cpu::threads() / static_cast<int>(ranks)));
     write_outcome(folder / std::to_string(communicator.rank()), train_as_rank<Processes>(poison, 20, communicator));
   });
   write_outcome(folder / "threads", train_on<Threads>(ranks));

@@ -1,6 +1,7 @@
 // regimen/comm/launch.hpp — runs a function on n threads, each of them a rank.
 #pragma once
 
+#include <regimen/comm/rendezvous.hpp>
 #include <regimen/comm/threads.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/threads.hpp>
@@ -88,23 +89,24 @@ class Endings final {
 
 }  // namespace comm::detail
 
-/// f(communicator) on `ranks` threads of this process, each with its own comm::Threads. Each rank computes with an
-/// equal share of the processors, at least one.
+/// f(communicator) on `ranks` threads of this process, each with its own comm::Threads. Each rank computes with
+/// OMP_NUM_THREADS threads, else with an equal share of the processors, at least one.
 ///
 ///   regimen::launch(4, [](regimen::comm::Threads& ranks) { ... ranks.reduce_scatter(...) ... });
 ///
 /// failure  an exception of one rank ends the collectives of all ranks. When all have returned, launch throws
 ///          Error, which says which rank failed and why, and nests the exception (std::rethrow_if_nested). If a
 ///          rank does not return within the deadline (at least 10 s) after that, the process ends and names the
-///          rank: a thread cannot be ended
+///          rank: a thread cannot be ended. Error if a launcher started this process as one of several
 template <class F>
 void launch(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline) {
   if (ranks == 0) throw Error("launch", "at least one rank", "0");
+  comm::refuse_other_ranks(comm::world_of_environment(), comm::cure_of_own_ranks);
   const auto world = std::make_shared<comm::ThreadsWorld>(ranks, deadline);
   comm::detail::Endings endings(ranks);
   const auto body = [&](std::size_t rank) noexcept {
     std::exception_ptr failure;
-    set_threads((std::max)(1, processors() / static_cast<int>(ranks)));
+    share_processors(ranks);
     try {
       comm::Threads communicator(world, rank);
       try {

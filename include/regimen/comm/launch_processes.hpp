@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/comm/detail/reap.hpp>
+#include <regimen/comm/rendezvous.hpp>
 #include <regimen/comm/tcp.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/threads.hpp>
@@ -33,14 +34,15 @@ namespace comm::detail {
 
 /// Runs a body on a new thread of a forked child. OpenMP may have been used before the fork: then the child's copy of
 /// the forking thread belongs to a team whose other threads do not exist, and GNU's runtime waits for them without end.
-/// A new thread begins with a team of its own. It gets as many threads as the thread that created this object before
-/// the fork, since LLVM's runtime forgets their number in the child.
+/// A new thread begins with a team of its own. OpenMP's regions get as many threads as on the thread that created this
+/// object before the fork, since LLVM's runtime forgets their number in the child; the library's loops get the rank's
+/// share.
 class NewThread final {
  public:
   template <class Body>
-  void run(const Body& body) const {
+  void run(std::size_t ranks, const Body& body) const {
     std::thread([&] {
-      set_threads(own_);
+      share_processors(ranks);
 #if defined(_OPENMP)
       omp_set_num_threads(openmp_);
 #endif
@@ -49,7 +51,6 @@ class NewThread final {
   }
 
  private:
-  int own_ = regimen::threads();
 #if defined(_OPENMP)
   int openmp_ = omp_get_max_threads();
 #endif
@@ -84,7 +85,7 @@ class Children final {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != parent) ::_exit(1);
       std::string failure;
-      thread.run([&] { failure = body(); });
+      thread.run(children_.size(), [&] { failure = body(); });
       const std::string_view text = std::string_view(failure).substr(0, 4096);  // a pipe takes as much at once
       [[maybe_unused]] const ::ssize_t said = ::write(*writer, text.data(), text.size());
       std::fflush(nullptr);
@@ -149,7 +150,8 @@ class Children final {
 
 }  // namespace comm::detail
 
-/// f(communicator) in `ranks` processes, each with its own comm::Tcp over loopback, at a free port, with a secret that
+/// f(communicator) in `ranks` processes of this machine, which share its processors as the ranks of launch do. Each has
+/// its own comm::Tcp over loopback, at a free port, with a secret that
 /// only they know. This process may have used OpenMP before, also through BLAS. A child has none of this process's
 /// other threads; locks that they held stay locked in the child.
 ///
@@ -162,13 +164,14 @@ class Children final {
 template <class F>
 void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline, std::uint64_t fingerprint = 0) {
   if (ranks == 0) throw Error("launch_processes", "at least one rank", "0");
+  comm::refuse_other_ranks(comm::world_of_environment(), comm::cure_of_own_ranks);
   comm::detail::Socket listener = comm::detail::listen_at({htonl(INADDR_LOOPBACK), 0});
   if (*listener < 0) throw Error("launch_processes", "a free port of the loopback interface", comm::detail::system_words(errno));
   comm::TcpOptions options;
   options.size = ranks;
   options.port = ntohs(comm::detail::address_of(*listener).port);
   options.fingerprint = fingerprint;
-  options.deadline = deadline;
+  options.deadline = comm::detail::checked(deadline);
   for (const std::uint8_t byte : comm::detail::random_bytes<32>()) options.secret += static_cast<char>(byte);
   comm::detail::Children children(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {

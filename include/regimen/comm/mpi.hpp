@@ -43,7 +43,7 @@ namespace regimen::comm {
 ///           waiting rank yields its core at first, and after a millisecond sleeps 50 µs at a time
 class Mpi final {
  public:
-  explicit Mpi(Deadline deadline = default_deadline) : deadline_(deadline), exceptions_(std::uncaught_exceptions()) {
+  explicit Mpi(Deadline deadline = default_deadline) : deadline_(detail::checked(deadline)), exceptions_(std::uncaught_exceptions()) {
     int started = 0, level = 0;
     MPI_Initialized(&started);
     if (started == 0) {

@@ -55,6 +55,14 @@ inline std::string words(const Call& call) {
   return text + ")";
 }
 
+/// The deadline, if it is above zero.
+inline Deadline checked(Deadline deadline) {
+  if (deadline <= Deadline::zero())
+    throw Error("the deadline of the ranks", "more than 0 ms", std::to_string(deadline.count()) + " ms",
+                "give the time that a rank may wait for the others, or leave it out");
+  return deadline;
+}
+
 /// "2.5 s"
 inline std::string words(Deadline time) {
   const auto count = time.count();

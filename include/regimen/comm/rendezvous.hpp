@@ -72,6 +72,8 @@ class Variables final {
       throw Error(both, std::string(rank) + " and " + size + " together", r ? std::string(rank) + " alone" : std::string(size) + " alone",
                   "start the program with its launcher, or unset both");
     }
+    if (*n == 0)
+      throw Error(both, std::string(size) + " of at least 1", "0", "it counts all ranks; start the program with its launcher, or unset both");
     if (*r >= *n) throw Error(both, std::string(rank) + " below " + size, std::to_string(*r) + " of " + std::to_string(*n), "ranks count from 0");
     if (l && *l >= *n) throw Error(said(size, local), std::string(local) + " below " + size, std::to_string(*l), "ranks count from 0");
     Membership world;
@@ -192,16 +194,20 @@ inline const char* look_in_environment(const char* name) { return std::getenv(na
 /// world_from this process's environment.
 [[gnu::noinline]] inline Membership world_of_environment() { return world_from(detail::look_in_environment); }
 
-/// For a program of one rank: does nothing if the environment names no other ranks.
+/// The cures of refuse_other_ranks.
+inline constexpr const char* cure_of_solo = "choose another Communicator than Solo, or start it without the launcher";
+inline constexpr const char* cure_of_own_ranks = "choose Communicator<Tcp> without launch, or start it without the launcher";
+
+/// For a program of one rank, or one that makes its ranks itself: does nothing if the environment names no other ranks.
 ///
-/// failure  Error if a launcher started this process as one of several: each would train alone on the same data, and
-///          overwrite the files of the others
-[[gnu::noinline]] inline void refuse_other_ranks(const Membership& world) {
+/// failure  Error, with the cure, if a launcher started this process as one of several: each would train alone on the
+///          same data, and overwrite the files of the others
+[[gnu::noinline]] inline void refuse_other_ranks(const Membership& world, const char* cure = cure_of_solo) {
   if (world.size == 1) return;
   throw Error(
       "the environment", "a program that knows of one rank to be started once",
       world.said + ": " + name_of_launcher(world.launcher) + " made it rank " + std::to_string(world.rank) + " of " + std::to_string(world.size),
-      "choose another Communicator than Solo, or start it without the launcher");
+      cure);
 }
 
 }  // namespace regimen::comm

@@ -61,6 +61,7 @@ class AtomicFile final {
     if (::stat(target_.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
       throw Error(path_, "a file, or a name that is free", S_ISDIR(there.st_mode) ? "a folder" : "a pipe or a device", "give the path of a file");
     remove_stale();
+    replaces_ = ::stat(target_.c_str(), &there) == 0;
     const bool has_model = ::stat((mode_of.empty() ? target_ : mode_of).c_str(), &there) == 0;
     create(has_model ? 0600 : 0666);
     owned_ = true;
@@ -151,8 +152,12 @@ class AtomicFile final {
     throw failure("to create a file like " + temporary_);
   }
 
-  Error failure(const std::string& what, const char* state = "the file that was there before is untouched") const {
+  /// The system's reason, and the cure, or what has become of the file.
+  Error failure(const std::string& what, std::string state = {}) const {
     const int code = errno;
+    const std::string folder = directory_of(target_);
+    if (state.empty() && replaces_) state = "the file that was there before is untouched";
+    if (state.empty() && code == ENOENT && !folder.empty()) state = "make the folder " + folder;
     return Error(path_, what, system_words(code), state);
   }
 
@@ -176,7 +181,7 @@ class AtomicFile final {
   std::string path_, target_, temporary_;
   Descriptor file_;
   ::mode_t mode_ = 0600;
-  bool owned_ = false;
+  bool owned_ = false, replaces_ = false;  // replaces_: a file was there before
 };
 
 }  // namespace regimen::detail

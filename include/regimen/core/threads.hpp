@@ -1,7 +1,9 @@
 // regimen/core/threads.hpp — how many threads the calling thread computes with.
 #pragma once
 
+#include <algorithm>
 #include <climits>
+#include <cstddef>
 #include <cstdlib>
 #include <thread>
 
@@ -22,27 +24,49 @@ inline int processors() {
 }
 
 namespace detail {
-
-/// OMP_NUM_THREADS, as in other libraries of the field; without it, one thread for each processor.
-inline int threads_of_environment() {
-  static const int count = [] {
-    const char* const text = std::getenv("OMP_NUM_THREADS");
-    const long asked = text == nullptr ? 0 : std::strtol(text, nullptr, 10);  // "4,2": the first of a list
-    return asked > 0 && asked <= INT_MAX ? static_cast<int>(asked) : processors();
-  }();
-  return count;
+/// A variable's number; 0 if it is not set, or no number above zero.
+inline int number_above_zero(const char* text) {
+  const long number = text == nullptr ? 0 : std::strtol(text, nullptr, 10);  // "4,2": the first of a list
+  return number > 0 && number <= INT_MAX ? static_cast<int>(number) : 0;
 }
 
-inline thread_local int threads_here = 0;
+/// The rule of threads(), for a thread without a number of its own. `look` maps a variable's name to its value, or to
+/// null. `ranks` are those of launch or launch_processes; 0: as torchrun or mpirun says. (srun gives each task processors
+/// of its own.)
+template <class Look>
+int threads_from(const Look& look, std::size_t ranks, int available) {
+  if (const int asked = number_above_zero(look("OMP_NUM_THREADS")); asked > 0) return asked;
+  for (const char* const launched : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"})
+    if (ranks == 0) ranks = static_cast<std::size_t>(number_above_zero(look(launched)));
+  return (std::max)(1, static_cast<int>(static_cast<std::size_t>(available) / (std::max)(std::size_t{1}, ranks)));
+}
+inline int threads_of_environment(std::size_t ranks) {
+  return threads_from([](const char* name) { return std::getenv(name); }, ranks, processors());
+}
+
+inline thread_local int threads_here = 0;  // of set_threads; 0: none
+inline thread_local int share_here = 0;    // of share_processors; 0: none
 
 }  // namespace detail
 
-/// Sets the threads of loops and products that the calling thread starts from now on; 0: as the environment says.
-inline void set_threads(int count) {
-  if (count > 0) detail::threads_here = count;
+/// Sets the threads of loops and products that the calling thread starts from now on; 0: as threads() says without it.
+inline void set_threads(int count) { detail::threads_here = (std::max)(0, count); }
+
+/// The calling thread is one of `ranks` ranks that share this machine's processors, and has no number of its own.
+inline void share_processors(std::size_t ranks) {
+  detail::threads_here = 0;
+  detail::share_here = detail::threads_of_environment(ranks);
 }
 
-inline int threads() { return detail::threads_here > 0 ? detail::threads_here : detail::threads_of_environment(); }
+/// The number of threads that the calling thread computes with: that of set_threads, or of Options::threads while a Trainer
+/// runs; else OMP_NUM_THREADS; else the processors that this process may run on, divided by the ranks on this machine
+/// (launch, launch_processes, torchrun and mpirun say how many), at least one.
+inline int threads() {
+  if (detail::threads_here > 0) return detail::threads_here;
+  if (detail::share_here > 0) return detail::share_here;
+  static const int count = detail::threads_of_environment(0);
+  return count;
+}
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

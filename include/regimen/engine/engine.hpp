@@ -112,7 +112,7 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
 /// The arguments with which a Trainer constructs an engine.
 ///   bytes     of the arena
 ///   ranks     the collectives; null: a single rank
-///   threads   0: as many as the machine has
+///   threads   0: as core/threads.hpp says
 template <class Ranks>
 struct Resources {
   std::size_t bytes = 0;

@@ -68,7 +68,7 @@ struct Schedule final {
 ///   optimizer   the update rule's own options
 ///   schedule    of the learning rate
 ///   seed        of initial weights, dropout and data order; 0: the Seed policy's
-///   threads     for the CPU engine; 0: as many as the machine has
+///   threads     for the CPU engine; 0: OMP_NUM_THREADS, else this rank's share of the processors
 ///   verbose     prints the implementation of products and the number of threads (standard error)
 ///   compare_weights_every   steps between bitwise comparisons of the weights that several ranks keep; 0: never. Each
 ///                           comparison reads all weights once

@@ -1,5 +1,6 @@
 // tests/engine/cpu/parallel.cpp — loops on several threads: every chunk once, whoever takes it, and nobody waits in vain.
 // compiled with -fopenmp
+#include <regimen/engine/cpu/machine.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
 
 #include <catch2/catch.hpp>
@@ -159,11 +160,43 @@ TEST_CASE("the environment says how many threads there are, the calling thread m
   CHECK(before >= 1);
   const Threads scope(before + 3);
   CHECK(threads() == before + 3);
-  set_threads(0);  // says nothing
-  CHECK(threads() == before + 3);
   int other = 0;
   std::thread([&] { other = threads(); }).join();
   CHECK(other == before);
+  set_threads(0);  // as the environment says
+  CHECK(threads() == before);
+  {
+    const cpu::ThreadScope inner(before + 2);
+    CHECK(threads() == before + 2);
+  }
+  set_threads(0);
+  CHECK(regimen::detail::threads_here == 0);
+  { const cpu::ThreadScope inner(before + 2); }
+  CHECK(regimen::detail::threads_here == 0);  // a scope leaves no number behind
+}
+
+TEST_CASE("OMP_NUM_THREADS comes before the processors, which the ranks of a machine share") {
+  const auto threads_with = [](const char* variable, const char* value, std::size_t ranks) {
+    return regimen::detail::threads_from([&](const char* name) { return std::string(name) == variable ? value : nullptr; }, ranks, 12);
+  };
+  CHECK(threads_with("", "", 0) == 12);
+  CHECK(threads_with("OMP_NUM_THREADS", "3", 0) == 3);
+  CHECK(threads_with("OMP_NUM_THREADS", "5,2", 0) == 5);
+  CHECK(threads_with("OMP_NUM_THREADS", "3", 2) == 3);
+  CHECK(threads_with("OMP_NUM_THREADS", "0", 0) == 12);
+  CHECK(threads_with("LOCAL_WORLD_SIZE", "4", 0) == 3);
+  CHECK(threads_with("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 0) == 6);
+  CHECK(threads_with("LOCAL_WORLD_SIZE", "4", 2) == 6);  // launch knows its ranks
+  CHECK(threads_with("", "", 1000000) == 1);
+
+  std::thread([] {
+    set_threads(7);
+    regimen::share_processors(1000000);
+    const int shared = threads();
+    set_threads(9);
+    set_threads(0);
+    if (shared != threads()) std::abort();
+  }).join();
 }
 
 #if defined(_OPENMP)

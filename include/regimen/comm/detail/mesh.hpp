@@ -54,6 +54,7 @@ inline const TcpOptions& checked(const TcpOptions& options) {
   if (options.size > most_tcp_ranks) {
     throw Error("Tcp", "at most " + std::to_string(most_tcp_ranks) + " ranks", std::to_string(options.size), "correct WORLD_SIZE");
   }
+  checked(options.deadline);
   ::rlimit files{};
   const std::size_t needed = options.size == 1 ? 0 : 2 * (options.size - 1) + 16;  // 16: standard streams, listener, data files
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed) {

@@ -23,7 +23,7 @@ namespace regimen::comm::detail {
 ///            So there is no deadline here, and no rank can leave while its memory is read.
 class ThreadsWorld final {
  public:
-  ThreadsWorld(std::size_t ranks, Deadline deadline) : deadline_(deadline), seats_(ranks) {}
+  ThreadsWorld(std::size_t ranks, Deadline deadline) : deadline_(checked(deadline)), seats_(ranks) {}
 
   std::size_t size() const { return seats_.size(); }
 

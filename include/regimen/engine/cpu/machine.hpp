@@ -15,16 +15,16 @@ using regimen::set_threads;
 using regimen::threads;
 
 /// How many threads an object of the library computes with, whatever thread calls it: the requested number, or, for 0,
-/// the number of the thread that constructed the object.
+/// threads() of the thread that constructed the object.
 inline int threads_for(int asked) {
-  if (asked < 0) throw Error("options.threads", "0 (as the machine has) or more", std::to_string(asked));
+  if (asked < 0) throw Error("options.threads", "0 (as OMP_NUM_THREADS or the processors say) or more", std::to_string(asked));
   return asked > 0 ? asked : threads();
 }
 
 /// Sets the number of threads until the end of the scope.
 class ThreadScope final {
  public:
-  explicit ThreadScope(int count) : before_(threads()) { set_threads(count); }
+  explicit ThreadScope(int count) : before_(regimen::detail::threads_here) { set_threads(count); }
   ThreadScope(const ThreadScope&) = delete;
   ThreadScope& operator=(const ThreadScope&) = delete;
   ~ThreadScope() { set_threads(before_); }
