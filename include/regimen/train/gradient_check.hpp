@@ -212,10 +212,10 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 ///             Accumulate, Freeze and Loss change what is checked
 ///
 /// error     of the differences: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. For one smooth layer they are
-///           at most 1e-9; for layers nested in each other d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms
-///           and four attentions, one after the other). Half the distance divides the truncation by 16 (that network: 2e-9 with h = 5e-4, 1e-10 with
-///           2.5e-4); an error that stays is a defect. A missing or wrong term shows as 1e-3 to 1. Relu has kinks: use a
-///           distance of 1e-5 there, for errors near 1e-8
+///           at most 1e-9; for several one after the other d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms and
+///           four attentions). Half the distance divides the truncation by 16 (that network: 2e-9 with h = 5e-4, 1e-10
+///           with 2.5e-4); an error that stays is a defect. A missing or wrong term shows as 1e-3 to 1. Relu has kinks:
+///           use a distance of 1e-5 there, for errors near 1e-8
 /// failure   Error for options outside their ranges
 /// cost      four forward passes per checked element
 template <class Network, class... Policies>
