@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
+#include <regimen/core/tree.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -64,14 +65,7 @@ void tree_sum(const Summand& summand, std::size_t ranks, T* out, std::size_t cou
   }
 }
 
-/// The same tree over value(first) ... value(last - 1): for the few scalars of a step.
-template <class Value>
-constexpr auto tree_of(std::size_t first, std::size_t last, const Value& value) {
-  if (last - first == 1) return value(first);
-  const std::size_t middle = first + std::bit_floor(last - first - 1);
-  return tree_of(first, middle, value) + tree_of(middle, last, value);
-}
-/// ... over `ranks` values that lie `stride` elements apart.
+/// The same tree over `ranks` values that lie `stride` elements apart.
 template <Number T>
 constexpr statistic_t<T> tree_of_values(const T* values, std::size_t ranks, std::size_t stride = 1) {
   return tree_of(std::size_t{0}, ranks, [&](std::size_t rank) { return static_cast<statistic_t<T>>(values[rank * stride]); });

@@ -28,8 +28,12 @@ struct Moments {
   }
 
   /// The bias corrections of update t = 1, 2, ...: factors of the moments.
-  static double correction_first(const auto& options, std::uint64_t t) { return 1 / (1 - std::pow(options.beta1, static_cast<double>(t))); }
-  static double correction_second(const auto& options, std::uint64_t t) { return 1 / (1 - std::pow(options.beta2, static_cast<double>(t))); }
+  REGIMEN_HD static double correction_first(const auto& options, std::uint64_t t) {
+    return 1 / (1 - std::pow(options.beta1, static_cast<double>(t)));
+  }
+  REGIMEN_HD static double correction_second(const auto& options, std::uint64_t t) {
+    return 1 / (1 - std::pow(options.beta2, static_cast<double>(t)));
+  }
 
   /// The coefficients that all elements share, rounded to S once. `decay` multiplies the weight's own term.
   template <class S>

@@ -35,8 +35,8 @@ struct Sgd final {
     detail::at_least_zero("optimizer.weight_decay", options.weight_decay);
   }
 
-  static double correction_first(const Options&, std::uint64_t) { return 1; }
-  static double correction_second(const Options&, std::uint64_t) { return 1; }
+  REGIMEN_HD static double correction_first(const Options&, std::uint64_t) { return 1; }
+  REGIMEN_HD static double correction_second(const Options&, std::uint64_t) { return 1; }
 
   /// The coefficients that all elements share, rounded to S once.
   template <class S>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>
+#include <regimen/core/tree.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
@@ -12,32 +13,7 @@
 namespace regimen::cpu {
 namespace detail {
 
-/// Adds a sequence of values in the order of a balanced binary tree: [0, n) is split at
-/// the largest power of two below n.
-/// Stores one partial sum for each size of a complete subtree.
-class TreeSum final {
- public:
-  void add(double value) {
-    std::size_t level = 0;
-    for (; (count_ >> level & 1) != 0; ++level) value = partial_[level] + value;
-    partial_[level] = value;
-    ++count_;
-  }
-  double total() const {
-    double sum = 0;
-    bool first = true;
-    for (std::size_t level = 0; level < 64; ++level) {
-      if ((count_ >> level & 1) == 0) continue;
-      sum = first ? partial_[level] : partial_[level] + sum;
-      first = false;
-    }
-    return sum;
-  }
-
- private:
-  double partial_[64];
-  std::uint64_t count_ = 0;
-};
+using TreeSum = regimen::TreeSum<double>;
 
 /// Σ x² of one chunk: on every machine sixteen interleaved sums, then their sum as a tree.
 template <class G>

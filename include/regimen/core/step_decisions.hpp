@@ -1,0 +1,78 @@
+// regimen/core/step_decisions.hpp — the decisions of a step on its scalars: the same code for all engines.
+#pragma once
+
+#include <regimen/core/finite.hpp>
+#include <regimen/core/hd.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/tree.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace regimen::step_decisions {
+
+inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN(), largest_scale = (std::numeric_limits<float>::max)();
+
+/// op::Begin.   none   no anomaly, made on the host: its name points to memory of the host
+REGIMEN_HD inline void begin(Scalars& s, const op::Anomaly& none) {
+  s.loss_sum = s.count = s.correct = s.square_sum = 0;
+  s.anomaly = none;
+}
+
+/// op::ShareSums.
+REGIMEN_HD inline void share(const Scalars& s, RankSums& own) {
+  own.loss_sum = s.loss_sum;
+  own.count = s.count;
+  own.correct = s.correct;
+}
+
+/// op::CombineSums.
+REGIMEN_HD inline void combine(const op::CombineSums& o, Scalars& s, const RankSums* sums) {
+  s.loss_sum = tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].loss_sum; });
+  s.count = tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].count; });
+  s.correct = tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].correct; });
+  const std::size_t group = o.group == 0 ? o.ranks : o.group, groups = o.ranks / group;  // part p is that of rank p div groups + p mod groups · group
+  s.square_sum = tree_of(0, o.ranks, [&](std::size_t part) { return sums[part / groups + part % groups * group].square_sum; });
+}
+
+/// op::Finish.
+REGIMEN_HD_UNCHECKED
+template <class UpdateRule>
+REGIMEN_HD void finish(const op::Finish<UpdateRule>& o, Scalars& s) {
+  if (s.anomaly.found) {
+    s.apply = 0;
+    return;
+  }
+  if (s.count == 0) {  // no valid target: no step, but no overflow either
+    s.loss = s.gradient_norm = no_number;
+    s.factor = s.apply = 0;
+    return;
+  }
+  s.loss = s.loss_sum / s.count;
+  const double unscaled = 1 / (s.count * o.scale * s.loss_scale);
+  s.gradient_norm = std::sqrt(s.square_sum) * unscaled;
+  s.factor = o.clip > 0 && s.gradient_norm > o.clip ? unscaled * (o.clip / (s.gradient_norm + 1e-6)) : unscaled;
+  s.apply = is_finite(s.gradient_norm) ? 1 : 0;
+  if (s.apply) {
+    ++s.updates;
+    s.correction_first = UpdateRule::correction_first(o.options, s.updates);
+    s.correction_second = UpdateRule::correction_second(o.options, s.updates);
+  } else {
+    ++s.skipped;
+  }
+  if (o.loss_scaling.growth_interval > 0) {
+    if (!s.apply) {
+      s.loss_scale = s.loss_scale / 2 > 1 ? s.loss_scale / 2 : 1;
+      s.finite_streak = 0;
+    } else if (s.finite_streak + 1 >= o.loss_scaling.growth_interval) {
+      if (s.loss_scale * 2 <= largest_scale) s.loss_scale *= 2;
+      s.finite_streak = 0;
+    } else {
+      ++s.finite_streak;
+    }
+  }
+}
+
+}  // namespace regimen::step_decisions
+// SPDX-License-Identifier: Apache-2.0

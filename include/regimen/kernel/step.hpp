@@ -1,0 +1,278 @@
+// regimen/kernel/step.hpp — the sums and decisions of a step: losses, correct rows, anomalies, what ranks share, and Finish.
+#pragma once
+
+#include <regimen/core/finite.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/core/step_decisions.hpp>
+#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/elementwise.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::kernel {
+
+// ---- one thread: the CPU engine's code
+
+template <>
+struct Kernel<op::Begin> final {
+  static constexpr unsigned threads = warp_lanes;
+  op::Begin o;
+  Memory at;
+  op::Anomaly none{};
+
+  static constexpr unsigned blocks() { return 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (block.thread() == 0) step_decisions::begin(*at(o.scalars), none);
+  }
+};
+
+template <>
+struct Kernel<op::ShareSums> final {
+  static constexpr unsigned threads = warp_lanes;
+  op::ShareSums o;
+  Memory at;
+
+  static constexpr unsigned blocks() { return 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (block.thread() == 0) step_decisions::share(*at(o.scalars), *at(o.sums));
+  }
+};
+
+template <>
+struct Kernel<op::CombineSums> final {
+  static constexpr unsigned threads = warp_lanes;
+  op::CombineSums o;
+  Memory at;
+
+  static constexpr unsigned blocks() { return 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (block.thread() == 0) step_decisions::combine(o, *at(o.scalars), at(o.sums));
+  }
+};
+
+template <class UpdateRule>
+struct Kernel<op::Finish<UpdateRule>> final {
+  static constexpr unsigned threads = warp_lanes;
+  op::Finish<UpdateRule> o;
+  Memory at;
+
+  static constexpr unsigned blocks() { return 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (block.thread() == 0) step_decisions::finish(o, *at(o.scalars));
+  }
+};
+
+// ---- the first element that is not finite
+
+/// A block takes a chunk; then the first of the chunks' first elements.
+///
+/// cost   reads x once; nothing once an anomaly was found
+template <class T>
+struct Kernel<op::CheckFinite<T>, 0> final {
+  static constexpr unsigned passes = 2, threads = detail::flat_threads, width = pack_of<T>;
+  static constexpr std::size_t shared_bytes = combined_bytes<std::uint64_t>, chunk_size = 16384;
+  op::CheckFinite<T> o;
+  Memory at;
+
+  REGIMEN_HD static constexpr std::size_t chunks(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
+  static constexpr std::size_t scratch(const op::CheckFinite<T>& operation) { return chunks(operation.count) * sizeof(std::uint64_t); }
+  constexpr unsigned blocks() const { return o.count == 0 ? 0 : blocks_for(chunks(o.count), 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (at(o.scalars)->anomaly.found) return;
+    const T* const x = at(o.x);
+    const bool aligned = are_aligned(x);
+    for (std::size_t chunk = block.index(); chunk < chunks(o.count); chunk += block.blocks()) {
+      const std::size_t begin = chunk * chunk_size, end = begin + chunk_size < o.count ? begin + chunk_size : o.count;
+      const std::size_t packed = aligned ? end / width * width : begin;  // chunks begin with a pack
+      std::uint64_t first = o.count;
+      for (std::size_t i = begin + block.thread() * width; i < packed; i += std::size_t{block.threads()} * width) {
+        const auto values = detail::read<width>(x + i);
+        for (unsigned k = 0; k < width; ++k) keep(first, values.at[k], i + k);
+      }
+      for (std::size_t i = packed + block.thread(); i < end; i += block.threads()) keep(first, x[i], i);
+      first = combined<Smallest>(block, first);
+      if (block.thread() == 0) at.template scratch_of<std::uint64_t>()[chunk] = first;
+    }
+  }
+
+  struct Smallest final {
+    REGIMEN_HD constexpr std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const { return a < b ? a : b; }
+  };
+
+ private:
+  REGIMEN_HD static void keep(std::uint64_t& first, T value, std::size_t i) {
+    if (i < first && !is_finite(value)) first = i;
+  }
+};
+
+template <class T>
+struct Kernel<op::CheckFinite<T>, 1> final {
+  using First = Kernel<op::CheckFinite<T>, 0>;
+  static constexpr unsigned threads = 256;
+  static constexpr std::size_t shared_bytes = combined_bytes<std::uint64_t>;
+  op::CheckFinite<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return o.count == 0 ? 0 : 1; }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    op::Anomaly& anomaly = at(o.scalars)->anomaly;
+    if (anomaly.found) return;  // thread 0 writes it behind the barriers of `combined`
+    const std::uint64_t* const of_chunks = at.template scratch_of<std::uint64_t>();
+    std::uint64_t first = o.count;
+    for (std::size_t i = block.thread(); i < First::chunks(o.count); i += block.threads()) first = typename First::Smallest{}(first, of_chunks[i]);
+    first = combined<typename First::Smallest>(block, first);
+    if (block.thread() != 0 || first == o.count) return;
+    anomaly.path = o.path;
+    anomaly.element = first;
+    anomaly.found = true;
+    anomaly.is_nan = is_nan(at(o.x)[first]);
+    anomaly.phase = o.phase;
+  }
+};
+
+// ---- sums of rows and chunks
+
+namespace detail {
+
+/// *sum += values in scratch, by one block: each thread adds every 1024th, then the threads' sums.
+REGIMEN_HD_UNCHECKED
+template <class Block, class Value>
+REGIMEN_HD void add_all(const Block& block, const Value* values, std::size_t count, double* sum) {
+  double own = 0;
+  for (std::size_t i = block.thread(); i < count; i += block.threads()) own += static_cast<double>(values[i]);
+  own = combined<Sum>(block, own);
+  if (block.thread() == 0) *sum += own;
+}
+
+}  // namespace detail
+
+/// A block takes a row: its largest logit, whether one is NaN, and whether the target's is the first that is as large. Then
+/// the rows are counted, which is exact.
+///
+/// cost   reads the logits once, and a row a second time up to its target where that is the largest
+template <class S>
+struct Kernel<op::CountCorrect<S>, 0> final {
+  static constexpr unsigned passes = 2, threads = 256;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>;
+  op::CountCorrect<S> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::CountCorrect<S>& operation) { return operation.rows * sizeof(std::uint32_t); }
+  constexpr unsigned blocks() const { return blocks_for(o.rows, 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const S* const logits = at(o.logits);
+    const std::int32_t* const targets = at(o.target);
+    std::uint32_t* const correct = at.template scratch_of<std::uint32_t>();
+    for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
+      const S* const values = logits + row * o.columns;
+      const std::size_t target = static_cast<std::uint32_t>(targets[row]);  // ignore_index becomes a very large one
+      bool is_right = target < o.columns;
+      if (is_right) {
+        S most = values[target];
+        unsigned nans = 0;
+        for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
+          most = values[i] > most ? values[i] : most;
+          nans += is_nan(values[i]) ? 1u : 0u;
+        }
+        most = combined<Largest>(block, most);
+        nans = combined<Sum>(block, nans);
+        is_right = nans == 0 && values[target] == most;
+      }
+      if (is_right) {
+        unsigned earlier = 0;
+        for (std::size_t i = block.thread(); i < target; i += block.threads()) earlier += values[i] == values[target] ? 1u : 0u;
+        is_right = combined<Sum>(block, earlier) == 0;
+      }
+      if (block.thread() == 0) correct[row] = is_right ? 1 : 0;
+    }
+  }
+};
+
+template <class S>
+struct Kernel<op::CountCorrect<S>, 1> final {
+  static constexpr unsigned threads = 1024;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>;
+  op::CountCorrect<S> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return o.rows == 0 ? 0 : 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    detail::add_all(block, at.template scratch_of<std::uint32_t>(), o.rows, &at(o.scalars)->correct);
+  }
+};
+
+/// Differences and their squares in fp64, the gradient rounded once: as the CPU engine. A block takes a chunk.
+///
+/// error   of the sum: 16 + 9 + chunks / 1024 + 10 roundings to fp64
+template <bool WithGradient, class S>
+struct Kernel<op::SquaredError<WithGradient, S>, 0> final {
+  static constexpr unsigned passes = 2, threads = 256;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>, chunk_size = 4096;
+  op::SquaredError<WithGradient, S> o;
+  Memory at;
+
+  REGIMEN_HD static constexpr std::size_t chunks(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
+  static constexpr std::size_t scratch(const op::SquaredError<WithGradient, S>& operation) { return chunks(operation.count) * sizeof(double); }
+  constexpr unsigned blocks() const { return o.count == 0 ? 0 : blocks_for(chunks(o.count), 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    S* const output = at(o.output);
+    const S* const target = at(o.target);
+    double* const losses = at.template scratch_of<double>();
+    const double factor = 2 * o.scale * at(o.scalars)->loss_scale;
+    for (std::size_t chunk = block.index(); chunk < chunks(o.count); chunk += block.blocks()) {
+      const std::size_t end = (chunk + 1) * chunk_size < o.count ? (chunk + 1) * chunk_size : o.count;
+      double loss = 0;
+      for (std::size_t i = chunk * chunk_size + block.thread(); i < end; i += block.threads()) {
+        const double difference = static_cast<double>(output[i]) - static_cast<double>(target[i]);
+        if constexpr (WithGradient) output[i] = static_cast<S>(difference * factor);
+        loss += difference * difference;
+      }
+      loss = combined<Sum>(block, loss);
+      if (block.thread() == 0) losses[chunk] = loss;
+    }
+  }
+};
+
+template <bool WithGradient, class S>
+struct Kernel<op::SquaredError<WithGradient, S>, 1> final {
+  using First = Kernel<op::SquaredError<WithGradient, S>, 0>;
+  static constexpr unsigned threads = 1024;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>;
+  op::SquaredError<WithGradient, S> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return o.count == 0 ? 0 : 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    Scalars& scalars = *at(o.scalars);
+    detail::add_all(block, at.template scratch_of<double>(), First::chunks(o.count), &scalars.loss_sum);
+    if (block.thread() == 0) scalars.count += static_cast<double>(o.count);
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,240 @@
+// tests/kernel/step.cpp — a step's sums and decisions on a device: the CPU engine's numbers.
+#include "against_cpu.hpp"
+
+#include <regimen/engine/cpu/loss.hpp>
+#include <regimen/engine/cpu/step.hpp>
+#include <regimen/kernel/step.hpp>
+#include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/sgd.hpp>
+
+#include <cmath>
+#include <limits>
+
+using namespace regimen;
+using namespace test;
+
+namespace {
+
+constexpr std::size_t room = std::size_t{1} << 19;
+constexpr double infinity = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+Values members(const Scalars& s) {
+  return {s.loss_sum,
+          s.count,
+          s.correct,
+          s.square_sum,
+          s.loss,
+          s.gradient_norm,
+          s.factor,
+          s.correction_first,
+          s.correction_second,
+          s.loss_scale,
+          double(s.finite_streak),
+          double(s.updates),
+          double(s.skipped),
+          double(s.apply),
+          double(s.anomaly.found),
+          double(s.anomaly.is_nan),
+          double(s.anomaly.element),
+          double(s.anomaly.phase),
+          double(s.anomaly.path.digits),
+          double(s.anomaly.path.iteration)};
+}
+const auto all_scalars = [](const Arena& arena, const auto& o) {
+  Scalars s;
+  std::memcpy(static_cast<void*>(&s), arena.bytes().data() + o.scalars.offset, sizeof s);
+  return members(s);
+};
+
+Scalars some_scalars() {
+  Scalars s;
+  s.random = {3, 4, 5}, s.learning_rate = 0.1, s.loss_sum = 12.5, s.count = 7, s.correct = 3, s.square_sum = 96.5, s.loss_scale = 1024;
+  s.finite_streak = 4, s.updates = 9, s.skipped = 2;
+  return s;
+}
+
+template <class UpdateRule>
+void finishes() {
+  for (const double square_sum : {0.0, 96.5, 1e40, infinity, not_a_number})
+    for (const double count : {7.0, 0.0})
+      for (const double clip : {0.0, 1e-3, 1e9})
+        for (const std::uint64_t interval : {std::uint64_t{0}, std::uint64_t{5}, std::uint64_t{6}})
+          for (const double loss_scale : {1.0, 1024.0, double(std::numeric_limits<float>::max())})
+            for (const bool found : {false, true}) {
+              CAPTURE(square_sum, count, clip, interval, loss_scale, found);
+              const auto make = [&](Arena& arena) {
+                Scalars s = some_scalars();
+                s.square_sum = square_sum, s.count = count, s.loss_scale = loss_scale;
+                op::Finish<UpdateRule> o{};
+                o.scalars = arena.scalars(s), o.scale = 0.25, o.clip = clip, o.loss_scaling = {1024, interval};
+                arena.memory()(o.scalars)->anomaly.found = found;
+                return o;
+              };
+              is_the_cpu(1024, make, all_scalars);
+            }
+}
+
+/// [first, last) is split at the largest power of two below its length.
+template <class Value>
+double tree(std::size_t first, std::size_t last, const Value& value) {
+  if (last - first == 1) return value(first);
+  std::size_t half = 1;
+  while (2 * half < last - first) half *= 2;
+  return tree(first, first + half, value) + tree(first + half, last, value);
+}
+
+std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {
+  std::vector<std::int32_t> targets(rows);
+  for (std::size_t i = 0; i < rows; ++i) targets[i] = i % 5 == 3 ? ignore_index : static_cast<std::int32_t>(Philox::draw(3, i, 0).word[0] % columns);
+  if (rows > 4) targets[4] = static_cast<std::int32_t>(columns), targets[0] = -1;
+  return targets;
+}
+
+}  // namespace
+
+TEST_CASE("the decisions of a step are the CPU engine's") {
+  finishes<AdamW>();
+  finishes<Sgd>();
+}
+
+TEST_CASE("a step begins with empty sums and no anomaly") {
+  const auto make = [](Arena& arena) {
+    const op::Begin o{arena.scalars(some_scalars())};
+    arena.memory()(o.scalars)->anomaly = {Path{"a layer", 5, 6, true}, 7, true, true, op::Phase::backward};
+    return o;
+  };
+  is_the_cpu(room, make, all_scalars);
+  Arena arena(room);
+  const op::Begin o = make(arena);
+  run(o, arena, ways[1]);
+  CHECK(arena.memory()(o.scalars)->anomaly.path.name == std::string("model"));  // memory of the host
+}
+
+TEST_CASE("ranks share their sums, and add them as trees") {
+  const auto share = [](Arena& arena) { return op::ShareSums{arena.scalars(some_scalars()), {arena.put<double>(values<double>(4)).offset}}; };
+  is_the_cpu(room, share, [](const Arena& arena, const auto& o) { return arena.get(View<double>{o.sums.offset}, 4); });
+  for (const std::size_t ranks : Sizes{1, 2, 3, 5, 8, 24, 33})
+    for (const std::size_t group : Sizes{0, 1, 2, 3, 4, 8}) {
+      if (group > 0 && ranks % group != 0) continue;
+      CAPTURE(ranks, group);
+      Values sums = values<double>(4 * ranks, 1e3);
+      for (double& sum : sums) sum = std::sin(sum);  // all 53 bits, so that another order is another sum
+      const auto make = [&](Arena& arena) { return op::CombineSums{arena.scalars(some_scalars()), {arena.put<double>(sums).offset}, ranks, group}; };
+      is_the_cpu(room, make, all_scalars);
+      Arena arena(room);
+      const op::CombineSums o = make(arena);
+      run(o, arena, ways[2]);
+      const Scalars& s = *arena.memory()(o.scalars);
+      const std::size_t in_group = group == 0 ? ranks : group;
+      CHECK(s.loss_sum == tree(0, ranks, [&](std::size_t r) { return sums[4 * r]; }));
+      CHECK(s.count == tree(0, ranks, [&](std::size_t r) { return sums[4 * r + 1]; }));
+      CHECK(s.correct == tree(0, ranks, [&](std::size_t r) { return sums[4 * r + 2]; }));
+      Values parts(ranks);
+      for (std::size_t r = 0; r < ranks; ++r) parts[r % in_group * (ranks / in_group) + r / in_group] = sums[4 * r + 3];
+      CHECK(s.square_sum == tree(0, ranks, [&](std::size_t part) { return parts[part]; }));
+    }
+}
+
+TEMPLATE_TEST_CASE("the first element that is not finite", "", float, double, bf16, fp16) {
+  using T = TestType;
+  struct Found {
+    std::size_t at;
+    double what;
+  };
+  for (const std::size_t count : Sizes{0, 1, 9, 1000, 5003, 40001})
+    for (const std::vector<Found>& bad : {std::vector<Found>{},
+                                          {{0, not_a_number}},
+                                          {{7, infinity}, {8, not_a_number}},
+                                          {{4999, -infinity}, {901, not_a_number}},
+                                          {{5002, not_a_number}},
+                                          {{16384, not_a_number}, {39999, infinity}}})
+      for (const bool before : {false, true}) {
+        CAPTURE(count, bad.size(), before);
+        const auto make = [&](Arena& arena) {
+          Values x = values<T>(count, 100);
+          for (const Found& found : bad)
+            if (found.at < count) x[found.at] = found.what;
+          op::CheckFinite<T> o{};
+          o.x = arena.put<T>(x), o.scalars = arena.scalars(some_scalars()), o.count = count, o.path = {"here", 77, 3, true};
+          o.phase = op::Phase::backward;
+          if (before) arena.memory()(o.scalars)->anomaly = {Path{"there", 1}, 2, true, false, op::Phase::forward};
+          return o;
+        };
+        is_the_cpu(room, make, all_scalars);
+      }
+}
+
+TEMPLATE_TEST_CASE("rows whose largest output is the target's", "", float, double) {
+  using S = TestType;
+  for (const std::size_t columns : Sizes{1, 2, 33, 700})
+    for (const std::size_t rows : Sizes{0, 1, 7, 40}) {
+      CAPTURE(rows, columns);
+      const auto make = [&](Arena& arena) {
+        const std::vector<std::int32_t> targets = some_targets(rows, columns);
+        Values logits = integers<S>(rows * columns);  // many are equal
+        for (std::size_t row = 0; row < rows; ++row) {
+          const std::size_t first = row * columns, target = static_cast<std::uint32_t>(targets[row]);
+          if (target < columns && row % 3 != 0) logits[first + target] = 9;              // above all
+          if (row % 7 == 5 && target > 0) logits[first] = 9;                             // an equal one stands before it
+          if (row % 7 == 6) logits[first + columns - 1] = target + 1 < columns ? 9 : 8;  // ... or behind it
+          if (row == 11) logits[first + columns / 2] = not_a_number;
+          if (row == 12)
+            for (std::size_t i = 0; i < columns; ++i) logits[first + i] = -infinity;
+        }
+        op::CountCorrect<S> o{};
+        o.logits = arena.put<S>(logits), o.target = put_integers(arena, targets), o.scalars = arena.scalars(some_scalars());
+        o.rows = rows, o.columns = columns;
+        return o;
+      };
+      is_the_cpu(room, make, all_scalars);
+      Arena arena(room);
+      const auto o = make(arena);
+      run(o, arena, ways[3]);
+      if (rows == 40) CHECK(arena.memory()(o.scalars)->correct > 10);  // 3 are there before
+    }
+}
+
+TEMPLATE_TEST_CASE("squared errors", "", float, double) {
+  using S = TestType;
+  for (const std::size_t count : Sizes{0, 1, 7, 4095, 4096, 4097, 13000}) {
+    CAPTURE(count);
+    const auto make = [&](bool whole) {
+      return [=](Arena& arena) {
+        op::SquaredError<true, S> o{};
+        o.output = arena.put<S>(whole ? integers<S>(count) : values<S>(count, 3)),
+        o.target = arena.put<S>(whole ? integers<S>(count, 2) : values<S>(count, 3, 2));
+        Scalars s = some_scalars();
+        s.loss_sum = 2;
+        o.scalars = arena.scalars(s), o.count = count, o.scale = 0.3;
+        return o;
+      };
+    };
+    is_the_cpu(room, make(true), all_scalars);
+    is_the_cpu(room, make(false), [&](const Arena& arena, const auto& o) { return arena.get(o.output, count); });
+    beside_the_cpu(room, make(false), [&](const Arena& arena, const auto& o, const Arena& expected) {
+      // Squares are positive, so each of the two sums has the relative error of its roundings: here fewer than 60, there fewer than 4096.
+      CHECK(all_scalars(arena, o)[0] == Approx(all_scalars(expected, o)[0]).epsilon(4156 * 0x1p-53));
+    });
+    const auto leaves = [&](Arena& arena) {
+      const auto with = make(true)(arena);
+      return op::SquaredError<false, S>{with.output, with.target, with.scalars, count, 0.3};
+    };
+    is_the_cpu(room, leaves, all_scalars);
+    is_the_cpu(room, leaves, [&](const Arena& arena, const auto& o) { return arena.get(o.output, count); });
+  }
+}
+
+TEST_CASE("a missing barrier and a missing thread are told") {
+  const auto make = [](Arena& arena) {
+    op::CountCorrect<float> o{};
+    o.logits = arena.put<float>(integers<float>(40 * 33)), o.target = put_integers(arena, some_targets(40, 33)), o.scalars = arena.scalars();
+    o.rows = 40, o.columns = 33;
+    return o;
+  };
+  for (const std::string& text : told<WithoutBarriers>(room, make, all_scalars)) {
+    INFO(text);
+    CHECK((text.find("shared memory that was written") != std::string::npos || text.find("a barrier between two threads") != std::string::npos));
+  }
+  for (const std::string& text : told<WithoutAThread>(room, make, all_scalars)) CHECK_THAT(text, Catch::Contains("has left the kernel"));
+}
+// SPDX-License-Identifier: Apache-2.0
