@@ -1,0 +1,367 @@
+// regimen/kernel/attention.hpp — softmax(q kᵀ / √D) v and its gradient, for any head, without a (T,T) matrix.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/core/philox.hpp>
+#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/elementwise.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace regimen::kernel {
+
+namespace detail {
+
+/// Rows of one head: row(t) begins `stride` elements behind row(t − 1).
+template <class T>
+struct HeadRows final {
+  T* first;
+  std::size_t stride;
+
+  REGIMEN_HD T* operator()(std::size_t t) const { return first + t * stride; }
+  /// part 0, 1, 2 for q, k, v in (B,T,3,H,D)
+  REGIMEN_HD static HeadRows of_qkv(T* qkv, const op::AttentionShape& s, std::size_t head, std::size_t part) {
+    const std::size_t b = head / s.heads, h = head % s.heads;
+    return {qkv + ((b * s.length * 3 + part) * s.heads + h) * s.width, 3 * s.heads * s.width};
+  }
+  /// in (B,T,H,D)
+  REGIMEN_HD static HeadRows of_y(T* y, const op::AttentionShape& s, std::size_t head) {
+    const std::size_t b = head / s.heads, h = head % s.heads;
+    return {y + (b * s.length * s.heads + h) * s.width, s.heads * s.width};
+  }
+};
+
+/// e^x where x > −80, else exactly 0, as the CPU engine; NaN where x is.
+template <class S>
+REGIMEN_HD S exp_or_zero(S x) {
+  return x <= S(-80) ? S(0) : std::exp(x);
+}
+
+/// Σ_d a[d] · b[d], in the order of d.
+template <class S, class T>
+REGIMEN_HD S dot(const T* a, const T* b, std::size_t width) {
+  constexpr unsigned n = pack_of<T>;
+  const std::size_t packed = are_aligned(a, b) ? width / n : 0;
+  S sum = S(0);
+  for (std::size_t i = 0; i < packed; ++i) {
+    const auto x = read<n>(a + i * n), y = read<n>(b + i * n);
+    for (unsigned k = 0; k < n; ++k) sum += static_cast<S>(x.at[k]) * static_cast<S>(y.at[k]);
+  }
+  for (std::size_t d = packed * n; d < width; ++d) sum += static_cast<S>(a[d]) * static_cast<S>(b[d]);
+  return sum;
+}
+
+/// The factors of dropped probabilities: the very numbers of the CPU engine. Where nothing is dropped, `random` is not read.
+template <class S>
+struct DropFactor final {
+  std::uint64_t key = 0, sample = 0, first = 0, length = 0;
+  std::uint32_t threshold = 0;
+  S keep = S(1);
+
+  REGIMEN_HD DropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head) : threshold(drop.threshold) {
+    if (threshold == 0) return;
+    const op::Random random = *at(drop.random);
+    key = mix(mix(random.seed, random.step), drop.stream);
+    sample = random.first_sample + head / s.heads;
+    length = s.length;
+    first = std::uint64_t{head % s.heads} * length * length;
+    keep = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(threshold)));
+  }
+  REGIMEN_HD S operator()(std::size_t query, std::size_t key_at) const {
+    if (threshold == 0) return S(1);
+    const std::uint64_t element = first + query * length + key_at;
+    const Philox::Words words = Philox::draw(key, element / 8, sample);
+    const unsigned i = static_cast<unsigned>(element % 8);
+    return ((words.word[i / 2] >> (16 * (i % 2))) & 0xFFFFu) < threshold ? S(0) : keep;
+  }
+};
+
+/// The plan of all blocks here: a tile of keys (or queries), a thread for each, gives one number each; then a thread for each
+/// channel adds what the tile gives. Numbers of a tile lie in shared memory, sums over tiles beside them. The order of sums
+/// is that of keys, tile by tile, whatever the number of threads.
+template <class S>
+struct AttentionTile final {
+  static constexpr unsigned threads = 128, size = threads;
+  static constexpr std::size_t largest_width = op::AttentionShape::largest_width;
+  /// `sums` arrays of channels, `numbers` of the tile
+  static constexpr std::size_t shared_bytes(unsigned sums, unsigned numbers) { return (sums * largest_width + numbers * size) * sizeof(S); }
+};
+
+/// sums[d] = sums[d] · before + Σ_j weight[j] · row(first + j)[d], for `count` rows of a tile; sums are new if `is_first`
+REGIMEN_HD_UNCHECKED
+template <class S, class Block, class Sums, class Weights, class T>
+REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& weight, const HeadRows<T>& rows, std::size_t first, std::size_t count,
+                         std::size_t width, bool is_first, S before = S(1)) {
+  for (std::size_t d = block.thread(); d < width; d += block.threads()) {
+    S sum = S(0);
+    for (std::size_t j = 0; j < count; ++j) sum += static_cast<S>(weight[j]) * static_cast<S>(rows(first + j)[d]);
+    sums[d] = is_first ? sum : static_cast<S>(sums[d]) * before + sum;
+  }
+}
+
+/// One query against `seen` keys, with a running maximum. log_sum may be null.
+REGIMEN_HD_UNCHECKED
+template <class S, class Block, class T>
+REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys, const HeadRows<const T>& values, std::size_t seen,
+                       std::size_t width, T* y, S* log_sum, const DropFactor<S>& drop, std::size_t position) {
+  using Tile = AttentionTile<S>;
+  const auto sums = block.template shared<S>(0, Tile::largest_width);
+  const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
+             kept = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
+  const S scale = S(1) / std::sqrt(static_cast<S>(width));
+  S largest = -std::numeric_limits<S>::infinity(), total = S(0);
+  for (std::size_t first = 0; first < seen; first += Tile::size) {
+    const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
+    for (std::size_t j = block.thread(); j < count; j += block.threads()) p[j] = dot<S>(query, keys(first + j), width) * scale;
+    block.sync();
+    S peak = largest;
+    for (std::size_t j = 0; j < count; ++j) peak = static_cast<S>(p[j]) > peak ? static_cast<S>(p[j]) : peak;
+    for (std::size_t j = block.thread(); j < count; j += block.threads()) kept[j] = exp_or_zero(static_cast<S>(p[j]) - peak);
+    block.sync();
+    S sum = S(0);
+    for (std::size_t j = 0; j < count; ++j) sum += static_cast<S>(kept[j]);
+    const S before = first == 0 ? S(0) : exp_or_zero(largest - peak);
+    total = total * before + sum;
+    largest = peak;
+    if (drop.threshold > 0) {
+      for (std::size_t j = block.thread(); j < count; j += block.threads()) p[j] = static_cast<S>(kept[j]) * drop(position, first + j);
+      block.sync();
+      add_tile<S>(block, sums, p, values, first, count, width, first == 0, before);
+    } else {
+      add_tile<S>(block, sums, kept, values, first, count, width, first == 0, before);
+    }
+    block.sync();
+  }
+  const S factor = S(1) / total;
+  for (std::size_t d = block.thread(); d < width; d += block.threads()) y[d] = static_cast<T>(static_cast<S>(sums[d]) * factor);
+  if (log_sum != nullptr && block.thread() == 0) *log_sum = largest + std::log(total);
+}
+
+}  // namespace detail
+
+/// A block for each query of each head. All arithmetic in S = statistic_t<T>; y is rounded once.
+///
+/// error   that of exp and of sums over keys in tiles of 128; probabilities below e^-80 of the row's largest count as 0
+/// cost    each query reads the keys and values that it sees, 2 · T · D elements (half of them if causal), from the second-level
+///         cache: this is the plain form, for any head, and the reference of faster ones. With dropout one counter for each key
+template <class T>
+struct Kernel<op::Attention<T>> final {
+  using S = statistic_t<T>;
+  using Tile = detail::AttentionTile<S>;
+  static constexpr unsigned threads = Tile::threads;
+  static constexpr std::size_t shared_bytes = Tile::shared_bytes(1, 2);
+  op::Attention<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    using Rows = detail::HeadRows<const T>;
+    const T* const qkv = at(o.qkv);
+    const op::AttentionShape& s = o.shape;
+    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
+      const std::size_t head = row / s.length, t = row % s.length;
+      detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1), Rows::of_qkv(qkv, s, head, 2),
+                        s.causal ? t + 1 : s.length, s.width, detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
+                        detail::DropFactor<S>(o.drop, at, s, head), t);
+    }
+  }
+};
+
+/// A block for each head: one query, so few blocks. All arithmetic in S; y is rounded once.
+///
+/// error   that of op::Attention
+/// cost    reads the cached keys and values once, on as many blocks as there are heads
+template <class T>
+struct Kernel<op::AttendKept<T>> final {
+  using S = statistic_t<T>;
+  using Tile = detail::AttentionTile<S>;
+  static constexpr unsigned threads = Tile::threads;
+  static constexpr std::size_t shared_bytes = Tile::shared_bytes(1, 2);
+  op::AttendKept<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads, 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    using Rows = detail::HeadRows<const T>;
+    const op::AttentionShape& s = o.shape;
+    for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
+      const std::size_t kept = head * o.window * s.width;
+      detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width}, Rows{at(o.values) + kept, s.width}, o.seen,
+                        s.width, detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr), detail::DropFactor<S>({}, at, s, head), 0);
+    }
+  }
+};
+
+/// The new rows of keys and values, copied.
+template <class T>
+struct Kernel<op::KeepKeys<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  op::KeepKeys<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(2 * o.shape.batch * o.shape.heads * o.shape.length * o.shape.width / width + 1, threads); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (o.shape.width % width == 0 && are_aligned(at(o.qkv), at(o.keys), at(o.values))) copy<width>(block);
+    else copy<1>(block);
+  }
+
+ private:
+  REGIMEN_HD_UNCHECKED
+  template <unsigned n, class Block>
+  REGIMEN_HD void copy(const Block& block) const {
+    const op::AttentionShape& s = o.shape;
+    const std::size_t packs = s.width / n, rows = s.batch * s.heads * s.length;
+    for_pieces(block, 2 * rows * packs, [&](std::size_t piece) {
+      const std::size_t part = piece / (rows * packs), row = piece / packs % rows, d = piece % packs * n, head = row / s.length, t = row % s.length;
+      const T* const from = detail::HeadRows<const T>::of_qkv(at(o.qkv), s, head, 1 + part)(t) + d;
+      detail::write(detail::read<n>(from), at(part == 0 ? o.keys : o.values) + (head * o.window + o.first + t) * s.width + d);
+    });
+  }
+};
+
+/// With p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot:
+///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
+/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key. All arithmetic in S,
+/// d_qkv is rounded once.
+///
+/// error   as forward; δ is taken from the stored, rounded y
+/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward
+template <class T>
+struct Kernel<op::AttentionBackward<T>, 0> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned passes = 3, threads = 128;
+  op::AttentionBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, threads); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    using Rows = detail::HeadRows<const T>;
+    const op::AttentionShape& s = o.shape;
+    const T *const y = at(o.y), *const d_y = at(o.d_y);
+    S* const row_dot = at(o.row_dot);
+    for_pieces(block, s.batch * s.heads * s.length, [&](std::size_t row) {
+      const std::size_t head = row / s.length, t = row % s.length;
+      row_dot[row] = detail::dot<S>(Rows::of_y(y, s, head)(t), Rows::of_y(d_y, s, head)(t), s.width);
+    });
+  }
+};
+
+/// What a query and a key give to the gradients of each other.
+template <class T>
+struct AttentionPair final {
+  using S = statistic_t<T>;
+  S kept, d_score;  // p ∘ f, d_s
+
+  REGIMEN_HD AttentionPair(const T* query, const T* key, const T* value, const T* d_y, S log_sum, S row_dot, S scale, S factor, std::size_t width) {
+    const S p = detail::exp_or_zero(detail::dot<S>(query, key, width) * scale - log_sum);
+    kept = p * factor;
+    d_score = p * (detail::dot<S>(d_y, value, width) * factor - row_dot) * scale;
+  }
+};
+
+template <class T>
+struct Kernel<op::AttentionBackward<T>, 1> final {
+  using S = statistic_t<T>;
+  using Tile = detail::AttentionTile<S>;
+  static constexpr unsigned threads = Tile::threads;
+  static constexpr std::size_t shared_bytes = Tile::shared_bytes(1, 1);
+  op::AttentionBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    using Rows = detail::HeadRows<const T>;
+    const op::AttentionShape& s = o.shape;
+    const auto sums = block.template shared<S>(0, Tile::largest_width),
+               d_scores = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size);
+    const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
+    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
+      const std::size_t head = row / s.length, t = row % s.length, seen = s.causal ? t + 1 : s.length;
+      const Rows keys = Rows::of_qkv(at(o.qkv), s, head, 1), values = Rows::of_qkv(at(o.qkv), s, head, 2);
+      const T *const query = Rows::of_qkv(at(o.qkv), s, head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
+      const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
+      const detail::DropFactor<S> drop(o.drop, at, s, head);
+      for (std::size_t first = 0; first < seen; first += Tile::size) {
+        const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
+        for (std::size_t j = block.thread(); j < count; j += block.threads())
+          d_scores[j] =
+              AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale, drop(t, first + j), s.width).d_score;
+        block.sync();
+        detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == 0);
+        block.sync();
+      }
+      T* const d_q = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 0)(t);
+      for (std::size_t d = block.thread(); d < s.width; d += block.threads()) d_q[d] = static_cast<T>(static_cast<S>(sums[d]));
+    }
+  }
+};
+
+template <class T>
+struct Kernel<op::AttentionBackward<T>, 2> final {
+  using S = statistic_t<T>;
+  using Tile = detail::AttentionTile<S>;
+  static constexpr unsigned threads = Tile::threads;
+  static constexpr std::size_t shared_bytes = Tile::shared_bytes(2, 2);
+  op::AttentionBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    using Rows = detail::HeadRows<const T>;
+    const op::AttentionShape& s = o.shape;
+    constexpr std::size_t width = Tile::largest_width, numbers = 2 * width * sizeof(S);
+    const auto d_k = block.template shared<S>(0, width), d_v = block.template shared<S>(width * sizeof(S), width);
+    const auto d_scores = block.template shared<S>(numbers, Tile::size),
+               kept = block.template shared<S>(numbers + Tile::size * sizeof(S), Tile::size);
+    const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
+    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
+      const std::size_t head = row / s.length, u = row % s.length, begin = s.causal ? u : 0;  // the first query that sees key u
+      const Rows queries = Rows::of_qkv(at(o.qkv), s, head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
+      const T *const key = Rows::of_qkv(at(o.qkv), s, head, 1)(u), *const value = Rows::of_qkv(at(o.qkv), s, head, 2)(u);
+      const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
+      const detail::DropFactor<S> drop(o.drop, at, s, head);
+      for (std::size_t first = begin; first < s.length; first += Tile::size) {
+        const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
+        for (std::size_t j = block.thread(); j < count; j += block.threads()) {
+          const std::size_t t = first + j;
+          const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u), s.width);
+          d_scores[j] = pair.d_score;
+          kept[j] = pair.kept;
+        }
+        block.sync();
+        detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, first == begin);
+        detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, first == begin);
+        block.sync();
+      }
+      T *const to_k = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 1)(u), *const to_v = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 2)(u);
+      for (std::size_t d = block.thread(); d < s.width; d += block.threads()) {
+        to_k[d] = static_cast<T>(static_cast<S>(d_k[d]));
+        to_v[d] = static_cast<T>(static_cast<S>(d_v[d]));
+      }
+    }
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0
