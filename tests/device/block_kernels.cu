@@ -3,10 +3,14 @@
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
 #include <regimen/core/activation.hpp>
+#include <regimen/kernel/attention.hpp>
+#include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/device.cuh>
 #include <regimen/kernel/elementwise.hpp>
+#include <regimen/kernel/embedding.hpp>
 #include <regimen/kernel/normalize.hpp>
+#include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/optimizer/adamw.hpp>
 
@@ -32,7 +36,7 @@ struct HostOnly final {
 void start() { kernel::entry<HostOnly><<<1, 32>>>(HostOnly{}); }
 #endif
 
-constexpr std::size_t rows = 37, columns = 129, count = rows * columns, room = std::size_t{1} << 18;
+constexpr std::size_t rows = 37, columns = 129, count = rows * columns, room = std::size_t{1} << 19;
 
 /// One arena twice: here, for the block of one thread, and on the device.
 struct Case {
@@ -156,6 +160,83 @@ void updates() {
   agree(c, o, o.master, count, 16 * 0x1p-24);  // ten roundings of a step, and what a fused multiply-add leaves out
 }
 
+/// Lookups, and gradients of tables and biases.   G: gradients of parameters
+template <class T, class G>
+void tables(double rounding) {
+  Case c;
+  op::Embed<T> look{};
+  look.token = c.put<std::int32_t>(count, columns, 1), look.table = c.put<T>(columns * 8, 1, 2), look.y = c.put<T>(count * 8, 0, 3);
+  look.count = count, look.vocabulary = columns, look.columns = 8;
+  agree(c, look, look.y, count * 8, 0);
+  op::EmbedBackward<T, G> back{};
+  back.token = look.token, back.d_y = look.y, back.d_table = c.put<G>(columns * 8, 1, 4), back.count = count, back.vocabulary = columns;
+  back.columns = 8, back.add = true;
+  agree(c, back, back.d_table, columns * 8, 0);
+  Case d;
+  op::AddTableBackward<T, G> add{};
+  add.d_y = d.put<T>(count, 1, 1), add.d_table = d.put<G>(columns, 1, 2), add.samples = rows, add.elements = columns;
+  agree(d, add, add.d_table, columns, 0);
+  op::BiasBackward<activation::GeluTanh, T, G> bias{};
+  bias.x = d.put<T>(count, 3, 3), bias.bias = d.put<T>(columns, 2, 4), bias.d_y = add.d_y, bias.d_x = add.d_y, bias.d_bias = add.d_table;
+  bias.rows = rows, bias.columns = columns;
+  agree(d, bias, bias.d_bias, columns, rounding);
+  op::BiasBackward<activation::Identity, T, G> sum{};
+  sum.d_y = add.d_y, sum.d_x = add.d_y, sum.d_bias = add.d_table, sum.rows = 9, sum.columns = count / 9;
+  sum.d_bias = d.put<G>(sum.columns, 1, 5);
+  agree(d, sum, sum.d_bias, sum.columns, 0);
+}
+
+/// The members of Scalars from loss_sum on, up to the counters.
+constexpr std::size_t sums = 10;
+View<double> sums_of(View<Scalars> scalars) { return {scalars.offset + given_bytes}; }
+
+template <class T>
+void checks() {
+  Case c;
+  op::CheckFinite<T> finite{};
+  finite.x = c.put<T>(count, 1, 1), finite.scalars = c.scalars(), finite.count = count;
+  reinterpret_cast<T*>(c.here.data() + finite.x.offset)[count - 7] = T(NAN);
+  const std::size_t element = offsetof(Scalars, anomaly) + offsetof(op::Anomaly, element);
+  agree(c, finite, View<std::uint64_t>{finite.scalars.offset + element}, 1, 0);
+}
+
+void steps() {
+  Case c;
+  const auto scalars = c.scalars();
+  const auto logits = c.put<float>(count, 4, 1), target = c.put<float>(count, 4, 2);
+  agree(c, op::Begin{scalars}, sums_of(scalars), sums, 0);
+  agree(c, op::CountCorrect<float>{logits, c.put<std::int32_t>(rows, columns, 3), scalars, rows, columns}, sums_of(scalars), sums, 0);
+  agree(c, op::SquaredError<true, float>{logits, target, scalars, count, 0.5}, sums_of(scalars), sums, 0x1p-40);
+  agree(c, op::SquaredError<true, float>{logits, target, scalars, count, 0.5}, logits, count, 0);
+  agree(c, op::SumOfSquares<float>{logits, square_sum_of(scalars), count}, sums_of(scalars), sums, 0x1p-40);
+  const auto ranks = c.put<double>(4 * 7, 1, 4);
+  agree(c, op::ShareSums{scalars, {ranks.offset}}, ranks, 4 * 7, 0);
+  agree(c, op::CombineSums{scalars, {ranks.offset}, 7, 0}, sums_of(scalars), sums, 0);
+  op::Finish<AdamW> finish{};
+  finish.scalars = scalars, finish.clip = 1e-3;
+  agree(c, finish, sums_of(scalars), sums, 0x1p-40);  // powers of a device and of the host
+  checks<float>();
+  checks<bf16>();
+}
+
+/// (1,37,3,43): positions and channels that are multiples of nothing.
+template <class T>
+void attends(double tolerance) {
+  Case c;
+  op::AttentionBackward<T> back{};
+  back.shape = {1, rows, 3, columns / 3, true};
+  back.qkv = c.put<T>(3 * count, 1, 1), back.y = c.put<T>(count, 0, 2), back.d_y = c.put<T>(count, 1, 3), back.d_qkv = c.put<T>(3 * count, 0, 4);
+  back.log_sum = c.put<statistic_t<T>>(3 * rows, 0, 5), back.row_dot = c.put<statistic_t<T>>(3 * rows, 0, 6);
+  back.drop = {6554, 9, View<op::Random>{c.put<std::uint64_t>(3, 1000, 7).offset}};
+  agree(c, op::Attention<T>{back.qkv, back.y, back.log_sum, back.shape, back.drop}, back.y, count, tolerance);
+  agree(c, back, back.d_qkv, 3 * count, tolerance);
+  const auto keys = c.put<T>(count, 0, 8), values = c.put<T>(count, 0, 9);
+  agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, keys, count, 0);
+  op::AttentionShape one = back.shape;
+  one.length = 1;
+  agree(c, op::AttendKept<T>{back.qkv, keys, values, back.y, one, rows, rows}, back.y, 129, tolerance);
+}
+
 }  // namespace
 
 int main() {
@@ -173,6 +254,13 @@ int main() {
   norms<false>();
   losses();
   updates<AdamW>();
+  tables<float, float>(64 * 0x1p-24);
+  tables<bf16, float>(64 * 0x1p-24);
+  tables<double, double>(64 * 0x1p-24);
+  steps();
+  attends<float>(256 * 0x1p-24);  // scores of 43 products, exp of them, sums of 37 terms
+  attends<bf16>(0x1p-7);
+  attends<double>(256 * 0x1p-24);
   std::printf("%d wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }

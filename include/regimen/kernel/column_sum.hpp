@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace regimen::kernel {
 
@@ -91,9 +92,11 @@ struct ColumnSum final {
         };
         std::size_t row = first;
         for (; row + together <= last; row += together) {
-          typename Terms::template Loaded<n> loaded[together];
-          for (unsigned r = 0; r < together; ++r) loaded[r] = terms.template load<n>((row + r) * columns + column);
-          for (unsigned r = 0; r < together; ++r) add_values(terms.template value<n>(loaded[r], (row + r) * columns + column, column));
+          // Written out: in a loop that the compiler does not unroll, what is loaded lies in memory.
+          [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
+            const typename Terms::template Loaded<n> loaded[] = {terms.template load<n>((row + r) * columns + column)...};
+            (add_values(terms.template value<n>(loaded[r], (row + r) * columns + column, column)), ...);
+          }(std::make_integer_sequence<unsigned, together>{});
         }
         for (; row < last; ++row) add_values(terms.template value<n>(terms.template load<n>(row * columns + column), row * columns + column, column));
         for (unsigned k = 0; k < n; ++k) sum[k] += part[k];
