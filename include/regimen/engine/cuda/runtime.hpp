@@ -1,0 +1,87 @@
+// regimen/engine/cuda/runtime.hpp — what the CUDA engine needs of a device: the CUDA runtime and cuBLASLt, or their emulation.
+#pragma once
+
+#include <regimen/core/number.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace regimen::cuda {
+
+/// How a kernel is spread over a device.
+struct Grid {
+  unsigned blocks = 1, threads = 32;
+  std::size_t shared_bytes = 0;  // of each block
+};
+
+/// A matrix in the terms of cuBLASLt: column-major, `leading` elements from column to column.
+struct Layout {
+  ElementType type = ElementType::float32;
+  std::uint64_t rows = 0, columns = 0;
+  std::int64_t leading = 0;
+
+  bool operator==(const Layout&) const = default;
+};
+
+/// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt.
+///   wide   sums in fp64; otherwise in fp32
+struct ProductDescriptor {
+  Layout a{}, b{}, d{};
+  bool transpose_a = false, transpose_b = false, wide = false;
+  std::size_t workspace = 0;
+
+  bool operator==(const ProductDescriptor&) const = default;
+};
+
+/// Stands for any kernel in the concept below.
+struct AnyKernel {
+  template <class Block>
+  void operator()(const Block&) const {}
+};
+
+/// Memory, queues, order and graphs of one device. There is no default stream, no blocking copy, no copy from pageable memory,
+/// and no synchronisation of the whole device, on purpose: what is queued may run at any moment that streams and events allow.
+///
+///   allocate(bytes, name)    256-byte aligned; never during a capture. release waits for everything that was queued
+///   upload, download         between the device and pinned memory, which is read or written when the copy runs
+///   fill(at, byte, bytes)    sets bytes
+///   launch(kernel, grid)     copies the kernel's members in the call
+///   record, wait(stream, e)  order queues; never block the host
+///   synchronize(event)       the host waits; throws what went wrong before
+///   begin_capture            of this stream, and of all that wait for its events
+///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
+///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
+template <class R>
+concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Event event, typename R::Graph graph, std::byte* device,
+                           std::byte* host, const std::byte* from, std::size_t bytes, Grid grid, AnyKernel kernel,
+                           const ProductDescriptor& descriptor, typename R::Product& product) {
+  { runtime.allocate(bytes, "name") } -> std::same_as<std::byte*>;
+  runtime.release(device);
+  { runtime.allocate_pinned(bytes, "name") } -> std::same_as<std::byte*>;
+  runtime.release_pinned(host);
+  { runtime.make_stream("name") } -> std::same_as<typename R::Stream>;
+  { runtime.make_event() } -> std::same_as<typename R::Event>;
+  runtime.upload(device, from, bytes, stream);
+  runtime.download(host, from, bytes, stream);
+  runtime.fill(device, 0, bytes, stream);
+  runtime.launch(kernel, grid, stream);
+  runtime.record(event, stream);
+  runtime.wait(stream, event);
+  runtime.synchronize(event);
+  { runtime.is_done(event) } -> std::same_as<bool>;
+  runtime.begin_capture(stream);
+  { runtime.end_capture(stream) } -> std::same_as<typename R::Graph>;
+  runtime.launch(graph, stream);
+  { runtime.make_product(descriptor) } -> std::same_as<typename R::Product>;
+  runtime.multiply(product, from, from, device, 0.0, device, stream);
+  runtime.forget(device, bytes, stream);
+  runtime.remember(device, bytes, stream);
+  { R::workspace } -> std::convertible_to<std::size_t>;
+  { R::numerics() } -> std::convertible_to<std::string>;
+  { runtime.describe() } -> std::convertible_to<std::string>;
+};
+
+}  // namespace regimen::cuda
+// SPDX-License-Identifier: Apache-2.0

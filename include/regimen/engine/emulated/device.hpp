@@ -1,0 +1,16 @@
+// regimen/engine/emulated/device.hpp — Device<Emulated>: the CUDA engine, whole, on a device that is emulated on the host.
+#pragma once
+
+#include <regimen/engine/cuda/engine.hpp>
+#include <regimen/engine/emulated/runtime.hpp>
+#include <regimen/engine/timed.hpp>
+#include <regimen/policy/device.hpp>
+
+template <>
+struct regimen::engine::Of<regimen::Emulated> {
+  using type = regimen::cuda::Engine<regimen::emulated::Runtime>;
+  using Traits = type::Traits;
+  using profiled = regimen::Timed<type>;
+};
+static_assert(regimen::engine::Engine<regimen::cuda::Engine<regimen::emulated::Runtime>>);
+// SPDX-License-Identifier: Apache-2.0

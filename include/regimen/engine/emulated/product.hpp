@@ -1,0 +1,95 @@
+// regimen/engine/emulated/product.hpp — what cuBLASLt demands of a product, and the product by loops.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace regimen::emulated {
+
+/// A product that the library has accepted.
+struct Product {
+  cuda::ProductDescriptor descriptor{};
+};
+
+namespace detail {
+
+inline void demand(bool holds, const std::string& expected, const std::string& found) {
+  if (!holds) throw Error("a product of the library (CUBLAS_STATUS_INVALID_VALUE)", expected, found);
+}
+inline std::size_t bytes_of_matrix(const cuda::Layout& l) {
+  return bytes_of(l.type) * ((l.columns - 1) * static_cast<std::uint64_t>(l.leading) + l.rows);
+}
+
+}  // namespace detail
+
+/// Refuses what cublasLtMatmul's documentation does not allow: extents, leading dimensions, and combinations of types.
+inline void check_product(const cuda::ProductDescriptor& p) {
+  const auto& [a, b, d, transpose_a, transpose_b, wide, workspace] = p;
+  const char* name = "ABD";
+  for (const cuda::Layout* l : {&a, &b, &d}) {
+    detail::demand(l->rows > 0 && l->columns > 0, std::string("a matrix ") + *name + " with elements",
+                   std::to_string(l->rows) + " x " + std::to_string(l->columns));
+    detail::demand(l->leading >= static_cast<std::int64_t>(l->rows),
+                   std::string("a leading dimension of ") + *name + " of at least " + std::to_string(l->rows), std::to_string(l->leading));
+    ++name;
+  }
+  const auto rows = [](const cuda::Layout& l, bool t) { return t ? l.columns : l.rows; };
+  const auto columns = [](const cuda::Layout& l, bool t) { return t ? l.rows : l.columns; };
+  detail::demand(rows(a, transpose_a) == d.rows && columns(b, transpose_b) == d.columns && columns(a, transpose_a) == rows(b, transpose_b),
+                 "op(A) (m,k), op(B) (k,n), D (m,n)",
+                 "op(A) " + std::to_string(rows(a, transpose_a)) + " x " + std::to_string(columns(a, transpose_a)) + ", op(B) " +
+                     std::to_string(rows(b, transpose_b)) + " x " + std::to_string(columns(b, transpose_b)) + ", D " + std::to_string(d.rows) +
+                     " x " + std::to_string(d.columns));
+  const bool types_fit = a.type == b.type && (wide ? a.type == ElementType::float64 && d.type == a.type
+                                                   : a.type != ElementType::float64 && (d.type == a.type || d.type == ElementType::float32));
+  detail::demand(types_fit, "A and B of one type, D of the same or fp32; fp64 with sums in fp64", "another combination");
+}
+
+/// D = op(A) · op(B) + beta · D, in ascending order of the inner index.
+inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta, std::byte* d) {
+  const auto loops = [&]<class T, class Out>(std::type_identity<T>, std::type_identity<Out>) {
+    using S = std::conditional_t<std::is_same_v<T, fp64>, double, float>;
+    const auto stride = [](const cuda::Layout& l, bool t) {
+      return std::pair{t ? static_cast<std::size_t>(l.leading) : std::size_t{1}, t ? std::size_t{1} : static_cast<std::size_t>(l.leading)};
+    };
+    const auto a_stride = stride(p.a, p.transpose_a), b_stride = stride(p.b, p.transpose_b);
+    const T* const x = reinterpret_cast<const T*>(a);
+    const T* const y = reinterpret_cast<const T*>(b);
+    Out* const z = reinterpret_cast<Out*>(d);
+    const std::size_t depth = p.transpose_a ? p.a.rows : p.a.columns;
+    for (std::size_t j = 0; j < p.d.columns; ++j) {
+      for (std::size_t i = 0; i < p.d.rows; ++i) {
+        S sum = 0;
+        for (std::size_t k = 0; k < depth; ++k)
+          sum += static_cast<S>(x[i * a_stride.first + k * a_stride.second]) * static_cast<S>(y[k * b_stride.first + j * b_stride.second]);
+        Out& to = z[j * static_cast<std::size_t>(p.d.leading) + i];
+        to = static_cast<Out>(beta != 0 ? sum + static_cast<S>(beta) * static_cast<S>(to) : sum);
+      }
+    }
+  };
+  const auto of = [&]<class T>(std::type_identity<T> type) {
+    if (p.d.type == p.a.type) loops(type, type);
+    else if constexpr (!std::is_same_v<T, fp64>) loops(type, std::type_identity<fp32>{});
+  };
+  switch (p.a.type) {
+    case ElementType::float64:
+      return of(std::type_identity<fp64>{});
+    case ElementType::float32:
+      return of(std::type_identity<fp32>{});
+    case ElementType::bfloat16:
+      return of(std::type_identity<bf16>{});
+    case ElementType::float16:
+      return of(std::type_identity<fp16>{});
+  }
+}
+
+}  // namespace regimen::emulated
+// SPDX-License-Identifier: Apache-2.0

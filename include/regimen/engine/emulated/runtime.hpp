@@ -1,0 +1,367 @@
+// regimen/engine/emulated/runtime.hpp — a device on the host: late, unfair and strict.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/engine/emulated/block.hpp>
+#include <regimen/engine/emulated/memory.hpp>
+#include <regimen/engine/emulated/product.hpp>
+#include <regimen/engine/emulated/schedule.hpp>
+#include <regimen/kernel/block.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::emulated {
+
+/// How the device of an engine behaves.
+///   seed      decides when work runs, and in which order the threads of a block
+///   fibers    every kernel by blocks of as many threads as on a GPU, with checked barriers; otherwise by one thread a block, which is
+///             a hundred times faster and adds in another order
+///   memory    bytes of the device
+struct Options {
+  std::uint64_t seed = 1;
+  bool fibers = false;
+  std::size_t memory = std::size_t{4} << 30;
+};
+
+/// A cuda::Runtime without a GPU. Device memory is inaccessible to the host, but to queued work while it runs. Work runs later, in
+/// any order that streams and events allow. What CUDA forbids, also during a capture, is an Error that names its code. An Error of
+/// queued work loses the device: every later call throws.
+///
+/// thread safety   none: one thread at a time
+class Runtime final {
+ public:
+  struct Stream {
+    std::size_t index = ~std::size_t{0};
+  };
+  struct Event {
+    std::size_t index = ~std::size_t{0};
+  };
+  struct Graph {
+    std::size_t index = ~std::size_t{0};
+  };
+  using Product = emulated::Product;
+
+  /// Bytes that a product's workspace has; the library writes junk there.
+  static constexpr std::size_t workspace = 1024;
+  /// Of a device with the limits of sm_90.
+  static constexpr unsigned most_blocks = 0x7FFF'FFFF;
+
+  /// The options of runtimes that engines make from now on.
+  static inline Options defaults{};
+
+  Runtime() : Runtime(defaults) {}
+  explicit Runtime(const Options& options)
+      : options_(options), schedule_(options.seed), device_(options.memory, true), pinned_(options.memory / 4, false) {}
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // ---- memory
+
+  std::byte* allocate(std::size_t bytes, const char* name) {
+    refuse_in_capture("cudaMalloc");
+    return device_.allocate(bytes, name);
+  }
+  void release(const std::byte* at) {
+    refuse_in_capture("cudaFree");
+    if (!lost_) finish_all();
+    device_.release(at);
+  }
+  std::byte* allocate_pinned(std::size_t bytes, const char* name) {
+    refuse_in_capture("cudaMallocHost");
+    return pinned_.allocate(bytes, name);
+  }
+  void release_pinned(const std::byte* at) {
+    refuse_in_capture("cudaFreeHost");
+    if (!lost_) finish_all();
+    pinned_.release(at);
+  }
+
+  // ---- queues and their order
+
+  Stream make_stream(const char* name) {
+    streams_.push_back({.name = name});
+    return {streams_.size() - 1};
+  }
+  Event make_event() {
+    events_.emplace_back();
+    return {events_.size() - 1};
+  }
+  void record(Event event, Stream stream) {
+    enqueue(stream, {});
+    const Queue& queue = queue_of(stream);
+    events_.at(event.index) = {.graph = queue.graph, .task = queue.graph == none ? queue.last : queue.recorded.back(), .was_recorded = true};
+  }
+  void wait(Stream stream, Event event) {
+    const Recorded& recorded = events_.at(event.index);
+    Queue& queue = queue_of(stream);
+    if (!recorded.was_recorded) refuse("a wait for an event", "an event that was recorded", "none, so that nothing waits");
+    if (recorded.graph == none) {
+      if (queue.graph != none) invalidate("cudaErrorStreamCaptureIsolation", "events of the capture", "one from outside");
+      queue.waits.push_back(recorded.task);
+      return;
+    }
+    if (graphs_.at(recorded.graph).is_finished) refuse("cudaErrorCapturedEvent", "an event", "one that was recorded in a capture that ended");
+    if (queue.graph == none) {  // this stream joins the capture
+      queue.graph = recorded.graph;
+      queue.recorded.clear();
+    } else if (queue.graph != recorded.graph) {
+      invalidate("cudaErrorStreamCaptureMerge", "one capture", "two");
+    }
+    queue.recorded.push_back(recorded.task);
+  }
+  void synchronize(Event event) {
+    refuse_in_capture("cudaEventSynchronize");
+    check_lost();
+    const Recorded& recorded = events_.at(event.index);
+    if (recorded.graph != none) refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    if (recorded.was_recorded && !schedule_.is_done(recorded.task)) carry_out([&] { schedule_.run_until(recorded.task); });
+  }
+  bool is_done(Event event) {
+    refuse_in_capture("cudaEventQuery");
+    check_lost();
+    const Recorded& recorded = events_.at(event.index);
+    if (recorded.graph != none) refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    if (recorded.was_recorded && schedule_.wants_to_run()) carry_out([&] { schedule_.run_some(); });
+    return !recorded.was_recorded || schedule_.is_done(recorded.task);
+  }
+
+  // ---- work
+
+  void upload(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+    demand(device_, to, bytes, "the target of an upload");
+    demand(pinned_, from, bytes, "the source of an upload");
+    enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  }
+  void download(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+    demand(device_, from, bytes, "the source of a download");
+    demand(pinned_, to, bytes, "the target of a download");
+    enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  }
+  void fill(std::byte* at, int byte, std::size_t bytes, Stream stream) {
+    demand(device_, at, bytes, "the target of a fill");
+    enqueue(stream, [=] { std::memset(at, byte, bytes); });
+  }
+  template <class Kernel>
+  void launch(const Kernel& kernel, cuda::Grid grid, Stream stream) {
+    static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764, "regimen: a kernel is a small struct of plain members");
+    if (grid.blocks == 0 || grid.blocks > most_blocks || grid.threads == 0 || grid.threads > BlockRunner::most_threads ||
+        grid.shared_bytes > BlockRunner::most_shared)
+      refuse(
+          "a launch (cudaErrorInvalidConfiguration)", "1 to 2147483647 blocks of 1 to 1024 threads, and at most 227 KiB of shared memory",
+          std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads, " + std::to_string(grid.shared_bytes) + " bytes");
+    if constexpr (std::is_same_v<Kernel, cuda::AnyKernel>) {
+      enqueue(stream, {});
+    } else {
+      enqueue(stream, [this, kernel] {
+        if (!options_.fibers) return kernel::run_serial(kernel);
+        if (!blocks_) blocks_ = std::make_unique<BlockRunner>();
+        blocks_->set_order(static_cast<Order>(options_.seed % 3), options_.seed);
+        blocks_->run(kernel);
+      });
+    }
+  }
+
+  Product make_product(const cuda::ProductDescriptor& descriptor) {
+    refuse_in_capture("cublasLtMatmulAlgoGetHeuristic");
+    check_product(descriptor);
+    return {descriptor};
+  }
+  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta, std::byte* d, Stream stream) {
+    const cuda::ProductDescriptor& p = product.descriptor;
+    demand(device_, a, detail::bytes_of_matrix(p.a), "the library's A");
+    demand(device_, b, detail::bytes_of_matrix(p.b), "the library's B");
+    demand(device_, d, detail::bytes_of_matrix(p.d), "the library's D");
+    if (p.workspace > 0) demand(device_, scratch, p.workspace, "the library's workspace");
+    if (reinterpret_cast<std::uintptr_t>(scratch) % 256 != 0) refuse("the library's workspace", "a multiple of 256 bytes", "another address");
+    enqueue(stream, [=] {
+      if (p.workspace > 0) std::memset(scratch, 0xFF, p.workspace);
+      emulated::multiply(p, a, b, beta, d);
+    });
+  }
+
+  // ---- graphs
+
+  void begin_capture(Stream stream) {
+    Queue& queue = queue_of(stream);
+    if (queue.graph != none) refuse("cudaErrorIllegalState", "a stream that is not captured", "one that is");
+    graphs_.push_back({.origin = stream.index});
+    queue.graph = graphs_.size() - 1;
+    queue.recorded.clear();
+    ++capturing_;
+  }
+  Graph end_capture(Stream stream) {
+    const Queue& origin = queue_of(stream);
+    if (origin.graph == none) refuse("cudaErrorIllegalState", "a stream that is captured", "one that is not");
+    const std::size_t index = origin.graph;
+    Recording& recording = graphs_.at(index);
+    if (recording.origin != stream.index) refuse("the end of a capture", "the stream on which it began", "another");
+    std::vector<TaskId> ends = origin.recorded;
+    std::vector<bool> is_joined(recording.tasks.size());
+    std::size_t joined = 0;
+    while (!ends.empty()) {
+      const TaskId task = ends.back();
+      ends.pop_back();
+      if (is_joined[task]) continue;
+      is_joined[task] = true;
+      ++joined;
+      ends.insert(ends.end(), recording.tasks[task].after.begin(), recording.tasks[task].after.end());
+    }
+    for (Queue& queue : streams_) {
+      if (queue.graph != index) continue;
+      queue.graph = none;
+      queue.recorded.clear();
+    }
+    recording.is_finished = true;
+    --capturing_;
+    if (recording.is_invalid)
+      refuse("the end of a capture (cudaErrorStreamCaptureInvalidated)", "a capture without errors", "one with an error before");
+    if (joined != recording.tasks.size())
+      refuse("the end of a capture (cudaErrorStreamCaptureUnjoined)", "a wait for all streams of the capture",
+             std::to_string(recording.tasks.size() - joined) + " pieces of work that nothing waits for");
+    return {index};
+  }
+  void launch(Graph graph, Stream stream) {
+    Queue& queue = queue_of(stream);
+    if (queue.graph != none) refuse("a launch of a graph", "a stream that is not captured", "one that is");
+    check_lost();
+    Recording& recording = graphs_.at(graph.index);
+    std::vector<TaskId> before = take_waits(queue);
+    if (recording.last != 0) before.push_back(recording.last);  // launches of one graph follow each other
+    const TaskId begin = schedule_.add({.after = std::move(before), .queue = stream.index});
+    std::vector<TaskId> ids;
+    ids.reserve(recording.tasks.size() + 1);
+    for (const Task& task : recording.tasks) {
+      Task again = task;
+      for (TaskId& id : again.after) id = ids[id];
+      if (again.after.empty()) again.after.push_back(begin);
+      ids.push_back(schedule_.add(std::move(again)));
+    }
+    ids.push_back(begin);
+    queue.last = recording.last = schedule_.add({.after = std::move(ids), .queue = stream.index});
+    perhaps_run();
+  }
+
+  // ---- for tests
+
+  void forget(std::byte* at, std::size_t bytes, Stream stream) {
+    demand(device_, at, bytes, "what is forgotten");
+    enqueue(stream, [=] {
+      std::memset(at, 0xFF, bytes);
+      Memory::forbid(at, bytes);
+    });
+  }
+  void remember(std::byte* at, std::size_t bytes, Stream stream) {
+    enqueue(stream, [=] { Memory::permit(at, bytes); });
+  }
+  static std::string numerics() { return "emulated device"; }
+  std::string describe() const { return std::string("emulated device, ") + (options_.fibers ? "blocks of fibers" : "serial blocks"); }
+  const Schedule& schedule() const { return schedule_; }
+  std::size_t work_in(Graph graph) const { return graphs_.at(graph.index).tasks.size(); }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+  struct Queue {
+    const char* name = "";
+    TaskId last = 0;
+    std::size_t graph = none;        // none: not captured
+    std::vector<TaskId> recorded{};  // what the next captured work comes after
+    std::vector<TaskId> waits{};     // what the next work comes after, besides `last`
+  };
+  struct Recorded {
+    std::size_t graph = none;
+    TaskId task = 0;
+    bool was_recorded = false;
+  };
+  struct Recording {
+    std::vector<Task> tasks{};
+    std::size_t origin = 0;
+    TaskId last = 0;
+    bool is_finished = false, is_invalid = false;
+  };
+
+  [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) { throw Error(where, expected, found); }
+  [[noreturn]] void invalidate(const char* where, const char* expected, const char* found) {
+    for (Recording& recording : graphs_)
+      if (!recording.is_finished) recording.is_invalid = true;
+    refuse(where, expected, found);
+  }
+  void refuse_in_capture(const char* call) {
+    if (capturing_ > 0) invalidate("cudaErrorStreamCaptureUnsupported", "what a graph can hold", call);
+  }
+  void check_lost() const {
+    if (lost_) throw Error("the emulated device", "a device", "one that an earlier error has lost");
+  }
+  static void demand(const Memory& memory, const void* at, std::size_t bytes, const char* what) {
+    if (!memory.holds(at, bytes))
+      throw Error(what, std::to_string(bytes) + " bytes of one allocation of the right kind (device, or pinned)", memory.describe(at));
+  }
+
+  Queue& queue_of(Stream stream) {
+    if (stream.index >= streams_.size()) refuse("cudaErrorInvalidResourceHandle", "a stream", "none");
+    return streams_[stream.index];
+  }
+  static std::vector<TaskId> take_waits(Queue& queue) {
+    std::vector<TaskId> after = std::exchange(queue.waits, {});
+    if (queue.last != 0) after.push_back(queue.last);
+    return after;
+  }
+  void enqueue(Stream stream, std::function<void()> work) {
+    Queue& queue = queue_of(stream);
+    if (queue.graph != none) {
+      std::vector<Task>& tasks = graphs_.at(queue.graph).tasks;
+      tasks.push_back({std::move(work), std::exchange(queue.recorded, {}), stream.index});
+      queue.recorded.push_back(tasks.size() - 1);
+      return;
+    }
+    check_lost();
+    queue.last = schedule_.add({std::move(work), take_waits(queue), stream.index});
+    perhaps_run();
+  }
+  void perhaps_run() {
+    if (schedule_.wants_to_run()) carry_out([&] { schedule_.run_some(); });
+  }
+  void finish_all() {
+    carry_out([&] { schedule_.run_all(); });
+  }
+  /// The only place where work runs, and the device's memory is accessible.
+  template <class Run>
+  void carry_out(const Run& run) {
+    check_lost();
+    device_.open();
+    try {
+      run();
+      device_.check_tails();
+    } catch (...) {
+      lost_ = true;
+      schedule_.drop_all();
+      device_.close();
+      throw;
+    }
+    device_.close();
+  }
+
+  Options options_;
+  Schedule schedule_;
+  Memory device_, pinned_;
+  std::unique_ptr<BlockRunner> blocks_;
+  std::deque<Queue> streams_;
+  std::deque<Recorded> events_;
+  std::deque<Recording> graphs_;
+  std::size_t capturing_ = 0;
+  bool lost_ = false;
+};
+static_assert(cuda::Runtime<Runtime>);
+
+}  // namespace regimen::emulated
+// SPDX-License-Identifier: Apache-2.0
