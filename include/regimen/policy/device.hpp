@@ -15,13 +15,19 @@ struct Cuda final {
   using option_of = regimen::axis::device;
 };
 
+/// A GPU that the host emulates: the engine of Cuda without a GPU, for tests of what runs there. Slow.
+struct Emulated final {
+  using option_of = regimen::axis::device;
+};
+
 /// Decides which engine executes the step. A device of your own is a type with `option_of` as above, and a
 /// specialisation of engine::Of (engine/engine.hpp).
 ///
-///   choices   Device<Cpu>
+///   choices   Device<Cpu>, Device<Emulated>
 ///   default   Device<Cpu>
 ///   refuses   Cuda for now
 ///   header    regimen/engine/cpu/device.hpp has the engine of Cpu; regimen.hpp includes it
+///             regimen/engine/emulated/device.hpp has the engine of Emulated
 ///
 /// There is no policy Deterministic: on the CPU, equal recipes with equally many threads always give equal bits,
 /// because work is split by shape alone and random numbers depend on their position alone.

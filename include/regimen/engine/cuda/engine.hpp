@@ -1,0 +1,291 @@
+// regimen/engine/cuda/engine.hpp — the engine of a GPU: kernels and library products on a stream, steps as graphs.
+#pragma once
+
+#include <regimen/comm/control.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/hash.hpp>
+#include <regimen/engine/cuda/product.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/engine/cuda/traits.hpp>
+#include <regimen/engine/engine.hpp>
+#include <regimen/kernel/block.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::cuda {
+
+/// Whether an operation has kernels.
+template <class Operation>
+concept HasKernel = requires { kernel::Kernel<Operation>::threads; };
+
+/// Queues operations on one stream of a device, in one allocation of exactly the plan's bytes. The host waits only in
+/// Fence::wait. A piece of a step runs from calls once, which prepares its products; the second time it is captured as a graph, and
+/// from then on the graph is launched.
+///
+///   R   the CUDA runtime, or its emulation
+///
+/// refuses   several ranks; an operation without a Kernel does not compile
+template <Runtime R>
+class Engine : public engine::EveryIteration {
+ public:
+  using Traits = cuda::Traits<R::workspace>;
+  using Ranks = comm::TensorCollectives;
+  struct Fence {
+    Engine* engine = nullptr;
+    std::uint64_t copy = 0;
+    void wait() const {
+      if (engine != nullptr) engine->finish(copy);
+    }
+  };
+  struct Scope {
+    ~Scope() {}  // a variable that only lives is no unused one
+  };
+
+  /// Whether engines made from now on capture graphs.
+  static inline std::atomic<bool> captures = true;
+
+  op::Phase phase = op::Phase::forward;
+
+  explicit Engine(const engine::Resources<Ranks>& resources) : bytes_(resources.bytes), captures_(captures) {
+    if (resources.ranks != nullptr) throw Error("Trainer", "one rank on this device", "several", "write Device<Cpu>, or Communicator<Solo>");
+    stream_ = runtime_.make_stream("compute");
+    base_ = runtime_.allocate(bytes_, "the arena");
+    if (bytes_ > 0) runtime_.fill(base_, 0, bytes_, stream_);
+  }
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine() {
+    try {
+      runtime_.release(base_);
+      for (const Staging& staging : stagings_) runtime_.release_pinned(staging.at);
+    } catch (const Error&) {  // of work that nobody waited for
+    }
+  }
+
+  template <class Operation>
+  void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
+    ++(recorded_ != nullptr ? recorded_->operations : operations_);
+    launch(operation, scratch);
+  }
+
+  // ---- collectives: one rank has none
+
+  static std::size_t all_gather(const engine::Transfer&) { return 0; }
+  static std::size_t reduce_scatter(const engine::Transfer&) { return 0; }
+  static void await(std::size_t) {}
+
+  // ---- the host
+
+  /// Copies to pinned memory at once, so `from` may change after the call.
+  Fence upload(std::size_t at, std::span<const std::byte> from) {
+    if (from.empty()) return {};
+    const std::size_t index = staging_for(from.size());
+    Staging& staging = stagings_[index];
+    std::memcpy(staging.at, from.data(), from.size());
+    runtime_.upload(base_ + at, staging.at, from.size(), stream_);
+    return fly(index, {});
+  }
+  Fence download(std::size_t at, std::span<std::byte> to) {
+    const std::size_t index = staging_for(to.size());
+    if (!to.empty()) runtime_.download(stagings_[index].at, base_ + at, to.size(), stream_);
+    return fly(index, to);
+  }
+  std::uint64_t hash(std::size_t at, std::size_t bytes) {
+    std::vector<std::byte> copy(bytes);
+    download(at, copy).wait();
+    return cpu::hash_of_bytes(copy);
+  }
+
+  void replay(const engine::Recording& key, auto&& body) {
+    if (!captures_) return body();
+    Recorded& recorded = recordings_[{key.piece, key.rows}];
+    if (recorded.state == Recorded::State::fresh) {
+      body();
+      recorded.state = Recorded::State::warm;
+      return;
+    }
+    if (recorded.state == Recorded::State::warm) {
+      capture(recorded, body);
+      recorded.state = Recorded::State::captured;
+    }
+    runtime_.launch(recorded.graph, stream_);
+    operations_ += recorded.operations;
+  }
+
+  /// Graphs that were captured before do not poison, so they are captured again.
+  void poison_dead() { recordings_.clear(); }
+  void dies(std::size_t offset, std::size_t bytes) {
+    if (bytes > 0) runtime_.forget(base_ + offset, bytes, stream_);
+  }
+  void lives(std::size_t offset, std::size_t bytes) {
+    if (bytes > 0) runtime_.remember(base_ + offset, bytes, stream_);
+  }
+
+  std::size_t operations() const { return operations_; }
+  static Scope scope() { return {}; }
+  template <class Compute>
+  static std::string numerics() {
+    return R::numerics();
+  }
+  template <class Compute>
+  std::string description() const {
+    return runtime_.describe() + (captures_ ? ", graphs" : ", no graphs");
+  }
+  const R& runtime() const { return runtime_; }
+
+ private:
+  /// Pinned memory that a copy uses until its event.
+  struct Staging {
+    std::byte* at = nullptr;
+    std::size_t bytes = 0;
+    typename R::Event event{};
+    std::uint64_t copy = 0;     // the copy that uses it; 0: free
+    std::span<std::byte> to{};  // of a download
+    bool is_download = false;
+  };
+  struct Recorded {
+    enum class State : unsigned char { fresh, warm, captured };
+    State state = State::fresh;
+    typename R::Graph graph{};
+    std::size_t operations = 0;
+  };
+  /// So many uploads may wait before the host waits for the oldest.
+  static constexpr std::size_t most_in_flight = 8;
+
+  // ---- operations
+
+  template <class Operation>
+  void launch(const Operation& operation, std::size_t scratch) {
+    static_assert(HasKernel<Operation>, "regimen: this operation has no Kernel for a GPU; specialise regimen::kernel::Kernel for it");
+    if constexpr (HasKernel<Operation>) launch_passes<0>(operation, {base_, scratch});
+  }
+  template <unsigned pass, class Operation>
+  void launch_passes(const Operation& operation, const kernel::Memory& memory) {
+    if constexpr (pass < kernel::passes<Operation>) {
+      using K = kernel::Kernel<Operation, pass>;
+      const K made{operation, memory};
+      if (const unsigned blocks = made.blocks(); blocks > 0)
+        runtime_.launch(made, Grid{.blocks = blocks, .threads = K::threads, .shared_bytes = kernel::shared_bytes<K>}, stream_);
+      launch_passes<pass + 1>(operation, memory);
+    }
+  }
+  /// Tensor cores take factors of one type: the wider of two (the gradient of the model's output) is first rounded to the narrower.
+  template <class A, class B, class C>
+  void launch(const op::Product<A, B, C>& o, std::size_t scratch) {
+    if (o.m * o.n == 0) return;
+    if (o.k == 0) {
+      if (!o.add) runtime_.fill(base_ + o.c.offset, 0, o.m * o.n * sizeof(C), stream_);
+    } else if constexpr (std::is_same_v<A, B>) {
+      runtime_.multiply(prepared(describe(o, R::workspace)), base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, o.add ? 1.0 : 0.0,
+                        base_ + o.c.offset, stream_);
+    } else {
+      constexpr bool a_is_wider = sizeof(A) > sizeof(B);
+      using T = std::conditional_t<a_is_wider, B, A>;
+      if constexpr (a_is_wider) launch(op::Cast<A, T>{.x = o.a, .y = {scratch}, .count = o.m * o.k}, scratch);
+      else launch(op::Cast<B, T>{.x = o.b, .y = {scratch}, .count = o.k * o.n}, scratch);
+      launch(op::Product<T, T, C>{.a = {a_is_wider ? scratch : o.a.offset},
+                                  .b = {a_is_wider ? o.b.offset : scratch},
+                                  .c = o.c,
+                                  .m = o.m,
+                                  .n = o.n,
+                                  .k = o.k,
+                                  .transpose_a = o.transpose_a,
+                                  .transpose_b = o.transpose_b,
+                                  .add = o.add},
+             scratch + Traits::rounded_bytes(o));
+    }
+  }
+  const typename R::Product& prepared(const ProductDescriptor& descriptor) {
+    for (const auto& [known, product] : products_)
+      if (known == descriptor) return product;
+    products_.emplace_back(descriptor, runtime_.make_product(descriptor));
+    return products_.back().second;
+  }
+
+  // ---- copies
+
+  std::size_t staging_for(std::size_t bytes) {
+    std::size_t flying = 0, oldest = none;
+    for (std::size_t i = 0; i < stagings_.size(); ++i) {
+      Staging& staging = stagings_[i];
+      if (staging.bytes < bytes || staging.bytes / 4 > bytes + 4096) continue;
+      if (staging.copy != 0 && !staging.is_download && runtime_.is_done(staging.event)) staging.copy = 0;
+      if (staging.copy == 0) return i;
+      if (staging.is_download) continue;
+      ++flying;
+      if (oldest == none || staging.copy < stagings_[oldest].copy) oldest = i;
+    }
+    if (flying >= most_in_flight) {
+      finish(stagings_[oldest].copy);
+      return oldest;
+    }
+    const std::size_t held = (bytes + 4095) / 4096 * 4096;
+    stagings_.push_back({.at = held == 0 ? nullptr : runtime_.allocate_pinned(held, "a copy"), .bytes = held, .event = runtime_.make_event()});
+    return stagings_.size() - 1;
+  }
+  Fence fly(std::size_t index, std::span<std::byte> to) {
+    Staging& staging = stagings_[index];
+    runtime_.record(staging.event, stream_);
+    staging.copy = ++copies_;
+    staging.to = to;
+    staging.is_download = to.data() != nullptr || staging.bytes == 0;
+    return {this, staging.copy};
+  }
+  void finish(std::uint64_t copy) {
+    for (Staging& staging : stagings_) {
+      if (staging.copy != copy) continue;
+      runtime_.synchronize(staging.event);
+      if (!staging.to.empty()) std::memcpy(staging.to.data(), staging.at, staging.to.size());
+      staging.copy = 0;
+      return;
+    }
+  }
+
+  // ---- graphs
+
+  template <class Body>
+  void capture(Recorded& recorded, const Body& body) {
+    runtime_.begin_capture(stream_);
+    recorded.operations = 0;
+    recorded_ = &recorded;
+    try {
+      body();
+    } catch (...) {
+      recorded_ = nullptr;
+      try {
+        (void)runtime_.end_capture(stream_);
+      } catch (const Error&) {  // the first error says why
+      }
+      throw;
+    }
+    recorded_ = nullptr;
+    recorded.graph = runtime_.end_capture(stream_);
+  }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  R runtime_{};
+  typename R::Stream stream_{};
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0, operations_ = 0;
+  bool captures_;
+  std::deque<std::pair<ProductDescriptor, typename R::Product>> products_;
+  std::deque<Staging> stagings_;
+  std::uint64_t copies_ = 0;
+  std::map<std::pair<engine::Recording::Piece, std::size_t>, Recorded> recordings_;
+  Recorded* recorded_ = nullptr;
+};
+
+}  // namespace regimen::cuda
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,241 @@
+// regimen/engine/cuda/library.cuh — cuda::Runtime on a GPU: thin calls of the CUDA runtime and cuBLASLt.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/kernel/device.cuh>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+namespace regimen::cuda {
+
+namespace detail {
+
+inline void demand(cudaError_t status, const char* call) {
+  if (status != cudaSuccess)
+    throw Error(call, "success", std::string(cudaGetErrorName(status)) + " (" + cudaGetErrorString(status) + ")",
+                "an earlier operation may be the cause; compute-sanitizer names it");
+}
+inline void demand(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS) throw Error(call, "success", cublasLtGetStatusName(status));
+}
+
+constexpr cudaDataType_t library_type(ElementType type) {
+  switch (type) {
+    case ElementType::float64:
+      return CUDA_R_64F;
+    case ElementType::float32:
+      return CUDA_R_32F;
+    case ElementType::bfloat16:
+      return CUDA_R_16BF;
+    default:
+      return CUDA_R_16F;
+  }
+}
+
+/// A descriptor of the library, destroyed with its owner.
+template <class T, cublasStatus_t (*destroy)(T)>
+class Held final {
+ public:
+  Held() = default;
+  Held(const Held&) = delete;
+  Held(Held&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
+  Held& operator=(Held&& other) noexcept {
+    std::swap(made_, other.made_);
+    return *this;
+  }
+  ~Held() {
+    if (made_ != nullptr) destroy(made_);
+  }
+  T* put() { return &made_; }
+  T get() const { return made_; }
+
+ private:
+  T made_ = nullptr;
+};
+using HeldLayout = Held<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using HeldOperation = Held<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using HeldPreference = Held<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+}  // namespace detail
+
+/// The current device of the calling thread. A failed call throws an Error with the name of its code.
+class Library final {
+ public:
+  using Stream = cudaStream_t;
+  using Event = cudaEvent_t;
+  using Graph = cudaGraphExec_t;
+
+  /// Descriptors and the algorithm that the library's heuristic named first.
+  struct Product {
+    ProductDescriptor descriptor{};
+    detail::HeldOperation operation{};
+    detail::HeldLayout a{}, b{}, d{};
+    cublasLtMatmulAlgo_t algorithm{};
+  };
+
+  /// What the library's documentation recommends for Hopper.
+  static constexpr std::size_t workspace = std::size_t{32} << 20;
+
+  Library() {
+    int devices = 0;
+    const cudaError_t status = cudaGetDeviceCount(&devices);
+    if (status != cudaSuccess || devices == 0)
+      throw Error("Device<Cuda>", "a GPU and its driver", status == cudaSuccess ? "no device" : cudaGetErrorString(status),
+                  "run `nvidia-smi`, or write Device<Cpu>");
+    detail::demand(cublasLtCreate(&handle_), "cublasLtCreate");
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library() {
+    for (const Graph graph : graphs_) cudaGraphExecDestroy(graph);
+    for (const Event event : events_) cudaEventDestroy(event);
+    for (const Stream stream : streams_) cudaStreamDestroy(stream);
+    if (handle_ != nullptr) cublasLtDestroy(handle_);
+  }
+
+  std::byte* allocate(std::size_t bytes, const char* name) {
+    std::size_t unused = 0, all = 0;
+    detail::demand(cudaMemGetInfo(&unused, &all), "cudaMemGetInfo");
+    void* at = nullptr;
+    if (cudaMalloc(&at, bytes == 0 ? 1 : bytes) != cudaSuccess) {
+      (void)cudaGetLastError();
+      throw Error(std::string("memory for ") + name, "at most " + std::to_string(unused) + " free bytes of " + std::to_string(all) + " on this GPU",
+                  std::to_string(bytes) + " bytes, as the plan says", "choose a smaller batch, Checkpoint<Every<1>>, or another GPU");
+    }
+    return static_cast<std::byte*>(at);
+  }
+  void release(std::byte* at) { detail::demand(cudaFree(at), "cudaFree"); }
+  std::byte* allocate_pinned(std::size_t bytes, const char*) {
+    void* at = nullptr;
+    detail::demand(cudaMallocHost(&at, bytes == 0 ? 1 : bytes), "cudaMallocHost");
+    return static_cast<std::byte*>(at);
+  }
+  void release_pinned(std::byte* at) {
+    if (at != nullptr) detail::demand(cudaFreeHost(at), "cudaFreeHost");
+  }
+
+  Stream make_stream(const char*) {
+    Stream made{};
+    detail::demand(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    streams_.push_back(made);
+    return made;
+  }
+  Event make_event() {
+    Event made{};
+    detail::demand(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    events_.push_back(made);
+    return made;
+  }
+  void record(Event event, Stream stream) { detail::demand(cudaEventRecord(event, stream), "cudaEventRecord"); }
+  void wait(Stream stream, Event event) { detail::demand(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent"); }
+  void synchronize(Event event) { detail::demand(cudaEventSynchronize(event), "cudaEventSynchronize"); }
+  bool is_done(Event event) {
+    const cudaError_t status = cudaEventQuery(event);
+    if (status != cudaErrorNotReady) detail::demand(status, "cudaEventQuery");
+    return status == cudaSuccess;
+  }
+
+  void upload(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+    detail::demand(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+  }
+  void download(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+    detail::demand(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+  }
+  void fill(std::byte* at, int byte, std::size_t bytes, Stream stream) {
+    detail::demand(cudaMemsetAsync(at, byte, bytes, stream), "cudaMemsetAsync");
+  }
+  template <class Kernel>
+  void launch(const Kernel& kernel, Grid grid, Stream stream) {
+    if (grid.shared_bytes > 48 * 1024)
+      detail::demand(cudaFuncSetAttribute(kernel::entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)),
+                     "cudaFuncSetAttribute");
+    kernel::entry<Kernel><<<grid.blocks, grid.threads, grid.shared_bytes, stream>>>(kernel);
+    detail::demand(cudaGetLastError(), "a launch");
+  }
+
+  Product make_product(const ProductDescriptor& descriptor) {
+    Product made;
+    made.descriptor = descriptor;
+    const cublasComputeType_t compute = descriptor.wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+    detail::demand(cublasLtMatmulDescCreate(made.operation.put(), compute, descriptor.wide ? CUDA_R_64F : CUDA_R_32F), "cublasLtMatmulDescCreate");
+    const cublasOperation_t transpose = CUBLAS_OP_T;
+    if (descriptor.transpose_a) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose);
+    if (descriptor.transpose_b) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose);
+    describe_layout(made.a, descriptor.a);
+    describe_layout(made.b, descriptor.b);
+    describe_layout(made.d, descriptor.d);
+    detail::HeldPreference preference;
+    detail::demand(cublasLtMatmulPreferenceCreate(preference.put()), "cublasLtMatmulPreferenceCreate");
+    detail::demand(cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &descriptor.workspace,
+                                                        sizeof descriptor.workspace),
+                   "cublasLtMatmulPreferenceSetAttribute");
+    cublasLtMatmulHeuristicResult_t result{};
+    int found = 0;
+    detail::demand(cublasLtMatmulAlgoGetHeuristic(handle_, made.operation.get(), made.a.get(), made.b.get(), made.d.get(), made.d.get(),
+                                                  preference.get(), 1, &result, &found),
+                   "cublasLtMatmulAlgoGetHeuristic");
+    if (found == 0) throw Error("a product", "an algorithm of cuBLASLt", "none for its types and extents");
+    made.algorithm = result.algo;
+    return made;
+  }
+  /// The factors are the host's, which a graph keeps: they never change for one product of a step.
+  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta, std::byte* d, Stream stream) {
+    const double wide_one = 1, wide_beta = beta;
+    const float one = 1, narrow_beta = static_cast<float>(beta);
+    const bool wide = product.descriptor.wide;
+    detail::demand(cublasLtMatmul(handle_, product.operation.get(), wide ? static_cast<const void*>(&wide_one) : &one, a, product.a.get(), b,
+                                  product.b.get(), wide ? static_cast<const void*>(&wide_beta) : &narrow_beta, d, product.d.get(), d, product.d.get(),
+                                  &product.algorithm, scratch, product.descriptor.workspace, stream),
+                   "cublasLtMatmul");
+  }
+
+  /// Other threads of the program may call CUDA meanwhile.
+  void begin_capture(Stream stream) { detail::demand(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture"); }
+  Graph end_capture(Stream stream) {
+    cudaGraph_t graph{};
+    Graph made{};
+    detail::demand(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    const cudaError_t status = cudaGraphInstantiate(&made, graph, 0);
+    cudaGraphDestroy(graph);
+    detail::demand(status, "cudaGraphInstantiate");
+    graphs_.push_back(made);
+    return made;
+  }
+  void launch(Graph graph, Stream stream) { detail::demand(cudaGraphLaunch(graph, stream), "cudaGraphLaunch"); }
+
+  void forget(std::byte* at, std::size_t bytes, Stream stream) { fill(at, 0xFF, bytes, stream); }
+  void remember(std::byte*, std::size_t, Stream) {}
+
+  static std::string numerics() {
+    int device = 0;
+    cudaDeviceProp properties{};
+    if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess) return "no GPU";
+    return std::string(properties.name) + ", cuBLASLt " + std::to_string(cublasLtGetVersion());
+  }
+  std::string describe() const { return numerics(); }
+
+ private:
+  static void set(detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute, const cublasOperation_t& value) {
+    detail::demand(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+  }
+  static void describe_layout(detail::HeldLayout& made, const Layout& layout) {
+    detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows, layout.columns, layout.leading),
+                   "cublasLtMatrixLayoutCreate");
+  }
+
+  cublasLtHandle_t handle_ = nullptr;
+  std::vector<Stream> streams_;
+  std::vector<Event> events_;
+  std::vector<Graph> graphs_;
+};
+
+}  // namespace regimen::cuda
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,43 @@
+// regimen/engine/cuda/traits.hpp — the facts about the CUDA engine that a plan needs.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/kernel/attention.hpp>
+#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/column_sum.hpp>
+#include <regimen/kernel/cross_entropy.hpp>
+#include <regimen/kernel/elementwise.hpp>
+#include <regimen/kernel/embedding.hpp>
+#include <regimen/kernel/normalize.hpp>
+#include <regimen/kernel/step.hpp>
+#include <regimen/kernel/update.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::cuda {
+
+/// workspace   bytes that a product of the library may use
+template <std::size_t workspace>
+struct Traits {
+  static constexpr bool is_host_memory = false;
+
+  template <class Operation>
+  static constexpr std::size_t scratch(const Operation& operation) {
+    return kernel::scratch_of(operation);
+  }
+  /// The wider factor in the narrower type, then the library's workspace, which begins at a multiple of 256 bytes as all tensors do.
+  template <class A, class B, class C>
+  static constexpr std::size_t scratch(const op::Product<A, B, C>& o) {
+    return rounded_bytes(o) + workspace;
+  }
+  template <class A, class B, class C>
+  static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {
+    if constexpr (std::is_same_v<A, B>) return 0;
+    else return Arena::align(sizeof(A) > sizeof(B) ? o.m * o.k * sizeof(B) : o.k * o.n * sizeof(A));
+  }
+};
+
+}  // namespace regimen::cuda
+// SPDX-License-Identifier: Apache-2.0
