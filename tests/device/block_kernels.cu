@@ -3,6 +3,7 @@
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
 #include <regimen/core/activation.hpp>
+#include <regimen/engine/cuda/library.cuh>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
@@ -21,6 +22,8 @@
 #include <vector>
 
 using namespace regimen;
+
+static_assert(cuda::Runtime<cuda::Library>);
 
 namespace {
 
