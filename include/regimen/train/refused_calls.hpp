@@ -4,7 +4,9 @@
 #include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/data_lies_somewhere.hpp>
 #include <regimen/rule/fit_has_option.hpp>
+#include <regimen/rule/options_follow_sources.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
+#include <regimen/rule/step_takes_targets.hpp>
 #include <regimen/train/mistakes.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/refused_data.hpp>
@@ -44,6 +46,18 @@ struct RefusedCalls {
     return {};
   }
 
+  // Inputs without targets.
+  template <class Inputs>
+  StepResult step(const Inputs&) {
+    static_assert(sizeof(typename rule::step_takes_targets<Inputs>::must_hold));
+    return {};
+  }
+  template <class Inputs>
+  UnscaledLoss forward(const Inputs&) {
+    static_assert(sizeof(typename rule::step_takes_targets<Inputs>::must_hold));
+    std::abort();
+  }
+
   // Data in braces.
   template <class Inputs, class Targets>
     requires(std::is_arithmetic_v<Inputs> && std::is_arithmetic_v<Targets>)
@@ -67,6 +81,14 @@ struct RefusedCalls {
   template <class Source, class Validation, class... Callbacks>
   Fitted fit(const Source&, const Validation&, const MisnamedRun&, Callbacks&&...) {
     static_assert(sizeof(typename rule::fit_has_option<of_fit<Source>>::must_hold));
+    return {};
+  }
+
+  // Sources or numbers where fit has its options.
+  template <class Source, class Second, class Third, class... Others>
+    requires(!std::is_convertible_v<const Second&, FitOptions> && !std::is_convertible_v<const Third&, FitOptions>)
+  Fitted fit(const Source&, const Second&, const Third&, const FitOptions& = {}, const Others&...) {
+    static_assert(sizeof(typename rule::options_follow_sources<Third>::must_hold));
     return {};
   }
 
