@@ -1,4 +1,5 @@
-// bench/delayed.hpp — a slower link than there is, and collectives that overlap with nothing: to show what overlap is worth.
+// bench/delayed.hpp — a slower link than there is, and collectives that overlap with nothing: to show what overlap is
+// worth.
 #pragma once
 
 #include <regimen/comm/detail/around.hpp>
@@ -14,7 +15,9 @@ struct Link final {
   double latency = 0;    // seconds
   double bandwidth = 0;  // bytes per second; 0: any number at once
 
-  constexpr double seconds(std::size_t bytes) const { return latency + (bandwidth > 0 ? double(bytes) / bandwidth : 0); }
+  constexpr double seconds(std::size_t bytes) const {
+    return latency + (bandwidth > 0 ? double(bytes) / bandwidth : 0);
+  }
 };
 
 class Delayer final {

@@ -1,6 +1,8 @@
-// bench/generate.cpp — what a token of generate costs near the beginning and near the end of the window, beside a pass over the window.
+// bench/generate.cpp — what a token of generate costs near the beginning and near the end of the window, beside a pass
+// over the window.
 //
-// A GPT of 4 layers x 256 over 1,024 tokens, in fp32 and with bf16 weights. A token is Inference::next and the draw from its logits.
+// A GPT of 4 layers x 256 over 1,024 tokens, in fp32 and with bf16 weights. A token is Inference::next and the draw
+// from its logits.
 #include "models.hpp"
 
 #include <algorithm>
@@ -14,7 +16,8 @@ namespace {
 using namespace bench;
 
 constexpr std::size_t window = 1024, early = 10, late = 1000;
-struct Gpt : Model<Input<Tokens<window>>, Embedding<Vocabulary<256>, 256>, PositionEmbedding, Repeat<4, Block<256, 8>>, LayerNorm, Linear<256>> {};
+struct Gpt : Model<Input<Tokens<window>>, Embedding<Vocabulary<256>, 256>, PositionEmbedding, Repeat<4, Block<256, 8>>,
+                   LayerNorm, Linear<256>> {};
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
@@ -43,7 +46,8 @@ void measure(const char* name) {
   const auto tokens_at = [&](std::size_t position, std::vector<double>& times) {
     auto logits = model.start(std::span<const std::int32_t>(text).first(position));
     for (std::size_t i = 0; i < 16; ++i)
-      times.push_back(milliseconds_of([&] { logits = model.next(draw_token<float>(logits, {.temperature = 0.8}, i)); }));
+      times.push_back(
+          milliseconds_of([&] { logits = model.next(draw_token<float>(logits, {.temperature = 0.8}, i)); }));
   };
   model.predict(text);
   for (int round = 0; round < 7; ++round) {  // alternately: what else the machine does meets all
@@ -53,8 +57,9 @@ void measure(const char* name) {
   }
   const double pass = median(whole), first = median(at_early), last = median(at_late);
   std::printf(
-      "%-6s a pass over %zu tokens %8.3f ms   a token at %zu %7.3f ms, at %zu %7.3f ms: %.2f times it, 1/%.0f of the pass   cache %zu bytes\n", name,
-      window, pass, early, first, late, last, last / first, pass / last, Inference::plan().bytes(MemoryKind::cache));
+      "%-6s a pass over %zu tokens %8.3f ms   a token at %zu %7.3f ms, at %zu %7.3f ms: %.2f times it, 1/%.0f of the pass   cache %zu bytes\n",
+      name, window, pass, early, first, late, last, last / first, pass / last,
+      Inference::plan().bytes(MemoryKind::cache));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "models.hpp"
 
 int main(int argc, char** argv) {
-  return bench::measure_mlp<bench::Mlp64, regimen::Batch<64>, regimen::Precision<regimen::bf16, regimen::fp32>>(argc, argv);
+  return bench::measure_mlp<bench::Mlp64, regimen::Batch<64>, regimen::Precision<regimen::bf16, regimen::fp32>>(argc,
+                                                                                                                argv);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,7 +1,9 @@
-// bench/overlap.cpp — what it is worth that collectives run while a rank computes: step times with and without, behind slower links.
+// bench/overlap.cpp — what it is worth that collectives run while a rank computes: step times with and without, behind
+// slower links.
 //
-// Ranks are threads, behind links that are pretended: a collective sleeps as long as the link would take, which takes no processor. What
-// the transport itself takes does: on a machine with no processor to spare for it, it does not run beside the computation but instead of it.
+// Ranks are threads, behind links that are pretended: a collective sleeps as long as the link would take, which takes
+// no processor. What the transport itself takes does: on a machine with no processor to spare for it, it does not run
+// beside the computation but instead of it.
 #include "delayed.hpp"
 #include "ranks.hpp"
 
@@ -40,7 +42,8 @@ void measure(const Settings& settings, const bench::Link& link, bool overlaps, M
       const comm::Count total = counted.total();
       result.milliseconds.insert(result.milliseconds.end(), times.begin(), times.end());
       result.link =
-          1e3 * (double(total.calls) * link.latency + (link.bandwidth > 0 ? double(total.bytes) / link.bandwidth : 0)) / double(settings.steps);
+          1e3 * (double(total.calls) * link.latency + (link.bandwidth > 0 ? double(total.bytes) / link.bandwidth : 0)) /
+          double(settings.steps);
     };
     if (overlaps) run(counted);
     else run(waited_for);
@@ -53,15 +56,17 @@ void rows(const char* name, const Settings& settings, program::Log& log, std::FI
   for (const double megabytes : {0.0, 1600.0, 400.0, 200.0, 100.0, 50.0}) {
     const bench::Link link{megabytes > 0 ? settings.latency * 1e-6 : 0, megabytes * 1e6};
     Measured with, without;
-    for (std::uint64_t round = 0; round < settings.rounds; ++round) {  // alternately: what else the machine does meets both
+    for (std::uint64_t round = 0; round < settings.rounds;
+         ++round) {  // alternately: what else the machine does meets both
       measure<Train<Stage>>(settings, link, true, with);
       measure<Train<Stage>>(settings, link, false, without);
     }
     const double fast = median(with.milliseconds), slow = median(without.milliseconds);
     if (megabytes == 0) alone = slow;
     const double best = std::max(alone, with.link) / (alone + with.link);
-    std::fprintf(out, "%-10s %9s %9.1f %9.1f %9.1f %9.2f %9.2f\n", name, megabytes > 0 ? std::to_string(static_cast<int>(megabytes)).c_str() : "none",
-                 with.link, slow, fast, fast / slow, best);
+    std::fprintf(out, "%-10s %9s %9.1f %9.1f %9.1f %9.2f %9.2f\n", name,
+                 megabytes > 0 ? std::to_string(static_cast<int>(megabytes)).c_str() : "none", with.link, slow, fast,
+                 fast / slow, best);
     log.write(program::Event("overlap")
                   .add("zero", std::uint64_t{Stage::level})
                   .add("ranks", settings.ranks)
@@ -99,13 +104,15 @@ void write_trace(const Settings& settings, const std::string& path) {
 int main(int argc, char** argv) {
   Settings settings;
   std::string log_name, trace;
-  program::CommandLine line("Step times of ranks that are threads, with collectives that run while they compute and without, behind slower links.");
+  program::CommandLine line(
+      "Step times of ranks that are threads, with collectives that run while they compute and without, behind slower links.");
   line.add("--ranks", settings.ranks, "Threads, each a rank that computes on one", 2)
       .add("--steps", settings.steps, "Timed steps of one run", 1)
       .add("--warmup", settings.warmup, "Steps before those")
       .add("--rounds", settings.rounds, "Runs with and without, in turns", 1)
       .add("--latency", settings.latency, "Microseconds that each collective takes besides its bytes", 0)
-      .add("--log", log_name, "Write one JSON object per line: to a file, or '-', standard output, and nothing else there")
+      .add("--log", log_name,
+           "Write one JSON object per line: to a file, or '-', standard output, and nothing else there")
       .add("--trace", trace, "Write a Chrome trace of three steps of ZeRO-3 behind 100 MB/s, and measure nothing");
   if (const auto code = line.parse(argc, argv)) return *code;
   return program::run([&] {
@@ -118,7 +125,9 @@ int main(int argc, char** argv) {
     std::fprintf(out, "%llu ranks of one thread each, %u processors; milliseconds, medians of %llu steps\n",
                  static_cast<unsigned long long>(settings.ranks), std::thread::hardware_concurrency(),
                  static_cast<unsigned long long>(settings.steps * settings.rounds));
-    std::fprintf(out, "link: a step's collectives on it; ratio: with / without; best: max(step without a link, link) / their sum\n");
+    std::fprintf(
+        out,
+        "link: a step's collectives on it; ratio: with / without; best: max(step without a link, link) / their sum\n");
     std::fprintf(out, "%-10s %9s %9s %9s %9s %9s %9s\n", "policy", "MB/s", "link", "without", "with", "ratio", "best");
     rows<Replicated>("Replicated", settings, log, out);
     rows<ZeRO2>("ZeRO-2", settings, log, out);

@@ -55,7 +55,9 @@ inline void put(const std::string& path, std::span<const std::uint8_t> bytes) {
   if (!file) throw std::runtime_error("cannot write " + path);
 }
 
-inline void put(const std::string& path, std::string_view text) { put(path, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}); }
+inline void put(const std::string& path, std::string_view text) {
+  put(path, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
 
 inline Bytes get(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -76,7 +78,8 @@ inline bool says(const std::string& text, const std::string& part) { return text
 /// The directory with real data, or empty, which the test then says.
 inline std::string real_data(const std::string& file) {
   const char* directory = std::getenv("REGIMEN_DATA");
-  if (directory != nullptr && std::filesystem::exists(std::string(directory) + "/" + file)) return std::string(directory) + "/";
+  if (directory != nullptr && std::filesystem::exists(std::string(directory) + "/" + file))
+    return std::string(directory) + "/";
   WARN("skipped: REGIMEN_DATA names no directory with " << file);
   return {};
 }

@@ -8,7 +8,8 @@
 
 void regimen::cpu::check_kernels(std::uint64_t flags) {
   if (flags == kernel_flags) return;
-  throw Error("regimen::kernels", "kernels compiled with the program's flags (" + std::to_string(flags) + ")", std::to_string(kernel_flags),
+  throw Error("regimen::kernels", "kernels compiled with the program's flags (" + std::to_string(flags) + ")",
+              std::to_string(kernel_flags),
               "compile both with the same -march and libraries: set CMAKE_CXX_FLAGS before regimen is added or found");
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -109,12 +109,14 @@ TEST_CASE("another world size, the same rank twice, a rank beyond the last: all 
   std::uint16_t port = free_port();
   require(meet({option(0, 2, port, wide), option(1, 3, port, wide)}), {"rank 1 was told of 3 ranks, rank 0 of 2"});
   port = free_port();
-  require(meet({option(0, 3, port, wide), option(1, 3, port, wide), option(1, 3, port, wide)}), {"two processes that say they are rank 1"});
+  require(meet({option(0, 3, port, wide), option(1, 3, port, wide), option(1, 3, port, wide)}),
+          {"two processes that say they are rank 1"});
 }
 
 TEST_CASE("ranks that do not come are named by rank 0, to those who came") {
   const std::uint16_t port = free_port();
-  require(meet({option(0, 4, port, milliseconds(400)), option(2, 4, port, milliseconds(2000))}), {"no sign of ranks 1 and 3 within 400 ms"});
+  require(meet({option(0, 4, port, milliseconds(400)), option(2, 4, port, milliseconds(2000))}),
+          {"no sign of ranks 1 and 3 within 400 ms"});
 }
 
 TEST_CASE("nobody at the address") {
@@ -127,7 +129,8 @@ TEST_CASE("nobody at the address") {
 
 TEST_CASE("a port that another program holds") {
   const Socket holder = listen_at(loopback());
-  require(meet({option(0, 2, port_of(holder), milliseconds(1000))}), {"listening at 127.0.0.1:", "in use", "MASTER_PORT"});
+  require(meet({option(0, 2, port_of(holder), milliseconds(1000))}),
+          {"listening at 127.0.0.1:", "in use", "MASTER_PORT"});
 }
 
 TEST_CASE("another program at the address: one that says nothing, one that hangs up, one that speaks of other things") {
@@ -167,7 +170,8 @@ TEST_CASE("strangers who knock at rank 0 are not ranks") {
   TcpOptions first = option(0, 3, port, milliseconds(20000));
   first.listener = ::dup(*listener);
   { const Socket closed = std::move(listener); }
-  CHECK(meet({first, option(1, 3, port, milliseconds(20000)), option(2, 3, port, milliseconds(20000))}) == std::vector<std::string>(3));
+  CHECK(meet({first, option(1, 3, port, milliseconds(20000)), option(2, 3, port, milliseconds(20000))}) ==
+        std::vector<std::string>(3));
   const auto words = meet({option(0, 2, free_port(), milliseconds(1))});
   CHECK(says(words[0], "no sign of rank 1"));
 }
@@ -186,7 +190,8 @@ Hello forged(std::uint32_t rank, std::uint32_t size, std::uint32_t to = 0) {
   return hello;
 }
 /// Says it and, when it is challenged, proves that it knows `known`, or says `recorded`. The connection stays open.
-std::pair<Socket, Digest> knock(std::uint16_t port, const Hello& hello, const std::string& known, const Digest* recorded = nullptr) {
+std::pair<Socket, Digest> knock(std::uint16_t port, const Hello& hello, const std::string& known,
+                                const Digest* recorded = nullptr) {
   const auto soon = Clock::now() + std::chrono::seconds(20);
   Socket socket = connect_to(loopback(port), soon);
   Transcript transcript{hello, {}};
@@ -231,7 +236,8 @@ TEST_CASE("silent strangers keep nobody waiting, however many there are") {
   first.listener = ::dup(*listener);
   { const Socket closed = std::move(listener); }
   const auto start = Clock::now();
-  CHECK(meet({first, option(1, 3, port, milliseconds(60000)), option(2, 3, port, milliseconds(60000))}) == std::vector<std::string>(3));
+  CHECK(meet({first, option(1, 3, port, milliseconds(60000)), option(2, 3, port, milliseconds(60000))}) ==
+        std::vector<std::string>(3));
   CHECK(seconds_since(start) < 10);  // one after another, a second each, they took 200
 }
 
@@ -250,7 +256,8 @@ TEST_CASE("with a secret a stranger takes no seat, whatever it says") {
     std::thread rank_0([&] { first = meet({all[0]}); });
     std::vector<Socket> forgers;
     // With the proof that one can make who has another secret or none; the challenge is a new one each time.
-    for (const Hello& hello : {forged(1, 3), forged(1, 3), forged(2, 4), forged(9, 3)}) forgers.push_back(knock(port, hello, known).first);
+    for (const Hello& hello : {forged(1, 3), forged(1, 3), forged(2, 4), forged(9, 3)})
+      forgers.push_back(knock(port, hello, known).first);
     CHECK(meet({all[1], all[2]}) == std::vector<std::string>(2));
     rank_0.join();
     CHECK(first[0].empty());
@@ -273,15 +280,19 @@ TEST_CASE("what was recorded of a handshake opens no other connection") {
 }
 
 TEST_CASE("ranks whose secrets differ are told so, and nobody is told a secret") {
-  for (const auto& [theirs, ours] : {std::pair(secret, another), std::pair(secret, std::string()), std::pair(std::string(), secret)}) {
+  for (const auto& [theirs, ours] :
+       {std::pair(secret, another), std::pair(secret, std::string()), std::pair(std::string(), secret)}) {
     const std::uint16_t port = free_port();
     TcpOptions first = option(0, 2, port, milliseconds(500)), second = option(1, 2, port, milliseconds(20000));
     first.secret = theirs;
     second.secret = ours;
     const std::vector<std::string> words = meet({first, second});
     INFO(words[0] << '\n' << words[1]);
-    CHECK(says(words[0], "no sign of rank 1 within 500 ms, but 1 connection with another REGIMEN_SECRET, or none, the last one from 127.0.0.1"));
-    CHECK(says(words[1], ours.empty() ? "that it has a REGIMEN_SECRET, and this rank none" : "another REGIMEN_SECRET than this rank"));
+    CHECK(says(
+        words[0],
+        "no sign of rank 1 within 500 ms, but 1 connection with another REGIMEN_SECRET, or none, the last one from 127.0.0.1"));
+    CHECK(says(words[1], ours.empty() ? "that it has a REGIMEN_SECRET, and this rank none"
+                                      : "another REGIMEN_SECRET than this rank"));
     CHECK(says(words[1], "set REGIMEN_SECRET to the same for all ranks"));
     for (const std::string& text : words) CHECK((!says(text, secret) && !says(text, another)));
   }
@@ -296,7 +307,8 @@ TEST_CASE("who gave its seat up is not in the way of the rank") {
   std::vector<std::string> words(1);
   std::thread rank_0([&] { words = meet({first}); });
   { const auto closed = knock(port, forged(1, 3), {}); }
-  CHECK(meet({option(1, 3, port, milliseconds(20000)), option(2, 3, port, milliseconds(20000))}) == std::vector<std::string>(2));
+  CHECK(meet({option(1, 3, port, milliseconds(20000)), option(2, 3, port, milliseconds(20000))}) ==
+        std::vector<std::string>(2));
   rank_0.join();
   CHECK(words[0].empty());
 }
@@ -317,7 +329,9 @@ TEST_CASE("too few open files are said to be that, and no missing rank") {
     return meet({option(0, 200, 1, milliseconds(5000))})[0];
   });
   INFO(before);
-  CHECK(says(before, "rank 0 of 200: expected 414 open files at least, two for each other rank, found a limit of 100; raise it with ulimit -n"));
+  CHECK(says(
+      before,
+      "rank 0 of 200: expected 414 open files at least, two for each other rank, found a limit of 100; raise it with ulimit -n"));
 
   // The limit would do, but others hold what it allows: all but the connection of one of two ranks.
   const std::string within = in_process([&]() -> std::string {
@@ -330,7 +344,9 @@ TEST_CASE("too few open files are said to be that, and no missing rank") {
       { const Socket closed = std::move(listener); }
       others = meet({option(1, 3, port, milliseconds(2000)), option(2, 3, port, milliseconds(2000))});
       // There is a descriptor for one of them, which hears it; the other finds that nobody is there any more.
-      ::_exit(says(others[0], "rank 0 without a file descriptor") != says(others[1], "rank 0 without a file descriptor") ? 0 : 1);
+      ::_exit(says(others[0], "rank 0 without a file descriptor") != says(others[1], "rank 0 without a file descriptor")
+                  ? 0
+                  : 1);
     }
     TcpOptions first = option(0, 3, port, milliseconds(20000));
     first.listener = *listener;
@@ -347,7 +363,8 @@ TEST_CASE("too few open files are said to be that, and no missing rank") {
     [[maybe_unused]] const int gone = *std::exchange(listener, Socket(-1));
     int status = 0;
     ::waitpid(process, &status, 0);
-    return own + (WIFEXITED(status) && WEXITSTATUS(status) == 0 ? " (and the other heard it)" : " (and the other did not)");
+    return own +
+           (WIFEXITED(status) && WEXITSTATUS(status) == 0 ? " (and the other heard it)" : " (and the other did not)");
   });
   INFO(within);
   CHECK(says(within, "rank 0 without a file descriptor for rank"));
@@ -364,12 +381,13 @@ TEST_CASE("the longest deadline is for ever, and not over at once") {
 
 TEST_CASE("a loopback address is one for all hosts, a host's name is not") {
   using regimen::comm::detail::is_loopback_everywhere;
-  for (const char* address :
-       {"127.0.0.1", "127.0.1.1", "127.1", "localhost", "LocalHost", "localhost.", "rank0.localhost", "localhost.localdomain"}) {
+  for (const char* address : {"127.0.0.1", "127.0.1.1", "127.1", "localhost", "LocalHost", "localhost.",
+                              "rank0.localhost", "localhost.localdomain"}) {
     INFO(address);
     CHECK(is_loopback_everywhere(address));
   }
-  for (const char* address : {"10.0.0.1", "0.0.0.0", "nodea", "localhost.example.org", "notlocalhost", "127.example.org", ""}) {
+  for (const char* address :
+       {"10.0.0.1", "0.0.0.0", "nodea", "localhost.example.org", "notlocalhost", "127.example.org", ""}) {
     INFO(address);
     CHECK(!is_loopback_everywhere(address));
   }
@@ -392,8 +410,9 @@ TEST_CASE("what Tcp needs of a rendezvous") {
   world.port = 29500;
   ::unsetenv("REGIMEN_SECRET");
   const TcpOptions options = regimen::comm::tcp_options(world, 5, milliseconds(7));
-  CHECK((options.rank == 1 && options.size == 4 && options.address == "localhost" && options.port == 29500 && options.fingerprint == 5 &&
-         options.deadline == milliseconds(7) && options.listener == -1 && options.secret.empty()));
+  CHECK((options.rank == 1 && options.size == 4 && options.address == "localhost" && options.port == 29500 &&
+         options.fingerprint == 5 && options.deadline == milliseconds(7) && options.listener == -1 &&
+         options.secret.empty()));
   ::setenv("REGIMEN_SECRET", secret.c_str(), 1);
   CHECK(regimen::comm::tcp_options(world, 5).secret == secret);
   ::unsetenv("REGIMEN_SECRET");

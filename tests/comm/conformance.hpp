@@ -29,11 +29,13 @@ void check(bool right, const What& what) {
 /// Element i of rank r: signs and sizes differ enough that the order of a sum shows in its bits.
 template <class T>
 T value(std::size_t rank, std::size_t i, std::size_t salt) {
-  std::uint64_t bits = (rank + 1) * 0x9E37'79B9'7F4A'7C15u + (i + 1) * 0xC2B2'AE3D'27D4'EB4Fu + salt * 0x1656'67B1'9E37'79F9u;
+  std::uint64_t bits =
+      (rank + 1) * 0x9E37'79B9'7F4A'7C15u + (i + 1) * 0xC2B2'AE3D'27D4'EB4Fu + salt * 0x1656'67B1'9E37'79F9u;
   bits = (bits ^ (bits >> 29)) * 0xBF58'476D'1CE4'E5B9u;
   bits ^= bits >> 32;
   const std::uint64_t exponent = 1023 - 6 + (bits >> 40) % 13;  // from 2^-6 to 2^6
-  const double number = std::bit_cast<double>((bits & 0x8000'0000'0000'0000u) | exponent << 52 | (bits & 0xFFFF'FFFFu) << 20);
+  const double number =
+      std::bit_cast<double>((bits & 0x8000'0000'0000'0000u) | exponent << 52 | (bits & 0xFFFF'FFFFu) << 20);
   if constexpr (std::is_same_v<T, double>) {
     return number;
   } else {
@@ -41,16 +43,17 @@ T value(std::size_t rank, std::size_t i, std::size_t salt) {
   }
 }
 
-/// The definition: places [first, last) are cut where the left part is the largest power of two that leaves a right part. Place p is
-/// rank start + p · stride.
+/// The definition: places [first, last) are cut where the left part is the largest power of two that leaves a right
+/// part. Place p is rank start + p · stride.
 template <class T>
-regimen::statistic_t<T> defined_sum(std::size_t first, std::size_t last, std::size_t i, std::size_t salt, std::size_t start = 0,
-                                    std::size_t stride = 1) {
+regimen::statistic_t<T> defined_sum(std::size_t first, std::size_t last, std::size_t i, std::size_t salt,
+                                    std::size_t start = 0, std::size_t stride = 1) {
   using Sum = regimen::statistic_t<T>;
   if (last == first + 1) return static_cast<Sum>(value<T>(start + first * stride, i, salt));
   std::size_t left = 1;
   while (2 * left < last - first) left *= 2;
-  const Sum a = defined_sum<T>(first, first + left, i, salt, start, stride), b = defined_sum<T>(first + left, last, i, salt, start, stride);
+  const Sum a = defined_sum<T>(first, first + left, i, salt, start, stride),
+            b = defined_sum<T>(first + left, last, i, salt, start, stride);
   return a + b;
 }
 template <class T>
@@ -72,7 +75,8 @@ class Staging final {
     return memory_.data() + ((64 - address % 64) % 64);
   }
   void check_guard() {
-    for (std::size_t i = 0; i < 64; ++i) check(data()[bytes_ + i] == std::byte{0x5A}, "staging is written beyond staging_bytes");
+    for (std::size_t i = 0; i < 64; ++i)
+      check(data()[bytes_ + i] == std::byte{0x5A}, "staging is written beyond staging_bytes");
   }
 
  private:
@@ -84,7 +88,9 @@ template <class C>
 void gathers(C& ranks, std::size_t bytes, bool in_place, bool small) {
   const std::size_t n = ranks.size(), me = ranks.rank();
   std::vector<unsigned char> own(bytes), all(n * bytes + 1, 0xEE);
-  const auto byte_of = [&](std::size_t r, std::size_t i) { return static_cast<unsigned char>(value<float>(r, i, bytes) * 16); };
+  const auto byte_of = [&](std::size_t r, std::size_t i) {
+    return static_cast<unsigned char>(value<float>(r, i, bytes) * 16);
+  };
   unsigned char* const from = in_place ? all.data() + me * bytes : own.data();
   for (std::size_t i = 0; i < bytes; ++i) from[i] = byte_of(me, i);
   const auto* const in = reinterpret_cast<const std::byte*>(from);
@@ -93,8 +99,8 @@ void gathers(C& ranks, std::size_t bytes, bool in_place, bool small) {
   for (std::size_t r = 0; r < n; ++r) {
     for (std::size_t i = 0; i < bytes; ++i) {
       check(all[r * bytes + i] == byte_of(r, i), [&] {
-        return "all_gather of " + std::to_string(bytes) + " bytes: byte " + std::to_string(i) + " of rank " + std::to_string(r) + " on rank " +
-               std::to_string(me);
+        return "all_gather of " + std::to_string(bytes) + " bytes: byte " + std::to_string(i) + " of rank " +
+               std::to_string(r) + " on rank " + std::to_string(me);
       });
     }
   }
@@ -110,10 +116,12 @@ void reduces(C& ranks, std::size_t count, bool in_place) {
   T* const out = in_place ? all.data() + me * count : own.data();
   ranks.reduce_scatter(static_cast<const T*>(all.data()), out, count, staging.data());
   const auto what = [&] {
-    return std::string("reduce_scatter of ") + regimen::name_of<T> + " x " + std::to_string(count) + " on rank " + std::to_string(me);
+    return std::string("reduce_scatter of ") + regimen::name_of<T> + " x " + std::to_string(count) + " on rank " +
+           std::to_string(me);
   };
   for (std::size_t i = 0; i < count; ++i) {
-    check(same_bits(out[i], expected_sum<T>(n, me * count + i, salt)), [&] { return what() + ": element " + std::to_string(i); });
+    check(same_bits(out[i], expected_sum<T>(n, me * count + i, salt)),
+          [&] { return what() + ": element " + std::to_string(i); });
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (in_place && i / count == me) continue;
@@ -122,7 +130,8 @@ void reduces(C& ranks, std::size_t count, bool in_place) {
   staging.check_guard();
 }
 
-/// Teams of neighbours and of those at the same place among neighbours: what each team would do alone, the tree over places.
+/// Teams of neighbours and of those at the same place among neighbours: what each team would do alone, the tree over
+/// places.
 template <class T, class C>
 void in_teams(C& ranks, std::size_t count) {
   const std::size_t n = ranks.size(), me = ranks.rank();
@@ -132,7 +141,8 @@ void in_teams(C& ranks, std::size_t count) {
       const std::size_t stride = neighbours ? 1 : n / size, first = neighbours ? me / size * size : me % stride;
       const regimen::comm::Teams teams{size, stride};
       const std::size_t place = (me - first) / stride, salt = 7 * count + size + stride;
-      check(teams.members(n) == size && teams.place(me) == place && teams.member(me, place) == me, "a rank has its place in its team");
+      check(teams.members(n) == size && teams.place(me) == place && teams.member(me, place) == me,
+            "a rank has its place in its team");
       std::vector<T> all(size * count + 1), sums(count), own(count);
       for (std::size_t i = 0; i < size * count; ++i) all[i] = value<T>(me, i, salt);
       Staging staging(C::staging_bytes(size, count * sizeof(T)));
@@ -144,7 +154,8 @@ void in_teams(C& ranks, std::size_t count) {
       }
       for (std::size_t i = 0; i < count; ++i) own[i] = value<T>(me, i, salt + 1);
       all.back() = T(7.0f);
-      ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(all.data()), count * sizeof(T), teams);
+      ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(all.data()),
+                       count * sizeof(T), teams);
       for (std::size_t p = 0; p < size; ++p)
         for (std::size_t i = 0; i < count; ++i)
           check(same_bits(all[p * count + i], value<T>(first + p * stride, i, salt + 1)), "all_gather in teams");

@@ -75,7 +75,8 @@ TEST_CASE("a process that hangs is named when the deadline is over, at every col
     INFO(hung);
     // The one that hung may still find all that it needs in its buffers when it wakes up, and end well.
     CHECK(times(hung, "no sign of rank") >= ranks - 1);
-    CHECK(times(hung, std::to_string(who) + " within 800 ms") + times(hung, std::to_string(who) + " and ") >= ranks - 1);
+    CHECK(times(hung, std::to_string(who) + " within 800 ms") + times(hung, std::to_string(who) + " and ") >=
+          ranks - 1);
   }
 }
 
@@ -98,13 +99,17 @@ TEST_CASE("a process that is killed in the middle of large messages is named") {
 }
 
 TEST_CASE("processes in different collectives, or with different sizes, are told so") {
-  const std::string kinds =
-      report(2, milliseconds(20000), [](Tcp& world) { failing::collective(world, world.rank() == 0 ? CollectiveKind::Barrier : CollectiveKind::AllGather); });
+  const std::string kinds = report(2, milliseconds(20000), [](Tcp& world) {
+    failing::collective(world, world.rank() == 0 ? CollectiveKind::Barrier : CollectiveKind::AllGather);
+  });
   INFO(kinds);
   CHECK(says(kinds, "rank 0 in barrier number 0 and rank 1 in all_gather number 0 (4000 bytes)"));
-  const std::string sizes = report(2, milliseconds(20000), [](Tcp& world) { failing::collective(world, CollectiveKind::ReduceScatter, 10 + world.rank()); });
+  const std::string sizes = report(2, milliseconds(20000), [](Tcp& world) {
+    failing::collective(world, CollectiveKind::ReduceScatter, 10 + world.rank());
+  });
   INFO(sizes);
-  CHECK(says(sizes, "number 0 (40 bytes, elements of 4) and rank 1 in reduce_scatter number 0 (44 bytes, elements of 4)"));
+  CHECK(says(sizes,
+             "number 0 (40 bytes, elements of 4) and rank 1 in reduce_scatter number 0 (44 bytes, elements of 4)"));
 }
 
 TEST_CASE("a process that ends when all is done is nobody's failure, however late the others are") {

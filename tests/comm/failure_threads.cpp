@@ -74,7 +74,8 @@ TEST_CASE("a thread that hangs is named when the deadline is over, at every coll
       std::atomic<std::size_t> ended{0};
       const auto words = each(milliseconds(150), [&](Threads& world) {
         if (world.rank() == who) {
-          while (ended < ranks - 1) std::this_thread::sleep_for(milliseconds(5));  // only the others' errors let it go on
+          while (ended < ranks - 1)
+            std::this_thread::sleep_for(milliseconds(5));  // only the others' errors let it go on
         }
         try {
           failing::collective(world, static_cast<CollectiveKind>(kind));
@@ -115,7 +116,8 @@ TEST_CASE("a thread that ends too early is named at once, but not by those who n
 
 TEST_CASE("ranks in different collectives, or with different sizes or elements, are told so") {
   const auto differ = [](const char* expected, const auto& one, const auto& other) {
-    for (const std::string& words : each(milliseconds(20000), [&](Threads& world) { world.rank() == 1 ? one(world) : other(world); })) {
+    for (const std::string& words :
+         each(milliseconds(20000), [&](Threads& world) { world.rank() == 1 ? one(world) : other(world); })) {
       INFO(words);
       CHECK(says(words, expected));
     }
@@ -144,7 +146,8 @@ TEST_CASE("launch rethrows the cause, not a consequence, with its rank and the e
     regimen::launch(4, [](Threads& world) {
       if (world.rank() == 2) {
         world.leave("mine");
-        std::this_thread::sleep_for(milliseconds(30));  // the others are through with their exceptions before this one's
+        std::this_thread::sleep_for(
+            milliseconds(30));  // the others are through with their exceptions before this one's
         throw Own("mine");
       }
       world.barrier();
@@ -191,14 +194,16 @@ TEST_CASE("a deadline that falls at any moment: every rank ends, and no memory t
   for (unsigned run = 0; run < 100; ++run) {
     each(milliseconds(1), [&](Threads& world) {
       for (unsigned i = 0; i < 20; ++i) {
-        if ((run * 7 + i * 3 + world.rank() * 5) % 11 == 0) std::this_thread::sleep_for(std::chrono::microseconds(900 + 13 * run));
+        if ((run * 7 + i * 3 + world.rank() * 5) % 11 == 0)
+          std::this_thread::sleep_for(std::chrono::microseconds(900 + 13 * run));
         failing::collective(world, static_cast<CollectiveKind>((i + run) % regimen::comm::collective_kinds), 20000);
       }
     });
   }
 }
 
-TEST_CASE("Background throws what its collective threw, to everyone who waits from then on; what ended before is good") {
+TEST_CASE(
+    "Background throws what its collective threw, to everyone who waits from then on; what ended before is good") {
   const auto words = each(milliseconds(20000), [&](Threads& world) {
     std::vector<float> sum(1), all(ranks, 1.0f);
     regimen::comm::Background<Threads> behind(world);
@@ -233,6 +238,7 @@ TEST_CASE("an exception while collectives run in the background: they end before
       }
       behind.barrier().wait();
     });
-    for (std::size_t r = 0; r < ranks; ++r) CHECK(says(words[r], r == who ? "it broke" : failing::rank_name(who) + " failed"));
+    for (std::size_t r = 0; r < ranks; ++r)
+      CHECK(says(words[r], r == who ? "it broke" : failing::rank_name(who) + " failed"));
   }
 }

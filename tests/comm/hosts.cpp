@@ -1,4 +1,5 @@
-// Two hosts, each a network of its own, whose names are written down as Debian's installer does: a host calls itself 127.0.1.1.
+// Two hosts, each a network of its own, whose names are written down as Debian's installer does: a host calls itself
+// 127.0.1.1.
 #include <regimen/comm/tcp.hpp>
 
 #include "support/catch.hpp"
@@ -57,12 +58,15 @@ std::string two_ranks(std::size_t first) {
   return words[0] + words[1];
 }
 
-/// Host a has ranks 0 and 1, and starts host b, which has 2 and 3. What they say; "?" and a reason where this cannot be tried.
+/// Host a has ranks 0 and 1, and starts host b, which has 2 and 3. What they say; "?" and a reason where this cannot be
+/// tried.
 std::string both_hosts(const std::string& folder) {
   const std::string local = "127.0.0.1 localhost\n";
   write(folder + "/a", local + "127.0.1.1 nodea\n");
   write(folder + "/b", local + "10.77.0.1 nodea\n127.0.1.1 nodeb\n");
-  const auto use_hosts = [&](const char* host) { return ::mount((folder + host).c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0; };
+  const auto use_hosts = [&](const char* host) {
+    return ::mount((folder + host).c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+  };
   if (!enter_own_network()) return "?no network of its own for a process here";
   int to_b[2], to_a[2];
   if (::pipe(to_b) != 0 || ::pipe(to_a) != 0) return "?no pipe";
@@ -87,7 +91,8 @@ std::string both_hosts(const std::string& folder) {
   if (words.empty() && ::write(to_b[1], "g", 1) == 1) words = two_ranks(0);
   ::close(to_b[1]);
   std::array<char, 4096> theirs;
-  for (::ssize_t got = 0; (got = ::read(to_a[0], theirs.data(), theirs.size())) > 0;) words.append(theirs.data(), static_cast<std::size_t>(got));
+  for (::ssize_t got = 0; (got = ::read(to_a[0], theirs.data(), theirs.size())) > 0;)
+    words.append(theirs.data(), static_cast<std::size_t>(got));
   ::waitpid(b, nullptr, 0);
   return words;
 }
@@ -107,7 +112,8 @@ TEST_CASE("ranks on other hosts reach one that calls itself 127.0.1.1", "[machin
   ::close(ends[1]);
   std::array<char, 8192> text;
   std::string words;
-  for (::ssize_t got = 0; (got = ::read(ends[0], text.data(), text.size())) > 0;) words.append(text.data(), static_cast<std::size_t>(got));
+  for (::ssize_t got = 0; (got = ::read(ends[0], text.data(), text.size())) > 0;)
+    words.append(text.data(), static_cast<std::size_t>(got));
   ::close(ends[0]);
   int status = 0;
   ::waitpid(a, &status, 0);

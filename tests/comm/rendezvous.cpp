@@ -29,9 +29,12 @@ std::string error_of(const Environment& environment) {
   return "no error";
 }
 
-const Environment torchrun{{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
-const Environment mpi{{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}};
-const Environment slurm{{"SLURM_PROCID", "3"},      {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NODELIST", "cn[03-05,9],gpu1"},
+const Environment torchrun{
+    {"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
+const Environment mpi{
+    {"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}};
+const Environment slurm{{"SLURM_PROCID", "3"},      {"SLURM_NTASKS", "4"},
+                        {"SLURM_LOCALID", "1"},     {"SLURM_STEP_NODELIST", "cn[03-05,9],gpu1"},
                         {"SLURM_JOB_ID", "123456"}, {"SLURM_STEP_ID", "2"}};
 
 Environment with(Environment base, const Environment& more) {
@@ -46,7 +49,8 @@ Environment without(Environment base, const std::vector<std::string>& names) {
 }  // namespace
 
 TEST_CASE("no launcher: alone") {
-  const Membership world = of({{"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}, {"SLURM_NTASKS", "1"}, {"PATH", "/bin"}});
+  const Membership world =
+      of({{"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}, {"SLURM_NTASKS", "1"}, {"PATH", "/bin"}});
   CHECK((world.launcher == Launcher::None && world.rank == 0 && world.size == 1 && !world.local_rank));
   CHECK_NOTHROW(refuse_other_ranks(world));
 }
@@ -65,8 +69,8 @@ TEST_CASE("torchrun") {
 
 TEST_CASE("Open MPI") {
   const Membership world = of(mpi);
-  CHECK((world.launcher == Launcher::OpenMpi && world.rank == 2 && world.size == 4 && world.local_rank == 0u && world.address.empty() &&
-         world.port == 0));
+  CHECK((world.launcher == Launcher::OpenMpi && world.rank == 2 && world.size == 4 && world.local_rank == 0u &&
+         world.address.empty() && world.port == 0));
   // mpirun and torchrun's variables may both be there, when they agree.
   CHECK(of(with(mpi, {{"RANK", "2"}, {"WORLD_SIZE", "4"}})).launcher == Launcher::Torchrun);
 }
@@ -75,8 +79,12 @@ TEST_CASE("Slurm, whose first host is where rank 0 is") {
   const Membership world = of(slurm);
   CHECK((world.launcher == Launcher::Slurm && world.rank == 3 && world.size == 4 && world.local_rank == 1u));
   CHECK((world.address == "cn03" && world.port == 10000 + (123456 + 2000) % 20000));
-  for (const auto& [list, host] : std::vector<std::pair<std::string, std::string>>{
-           {"node7", "node7"}, {"a,b", "a"}, {"n[1,3]", "n1"}, {"n[001-128]", "n001"}, {"rack[2-3]n[04-07]", "rack2n04"}, {"n[5]-ib,x", "n5-ib"}}) {
+  for (const auto& [list, host] : std::vector<std::pair<std::string, std::string>>{{"node7", "node7"},
+                                                                                   {"a,b", "a"},
+                                                                                   {"n[1,3]", "n1"},
+                                                                                   {"n[001-128]", "n001"},
+                                                                                   {"rack[2-3]n[04-07]", "rack2n04"},
+                                                                                   {"n[5]-ib,x", "n5-ib"}}) {
     CHECK(of(with(slurm, {{"SLURM_STEP_NODELIST", list}})).address == host);
   }
   CHECK(of(with(slurm, {{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "4000"}})).address == "10.0.0.1");
@@ -92,7 +100,8 @@ TEST_CASE("what is wrong with the variables is said with their names and values"
     std::vector<std::string> expected;
   };
   const std::vector<Case> cases{
-      {without(torchrun, {"WORLD_SIZE"}), {"RANK=5, WORLD_SIZE is not set", "RANK and WORLD_SIZE together", "RANK alone"}},
+      {without(torchrun, {"WORLD_SIZE"}),
+       {"RANK=5, WORLD_SIZE is not set", "RANK and WORLD_SIZE together", "RANK alone"}},
       {without(torchrun, {"RANK"}), {"RANK is not set, WORLD_SIZE=8", "WORLD_SIZE alone"}},
       {with(torchrun, {{"RANK", "8"}}), {"RANK=8, WORLD_SIZE=8", "RANK below WORLD_SIZE"}},
       {with(torchrun, {{"WORLD_SIZE", "0"}}), {"RANK=5, WORLD_SIZE=0: expected WORLD_SIZE of at least 1, found 0; "}},
@@ -112,9 +121,11 @@ TEST_CASE("what is wrong with the variables is said with their names and values"
       {without(mpi, {"OMPI_COMM_WORLD_SIZE"}), {"OMPI_COMM_WORLD_RANK=2, OMPI_COMM_WORLD_SIZE is not set"}},
       {without(slurm, {"SLURM_NTASKS"}), {"SLURM_PROCID=3, SLURM_NTASKS is not set"}},
       {without(slurm, {"SLURM_PROCID"}), {"SLURM_PROCID is not set, SLURM_NTASKS=4", "launcher"}},
-      {without(slurm, {"SLURM_STEP_NODELIST"}), {"SLURM_PROCID=3, SLURM_NTASKS=4", "SLURM_STEP_NODELIST is not set", "srun"}},
+      {without(slurm, {"SLURM_STEP_NODELIST"}),
+       {"SLURM_PROCID=3, SLURM_NTASKS=4", "SLURM_STEP_NODELIST is not set", "srun"}},
       {with(slurm, {{"SLURM_STEP_NODELIST", "n[1"}}), {"SLURM_STEP_NODELIST=n[1"}},
-      {with(torchrun, {{"MASTER_PORT", "65535"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}}), {"MASTER_PORT=65535", "below 65535"}},
+      {with(torchrun, {{"MASTER_PORT", "65535"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}}),
+       {"MASTER_PORT=65535", "below 65535"}},
   };
   for (const Case& one : cases) {
     const std::string text = error_of(one.environment);
@@ -127,7 +138,8 @@ TEST_CASE("what is wrong with the variables is said with their names and values"
 
 TEST_CASE("a secret is taken from the environment, and never repeated") {
   const auto secret_of = [](const char* value) {
-    return regimen::comm::secret_from([value](const char* name) { return std::string(name) == "REGIMEN_SECRET" ? value : nullptr; });
+    return regimen::comm::secret_from(
+        [value](const char* name) { return std::string(name) == "REGIMEN_SECRET" ? value : nullptr; });
   };
   CHECK(secret_of(nullptr).empty());
   CHECK(secret_of("0123456789abcdef") == "0123456789abcdef");
@@ -144,7 +156,8 @@ TEST_CASE("a secret is taken from the environment, and never repeated") {
 }
 
 TEST_CASE("a program of one rank refuses to be one of many") {
-  for (const Environment& environment : {torchrun, mpi, slurm}) CHECK_THROWS_AS(refuse_other_ranks(of(environment)), regimen::Error);
+  for (const Environment& environment : {torchrun, mpi, slurm})
+    CHECK_THROWS_AS(refuse_other_ranks(of(environment)), regimen::Error);
   try {
     refuse_other_ranks(of(torchrun));
   } catch (const regimen::Error& error) {

@@ -54,7 +54,8 @@ TEST_CASE("processes may be started after OpenMP was used, and use it") {
       [](Tcp& ranks) {
         ::alarm(60);  // who waits for threads that are not there waits without end
         if (threads_of_a_team(3) != 3) throw std::runtime_error("another team than was asked for");
-        if (omp_get_max_threads() != 3) throw std::runtime_error("another number of threads than the one that started this");
+        if (omp_get_max_threads() != 3)
+          throw std::runtime_error("another number of threads than the one that started this");
         ranks.barrier();
       },
       std::chrono::seconds(60)));

@@ -51,7 +51,8 @@ TEST_CASE("a collective in the background runs while its rank computes, and the 
     const Clock::time_point end = Clock::now();
     sum.wait();
     const auto spans = traced.spans();
-    if (spans.size() != 1 || spans[0].begin < begin || spans[0].end > end || value != 2) throw std::runtime_error("no overlap");
+    if (spans.size() != 1 || spans[0].begin < begin || spans[0].end > end || value != 2)
+      throw std::runtime_error("no overlap");
   }));
 }
 
@@ -79,7 +80,8 @@ TEST_CASE("a deadline that is not above zero is refused") {
   using regimen::comm::Deadline;
   CHECK(error_of_launch(Deadline(0)).find("the deadline of the ranks: expected more than 0 ms, found 0 ms; ") == 0);
   CHECK(error_of_launch((Deadline::min)()).find("the deadline of the ranks: expected more than 0 ms, found -") == 0);
-  CHECK_THROWS_AS(regimen::launch_processes(2, [](regimen::comm::Tcp& ranks) { ranks.barrier(); }, Deadline(0)), regimen::Error);
+  CHECK_THROWS_AS(
+      regimen::launch_processes(2, [](regimen::comm::Tcp& ranks) { ranks.barrier(); }, Deadline(0)), regimen::Error);
 }
 
 TEST_CASE("ranks share the processors, unless OMP_NUM_THREADS says how many threads each has") {
@@ -108,5 +110,6 @@ TEST_CASE("a program that a launcher started as one of several makes no ranks of
   CHECK_THROWS_AS(regimen::launch_processes(2, [](regimen::comm::Tcp&) {}), regimen::Error);
   for (const char* const name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) ::unsetenv(name);
   INFO(text);
-  CHECK(text.find("torchrun made it rank 1 of 2; choose Communicator<Tcp> without launch, or start") != std::string::npos);
+  CHECK(text.find("torchrun made it rank 1 of 2; choose Communicator<Tcp> without launch, or start") !=
+        std::string::npos);
 }

@@ -37,7 +37,8 @@ TEMPLATE_TEST_CASE("the sum over ranks is the tree of its definition", "", float
       const auto all = summands<TestType>(ranks, count);
       const auto sums = sum_of(all);
       std::size_t wrong = 0;
-      for (std::size_t i = 0; i < count; ++i) wrong += conformance::same_bits(sums[i], conformance::expected_sum<TestType>(ranks, i, 9)) ? 0 : 1;
+      for (std::size_t i = 0; i < count; ++i)
+        wrong += conformance::same_bits(sums[i], conformance::expected_sum<TestType>(ranks, i, 9)) ? 0 : 1;
       INFO(ranks << " ranks, " << count << " elements");
       CHECK(wrong == 0);
     }
@@ -59,8 +60,8 @@ TEST_CASE("groups of a power of two are subtrees: inside groups and then over gr
       const auto all = summands<float>(group * groups, 64);
       std::vector<std::vector<float>> partial;
       for (std::size_t g = 0; g < groups; ++g) {
-        partial.push_back(
-            sum_of(std::vector(all.begin() + static_cast<std::ptrdiff_t>(g * group), all.begin() + static_cast<std::ptrdiff_t>((g + 1) * group))));
+        partial.push_back(sum_of(std::vector(all.begin() + static_cast<std::ptrdiff_t>(g * group),
+                                             all.begin() + static_cast<std::ptrdiff_t>((g + 1) * group))));
       }
       INFO(groups << " groups of " << group);
       CHECK(sum_of(partial) == sum_of(all));
@@ -86,7 +87,8 @@ TEST_CASE("the tree of a few values is the same tree") {
     for (std::size_t r = 0; r < ranks; ++r) {
       for (std::size_t i = 0; i < 3; ++i) values[3 * r + i] = conformance::value<float>(r, i, 9);
     }
-    for (std::size_t i = 0; i < 3; ++i) CHECK(tree_of_values(values.data() + i, ranks, 3) == conformance::expected_sum<float>(ranks, i, 9));
+    for (std::size_t i = 0; i < 3; ++i)
+      CHECK(tree_of_values(values.data() + i, ranks, 3) == conformance::expected_sum<float>(ranks, i, 9));
   }
   constexpr float four[] = {1, 2, 3, 4};
   STATIC_REQUIRE(tree_of_values(four, 4) == 10);

@@ -39,14 +39,16 @@ void in_background(C& ranks) {
       sums[u].wait();
       wholes[u].wait();
       wholes[u].wait();  // again is allowed
-      for (std::size_t i = 0; i < n * count; ++i) check(same_bits(values[u][i], expected_sum<float>(n, i, u)), "Background equals blocking");
+      for (std::size_t i = 0; i < n * count; ++i)
+        check(same_bits(values[u][i], expected_sum<float>(n, i, u)), "Background equals blocking");
     }
     const std::byte message{static_cast<unsigned char>(me)};
     std::vector<std::byte> all(n);
     const Pending small = behind.all_gather_small(&message, all.data(), 1);
     behind.barrier().wait();
     small.wait();
-    for (std::size_t r = 0; r < n; ++r) check(all[r] == std::byte{static_cast<unsigned char>(r)}, "a small gather in the background");
+    for (std::size_t r = 0; r < n; ++r)
+      check(all[r] == std::byte{static_cast<unsigned char>(r)}, "a small gather in the background");
     behind.wait_for_all();
   }
   ranks.barrier();  // the communicator is this thread's again
@@ -54,8 +56,8 @@ void in_background(C& ranks) {
 
 template <class C>
 void counts(C& ranks) {
-  using regimen::comm::Count;
   using regimen::comm::CollectiveKind;
+  using regimen::comm::Count;
   const std::size_t n = ranks.size(), me = ranks.rank(), others = n - 1;
   regimen::comm::Counting<C> counted(ranks);
   regimen::comm::Tracing<regimen::comm::Counting<C>> traced(counted, 4);
@@ -77,7 +79,8 @@ void counts(C& ranks) {
   const auto spans = traced.spans();
   check(traced.seen() == 5 && spans.size() == 4, "a trace keeps as many as it was told to, and knows of the rest");
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    check(spans[i].number == i && spans[i].begin <= spans[i].end && (i == 0 || spans[i - 1].end <= spans[i].begin), "spans follow one another");
+    check(spans[i].number == i && spans[i].begin <= spans[i].end && (i == 0 || spans[i - 1].end <= spans[i].begin),
+          "spans follow one another");
   }
   check(spans[3].kind == CollectiveKind::ReduceScatter && spans[3].bytes == 20 * others, "a span knows what it was");
   const regimen::comm::Teams alone{1, 1};
@@ -85,9 +88,11 @@ void counts(C& ranks) {
   traced.reduce_scatter(static_cast<const float*>(values.data()), values.data(), 10, staging.data(), alone);
   if (n % 2 == 0) {
     traced.all_gather(bytes, bytes, 0, {2, n / 2});
-    traced.reduce_scatter(static_cast<const float*>(values.data()), values.data() + 10 * (me / (n / 2)), 10, staging.data(), {2, n / 2});
+    traced.reduce_scatter(static_cast<const float*>(values.data()), values.data() + 10 * (me / (n / 2)), 10,
+                          staging.data(), {2, n / 2});
   }
-  check(counted.count(CollectiveKind::ReduceScatter).bytes == 20 * others + (n % 2 == 0 ? 40 : 0), "a team's reduce_scatter sends to the team");
+  check(counted.count(CollectiveKind::ReduceScatter).bytes == 20 * others + (n % 2 == 0 ? 40 : 0),
+        "a team's reduce_scatter sends to the team");
   check(counted.count(CollectiveKind::AllGather).bytes == 16 * others, "a team of one sends nothing");
   counted.reset();
   check(counted.total() == Count{}, "reset");

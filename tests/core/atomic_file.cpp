@@ -74,13 +74,15 @@ TEST_CASE("without commit nothing has happened") {
 TEST_CASE("a file that cannot be written is refused with the system's reason") {
   const test::Directory directory;
   REQUIRE(says(error_of([&] { write(directory / "none/state", {1}); }), "none/state: expected to create "));
-  REQUIRE(says(error_of([&] { write(directory / "none/state", {1}); }), "found No such file or directory; make the folder "));
+  REQUIRE(says(error_of([&] { write(directory / "none/state", {1}); }),
+               "found No such file or directory; make the folder "));
   REQUIRE(!says(error_of([&] { write(directory / "none/state", {1}); }), "was there before"));
   REQUIRE(::symlink((directory / "gone/state").c_str(), (directory / "link").c_str()) == 0);
   REQUIRE(says(error_of([&] { write(directory / "link", {1}); }), "; make the folder " + (directory / "gone/")));
   REQUIRE(::unlink((directory / "link").c_str()) == 0);
   REQUIRE(::mkdir((directory / "taken").c_str(), 0700) == 0);
-  REQUIRE(says(error_of([&] { write(directory / "taken", {1}); }), "taken: expected a file, or a name that is free, found a folder"));
+  REQUIRE(says(error_of([&] { write(directory / "taken", {1}); }),
+               "taken: expected a file, or a name that is free, found a folder"));
   REQUIRE(says(error_of([&] { write(directory / "taken/", {1}); }), "found a folder"));
   REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
   REQUIRE(says(error_of([&] { write(directory / "pipe", {1}); }), "found a pipe or a device"));
@@ -134,7 +136,8 @@ TEST_CASE("temporaries of killed writers go, those of living ones and other file
   REQUIRE(test::get(path) == Bytes{1});
   REQUIRE(directory.files() == 1 + 3 + 5 + 1 + 1);
   REQUIRE(test::get(living).size() == 5);
-  for (const char* end : {".tmp-2024", ".tmp-2024-12", own.c_str()}) REQUIRE(test::get(path + end) == Bytes{'m', 'i', 'n', 'e'});
+  for (const char* end : {".tmp-2024", ".tmp-2024-12", own.c_str()})
+    REQUIRE(test::get(path + end) == Bytes{'m', 'i', 'n', 'e'});
 }
 
 TEST_CASE("where there are no locks files are written, and temporaries stay, since nobody knows whose they are") {
@@ -158,7 +161,9 @@ TEST_CASE("where there are no locks files are written, and temporaries stay, sin
 
 TEST_CASE("a symbolic link stays one, and the file behind it is replaced") {
   const test::Directory directory;
-  const auto link = [&](const char* to, const std::string& at) { REQUIRE(::symlink(to, (directory / at).c_str()) == 0); };
+  const auto link = [&](const char* to, const std::string& at) {
+    REQUIRE(::symlink(to, (directory / at).c_str()) == 0);
+  };
   REQUIRE(::mkdir((directory / "runs").c_str(), 0700) == 0);
   write(directory / "runs/first", {1});
   link("runs/first", "latest");
@@ -172,7 +177,8 @@ TEST_CASE("a symbolic link stays one, and the file behind it is replaced") {
   write(directory / "next", {4});
   REQUIRE(test::get(directory / "runs/second") == Bytes{4});
   for (const char* name : {"latest", "runs/alias", "next"}) REQUIRE(std::filesystem::is_symlink(directory / name));
-  REQUIRE(says(error_of([&] { write(directory / "circle", {5}); }), "circle: expected a file behind at most 40 symbolic links"));
+  REQUIRE(says(error_of([&] { write(directory / "circle", {5}); }),
+               "circle: expected a file behind at most 40 symbolic links"));
   REQUIRE(directory.files() == 4);
 }
 

@@ -1,5 +1,6 @@
 // compiled with -ffast-math
-// tests/core/finite.cpp — under -ffast-math, where std::isfinite is a constant, what decides on finite numbers still does.
+// tests/core/finite.cpp — under -ffast-math, where std::isfinite is a constant, what decides on finite numbers still
+// does.
 #if defined(__clang__)
 #if __has_warning("-Wnan-infinity-disabled")
 #pragma clang diagnostic ignored "-Wnan-infinity-disabled"  // newer ones warn of each infinity in a header
@@ -93,7 +94,8 @@ TEST_CASE("a step whose norm is not finite is skipped, in fp32 too") {
   struct Net : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
   for (const float bad : {quiet, -quiet, infinity}) {
     Trainer<Net, Batch<2>> trainer;
-    const StepResult result = trainer.step(std::vector<float>{1, 2, bad, 4, 1, 1, 1, 1}, std::vector<std::int32_t>{0, 1});
+    const StepResult result =
+        trainer.step(std::vector<float>{1, 2, bad, 4, 1, 1, 1, 1}, std::vector<std::int32_t>{0, 1});
     CHECK_FALSE(result.applied);
     for (const auto& parameter : trainer.parameters()) CHECK(all_finite(parameter.values));
   }
@@ -118,10 +120,12 @@ TEST_CASE("a NaN reaches the output through every activation, normalisation and 
   check(std::make_unique<Trainer<tiny::Gpt, Batch<2>>>(), tiny::tokens(1, 1), "2.0.0.1.qkv.weight");
 }
 
-TEST_CASE("Debug<Anomaly> names the layer, generate refuses to draw, and patience counts a validation of NaN as no gain") {
+TEST_CASE(
+    "Debug<Anomaly> names the layer, generate refuses to draw, and patience counts a validation of NaN as no gain") {
   Trainer<tiny::Gpt, Batch<4>, Debug<Anomaly>> checked;
   write_all(checked, "2.1.1.1.weight", quiet);
-  CHECK(::test::says(::test::error_of([&] { checked.step(tiny::tokens(4, 1), tiny::tokens(4, 2)); }), "output of layer 2.1.1 (linear), iteration 1"));
+  CHECK(::test::says(::test::error_of([&] { checked.step(tiny::tokens(4, 1), tiny::tokens(4, 2)); }),
+                     "output of layer 2.1.1 (linear), iteration 1"));
 
   Trainer<tiny::Gpt, Batch<1>> blind;
   write_all(blind, "3.bias", quiet);

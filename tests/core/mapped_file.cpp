@@ -32,7 +32,8 @@ TEST_CASE("an empty file has no bytes") {
 
 TEST_CASE("what is no regular file is refused, without waiting for it") {
   const test::Directory directory;
-  REQUIRE(says(error_of([&] { MappedFile{directory / "none"}; }), "/none: expected a file that can be read, found No such file or directory"));
+  REQUIRE(says(error_of([&] { MappedFile{directory / "none"}; }),
+               "/none: expected a file that can be read, found No such file or directory"));
   REQUIRE(says(error_of([&] { MappedFile{directory.path()}; }), "expected a regular file, found a directory"));
   REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
   REQUIRE(says(error_of([&] { MappedFile{directory / "pipe"}; }), "found a pipe or a device"));

@@ -14,10 +14,12 @@ namespace {
 
 /// The value of an IEEE-like encoding, from its definition.
 double decoded(std::uint32_t bits, int exponent_bits, int mantissa_bits) {
-  const std::uint32_t mantissa = bits & ((1u << mantissa_bits) - 1), exponent = bits >> mantissa_bits & ((1u << exponent_bits) - 1);
+  const std::uint32_t mantissa = bits & ((1u << mantissa_bits) - 1),
+                      exponent = bits >> mantissa_bits & ((1u << exponent_bits) - 1);
   const double sign = bits >> (exponent_bits + mantissa_bits) & 1 ? -1 : 1;
   const int bias = (1 << (exponent_bits - 1)) - 1;
-  if (exponent == (1u << exponent_bits) - 1) return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : std::nan("");
+  if (exponent == (1u << exponent_bits) - 1)
+    return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : std::nan("");
   if (exponent == 0) return sign * std::ldexp(double(mantissa), 1 - bias - mantissa_bits);
   return sign * std::ldexp(double(mantissa | 1u << mantissa_bits), int(exponent) - bias - mantissa_bits);
 }
@@ -36,7 +38,8 @@ std::uint16_t encoded(float value) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("every 16-bit number widens to what its bits mean, and narrows back to the same bits", "", bf16, fp16) {
+TEMPLATE_TEST_CASE("every 16-bit number widens to what its bits mean, and narrows back to the same bits", "", bf16,
+                   fp16) {
   int wrong = 0;
   for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
     const TestType value = from_bits<TestType>(static_cast<std::uint16_t>(bits));
@@ -45,7 +48,8 @@ TEMPLATE_TEST_CASE("every 16-bit number widens to what its bits mean, and narrow
     if (std::isnan(expected)) {
       wrong += !std::isnan(wide) || !std::isnan(float(TestType(wide)));
     } else {
-      wrong += double(wide) != expected || std::signbit(wide) != std::signbit(expected) || encoded<TestType>(wide) != bits;
+      wrong +=
+          double(wide) != expected || std::signbit(wide) != std::signbit(expected) || encoded<TestType>(wide) != bits;
     }
   }
   CHECK(wrong == 0);
@@ -57,15 +61,17 @@ TEMPLATE_TEST_CASE("narrowing rounds to nearest, and ties to even, between all n
   for (std::uint32_t bits = 0; bits < infinity; ++bits) {
     const double low = decoded(from_bits<TestType>(static_cast<std::uint16_t>(bits)));
     // Beyond the largest number lies what would come next if the exponent went on: halfway there, rounding overflows.
-    const double high = bits + 1 == infinity ? 2 * low - decoded(from_bits<TestType>(static_cast<std::uint16_t>(bits - 1)))
-                                             : decoded(from_bits<TestType>(static_cast<std::uint16_t>(bits + 1)));
+    const double high = bits + 1 == infinity
+                            ? 2 * low - decoded(from_bits<TestType>(static_cast<std::uint16_t>(bits - 1)))
+                            : decoded(from_bits<TestType>(static_cast<std::uint16_t>(bits + 1)));
     const float middle = static_cast<float>((low + high) / 2);
     const std::uint32_t even = bits % 2 == 0 ? bits : bits + 1;
     for (const std::uint32_t sign : {0u, 0x8000u}) {
       const float s = sign ? -1.0f : 1.0f;
       if (double(middle) == (low + high) / 2) wrong += encoded<TestType>(s * middle) != (sign | even);
       wrong += encoded<TestType>(s * std::nextafter(middle, 0.0f)) != (sign | bits);
-      wrong += encoded<TestType>(s * std::nextafter(middle, std::numeric_limits<float>::infinity())) != (sign | (bits + 1));
+      wrong +=
+          encoded<TestType>(s * std::nextafter(middle, std::numeric_limits<float>::infinity())) != (sign | (bits + 1));
     }
   }
   CHECK(wrong == 0);
@@ -106,7 +112,8 @@ static_assert(float(fp16(float(fp16(1e-5f)) * float(fp16(1e-5f)))) == 0.0f);
 static_assert(bf16(3.3895314e38f).bits == 0x7F7F && bf16(3.4e38f).bits == 0x7F80);
 static_assert(bf16(1.0f + 0x1p-8f).bits == 0x3F80 && bf16(1.0f + 0x1.8p-7f).bits == 0x3F82);
 static_assert(epsilon_of<bf16> == 0x1p-7 && epsilon_of<fp16> == 0x1p-10 && epsilon_of<fp32> == 0x1p-23);
-static_assert(sizeof(bf16) == 2 && sizeof(fp16) == 2 && std::is_trivially_copyable_v<bf16> && std::is_trivially_copyable_v<fp16>);
+static_assert(sizeof(bf16) == 2 && sizeof(fp16) == 2 && std::is_trivially_copyable_v<bf16> &&
+              std::is_trivially_copyable_v<fp16>);
 static_assert(!std::is_constructible_v<bf16, double> && !std::is_constructible_v<fp16, double>);
 
 // π in fp32: sign 0, exponent 128, mantissa 4788187.

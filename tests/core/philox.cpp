@@ -19,7 +19,8 @@ constexpr bool is(Philox::Words words, std::uint32_t a, std::uint32_t b, std::ui
 // Random123, kat_vectors, philox4x32 10 rounds: no bit, all bits, and the digits of π.
 static_assert(is(Philox::draw(0, 0, 0), 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
 static_assert(is(Philox::draw(~0ull, ~0ull, ~0ull), 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
-static_assert(is(Philox::draw(0x299f31d0'a4093822, 0x85a308d3'243f6a88, 0x03707344'13198a2e), 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
+static_assert(is(Philox::draw(0x299f31d0'a4093822, 0x85a308d3'243f6a88, 0x03707344'13198a2e), 0xd16cfe09, 0x94fdcceb,
+                 0x5001e420, 0x24126ea1));
 
 TEST_CASE("Philox at run time draws what it draws in constant expressions") {
   volatile std::uint64_t zero = 0;

@@ -16,7 +16,8 @@ using namespace regimen;
 /// What the ranks are given in an epoch, step by step. A step takes as long as the rank with the most to do.
 ///
 ///   fill        valid targets among all places for one
-///   imbalance   mean over the steps of (valid targets of the rank with the most) / (mean over the ranks); 1: equal shares
+///   imbalance   mean over the steps of (valid targets of the rank with the most) / (mean over the ranks); 1: equal
+///               shares
 ///   worst       the same of the worst step
 struct Balance final {
   double fill = 1, imbalance = 1, worst = 1;
@@ -26,7 +27,8 @@ struct Balance final {
   /// For people.
   std::string table() const {
     char line[160];
-    std::snprintf(line, sizeof line, "%llu steps, %.1f %% of the places hold a target; most / mean of the ranks: %.3f, at worst %.3f\n",
+    std::snprintf(line, sizeof line,
+                  "%llu steps, %.1f %% of the places hold a target; most / mean of the ranks: %.3f, at worst %.3f\n",
                   static_cast<unsigned long long>(steps), 100 * fill, imbalance, worst);
     std::string text = line;
     for (std::size_t rank = 0; rank < targets.size(); ++rank)
@@ -35,8 +37,8 @@ struct Balance final {
   }
 };
 
-/// Reads one epoch as the loaders of all ranks would: rank, epochs, first and workers of the options are ignored.   cost   that of reading all
-/// samples
+/// Reads one epoch as the loaders of all ranks would: rank, epochs, first and workers of the options are ignored.
+/// cost   that of reading all samples
 template <class In, class Target, class S>
   requires Source<S, In, Target>
 Balance balance_of(const S& source, const SampleShape& shape, LoaderOptions options) {
@@ -45,7 +47,8 @@ Balance balance_of(const S& source, const SampleShape& shape, LoaderOptions opti
   options.epochs = 1;
   options.workers = 0;
   const std::size_t ranks = options.ranks, share = options.batch * shape.target;
-  if (ranks == 0 || __builtin_mul_overflow(options.batch, ranks, &options.batch))  // of all ranks at once, in their order
+  if (ranks == 0 ||
+      __builtin_mul_overflow(options.batch, ranks, &options.batch))  // of all ranks at once, in their order
     throw Error("balance_of", "a batch of one rank or more that can be counted", std::to_string(ranks) + " ranks");
   options.ranks = 1;
   Loader<In, Target, S> loader(source, shape, options);

@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t length = 64;
 const SampleShape shape{.input = length, .target = length, .vocabulary_or_classes = 50'000};
 
-/// Many short documents and a few that are longer than a window. Tokens are distinct, so that every target tells where it is from.
+/// Many short documents and a few that are longer than a window. Tokens are distinct, so that every target tells where
+/// it is from.
 std::vector<std::vector<std::int32_t>> skewed() {
   std::vector<std::vector<std::int32_t>> documents;
   std::int32_t token = 0;
@@ -49,7 +50,8 @@ void expects_each_target_once(const Documents& source, const std::vector<std::ve
   }
   std::size_t expected = 0, wrong = 0;
   for (const auto& document : documents)
-    for (std::size_t i = 1; i < document.size(); ++i, ++expected) wrong += !before.contains(document[i]) || before[document[i]] != document[i - 1];
+    for (std::size_t i = 1; i < document.size(); ++i, ++expected)
+      wrong += !before.contains(document[i]) || before[document[i]] != document[i - 1];
   CHECK(wrong == 0);
   CHECK(valid == expected);
   CHECK(source.targets() == expected);
@@ -82,7 +84,8 @@ TEST_CASE("packed windows are nearly full, and never two of them would fit into 
 TEST_CASE("ranks that get packed windows share the targets equally") {
   const Documents packed(skewed(), length), single(skewed(), length, Documents::OneAWindow);
   const auto balance = [](const Documents& source) {
-    return test::balance_of<std::int32_t, std::int32_t>(source, shape, {.batch = 2, .remainder = Remainder::Drop, .seed = 3, .ranks = 4});
+    return test::balance_of<std::int32_t, std::int32_t>(
+        source, shape, {.batch = 2, .remainder = Remainder::Drop, .seed = 3, .ranks = 4});
   };
   const test::Balance equal = balance(packed), unequal = balance(single);
   INFO(equal.table() << unequal.table());
@@ -97,14 +100,17 @@ TEST_CASE("ranks that get packed windows share the targets equally") {
 
 TEST_CASE("batches of documents of like lengths give ranks like shares") {
   const auto balance = [](Documents::Batching batching, Order order) {
-    return test::balance_of<std::int32_t, std::int32_t>(Documents(skewed(), length, batching), shape,
-                                                        {.batch = 2, .order = order, .remainder = Remainder::Short, .seed = 3, .ranks = 4});
+    return test::balance_of<std::int32_t, std::int32_t>(
+        Documents(skewed(), length, batching), shape,
+        {.batch = 2, .order = order, .remainder = Remainder::Short, .seed = 3, .ranks = 4});
   };
-  const test::Balance sorted = balance(Documents::ByLength, Order::Runs), mixed = balance(Documents::OneAWindow, Order::Shuffled);
+  const test::Balance sorted = balance(Documents::ByLength, Order::Runs),
+                      mixed = balance(Documents::OneAWindow, Order::Shuffled);
   INFO(sorted.table() << mixed.table());
   CHECK(sorted.fill == mixed.fill);  // the same pieces
   CHECK(mixed.imbalance > 1.3);
-  // Of eight neighbours in order of length, most have one length: a rank's two exceed the mean only where lengths change.
+  // Of eight neighbours in order of length, most have one length: a rank's two exceed the mean only where lengths
+  // change.
   CHECK(sorted.imbalance < 1 + (mixed.imbalance - 1) / 4);
 }
 
@@ -113,6 +119,7 @@ TEST_CASE("what cannot be windows is said") {
   CHECK(says(error_of([] { Documents({{1, 2}}, 0); }), "windows of at least one token"));
   CHECK(says(error_of([] { Documents({{1, 2}, {3, -4}}, 8); }), "document 1, token 1"));
   CHECK(says(error_of([] { Documents({{1, 2}}, 8).size({.input = 9, .target = 9}); }), "8 inputs"));
-  CHECK(says(error_of([] { Documents({{1, 99}}, 8).size({.input = 8, .target = 8, .vocabulary_or_classes = 50}); }), "id 99"));
+  CHECK(says(error_of([] { Documents({{1, 99}}, 8).size({.input = 8, .target = 8, .vocabulary_or_classes = 50}); }),
+             "id 99"));
 }
 // SPDX-License-Identifier: Apache-2.0

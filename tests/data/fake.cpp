@@ -68,5 +68,7 @@ TEST_CASE("fake tokens step by a constant") {
 TEST_CASE("fake data refuse what they cannot be") {
   REQUIRE(says(error_of([] { Fake({.samples = 0}); }), "Fake: expected at least one sample"));
   REQUIRE(says(error_of([] { Fake({.classes = 0}); }), "Fake: expected 1 to 2147483647 classes, found 0"));
-  REQUIRE(says(error_of([] { (void)Fake({.classes = 11}).size({.input = 2, .target = 1, .vocabulary_or_classes = 10}); }), "ids below 10"));
+  REQUIRE(
+      says(error_of([] { (void)Fake({.classes = 11}).size({.input = 2, .target = 1, .vocabulary_or_classes = 10}); }),
+           "ids below 10"));
 }

@@ -69,7 +69,8 @@ TEST_CASE("images become numbers from 0 to 1, plain or gzipped") {
     REQUIRE(set.extents()[1] == 3);
     const Content content = load(set, 6);
     REQUIRE(content.labels == std::vector<std::int32_t>{7, 0, 9});
-    for (std::size_t i = 0; i < pixels.size(); ++i) REQUIRE(content.pixels[i] == static_cast<float>(pixels[i]) / 255.0f);
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      REQUIRE(content.pixels[i] == static_cast<float>(pixels[i]) / 255.0f);
     double precise[6];
     std::int32_t label = 0;
     set.read(0, Sample<double, std::int32_t>{precise, {&label, 1}});
@@ -88,7 +89,8 @@ TEST_CASE("a model that does not fit the images is refused") {
   const Idx set(image_path, label_path);
   REQUIRE(says(error_of([&] { (void)set.size({.input = 784, .target = 1}); }),
                image_path + ": expected a model that takes 6 inputs and 1 target a sample"));
-  REQUIRE(says(error_of([&] { (void)set.size({.input = 6, .target = 1, .vocabulary_or_classes = 9}); }), label_path + ": expected ids below 9"));
+  REQUIRE(says(error_of([&] { (void)set.size({.input = 6, .target = 1, .vocabulary_or_classes = 9}); }),
+               label_path + ": expected ids below 9"));
   REQUIRE(set.size({.input = 6, .target = 1, .vocabulary_or_classes = 9, .classes = 10}) == 3);
   REQUIRE(says(error_of([&] { (void)set.range(2, 4); }), "begin < end <= 3, found 2 to 4"));
   REQUIRE(says(error_of([&] { (void)set.range(2, 2); }), image_path));
@@ -157,7 +159,8 @@ TEST_CASE("a thousand random damages of an IDX file never crash") {
   std::mt19937 random(1);
   for (int trial = 0; trial < 1000; ++trial) {
     Bytes bytes = images;
-    for (std::size_t flips = 1 + random() % 4; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
+    for (std::size_t flips = 1 + random() % 4; flips-- > 0;)
+      bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
     test::put(image_path, bytes);
     std::size_t length = 3;
     const std::string error = error_of([&] { length = Idx(image_path, label_path).length(); });
@@ -175,20 +178,24 @@ TEST_CASE("dimensions that no file bears out are refused without their memory") 
     return error_of([&] { Idx(image_path, label_path); });
   };
   constexpr std::uint32_t most = 0xFFFF'FFFF;
-  REQUIRE(says(refusal(idx({most, most, most}, pixels)), image_path + ", header: expected dimensions whose product fits 64 bits"));
-  REQUIRE(says(refusal(idx({most, most}, pixels)), image_path + ": expected 18446744065119617025 bytes of data, as its header says, found 18"));
+  REQUIRE(says(refusal(idx({most, most, most}, pixels)),
+               image_path + ", header: expected dimensions whose product fits 64 bits"));
+  REQUIRE(says(refusal(idx({most, most}, pixels)),
+               image_path + ": expected 18446744065119617025 bytes of data, as its header says, found 18"));
   REQUIRE(says(refusal(idx({3, 2, 4}, pixels)), "expected 24 bytes"));
   REQUIRE(says(refusal(idx({3, 0, 3}, {})), "expected images, found none"));
   REQUIRE(says(refusal(idx({0, 2, 3}, {})), label_path + ": expected 0 labels"));
   REQUIRE(says(refusal(idx(std::vector<std::uint32_t>(255, 1), {1})), label_path + ": expected 1 labels"));
-  REQUIRE(says(refusal(idx({3, 2, 3}, pixels, 13)), "the IDX magic number of unsigned bytes, 0 0 8 and the number of dimensions, found 0 0 13 3"));
+  REQUIRE(says(refusal(idx({3, 2, 3}, pixels, 13)),
+               "the IDX magic number of unsigned bytes, 0 0 8 and the number of dimensions, found 0 0 13 3"));
   REQUIRE(says(refusal(labels), image_path + ": expected images, of 2 dimensions or more"));
   test::put(image_path, images), test::put(label_path, images);
   REQUIRE(says(error_of([&] { Idx(image_path, label_path); }), label_path + ": expected labels, of 1 dimension"));
   test::put(label_path, idx({4}, {1, 2, 3, 4}));
-  REQUIRE(
-      says(error_of([&] { Idx(image_path, label_path); }), label_path + ": expected 3 labels, one for each image of " + image_path + ", found 4"));
-  REQUIRE(says(error_of([&] { Idx(directory / "none", label_path); }), "none: expected a file that can be read, found No such file"));
+  REQUIRE(says(error_of([&] { Idx(image_path, label_path); }),
+               label_path + ": expected 3 labels, one for each image of " + image_path + ", found 4"));
+  REQUIRE(says(error_of([&] { Idx(directory / "none", label_path); }),
+               "none: expected a file that can be read, found No such file"));
   REQUIRE(says(error_of([&] { Idx(directory.path(), label_path); }), directory.path()));
 }
 

@@ -70,7 +70,8 @@ struct Broken {
 TEST_CASE("batches do not depend on the number of workers, nor on how far they read ahead") {
   for (const Order order : {Order::Shuffled, Order::Random, Order::Sequential}) {
     for (const Remainder remainder : {Remainder::Short, Remainder::Drop, Remainder::Wrap}) {
-      const LoaderOptions options{.batch = 8, .order = order, .remainder = remainder, .seed = 5, .epochs = 3, .workers = 0};
+      const LoaderOptions options{
+          .batch = 8, .order = order, .remainder = remainder, .seed = 5, .epochs = 3, .workers = 0};
       NumberLoader plain(Numbers{45}, one, options);
       const std::vector<Record> expected = take(plain, 1000);
       REQUIRE(expected.size() == plain.steps());
@@ -145,7 +146,9 @@ TEST_CASE("whatever batches and ranks go on, every sample comes once an epoch") 
           place = next;
           if (remainder == Remainder::Short || place.samples == 0) {  // within an epoch: none twice
             const auto epoch = static_cast<int>(place.epoch);
-            REQUIRE(std::all_of(seen.begin(), seen.end(), [&](int count) { return count == epoch || (place.samples > 0 && count == epoch + 1); }));
+            REQUIRE(std::all_of(seen.begin(), seen.end(), [&](int count) {
+              return count == epoch || (place.samples > 0 && count == epoch + 1);
+            }));
             REQUIRE(std::accumulate(seen.begin(), seen.end(), 0) == epoch * 50 + static_cast<int>(place.samples));
           }
           if (is_last) break;
@@ -158,7 +161,8 @@ TEST_CASE("whatever batches and ranks go on, every sample comes once an epoch") 
 }
 
 TEST_CASE("what is left of an epoch is dropped when it does not fill a batch of those who go on") {
-  NumberLoader loader(Numbers{20}, one, {.batch = 8, .remainder = Remainder::Drop, .first = {.epoch = 1, .samples = 15}, .epochs = 3});
+  NumberLoader loader(Numbers{20}, one,
+                      {.batch = 8, .remainder = Remainder::Drop, .first = {.epoch = 1, .samples = 15}, .epochs = 3});
   REQUIRE(loader.place() == DataPlace{.epoch = 2, .samples = 0, .run = 8});
   REQUIRE(sizes(take(loader, 100)) == std::vector<std::size_t>{8, 8});
 }
@@ -189,7 +193,8 @@ TEST_CASE("remainders: short, dropped, or filled from the next epoch") {
   REQUIRE(sizes(batches(3, Remainder::Short, 2)) == Sizes{3, 3});
   REQUIRE(sizes(batches(10, Remainder::Short, 1, Order::Random)) == Sizes{4, 4, 4});
   REQUIRE(sizes(batches(3, Remainder::Drop, 2, Order::Random)) == Sizes{4, 4});
-  REQUIRE(says(error_of([&] { batches(3, Remainder::Drop, 1); }), "the data source: expected at least one batch of 4 samples, found 3 samples"));
+  REQUIRE(says(error_of([&] { batches(3, Remainder::Drop, 1); }),
+               "the data source: expected at least one batch of 4 samples, found 3 samples"));
   for (const Remainder remainder : {Remainder::Short, Remainder::Wrap}) {  // each sample once an epoch
     std::vector<int> counts(10);
     for (const Record& record : batches(10, remainder, 3)) {
@@ -223,10 +228,12 @@ TEST_CASE("a loader may end at any moment") {
 
 TEST_CASE("what a source throws reaches next(), at its batch, with its text, and again") {
   for (const std::size_t workers : {0u, 1u, 4u}) {
-    Loader<std::int32_t, std::int32_t, Broken> loader(Broken{25}, one, {.batch = 10, .order = Order::Sequential, .workers = workers});
+    Loader<std::int32_t, std::int32_t, Broken> loader(Broken{25}, one,
+                                                      {.batch = 10, .order = Order::Sequential, .workers = workers});
     REQUIRE(loader.next().input[9] == 9);
     REQUIRE(loader.next().input[9] == 19);
-    for (int i = 0; i < 2; ++i) REQUIRE(error_of([&] { (void)loader.next(); }) == "broken.bin, sample 25: expected a sample, found a hole");
+    for (int i = 0; i < 2; ++i)
+      REQUIRE(error_of([&] { (void)loader.next(); }) == "broken.bin, sample 25: expected a sample, found a hole");
     REQUIRE(loader.step() == 2);
   }
 }
@@ -241,7 +248,8 @@ TEST_CASE("ids outside the model's bounds are refused with the sample and the fi
   REQUIRE(says(refusal(50, 0), "broken.bin, sample 50: expected an input of at least 0 and below 50"));
   REQUIRE(says(refusal(100, 3), "broken.bin, sample 3: expected a target of at least 0 and below 3"));
   const auto target = [](std::int32_t value) {
-    Loader<float, std::int32_t, Rows<float, std::int32_t>> loader({{1}, {value}, 1}, {.input = 1, .target = 1, .vocabulary_or_classes = 10}, {});
+    Loader<float, std::int32_t, Rows<float, std::int32_t>> loader(
+        {{1}, {value}, 1}, {.input = 1, .target = 1, .vocabulary_or_classes = 10}, {});
     return error_of([&] { (void)loader.next(); });
   };
   REQUIRE(target(ignore_index).empty());
@@ -252,8 +260,10 @@ TEST_CASE("ids outside the model's bounds are refused with the sample and the fi
 
 TEST_CASE("empty sources and empty batches are refused") {
   REQUIRE(says(error_of([] { NumberLoader(Numbers{0}, one, {}); }), "expected at least one sample"));
-  REQUIRE(says(error_of([] { NumberLoader(Numbers{1}, one, {.batch = 0}); }), "Loader: expected a batch of at least one sample"));
-  REQUIRE(says(error_of([] { NumberLoader(Numbers{1}, {.input = 1ull << 40, .target = 1}, {.batch = 1ull << 40}); }), "a batch that fits memory"));
+  REQUIRE(says(error_of([] { NumberLoader(Numbers{1}, one, {.batch = 0}); }),
+               "Loader: expected a batch of at least one sample"));
+  REQUIRE(says(error_of([] { NumberLoader(Numbers{1}, {.input = 1ull << 40, .target = 1}, {.batch = 1ull << 40}); }),
+               "a batch that fits memory"));
 }
 
 TEST_CASE("text through a loader gives windows, blocks the whole split once") {
@@ -266,7 +276,8 @@ TEST_CASE("text through a loader gives windows, blocks the whole split once") {
     REQUIRE(batch.input[1] == batch.target[0]);
   }
   std::size_t targets = 0;
-  Loader<std::int32_t, std::int32_t, Text> whole(text.blocks(), shape, {.batch = 4, .order = Order::Sequential, .epochs = 1});
+  Loader<std::int32_t, std::int32_t, Text> whole(text.blocks(), shape,
+                                                 {.batch = 4, .order = Order::Sequential, .epochs = 1});
   for (auto batch = whole.next(); batch; batch = whole.next()) {
     for (const std::int32_t target : batch.target) targets += target != ignore_index;
   }

@@ -101,7 +101,8 @@ TEST_CASE("a split shares the text and keeps its alphabet") {
 TEST_CASE("text that cannot serve is refused by name") {
   const test::Directory directory;
   const std::string path = directory / "words.txt";
-  REQUIRE(says(error_of([&] { Text{path}; }), path + ": expected a file that can be read, found No such file or directory"));
+  REQUIRE(says(error_of([&] { Text{path}; }),
+               path + ": expected a file that can be read, found No such file or directory"));
   test::put(path, std::string_view());
   REQUIRE(says(error_of([&] { Text{path}; }), path + ": expected text, found an empty file"));
   REQUIRE(says(error_of([&] { Text{directory.path()}; }), "found a directory"));
@@ -110,11 +111,14 @@ TEST_CASE("text that cannot serve is refused by name") {
   REQUIRE(text.size({.input = 3, .target = 3}) == 1);
   REQUIRE(says(error_of([&] { (void)text.size({.input = 4, .target = 4}); }), path + ": expected more than 4 tokens"));
   REQUIRE(says(error_of([&] { (void)text.size({.input = 2, .target = 1}); }), "2 inputs and 1 target;"));
-  REQUIRE(says(error_of([&] { (void)text.size({.input = 2, .target = 2, .vocabulary_or_classes = 65}); }), "ids below 65"));
-  REQUIRE(says(error_of([&] { (void)text.size({.input = 2, .target = 2, .vocabulary_or_classes = 65}); }),
-               "found ids up to 255, since a token is a byte; give the model 256, or number the characters that the text has (Text::Characters)"));
-  REQUIRE(says(error_of([&] { (void)Text(path, Text::Characters).size({.input = 2, .target = 2, .vocabulary_or_classes = 3}); }),
-               "found ids up to 3; give the model 4, or other data"));
+  REQUIRE(
+      says(error_of([&] { (void)text.size({.input = 2, .target = 2, .vocabulary_or_classes = 65}); }), "ids below 65"));
+  REQUIRE(says(
+      error_of([&] { (void)text.size({.input = 2, .target = 2, .vocabulary_or_classes = 65}); }),
+      "found ids up to 255, since a token is a byte; give the model 256, or number the characters that the text has (Text::Characters)"));
+  REQUIRE(says(
+      error_of([&] { (void)Text(path, Text::Characters).size({.input = 2, .target = 2, .vocabulary_or_classes = 3}); }),
+      "found ids up to 3; give the model 4, or other data"));
   REQUIRE(says(error_of([&] { (void)text.split(0.5).train.size({.input = 2, .target = 2}); }), "more than 2 tokens"));
   REQUIRE(says(error_of([&] { (void)text.split(0.25).train.size({.input = 1, .target = 1}); }),
                "more than 1 token, the length of the model's input, found 1 token;"));

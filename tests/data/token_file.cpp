@@ -87,7 +87,8 @@ TEST_CASE("a truncated token file is refused, or shorter by whole tokens where n
       if (error.empty()) {
         REQUIRE_FALSE(with_header);
         REQUIRE(length % 2 == 0);
-        REQUIRE(found == std::vector<std::int32_t>(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(length / 2)));
+        REQUIRE(found ==
+                std::vector<std::int32_t>(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(length / 2)));
       } else {
         REQUIRE(says(error, path));
       }
@@ -122,7 +123,8 @@ TEST_CASE("headers that claim what is not there are refused with the cause") {
   };
   REQUIRE(says(refusal({}), path + ": expected tokens, found an empty file"));
   REQUIRE(says(refusal({1, 2, 3}), path + ": expected an even number of bytes"));
-  REQUIRE(says(refusal(headed(tokens, 20240521)), path + ", header: expected the magic number 20240520, found 20240521"));
+  REQUIRE(
+      says(refusal(headed(tokens, 20240521)), path + ", header: expected the magic number 20240520, found 20240521"));
   REQUIRE(says(refusal(headed(tokens, 20240520, 7)), "found version 7"));
   Bytes huge = headed(tokens);
   huge[8] = huge[9] = huge[10] = 0xFF, huge[11] = 0x7F;
@@ -131,5 +133,6 @@ TEST_CASE("headers that claim what is not there are refused with the cause") {
   REQUIRE(says(refusal(huge), "expected -1 tokens"));
   REQUIRE(says(error_of([&] { TokenFile{directory / "none.bin"}; }), "No such file"));
   test::put(path, raw({1, 2}));
-  REQUIRE(says(error_of([&] { (void)TokenFile(path).size({.input = 2, .target = 2}); }), path + ": expected more than 2 tokens"));
+  REQUIRE(says(error_of([&] { (void)TokenFile(path).size({.input = 2, .target = 2}); }),
+               path + ": expected more than 2 tokens"));
 }

@@ -1,4 +1,5 @@
-// tests/device/block_kernels.cu — every block kernel compiles for a device; where there is one, it gives there what the block of one thread gives
+// tests/device/block_kernels.cu — every block kernel compiles for a device; where there is one, it gives there what the
+// block of one thread gives
 // here.
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
@@ -64,7 +65,8 @@ struct Case {
     const View<Scalars> view{used};
     used += sizeof(Scalars);
     Scalars value;
-    value.loss_scale = 2, value.apply = 1, value.factor = 0.5, value.learning_rate = 0.1, value.correction_first = 2, value.correction_second = 3;
+    value.loss_scale = 2, value.apply = 1, value.factor = 0.5, value.learning_rate = 0.1, value.correction_first = 2,
+    value.correction_second = 3;
     *reinterpret_cast<Scalars*>(here.data() + view.offset) = value;
     return view;
   }
@@ -85,7 +87,8 @@ void check(cudaError_t error, const char* where) {
   ++wrong;
 }
 
-/// Both, and the largest difference between them over `elements` of T at `result`, relative to the largest number there.
+/// Both, and the largest difference between them over `elements` of T at `result`, relative to the largest number
+/// there.
 template <class T, class Operation>
 void agree(Case& both, const Operation& operation, View<T> result, std::size_t elements, double tolerance) {
   both.used = (both.used + 255) / 256 * 256;
@@ -107,7 +110,8 @@ void agree(Case& both, const Operation& operation, View<T> result, std::size_t e
     largest = std::fmax(largest, std::fabs(a));
   }
   if (worst > tolerance * largest) ++wrong;
-  std::printf("%-28s differs by %.3g of %.3g%s\n", Operation::name, worst, largest, worst > tolerance * largest ? "   TOO MUCH" : "");
+  std::printf("%-28s differs by %.3g of %.3g%s\n", Operation::name, worst, largest,
+              worst > tolerance * largest ? "   TOO MUCH" : "");
 }
 
 /// A sum of `terms` numbers in another order, each addition within u = 2⁻²⁴ of the largest partial sum.
@@ -119,9 +123,14 @@ void elementwise(double rounding) {
   const auto x = c.put<T>(count, 3, 1), y = c.put<T>(count, 2, 2), table = c.put<T>(columns, 1, 3);
   agree(c, op::Add<T>{x, y, count}, y, count, 0);
   agree(c, op::AddTable<T>{.x = x, .table = table, .y = y, .samples = rows, .elements = columns}, y, count, 0);
-  agree(c, op::BiasActivation<activation::GeluTanh, T, T>{.x = x, .bias = table, .y = y, .rows = rows, .columns = columns}, y, count, rounding);
+  agree(c,
+        op::BiasActivation<activation::GeluTanh, T, T>{.x = x, .bias = table, .y = y, .rows = rows, .columns = columns},
+        y, count, rounding);
   const auto random = c.put<std::uint64_t>(3, 1000, 4);
-  agree(c, op::Dropout<T>{.x = x, .y = y, .samples = rows, .elements = columns, .drop = {6554, 9, View<op::Random>{random.offset}}}, y, count, 0);
+  agree(c,
+        op::Dropout<T>{
+            .x = x, .y = y, .samples = rows, .elements = columns, .drop = {6554, 9, View<op::Random>{random.offset}}},
+        y, count, 0);
 }
 
 template <bool Centered>
@@ -142,7 +151,8 @@ void norms() {
 void losses() {
   Case c;
   op::CrossEntropy<true, float> o{};
-  o.logits = c.put<float>(count, 4, 1), o.target = c.put<std::int32_t>(rows, columns, 2), o.scalars = c.scalars(), o.rows = rows, o.columns = columns;
+  o.logits = c.put<float>(count, 4, 1), o.target = c.put<std::int32_t>(rows, columns, 2), o.scalars = c.scalars(),
+  o.rows = rows, o.columns = columns;
   agree(c, o, o.logits, count, 4 * of_sums(columns));
   const auto gradient = c.put<float>(count, 1, 3);
   const auto sum = c.put<double>(1, 0, 4);
@@ -153,7 +163,8 @@ template <class UpdateRule>
 void updates() {
   Case c;
   op::Update<UpdateRule, float, bf16, float> o{};
-  o.master = c.put<float>(count, 1, 1), o.state = c.put<float>(UpdateRule::states * count, 0.1, 2), o.gradient = c.put<float>(count, 1, 3);
+  o.master = c.put<float>(count, 1, 1), o.state = c.put<float>(UpdateRule::states * count, 0.1, 2),
+  o.gradient = c.put<float>(count, 1, 3);
   for (std::size_t i = 0; i < UpdateRule::states * count; ++i) {
     float* const state = reinterpret_cast<float*>(c.here.data() + o.state.offset);
     state[i] = std::fabs(state[i]);
@@ -168,11 +179,13 @@ template <class T, class G>
 void tables(double rounding) {
   Case c;
   op::Embed<T> look{};
-  look.token = c.put<std::int32_t>(count, columns, 1), look.table = c.put<T>(columns * 8, 1, 2), look.y = c.put<T>(count * 8, 0, 3);
+  look.token = c.put<std::int32_t>(count, columns, 1), look.table = c.put<T>(columns * 8, 1, 2),
+  look.y = c.put<T>(count * 8, 0, 3);
   look.count = count, look.vocabulary = columns, look.columns = 8;
   agree(c, look, look.y, count * 8, 0);
   op::EmbedBackward<T, G> back{};
-  back.token = look.token, back.d_y = look.y, back.d_table = c.put<G>(columns * 8, 1, 4), back.count = count, back.vocabulary = columns;
+  back.token = look.token, back.d_y = look.y, back.d_table = c.put<G>(columns * 8, 1, 4), back.count = count,
+  back.vocabulary = columns;
   back.columns = 8, back.add = true;
   agree(c, back, back.d_table, columns * 8, 0);
   Case d;
@@ -180,7 +193,8 @@ void tables(double rounding) {
   add.d_y = d.put<T>(count, 1, 1), add.d_table = d.put<G>(columns, 1, 2), add.samples = rows, add.elements = columns;
   agree(d, add, add.d_table, columns, 0);
   op::BiasBackward<activation::GeluTanh, T, G> bias{};
-  bias.x = d.put<T>(count, 3, 3), bias.bias = d.put<T>(columns, 2, 4), bias.d_y = add.d_y, bias.d_x = add.d_y, bias.d_bias = add.d_table;
+  bias.x = d.put<T>(count, 3, 3), bias.bias = d.put<T>(columns, 2, 4), bias.d_y = add.d_y, bias.d_x = add.d_y,
+  bias.d_bias = add.d_table;
   bias.rows = rows, bias.columns = columns;
   agree(d, bias, bias.d_bias, columns, rounding);
   op::BiasBackward<activation::Identity, T, G> sum{};
@@ -208,7 +222,8 @@ void steps() {
   const auto scalars = c.scalars();
   const auto logits = c.put<float>(count, 4, 1), target = c.put<float>(count, 4, 2);
   agree(c, op::Begin{scalars}, sums_of(scalars), sums, 0);
-  agree(c, op::CountCorrect<float>{logits, c.put<std::int32_t>(rows, columns, 3), scalars, rows, columns}, sums_of(scalars), sums, 0);
+  agree(c, op::CountCorrect<float>{logits, c.put<std::int32_t>(rows, columns, 3), scalars, rows, columns},
+        sums_of(scalars), sums, 0);
   agree(c, op::SquaredError<true, float>{logits, target, scalars, count, 0.5}, sums_of(scalars), sums, 0x1p-40);
   agree(c, op::SquaredError<true, float>{logits, target, scalars, count, 0.5}, logits, count, 0);
   agree(c, op::SumOfSquares<float>{logits, square_sum_of(scalars), count}, sums_of(scalars), sums, 0x1p-40);
@@ -228,7 +243,8 @@ void attends(double tolerance) {
   Case c;
   op::AttentionBackward<T> back{};
   back.shape = {1, rows, 3, columns / 3, true};
-  back.qkv = c.put<T>(3 * count, 1, 1), back.y = c.put<T>(count, 0, 2), back.d_y = c.put<T>(count, 1, 3), back.d_qkv = c.put<T>(3 * count, 0, 4);
+  back.qkv = c.put<T>(3 * count, 1, 1), back.y = c.put<T>(count, 0, 2), back.d_y = c.put<T>(count, 1, 3),
+  back.d_qkv = c.put<T>(3 * count, 0, 4);
   back.log_sum = c.put<statistic_t<T>>(3 * rows, 0, 5), back.row_dot = c.put<statistic_t<T>>(3 * rows, 0, 6);
   back.drop = {6554, 9, View<op::Random>{c.put<std::uint64_t>(3, 1000, 7).offset}};
   agree(c, op::Attention<T>{back.qkv, back.y, back.log_sum, back.shape, back.drop}, back.y, count, tolerance);

@@ -1,4 +1,5 @@
-// tests/device/kernels.cu — what CPU loops and GPU kernels are to share can be called from a kernel, and gives there what it gives here.
+// tests/device/kernels.cu — what CPU loops and GPU kernels are to share can be called from a kernel, and gives there
+// what it gives here.
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
 #define REGIMEN_HD_CHECKED 1  // what no device has may not be called from here
@@ -44,12 +45,14 @@ REGIMEN_HD void train(const typename Rule::Options& options, const Scalars& scal
   const typename Rule::template Coefficients<S> coefficients(options, scalars);
   for (int decays = 0; decays < 2; ++decays) {
     S weight = static_cast<S>(0.75), state[Rule::states] = {};
-    for (int i = 1; i <= updates; ++i) Rule::update(weight, static_cast<S>(0.5 / i - 0.2), state, coefficients, decays == 1);
+    for (int i = 1; i <= updates; ++i)
+      Rule::update(weight, static_cast<S>(0.5 / i - 0.2), state, coefficients, decays == 1);
     out[decays] = weight;
   }
 }
 
-/// What a device and the host must agree on: numbers up to the rounding of the last place or two, since a device joins products and sums.
+/// What a device and the host must agree on: numbers up to the rounding of the last place or two, since a device joins
+/// products and sums.
 struct Found {
   double updates[10][2];  // rule by rule, in fp32 and in fp64
   double activations[5][4];
@@ -133,9 +136,11 @@ int main() {
     std::printf("%s %d, %d: %.17g on the host, %.17g on the device\n", what, i, j, a, b);
   };
   for (int i = 0; i < 10; ++i)
-    for (int j = 0; j < 2; ++j) compare("update", i, j, here.updates[i][j], there.updates[i][j], i % 2 == 0 ? 1e-6 : 1e-14);
+    for (int j = 0; j < 2; ++j)
+      compare("update", i, j, here.updates[i][j], there.updates[i][j], i % 2 == 0 ? 1e-6 : 1e-14);
   for (int i = 0; i < 5; ++i)
-    for (int j = 0; j < 4; ++j) compare("activation", i, j, here.activations[i][j], there.activations[i][j], j < 2 ? 1e-6 : 1e-14);
+    for (int j = 0; j < 4; ++j)
+      compare("activation", i, j, here.activations[i][j], there.activations[i][j], j < 2 ? 1e-6 : 1e-14);
   for (int i = 0; i < 4; ++i) compare("word", i, 0, here.words[i], there.words[i], 0);
   for (int i = 0; i < 4; ++i) compare("bits", i, 0, here.bits[i], there.bits[i], 0);
   if (here.mixed != there.mixed) ++wrong, std::puts("mix differs");

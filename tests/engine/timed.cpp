@@ -13,7 +13,8 @@ using namespace regimen;
 
 namespace {
 using Plain = Trainer<tiny::Gpt, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>>;
-using Profiled = Trainer<tiny::Gpt, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>, Debug<Profile>>;
+using Profiled =
+    Trainer<tiny::Gpt, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>, Debug<Profile>>;
 static_assert(Plain::plan().peak == Profiled::plan().peak);
 
 template <class Train>

@@ -28,10 +28,12 @@ void hand_equals_fit() {
   const auto expected = by_fit.parameters(), found = by_hand.parameters();
   REQUIRE(expected.size() == found.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
-    CHECK(std::equal(expected[i].values.begin(), expected[i].values.end(), found[i].values.begin(), found[i].values.end()));
+    CHECK(std::equal(expected[i].values.begin(), expected[i].values.end(), found[i].values.begin(),
+                     found[i].values.end()));
   by_fit.save(folder / "fit");
   by_hand.save(folder / "hand");
-  CHECK(::test::get(folder / "fit") == ::test::get(folder / "hand"));  // and the optimizer, the loss scale, the place in the data
+  CHECK(::test::get(folder / "fit") ==
+        ::test::get(folder / "hand"));  // and the optimizer, the loss scale, the place in the data
 }
 
 template <class... Policies>
@@ -55,7 +57,8 @@ TEST_CASE("a loop by hand gives the same weights as fit, bit for bit") {
 TEST_CASE("MNIST is learnt to 93 % in fp32, bf16 and fp16", "[data]") {
   REGIMEN_REAL_DATA(images, "mnist-t10k-images-idx3-ubyte.gz");
   REGIMEN_REAL_DATA(labels, "mnist-t10k-labels-idx1-ubyte.gz");
-  const double in_fp32 = accuracy<>(), in_bf16 = accuracy<Precision<bf16, fp32>>(), in_fp16 = accuracy<Precision<fp16, fp32>, LossScale<Dynamic>>();
+  const double in_fp32 = accuracy<>(), in_bf16 = accuracy<Precision<bf16, fp32>>(),
+               in_fp16 = accuracy<Precision<fp16, fp32>, LossScale<Dynamic>>();
   std::printf("accuracy on 2000 digits: fp32 %.4f, bf16 %.4f, fp16 %.4f\n", in_fp32, in_bf16, in_fp16);
   CHECK(in_fp32 >= 0.93);
   CHECK(in_bf16 >= 0.93);

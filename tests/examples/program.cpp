@@ -23,8 +23,9 @@ using nlohmann::json;
 
 namespace {
 
-struct Tiny : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, PositionEmbedding,
-                    Residual<LayerNorm, SelfAttention<Heads<2>, Causal>, Dropout<Ratio<1, 10>>>, LayerNorm, Linear<16>> {};
+struct Tiny
+    : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, PositionEmbedding,
+            Residual<LayerNorm, SelfAttention<Heads<2>, Causal>, Dropout<Ratio<1, 10>>>, LayerNorm, Linear<16>> {};
 constexpr auto lesson = gpt<Tiny, Batch<4>>;
 constexpr auto checked_lesson = gpt<Tiny, Batch<4>, Debug<Anomaly>>;
 
@@ -44,7 +45,8 @@ Outcome run(int (*program)(int, char**), std::vector<std::string> arguments, con
   for (int fd : {1, 2}) {
     std::fflush(nullptr);
     kept[fd - 1] = ::dup(fd);
-    std::FILE* const file = std::fopen(fd == 1 && !output.empty() ? output.c_str() : (folder / std::to_string(fd)).c_str(), "w");
+    std::FILE* const file =
+        std::fopen(fd == 1 && !output.empty() ? output.c_str() : (folder / std::to_string(fd)).c_str(), "w");
     REQUIRE(file != nullptr);
     ::dup2(::fileno(file), fd);
     std::fclose(file);
@@ -99,8 +101,9 @@ json repeatable(json step) {
 TEST_CASE("--help names every option and the exit codes, and ends with 0") {
   const Outcome outcome = run(lesson, {"--help"});
   CHECK(outcome.code == 0);
-  for (const char* option : {"--data", "--steps", "--seed", "--threads", "--log", "--save", "--save-every", "--resume", "--validate-every",
-                             "--verbose", "--help", "--learning-rate", "--alphabet", "--sample", "Exit codes"})
+  for (const char* option :
+       {"--data", "--steps", "--seed", "--threads", "--log", "--save", "--save-every", "--resume", "--validate-every",
+        "--verbose", "--help", "--learning-rate", "--alphabet", "--sample", "Exit codes"})
     CHECK(has(outcome.out, option));
   CHECK(outcome.err.empty());
 }
@@ -172,8 +175,8 @@ TEST_CASE("the sample has no characters but the text's, and comes after the stat
   for (int i = 0; i < 500; ++i) text += "abcde"[i * i % 5];
   ::test::put(folder / "text", text);
   const auto sample = [&](std::vector<std::string> more) {
-    for (const char* argument :
-         {"--alphabet", "characters", "--prompt", "a", "--steps", "2", "--sample", "300", "--temperature", "100", "--top-k", "0"})
+    for (const char* argument : {"--alphabet", "characters", "--prompt", "a", "--steps", "2", "--sample", "300",
+                                 "--temperature", "100", "--top-k", "0"})
       more.emplace_back(argument);
     more.insert(more.end(), {"--data", folder / "text", "--save", folder / "state", "--log", folder / "log"});
     std::filesystem::remove_all(folder / "state");
@@ -205,7 +208,8 @@ TEST_CASE("the log is one JSON object a line, with the names that other tools re
 
   CHECK(plan["event"] == "plan");
   std::size_t sum = 0;
-  for (const char* kind : {"parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input"})
+  for (const char* kind :
+       {"parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input"})
     sum += plan["kinds"][kind].get<std::size_t>();
   CHECK(plan["kinds"].size() == memory_kinds);
   CHECK(plan["peak"] == sum);
@@ -216,7 +220,8 @@ TEST_CASE("the log is one JSON object a line, with the names that other tools re
   for (const json& event : events) {
     if (event["event"] == "step") {
       CHECK(event["step"] == ++steps);
-      for (const char* key : {"loss", "milliseconds", "tokens_per_second", "gradient_norm"}) CHECK(event[key].is_number());
+      for (const char* key : {"loss", "milliseconds", "tokens_per_second", "gradient_norm"})
+        CHECK(event[key].is_number());
       CHECK(event["tokens_per_second"].get<double>() == Approx(4 * 8 / (event["milliseconds"].get<double>() * 1e-3)));
     } else if (event["event"] == "validation") {
       CHECK(event["loss"].is_number());
@@ -235,8 +240,9 @@ TEST_CASE("the log is one JSON object a line, with the names that other tools re
 }
 
 TEST_CASE("numbers that are not finite are null") {
-  const program::Event event =
-      program::Event("step").add("loss", std::numeric_limits<double>::quiet_NaN()).add("norm", -std::numeric_limits<double>::infinity());
+  const program::Event event = program::Event("step")
+                                   .add("loss", std::numeric_limits<double>::quiet_NaN())
+                                   .add("norm", -std::numeric_limits<double>::infinity());
   CHECK(event.text() == R"({"event":"step","loss":null,"norm":null})");
   CHECK(json::parse(program::Event("x").add("loss", 0.1).text())["loss"].get<double>() == 0.1);
 }
@@ -269,7 +275,8 @@ TEST_CASE("a run stopped by Ctrl-C and resumed logs the losses of one that went 
   const std::string cut = folder / "cut", state = folder / "state";
   std::atomic<bool> over = false;
   std::thread stopper([&] {
-    for (std::size_t bytes = 0; bytes < 4000 && !over; std::this_thread::yield()) bytes = std::filesystem::exists(cut) ? ::test::get(cut).size() : 0;
+    for (std::size_t bytes = 0; bytes < 4000 && !over; std::this_thread::yield())
+      bytes = std::filesystem::exists(cut) ? ::test::get(cut).size() : 0;
     if (!over) std::raise(SIGINT);
   });
   const Outcome stopped = with({"--log", cut, "--save", state, "--save-every", "50"});
@@ -304,7 +311,8 @@ TEST_CASE("Ctrl-C while the log waits for a slow reader: 130, the state saved, t
   const pthread_t program = ::pthread_self();
   std::string read;
   std::thread reader = read_pipe(folder / "log", [&](int file) {
-    for (int before = -1, waiting = 0; waiting < 2000 || waiting != before;) {  // until it is full, so that the program waits
+    for (int before = -1, waiting = 0;
+         waiting < 2000 || waiting != before;) {  // until it is full, so that the program waits
       before = waiting;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       if (::ioctl(file, FIONREAD, &waiting) != 0) break;
@@ -312,7 +320,8 @@ TEST_CASE("Ctrl-C while the log waits for a slow reader: 130, the state saved, t
     ::pthread_kill(program, SIGINT);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     char bytes[4096];
-    for (::ssize_t count; (count = ::read(file, bytes, sizeof bytes)) > 0;) read.append(bytes, static_cast<std::size_t>(count));
+    for (::ssize_t count; (count = ::read(file, bytes, sizeof bytes)) > 0;)
+      read.append(bytes, static_cast<std::size_t>(count));
   });
   const Outcome outcome = run(lesson, {"--steps", "1000000", "--log", folder / "log", "--save", folder / "state"});
   reader.join();
@@ -341,8 +350,10 @@ TEST_CASE("a log that fails ends the training with 1 after saving, and resuming 
 
 namespace {
 
-/// A lesson in a process of its own, whose standard output and error go through a pipe to a reader that leaves after the first bytes.
-int run_and_leave(int (*program)(int, char**), std::vector<std::string> arguments, bool error_too, const std::string& error = "/dev/null") {
+/// A lesson in a process of its own, whose standard output and error go through a pipe to a reader that leaves after
+/// the first bytes.
+int run_and_leave(int (*program)(int, char**), std::vector<std::string> arguments, bool error_too,
+                  const std::string& error = "/dev/null") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   std::fflush(nullptr);
@@ -383,7 +394,8 @@ TEST_CASE("an output whose reader leaves ends the training with 1 after saving, 
     CHECK(std::filesystem::exists(folder / "state/state.safetensors"));
     if (!error_too) {
       const ::test::Bytes said = ::test::get(folder / "error");
-      CHECK(has(std::string(said.begin(), said.end()), "standard output: expected room for what the program says, found Broken pipe"));
+      CHECK(has(std::string(said.begin(), said.end()),
+                "standard output: expected room for what the program says, found Broken pipe"));
     }
   }
 }

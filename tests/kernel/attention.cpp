@@ -1,4 +1,5 @@
-// tests/kernel/attention.cpp — attention and its gradient, block by block, beside their definition in fp64 and the CPU engine.
+// tests/kernel/attention.cpp — attention and its gradient, block by block, beside their definition in fp64 and the CPU
+// engine.
 #include "against_cpu.hpp"
 
 #include <regimen/engine/cpu/attention.hpp>
@@ -26,19 +27,22 @@ struct Case {
   std::size_t room() const { return tokens() * channels() * 9 * sizeof(double) + rows() * 3 * sizeof(double) + 4096; }
 };
 
-/// The definitions of op::Attention and op::AttentionBackward in fp64, with (T,T) matrices. sizes: what the terms of each gradient add
-/// up to at most, where |d_y · v| <= D.
+/// The definitions of op::Attention and op::AttentionBackward in fp64, with (T,T) matrices. sizes: what the terms of
+/// each gradient add up to at most, where |d_y · v| <= D.
 struct Definition {
   Values y, log_sum, d_qkv, sizes;
 
   Definition(const Case& c, const Values& qkv, const Values& d_y, const Values& stored_y)
       : y(d_y.size(), 0.0), log_sum(c.rows()), d_qkv(qkv.size(), 0.0), sizes(qkv.size(), 0.0) {
     const op::AttentionShape& s = c.shape;
-    const double scale = 1 / std::sqrt(double(s.width)), keep = 65536.0 / (65536.0 - c.threshold), most = 2 * double(s.width) * keep * scale;
+    const double scale = 1 / std::sqrt(double(s.width)), keep = 65536.0 / (65536.0 - c.threshold),
+                 most = 2 * double(s.width) * keep * scale;
     for (std::size_t b = 0; b < s.batch; ++b)
       for (std::size_t h = 0; h < s.heads; ++h)
         for (std::size_t t = 0; t < s.length; ++t) {
-          const auto at = [&](std::size_t i, std::size_t part) { return (((b * s.length + i) * 3 + part) * s.heads + h) * s.width; };
+          const auto at = [&](std::size_t i, std::size_t part) {
+            return (((b * s.length + i) * 3 + part) * s.heads + h) * s.width;
+          };
           const std::size_t seen = s.causal ? t + 1 : s.length, to = ((b * s.length + t) * s.heads + h) * s.width;
           Values p(seen);
           double total = 0, dot = 0;
@@ -50,8 +54,8 @@ struct Definition {
           for (std::size_t d = 0; d < s.width; ++d) dot += stored_y.empty() ? 0 : stored_y[to + d] * d_y[to + d];
           for (std::size_t u = 0; u < seen; ++u) {
             const std::uint64_t element = (h * s.length + t) * s.length + u;
-            const Philox::Words words =
-                Philox::draw(mix(mix(random_numbers.seed, random_numbers.step), stream), element / 8, random_numbers.first_sample + b);
+            const Philox::Words words = Philox::draw(mix(mix(random_numbers.seed, random_numbers.step), stream),
+                                                     element / 8, random_numbers.first_sample + b);
             const std::uint32_t bits = (words.word[element % 8 / 2] >> (element % 2 == 0 ? 0 : 16)) & 0xFFFF;
             const double factor = c.threshold == 0 ? 1 : bits < c.threshold ? 0 : keep;
             p[u] /= total;
@@ -74,8 +78,9 @@ struct Definition {
   }
 };
 
-/// Roundings to S, relative to the sizes of terms, where all numbers are below 1: a score is a sum of D products, at most √D, whose
-/// error is that of exp, twice (once in the total); d_y · v another D; then a sum over positions, and a dozen single roundings.
+/// Roundings to S, relative to the sizes of terms, where all numbers are below 1: a score is a sum of D products, at
+/// most √D, whose error is that of exp, twice (once in the total); d_y · v another D; then a sum over positions, and a
+/// dozen single roundings.
 double roundings(const op::AttentionShape& s) {
   const double width = double(s.width);
   return 2 * (width + 2) * std::sqrt(width) + 2 * (width + 2) + double(s.length) + 16;
@@ -86,7 +91,8 @@ auto forward(const Case& c) {
   return [=](Arena& arena) {
     op::Attention<T> o{};
     o.qkv = arena.put<T>(values<T>(c.tokens() * 3 * c.channels())), o.y = arena.room<T>(c.tokens() * c.channels());
-    o.log_sum = arena.room<statistic_t<T>>(c.rows()), o.shape = c.shape, o.drop = arena.drop(c.threshold, stream, random_numbers);
+    o.log_sum = arena.room<statistic_t<T>>(c.rows()), o.shape = c.shape,
+    o.drop = arena.drop(c.threshold, stream, random_numbers);
     return o;
   };
 }
@@ -95,7 +101,8 @@ auto backward(const Case& c, const Values& y, const Values& log_sum) {
   return [=](Arena& arena) {
     op::AttentionBackward<T> o{};
     o.qkv = arena.put<T>(values<T>(c.tokens() * 3 * c.channels())), o.y = arena.put<T>(y);
-    o.d_y = arena.put<T>(values<T>(c.tokens() * c.channels(), 1, 2)), o.d_qkv = arena.room<T>(c.tokens() * 3 * c.channels());
+    o.d_y = arena.put<T>(values<T>(c.tokens() * c.channels(), 1, 2)),
+    o.d_qkv = arena.room<T>(c.tokens() * 3 * c.channels());
     o.log_sum = arena.put<statistic_t<T>>(log_sum), o.row_dot = arena.room<statistic_t<T>>(c.rows());
     o.shape = c.shape, o.drop = arena.drop(c.threshold, stream, random_numbers);
     return o;
@@ -105,7 +112,8 @@ auto backward(const Case& c, const Values& y, const Values& log_sum) {
 template <class T>
 void is_its_definition(const Case& c) {
   CAPTURE(c.shape.batch, c.shape.length, c.shape.heads, c.shape.width, c.shape.causal, c.threshold, name_of<T>);
-  const double u = epsilon_of<statistic_t<T>> / 2, error = roundings(c.shape) * u, keep = 65536.0 / (65536.0 - c.threshold);
+  const double u = epsilon_of<statistic_t<T>> / 2, error = roundings(c.shape) * u,
+               keep = 65536.0 / (65536.0 - c.threshold);
   const Values qkv = values<T>(c.tokens() * 3 * c.channels()), d_y = values<T>(c.tokens() * c.channels(), 1, 2);
   const Definition first(c, qkv, d_y, {});
   Values y = first.y, log_sum = first.log_sum;
@@ -115,7 +123,8 @@ void is_its_definition(const Case& c) {
     CHECK(misses(own, y, near_y) == 0);
     CHECK(misses(sums, log_sum, [&](std::size_t i) { return error + u * std::fabs(log_sum[i]); }) == 0);
     CHECK(misses(own, expected.get(o.y, y.size()), [&](std::size_t i) { return 2 * near_y(i); }) == 0);
-    CHECK(misses(sums, expected.get(o.log_sum, sums.size()), [&](std::size_t i) { return 2 * (error + u * std::fabs(log_sum[i])); }) == 0);
+    CHECK(misses(sums, expected.get(o.log_sum, sums.size()),
+                 [&](std::size_t i) { return 2 * (error + u * std::fabs(log_sum[i])); }) == 0);
   });
   for (double& value : y) value = number(rounded<T>(value));
   const Definition all(c, qkv, d_y, y);
@@ -127,7 +136,9 @@ void is_its_definition(const Case& c) {
   });
 }
 
-const auto y_of = [](const Arena& arena, const auto& o) { return arena.get(o.y, o.shape.batch * o.shape.length * o.shape.heads * o.shape.width); };
+const auto y_of = [](const Arena& arena, const auto& o) {
+  return arena.get(o.y, o.shape.batch * o.shape.length * o.shape.heads * o.shape.width);
+};
 
 }  // namespace
 
@@ -148,7 +159,8 @@ TEST_CASE("three tiles, and the widest head") {
 }
 
 TEST_CASE("scores that are far apart, and NaN where a key is") {
-  // Query 0 sees scores of 0 and 200: e^−200 counts as 0, and nothing overflows. Key 5 is NaN: whoever sees it is, nobody else.
+  // Query 0 sees scores of 0 and 200: e^−200 counts as 0, and nothing overflows. Key 5 is NaN: whoever sees it is,
+  // nobody else.
   const Case c{{1, 140, 1, 4, true}, 0};
   const auto make = [&](Arena& arena) {
     auto o = forward<float>(c)(arena);
@@ -201,17 +213,22 @@ TEMPLATE_TEST_CASE("one query over kept keys and values", "", double, float, bf1
 
 TEST_CASE("a missing barrier and a missing thread are told") {
   const Case c{{1, 9, 2, 40, true}, 6554};
-  const Definition all(c, values<float>(c.tokens() * 3 * c.channels()), values<float>(c.tokens() * c.channels(), 1, 2), {});
-  const auto d_of = [&](const Arena& arena, const auto& o) { return arena.get(o.d_qkv, c.tokens() * 3 * c.channels()); };
+  const Definition all(c, values<float>(c.tokens() * 3 * c.channels()), values<float>(c.tokens() * c.channels(), 1, 2),
+                       {});
+  const auto d_of = [&](const Arena& arena, const auto& o) {
+    return arena.get(o.d_qkv, c.tokens() * 3 * c.channels());
+  };
   const auto is_told = [](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) {
       INFO(text);
-      CHECK((text.find("shared memory that was written") != std::string::npos || text.find("a barrier between two threads") != std::string::npos));
+      CHECK((text.find("shared memory that was written") != std::string::npos ||
+             text.find("a barrier between two threads") != std::string::npos));
     }
   };
   is_told(told<WithoutBarriers>(c.room(), forward<float>(c), y_of));
   is_told(told<WithoutBarriers, 1>(c.room(), backward<float>(c, all.y, all.log_sum), d_of));
   is_told(told<WithoutBarriers, 2>(c.room(), backward<float>(c, all.y, all.log_sum), d_of));
-  for (const std::string& text : told<WithoutAThread>(c.room(), forward<float>(c), y_of)) CHECK_THAT(text, Catch::Contains("has left the kernel"));
+  for (const std::string& text : told<WithoutAThread>(c.room(), forward<float>(c), y_of))
+    CHECK_THAT(text, Catch::Contains("has left the kernel"));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -18,7 +18,8 @@ constexpr std::size_t room_of(std::size_t count) { return 3 * count * sizeof(dou
 struct Form {
   bool with_bias, with_d_bias, add, in_place;
 };
-constexpr Form forms[] = {{true, true, false, true}, {true, true, true, false}, {false, true, false, false}, {true, false, false, true}};
+constexpr Form forms[] = {
+    {true, true, false, true}, {true, true, true, false}, {false, true, false, false}, {true, false, false, true}};
 
 template <class Activation, class T, class G>
 auto backward(std::size_t rows, std::size_t columns, const Form& form, bool whole) {
@@ -53,14 +54,16 @@ void is_exact() {
           return all;
         };
         is_the_cpu(room_of(rows * columns), backward<Activation, T, G>(rows, columns, form, true), results);
-        // As many rows as the kernel adds at a time, and as the CPU adds on one core: the same additions, whatever the numbers.
-        if (rows <= 64) is_the_cpu(room_of(rows * columns), backward<Activation, T, G>(rows, columns, form, false), results);
+        // As many rows as the kernel adds at a time, and as the CPU adds on one core: the same additions, whatever the
+        // numbers.
+        if (rows <= 64)
+          is_the_cpu(room_of(rows * columns), backward<Activation, T, G>(rows, columns, form, false), results);
       }
 }
 
 /// Against the definition in fp64.
-///   d_x      64 u from the activation's formula: 1 − tanh² has an error of 6 u, and the factor of it is at most 9 for |x| <= 5;
-///            in fp64 as much of its own u. Then its rounding to T
+///   d_x      64 u from the activation's formula: 1 − tanh² has an error of 6 u, and the factor of it is at most 9 for
+///            |x| <= 5; in fp64 as much of its own u. Then its rounding to T
 ///   d_bias   as much for each term, and roundings of the sum as ColumnSum says: fewer than 80
 template <class Activation, class T, class G>
 void is_its_definition() {
@@ -83,17 +86,20 @@ void is_its_definition() {
           sizes[i % columns] += std::fabs(d_y[i]) * 2;
         }
         const auto judge = [&](const Arena& arena, const auto& o, const Arena&) {
-          CHECK(misses(arena.get(o.d_x, count), d_x, [&](std::size_t i) { return 64 * u * std::fabs(d_y[i]) + rounding_of<T>(d_x[i]) * 1.001; }) ==
-                0);
+          CHECK(misses(arena.get(o.d_x, count), d_x, [&](std::size_t i) {
+                  return 64 * u * std::fabs(d_y[i]) + rounding_of<T>(d_x[i]) * 1.001;
+                }) == 0);
           if (!form.with_d_bias) return;
-          CHECK(misses(arena.get(o.d_bias, columns), d_bias,
-                       [&](std::size_t i) { return (64 + 80) * u * (sizes[i] + 1) + rounding_of<G>(d_bias[i]) * 1.001; }) == 0);
+          CHECK(misses(arena.get(o.d_bias, columns), d_bias, [&](std::size_t i) {
+                  return (64 + 80) * u * (sizes[i] + 1) + rounding_of<G>(d_bias[i]) * 1.001;
+                }) == 0);
         };
         beside_the_cpu(room_of(count), make, judge);
       }
 }
 
-using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>, std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
+using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>,
+                         std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
 
 }  // namespace
 
@@ -117,7 +123,8 @@ TEST_CASE("Relu reads NaN as the CPU engine does, in x and in d_y") {
     op::BiasBackward<activation::Relu, float, float> o{};
     Values x = values<float>(6 * 9), d_y = values<float>(6 * 9, 1, 2);
     x[10] = d_y[31] = std::nan("");
-    o.x = arena.put<float>(x), o.d_y = arena.put<float>(d_y), o.d_x = o.d_y, o.d_bias = arena.room<float>(9), o.rows = 6, o.columns = 9;
+    o.x = arena.put<float>(x), o.d_y = arena.put<float>(d_y), o.d_x = o.d_y, o.d_bias = arena.room<float>(9),
+    o.rows = 6, o.columns = 9;
     return o;
   };
   is_the_cpu(room_of(54), make, [](const Arena& arena, const auto& o) { return arena.get(o.d_bias, 9); });
@@ -149,7 +156,8 @@ TEMPLATE_LIST_TEST_CASE("gradients of a table that is added to every sample", ""
           o.samples = samples, o.elements = elements, o.add = add;
           return o;
         };
-        is_the_cpu(room_of(samples * elements), make, [&](const Arena& arena, const auto& o) { return arena.get(o.d_table, elements); });
+        is_the_cpu(room_of(samples * elements), make,
+                   [&](const Arena& arena, const auto& o) { return arena.get(o.d_table, elements); });
       }
 }
 
@@ -158,8 +166,10 @@ TEST_CASE("a missing barrier and a missing thread are told") {
   const auto results = [](const Arena& arena, const auto& o) { return arena.get(o.d_bias, 37); };
   for (const std::string& text : told<WithoutBarriers>(room_of(200 * 37), make, results)) {
     INFO(text);
-    CHECK((text.find("shared memory that was written") != std::string::npos || text.find("a barrier between two threads") != std::string::npos));
+    CHECK((text.find("shared memory that was written") != std::string::npos ||
+           text.find("a barrier between two threads") != std::string::npos));
   }
-  for (const std::string& text : told<WithoutAThread>(room_of(200 * 37), make, results)) CHECK_THAT(text, Catch::Contains("has left the kernel"));
+  for (const std::string& text : told<WithoutAThread>(room_of(200 * 37), make, results))
+    CHECK_THAT(text, Catch::Contains("has left the kernel"));
 }
 // SPDX-License-Identifier: Apache-2.0

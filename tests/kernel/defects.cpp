@@ -1,4 +1,5 @@
-// tests/kernel/defects.cpp — what a GPU would do wrong in silence, the emulated block says: each of these kernels has one defect.
+// tests/kernel/defects.cpp — what a GPU would do wrong in silence, the emulated block says: each of these kernels has
+// one defect.
 #include "run.hpp"
 
 #include <regimen/core/error.hpp>
@@ -40,7 +41,8 @@ struct Rotate {
   }
 };
 
-/// What the emulation says to it: the words of its error; empty when it ran, and every element is right and nothing else was written.
+/// What the emulation says to it: the words of its error; empty when it ran, and every element is right and nothing
+/// else was written.
 template <Defect defect>
 std::string said(emulated::Order order, std::uint64_t seed) {
   constexpr std::size_t count = 150;
@@ -81,7 +83,8 @@ TEST_CASE("a missing barrier") {
   for (const auto order : {emulated::Order::forward, emulated::Order::reverse, emulated::Order::random}) {
     const std::string text = said<Defect::no_barrier>(order, 2);
     INFO(text);
-    CHECK((text.find("shared memory that was written") != std::string::npos || text.find("a barrier between two threads") != std::string::npos));
+    CHECK((text.find("shared memory that was written") != std::string::npos ||
+           text.find("a barrier between two threads") != std::string::npos));
   }
 }
 TEST_CASE("the wrong lane") { told<Defect::wrong_lane>("another result"); }

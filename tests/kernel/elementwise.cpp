@@ -1,4 +1,5 @@
-// tests/kernel/elementwise.cpp — kernels of single elements: the very bits of the CPU engine, in every order of threads.
+// tests/kernel/elementwise.cpp — kernels of single elements: the very bits of the CPU engine, in every order of
+// threads.
 #include "run.hpp"
 
 #include <regimen/engine/cpu/activation.hpp>
@@ -30,7 +31,8 @@ void in_type() {
   for (const std::size_t count : sizes) {
     INFO(count << " elements");
     const auto y_of = [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); };
-    if constexpr (sizeof(T) >= 4) equals_the_cpu([&](Arena& arena) { return op::Zero<T>{arena.put<T>(values<T>(count)), count}; }, y_of);
+    if constexpr (sizeof(T) >= 4)
+      equals_the_cpu([&](Arena& arena) { return op::Zero<T>{arena.put<T>(values<T>(count)), count}; }, y_of);
     equals_the_cpu(
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
@@ -46,20 +48,23 @@ void in_type() {
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
           const auto table = arena.put<T>(values<T>(columns, 3, 2));
-          return op::AddTable<T>{.x = x, .table = table, .y = arena.room<T>(count), .samples = rows, .elements = columns};
+          return op::AddTable<T>{
+              .x = x, .table = table, .y = arena.room<T>(count), .samples = rows, .elements = columns};
         },
         y_of);
     equals_the_cpu(
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
           const auto bias = arena.put<T>(values<T>(columns, 3, 2));
-          return op::BiasActivation<activation::Relu, T, T>{.x = x, .bias = bias, .y = arena.room<T>(count), .rows = rows, .columns = columns};
+          return op::BiasActivation<activation::Relu, T, T>{
+              .x = x, .bias = bias, .y = arena.room<T>(count), .rows = rows, .columns = columns};
         },
         y_of);
     equals_the_cpu(
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
-          return op::BiasActivation<activation::Relu, T, T>{.x = x, .y = arena.room<T>(count), .rows = rows, .columns = columns};
+          return op::BiasActivation<activation::Relu, T, T>{
+              .x = x, .y = arena.room<T>(count), .rows = rows, .columns = columns};
         },
         y_of);
     for (const std::uint32_t threshold : {0u, 6554u, 65535u}) {
@@ -67,7 +72,11 @@ void in_type() {
           [&](Arena& arena) {
             const auto x = arena.put<T>(values<T>(count));
             const auto y = arena.room<T>(count);
-            return op::Dropout<T>{.x = x, .y = y, .samples = rows, .elements = columns, .drop = arena.drop(threshold, 5, {7, 11, 4'000'000'000u})};
+            return op::Dropout<T>{.x = x,
+                                  .y = y,
+                                  .samples = rows,
+                                  .elements = columns,
+                                  .drop = arena.drop(threshold, 5, {7, 11, 4'000'000'000u})};
           },
           y_of);
     }
@@ -108,10 +117,12 @@ TEST_CASE("activations are the CPU engine's, in fp64 to within the roundings of 
     const auto done = make(reference);
     cpu::compute(done, reference.memory_for(done));
     const Values expected = reference.get(done.y, count);
-    in_every_way(bytes, make,
-                 [&](const Arena& arena, const auto& o) { CHECK(misses(arena.get(o.y, count), expected, [](std::size_t) { return 1e-13; }) == 0); });
+    in_every_way(bytes, make, [&](const Arena& arena, const auto& o) {
+      CHECK(misses(arena.get(o.y, count), expected, [](std::size_t) { return 1e-13; }) == 0);
+    });
   };
-  in_fp64(activation::Identity{}), in_fp64(activation::Silu{}), in_fp64(activation::GeluErf{}), in_fp64(activation::GeluTanh{});
+  in_fp64(activation::Identity{}), in_fp64(activation::Silu{}), in_fp64(activation::GeluErf{}),
+      in_fp64(activation::GeluTanh{});
 }
 
 namespace {

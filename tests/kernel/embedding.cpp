@@ -19,7 +19,8 @@ struct Case {
   std::size_t count, vocabulary, columns;
 };
 /// (40, 27, 64) and (300, 27, 64): everything at multiples of 16 bytes.
-constexpr Case cases[] = {{1, 1, 1}, {3, 5, 2}, {41, 300, 17}, {40, 27, 64}, {300, 27, 64}, {33, 1000, 130}, {5, 3, 700}, {700, 9, 3}, {0, 4, 4}};
+constexpr Case cases[] = {{1, 1, 1},       {3, 5, 2},   {41, 300, 17}, {40, 27, 64}, {300, 27, 64},
+                          {33, 1000, 130}, {5, 3, 700}, {700, 9, 3},   {0, 4, 4}};
 
 /// Tokens of which low ones are frequent, as in text; some lie outside the vocabulary.
 std::vector<std::int32_t> some_tokens(std::size_t count, std::size_t vocabulary) {
@@ -28,7 +29,9 @@ std::vector<std::int32_t> some_tokens(std::size_t count, std::size_t vocabulary)
     const double unit = double(Philox::draw(9, i, 0).word[0]) / 4294967296.0;
     tokens[i] = static_cast<std::int32_t>(unit * unit * unit * double(vocabulary));
   }
-  if (count > 20) tokens[7] = -1, tokens[13] = static_cast<std::int32_t>(vocabulary), tokens[14] = std::numeric_limits<std::int32_t>::min();
+  if (count > 20)
+    tokens[7] = -1, tokens[13] = static_cast<std::int32_t>(vocabulary),
+    tokens[14] = std::numeric_limits<std::int32_t>::min();
   return tokens;
 }
 
@@ -36,14 +39,16 @@ template <class T, class G>
 auto gradient(const Case& c, bool add) {
   return [=](Arena& arena) {
     op::EmbedBackward<T, G> o{};
-    o.token = put_integers(arena, some_tokens(c.count, c.vocabulary)), o.d_y = arena.put<T>(values<T>(c.count * c.columns));
+    o.token = put_integers(arena, some_tokens(c.count, c.vocabulary)),
+    o.d_y = arena.put<T>(values<T>(c.count * c.columns));
     o.d_table = arena.put<G>(values<G>(c.vocabulary * c.columns, 1, 2));
     o.count = c.count, o.vocabulary = c.vocabulary, o.columns = c.columns, o.add = add;
     return o;
   };
 }
 
-using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>, std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
+using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>,
+                         std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
 
 }  // namespace
 
@@ -53,7 +58,8 @@ TEMPLATE_TEST_CASE("a lookup copies rows; a token outside the vocabulary gives N
     CAPTURE(c.count, c.vocabulary, c.columns);
     const auto make = [&](Arena& arena) {
       op::Embed<T> o{};
-      o.token = put_integers(arena, some_tokens(c.count, c.vocabulary)), o.table = arena.put<T>(values<T>(c.vocabulary * c.columns));
+      o.token = put_integers(arena, some_tokens(c.count, c.vocabulary)),
+      o.table = arena.put<T>(values<T>(c.vocabulary * c.columns));
       o.y = arena.room<T>(c.count * c.columns), o.count = c.count, o.vocabulary = c.vocabulary, o.columns = c.columns;
       return o;
     };
@@ -67,7 +73,8 @@ TEMPLATE_LIST_TEST_CASE("the gradient of a table is summed in the order of the t
   for (const Case& c : cases)
     for (const bool add : {false, true}) {
       CAPTURE(c.count, c.vocabulary, c.columns, add);
-      is_the_cpu(room, gradient<T, G>(c, add), [&](const Arena& arena, const auto& o) { return arena.get(o.d_table, c.vocabulary * c.columns); });
+      is_the_cpu(room, gradient<T, G>(c, add),
+                 [&](const Arena& arena, const auto& o) { return arena.get(o.d_table, c.vocabulary * c.columns); });
       // And its definition: the sum of each row in order, in S, rounded once.
       using S = statistic_t<T>;
       const std::vector<std::int32_t> tokens = some_tokens(c.count, c.vocabulary);
@@ -80,18 +87,23 @@ TEMPLATE_LIST_TEST_CASE("the gradient of a table is summed in the order of the t
       Values expected(sums.size());
       for (std::size_t i = 0; i < sums.size(); ++i)
         expected[i] = number(rounded<G>(add ? double(static_cast<S>(before[i]) + sums[i]) : double(sums[i])));
-      in_every_way(room, gradient<T, G>(c, add),
-                   [&](const Arena& arena, const auto& o) { CHECK(arena.get(o.d_table, expected.size()) == expected); });
+      in_every_way(room, gradient<T, G>(c, add), [&](const Arena& arena, const auto& o) {
+        CHECK(arena.get(o.d_table, expected.size()) == expected);
+      });
     }
 }
 
 TEST_CASE("a missing thread and a token too many are told") {
   const Case c{300, 27, 64};
-  const auto results = [&](const Arena& arena, const auto& o) { return arena.get(o.d_table, c.vocabulary * c.columns); };
-  for (const std::string& text : told<WithoutAThread, 2>(room, gradient<float, float>(c, false), results)) CHECK(text == "another result");
+  const auto results = [&](const Arena& arena, const auto& o) {
+    return arena.get(o.d_table, c.vocabulary * c.columns);
+  };
+  for (const std::string& text : told<WithoutAThread, 2>(room, gradient<float, float>(c, false), results))
+    CHECK(text == "another result");
   Arena arena(room);
   op::Embed<float> o{};
-  o.token = put_integers(arena, {0, 1, 2}), o.table = arena.put<float>(values<float>(3 * 5)), o.y = arena.room<float>(2 * 5);
+  o.token = put_integers(arena, {0, 1, 2}), o.table = arena.put<float>(values<float>(3 * 5)),
+  o.y = arena.room<float>(2 * 5);
   o.count = 3, o.vocabulary = 3, o.columns = 5;
   run(o, arena, ways[1]);
   CHECK_FALSE(arena.guards_hold());

@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t room = std::size_t{1} << 21;
 
-/// In fp64 both engines are right to some 1e-13, so what differs by more than 1e-12 of the largest number that goes in differs in its formula.
+/// In fp64 both engines are right to some 1e-13, so what differs by more than 1e-12 of the largest number that goes in
+/// differs in its formula.
 constexpr double agreement = 1e-12;
 
 enum class Gains { assigned, added, frozen };
@@ -36,7 +37,8 @@ void normalizes() {
       op::Normalize<Centered, double> o{};
       o.x = arena.put<double>(values<double>(count, 5)), o.gain = arena.put<double>(values<double>(columns, 2, 2));
       if (Centered) o.bias = arena.put<double>(values<double>(columns, 2, 3)), o.mean = arena.room<double>(rows);
-      o.rstd = arena.room<double>(rows), o.y = arena.room<double>(count), o.rows = rows, o.columns = columns, o.epsilon = 1e-2;
+      o.rstd = arena.room<double>(rows), o.y = arena.room<double>(count), o.rows = rows, o.columns = columns,
+      o.epsilon = 1e-2;
       return o;
     };
     Arena reference(room);
@@ -63,11 +65,14 @@ void normalizes() {
       const auto wanted = backward(expected);
       cpu::compute(wanted, expected.memory_for(wanted));
       in_every_way(room, backward, [&](const Arena& arena, const auto& o) {
-        CHECK(misses(arena.get(o.d_x, count), expected.get(wanted.d_x, count), [](std::size_t) { return 2000 * agreement; }) == 0);
+        CHECK(misses(arena.get(o.d_x, count), expected.get(wanted.d_x, count),
+                     [](std::size_t) { return 2000 * agreement; }) == 0);
         if (gains == Gains::frozen) return;
-        CHECK(misses(arena.get(o.d_gain, columns), expected.get(wanted.d_gain, columns), [](std::size_t) { return 2000 * agreement; }) == 0);
+        CHECK(misses(arena.get(o.d_gain, columns), expected.get(wanted.d_gain, columns),
+                     [](std::size_t) { return 2000 * agreement; }) == 0);
         if (Centered)
-          CHECK(misses(arena.get(o.d_bias, columns), expected.get(wanted.d_bias, columns), [](std::size_t) { return 20 * agreement; }) == 0);
+          CHECK(misses(arena.get(o.d_bias, columns), expected.get(wanted.d_bias, columns),
+                       [](std::size_t) { return 20 * agreement; }) == 0);
       });
     }
   }
@@ -103,7 +108,8 @@ void cross_entropy(double smoothing, std::size_t rows, std::size_t columns) {
     const Scalars& own = *arena.memory()(o.scalars);
     CHECK(own.count == found.count);
     CHECK(own.loss_sum == Approx(found.loss_sum).epsilon(agreement * 100));
-    CHECK(misses(arena.get(o.logits, rows * columns), reference.get(done.logits, rows * columns), [](std::size_t) { return 100 * agreement; }) == 0);
+    CHECK(misses(arena.get(o.logits, rows * columns), reference.get(done.logits, rows * columns),
+                 [](std::size_t) { return 100 * agreement; }) == 0);
   });
 }
 
@@ -142,11 +148,13 @@ TEST_CASE("sums of squares have the CPU engine's tree over chunks") {
     Arena reference(room);
     const auto done = make(reference);
     cpu::compute(done, reference.memory_for(done));
-    in_every_way(room, make, [&](const Arena& arena, const auto& o) { CHECK(arena.get(o.sum, 1) == reference.get(done.sum, 1)); });
+    in_every_way(room, make,
+                 [&](const Arena& arena, const auto& o) { CHECK(arena.get(o.sum, 1) == reference.get(done.sum, 1)); });
   }
 }
 
-/// One element a chunk, so that a chunk's sum is its square in every order, and the order of the chunks alone decides the last bits.
+/// One element a chunk, so that a chunk's sum is its square in every order, and the order of the chunks alone decides
+/// the last bits.
 TEST_CASE("chunks of squares are added as the CPU engine's tree: the bits of its order, and of no other") {
   for (const std::size_t chunks : Sizes{2, 3, 6, 8, 13, 16, 23, 25, 27, 30}) {
     INFO(chunks << " chunks");
@@ -165,7 +173,8 @@ TEST_CASE("chunks of squares are added as the CPU engine's tree: the bits of its
     cpu::compute(done, reference.memory_for(done));
     const double sum = reference.get(done.sum, 1)[0];
     in_every_way(room, make, [&](const Arena& arena, const auto& o) { CHECK(arena.get(o.sum, 1)[0] == sum); });
-    if (chunks > 3) CHECK(sum != std::accumulate(squares.begin(), squares.end(), 0.0));  // of other numbers both may round alike
+    if (chunks > 3)
+      CHECK(sum != std::accumulate(squares.begin(), squares.end(), 0.0));  // of other numbers both may round alike
   }
 }
 
@@ -174,13 +183,15 @@ namespace {
 /// A part of a unit, as a rank has it: it begins within a segment and ends within another. `apply` as the step says.
 template <class UpdateRule, class M, class T>
 void updates(std::uint32_t apply) {
-  const op::Segments segments{{{{0, 1, true}, {1, 20, false}, {21, 3000, true}, {3021, 992, false}, {4013, 600, true}}}, 5};
+  const op::Segments segments{{{{0, 1, true}, {1, 20, false}, {21, 3000, true}, {3021, 992, false}, {4013, 600, true}}},
+                              5};
   for (const std::size_t first : Sizes{0, 7}) {
     const std::size_t count = 4613 - 2 * first, states = UpdateRule::states * count;
     const auto make = [&](Arena& arena) {
       op::Update<UpdateRule, M, T, M> o{};
       o.master = arena.put<M>(values<M>(count)), o.state = arena.put<M>(Values(states, 0.25));
-      o.gradient = arena.put<M>(values<M>(count, 1, 2)), o.segments = segments, o.first = first, o.count = count, o.state_stride = count;
+      o.gradient = arena.put<M>(values<M>(count, 1, 2)), o.segments = segments, o.first = first, o.count = count,
+      o.state_stride = count;
       if (!std::is_same_v<M, T>) o.copy = arena.put<T>(Values(count, 3));
       Scalars s;
       s.apply = apply, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
@@ -197,7 +208,8 @@ void updates(std::uint32_t apply) {
     in_every_way(room, make, [&](const Arena& arena, const auto& o) {
       const Values master = arena.get(o.master, count);
       CHECK(misses(master, reference.get(done.master, count), [&](std::size_t) { return each; }) == 0);
-      CHECK(misses(arena.get(o.state, states), reference.get(done.state, states), [&](std::size_t) { return each; }) == 0);
+      CHECK(misses(arena.get(o.state, states), reference.get(done.state, states), [&](std::size_t) { return each; }) ==
+            0);
       if (std::is_same_v<M, T>) return;
       Values copy(count, 3);
       for (std::size_t i = 0; i < count && apply != 0; ++i) copy[i] = number(rounded<T>(master[i]));

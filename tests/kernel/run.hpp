@@ -1,4 +1,5 @@
-// tests/kernel/run.hpp — an operation carried out by its kernels: by the block of one thread, or by emulated blocks in any order.
+// tests/kernel/run.hpp — an operation carried out by its kernels: by the block of one thread, or by emulated blocks in
+// any order.
 #pragma once
 
 #include "../engine/cpu/arena.hpp"
@@ -66,11 +67,13 @@ void run_passes(const Operation& operation, const regimen::kernel::Memory& memor
 template <class Operation>
 void run(const Operation& operation, Arena& arena, const Way& way) {
   regimen::kernel::Memory memory{arena.memory().base};
-  if (const std::size_t bytes = regimen::kernel::scratch_of(operation); bytes > 0) memory.scratch = arena.room<double>((bytes + 7) / 8).offset;
+  if (const std::size_t bytes = regimen::kernel::scratch_of(operation); bytes > 0)
+    memory.scratch = arena.room<double>((bytes + 7) / 8).offset;
   run_passes<0>(operation, memory, way);
 }
 
-/// What `make(arena)` gives, carried out in every way: blocks of many threads agree bit for bit in any order and number; how far the serial
+/// What `make(arena)` gives, carried out in every way: blocks of many threads agree bit for bit in any order and
+/// number; how far the serial
 /// block may be from them is for the caller to say.   judge(arena, way)
 template <class Make, class Judge>
 void in_every_way(std::size_t bytes, const Make& make, const Judge& judge) {

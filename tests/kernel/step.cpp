@@ -16,7 +16,8 @@ using namespace test;
 namespace {
 
 constexpr std::size_t room = std::size_t{1} << 19;
-constexpr double infinity = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity(),
+                 not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 Values members(const Scalars& s) {
   return {s.loss_sum,
@@ -48,7 +49,8 @@ const auto all_scalars = [](const Arena& arena, const auto& o) {
 
 Scalars some_scalars() {
   Scalars s;
-  s.random = {3, 4, 5}, s.learning_rate = 0.1, s.loss_sum = 12.5, s.count = 7, s.correct = 3, s.square_sum = 96.5, s.loss_scale = 1024;
+  s.random = {3, 4, 5}, s.learning_rate = 0.1, s.loss_sum = 12.5, s.count = 7, s.correct = 3, s.square_sum = 96.5,
+  s.loss_scale = 1024;
   s.finite_streak = 4, s.updates = 9, s.skipped = 2;
   return s;
 }
@@ -85,7 +87,8 @@ double tree(std::size_t first, std::size_t last, const Value& value) {
 
 std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {
   std::vector<std::int32_t> targets(rows);
-  for (std::size_t i = 0; i < rows; ++i) targets[i] = i % 5 == 3 ? ignore_index : static_cast<std::int32_t>(Philox::draw(3, i, 0).word[0] % columns);
+  for (std::size_t i = 0; i < rows; ++i)
+    targets[i] = i % 5 == 3 ? ignore_index : static_cast<std::int32_t>(Philox::draw(3, i, 0).word[0] % columns);
   if (rows > 4) targets[4] = static_cast<std::int32_t>(columns), targets[0] = -1;
   return targets;
 }
@@ -111,7 +114,9 @@ TEST_CASE("a step begins with empty sums and no anomaly") {
 }
 
 TEST_CASE("ranks share their sums, and add them as trees") {
-  const auto share = [](Arena& arena) { return op::ShareSums{arena.scalars(some_scalars()), {arena.put<double>(values<double>(4)).offset}}; };
+  const auto share = [](Arena& arena) {
+    return op::ShareSums{arena.scalars(some_scalars()), {arena.put<double>(values<double>(4)).offset}};
+  };
   is_the_cpu(room, share, [](const Arena& arena, const auto& o) { return arena.get(View<double>{o.sums.offset}, 4); });
   for (const std::size_t ranks : Sizes{1, 2, 3, 5, 8, 24, 33})
     for (const std::size_t group : Sizes{0, 1, 2, 3, 4, 8}) {
@@ -119,7 +124,9 @@ TEST_CASE("ranks share their sums, and add them as trees") {
       CAPTURE(ranks, group);
       Values sums = values<double>(4 * ranks, 1e3);
       for (double& sum : sums) sum = std::sin(sum);  // all 53 bits, so that another order is another sum
-      const auto make = [&](Arena& arena) { return op::CombineSums{arena.scalars(some_scalars()), {arena.put<double>(sums).offset}, ranks, group}; };
+      const auto make = [&](Arena& arena) {
+        return op::CombineSums{arena.scalars(some_scalars()), {arena.put<double>(sums).offset}, ranks, group};
+      };
       is_the_cpu(room, make, all_scalars);
       Arena arena(room);
       const op::CombineSums o = make(arena);
@@ -155,7 +162,8 @@ TEMPLATE_TEST_CASE("the first element that is not finite", "", float, double, bf
           for (const Found& found : bad)
             if (found.at < count) x[found.at] = found.what;
           op::CheckFinite<T> o{};
-          o.x = arena.put<T>(x), o.scalars = arena.scalars(some_scalars()), o.count = count, o.path = {"here", 77, 3, true};
+          o.x = arena.put<T>(x), o.scalars = arena.scalars(some_scalars()), o.count = count,
+          o.path = {"here", 77, 3, true};
           o.phase = op::Phase::backward;
           if (before) arena.memory()(o.scalars)->anomaly = {Path{"there", 1}, 2, true, false, op::Phase::forward};
           return o;
@@ -174,15 +182,16 @@ TEMPLATE_TEST_CASE("rows whose largest output is the target's", "", float, doubl
         Values logits = integers<S>(rows * columns);  // many are equal
         for (std::size_t row = 0; row < rows; ++row) {
           const std::size_t first = row * columns, target = static_cast<std::uint32_t>(targets[row]);
-          if (target < columns && row % 3 != 0) logits[first + target] = 9;              // above all
-          if (row % 7 == 5 && target > 0) logits[first] = 9;                             // an equal one stands before it
+          if (target < columns && row % 3 != 0) logits[first + target] = 9;  // above all
+          if (row % 7 == 5 && target > 0) logits[first] = 9;                 // an equal one stands before it
           if (row % 7 == 6) logits[first + columns - 1] = target + 1 < columns ? 9 : 8;  // ... or behind it
           if (row == 11) logits[first + columns / 2] = not_a_number;
           if (row == 12)
             for (std::size_t i = 0; i < columns; ++i) logits[first + i] = -infinity;
         }
         op::CountCorrect<S> o{};
-        o.logits = arena.put<S>(logits), o.target = put_integers(arena, targets), o.scalars = arena.scalars(some_scalars());
+        o.logits = arena.put<S>(logits), o.target = put_integers(arena, targets),
+        o.scalars = arena.scalars(some_scalars());
         o.rows = rows, o.columns = columns;
         return o;
       };
@@ -212,7 +221,8 @@ TEMPLATE_TEST_CASE("squared errors", "", float, double) {
     is_the_cpu(room, make(true), all_scalars);
     is_the_cpu(room, make(false), [&](const Arena& arena, const auto& o) { return arena.get(o.output, count); });
     beside_the_cpu(room, make(false), [&](const Arena& arena, const auto& o, const Arena& expected) {
-      // Squares are positive, so each of the two sums has the relative error of its roundings: here fewer than 60, there fewer than 4096.
+      // Squares are positive, so each of the two sums has the relative error of its roundings: here fewer than 60,
+      // there fewer than 4096.
       CHECK(all_scalars(arena, o)[0] == Approx(all_scalars(expected, o)[0]).epsilon(4156 * 0x1p-53));
     });
     const auto leaves = [&](Arena& arena) {
@@ -227,14 +237,17 @@ TEMPLATE_TEST_CASE("squared errors", "", float, double) {
 TEST_CASE("a missing barrier and a missing thread are told") {
   const auto make = [](Arena& arena) {
     op::CountCorrect<float> o{};
-    o.logits = arena.put<float>(integers<float>(40 * 33)), o.target = put_integers(arena, some_targets(40, 33)), o.scalars = arena.scalars();
+    o.logits = arena.put<float>(integers<float>(40 * 33)), o.target = put_integers(arena, some_targets(40, 33)),
+    o.scalars = arena.scalars();
     o.rows = 40, o.columns = 33;
     return o;
   };
   for (const std::string& text : told<WithoutBarriers>(room, make, all_scalars)) {
     INFO(text);
-    CHECK((text.find("shared memory that was written") != std::string::npos || text.find("a barrier between two threads") != std::string::npos));
+    CHECK((text.find("shared memory that was written") != std::string::npos ||
+           text.find("a barrier between two threads") != std::string::npos));
   }
-  for (const std::string& text : told<WithoutAThread>(room, make, all_scalars)) CHECK_THAT(text, Catch::Contains("has left the kernel"));
+  for (const std::string& text : told<WithoutAThread>(room, make, all_scalars))
+    CHECK_THAT(text, Catch::Contains("has left the kernel"));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -29,7 +29,8 @@ using Drop = Dropout<Ratio<1, 8>>;
 
 }  // namespace
 
-TEST_CASE("an activation whose derivative follows from its output keeps that alone, which the next layer reads anyhow") {
+TEST_CASE(
+    "an activation whose derivative follows from its output keeps that alone, which the next layer reads anyhow") {
   CHECK(saved<Mlp<Relu>> == 2 * tensor);
   CHECK(saved<Mlp<Relu>, Fusion<Unfused>> == 2 * tensor);
   CHECK(saved<Mlp<Relu, Linear<width>, Relu>> == 3 * tensor);

@@ -35,8 +35,10 @@ struct Outcome {
     for (const auto value : range) values.push_back(static_cast<double>(value));
   }
   bool operator==(const Outcome& other) const {
-    return values.size() == other.values.size() && std::equal(values.begin(), values.end(), other.values.begin(), [](double a, double b) {
-             return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+    return values.size() == other.values.size() &&
+           std::equal(values.begin(), values.end(), other.values.begin(), [](double a, double b) {
+             return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
+                    (std::isnan(a) && std::isnan(b));
            });
   }
   bool all_finite() const {
@@ -56,7 +58,9 @@ T value_at(std::uint64_t key, std::uint64_t index, [[maybe_unused]] std::size_t 
 struct Place {
   std::uint64_t step = 0;
   std::size_t rank = 0, ranks = 1, micro_batch = 1, count = 0;
-  std::uint64_t sample(std::size_t i) const { return step * 1000 + ((i / micro_batch) * ranks + rank) * micro_batch + i % micro_batch; }
+  std::uint64_t sample(std::size_t i) const {
+    return step * 1000 + ((i / micro_batch) * ranks + rank) * micro_batch + i % micro_batch;
+  }
 };
 
 class Subject {
@@ -71,14 +75,15 @@ class Subject {
   virtual Outcome weights() = 0;
   virtual void save(const std::string& path) = 0;
   virtual void load(const std::string& path) = 0;
-  /// Outputs of `samples`, by the Trainer and by an Inference that has read `file`; their loss, as the Trainer evaluates it and as it follows from
-  /// the outputs.
+  /// Outputs of `samples`, by the Trainer and by an Inference that has read `file`; their loss, as the Trainer
+  /// evaluates it and as it follows from the outputs.
   struct Evaluated {
     Outcome predicted, inferred;
     double loss = 0, loss_of_outputs = 0;
   };
   virtual Evaluated evaluate(std::size_t samples, const std::string& file) = 0;
-  /// By hand: the loss of the step's samples (of all micro-batches, a mean over their targets), and the gradients of that, on one rank.
+  /// By hand: the loss of the step's samples (of all micro-batches, a mean over their targets), and the gradients of
+  /// that, on one rank.
   virtual double loss_by_hand(const Place& place, Outcome* gradients) = 0;
   /// Adds to element `at` of all weights that train, in the order of the gradients.
   virtual void nudge(std::size_t at, double by) = 0;
@@ -92,14 +97,15 @@ using Maker = std::unique_ptr<Subject> (*)(comm::Threads*);
 inline constexpr unsigned nothing = 0, by_hand = 1, saves = 2, loads = 4, predicts = 8;
 
 template <class Train>
-using inference_of_t = Inference<typename Train::Recipe::Network, Precision<typename Train::Recipe::Roles::compute>, Batch<Train::batch>,
-                                 typename Train::Configuration::fusion>;
+using inference_of_t = Inference<typename Train::Recipe::Network, Precision<typename Train::Recipe::Roles::compute>,
+                                 Batch<Train::batch>, typename Train::Configuration::fusion>;
 
 template <class Train, unsigned needs>
 class SubjectOf final : public Subject {
   using In = typename Train::Input;
   using Label = typename Train::Label;
-  static constexpr std::size_t input_size = Train::input_size, target_size = Train::target_size, columns = Train::Step::Output::columns;
+  static constexpr std::size_t input_size = Train::input_size, target_size = Train::target_size,
+                               columns = Train::Step::Output::columns;
   static constexpr bool alone = Train::Step::Sharding::alone;
 
  public:
@@ -109,7 +115,8 @@ class SubjectOf final : public Subject {
     planned_operations = trainer_.planned().operations();
     planned_peak = trainer_.planned().peak;
     // What the constant plan says holds for as many ranks alone.
-    steps_take_most = trainer_.ranks() == Train::Recipe::planned_ranks && Train::Recipe::evaluation_walked.peak < Train::Recipe::step_walked.peak;
+    steps_take_most = trainer_.ranks() == Train::Recipe::planned_ranks &&
+                      Train::Recipe::evaluation_walked.peak < Train::Recipe::step_walked.peak;
   }
 
   StepResult step(const Place& place) override {
@@ -120,7 +127,8 @@ class SubjectOf final : public Subject {
   void poison() override {
     trainer_.poison_dead_memory();
     if (trainer_.ranks() == 1)
-      for (const auto& gradient : trainer_.gradients()) std::memset(gradient.values.data(), 0xFF, gradient.values.size_bytes());
+      for (const auto& gradient : trainer_.gradients())
+        std::memset(gradient.values.data(), 0xFF, gradient.values.size_bytes());
   }
   Outcome weights() override {
     Outcome all;
@@ -175,7 +183,8 @@ class SubjectOf final : public Subject {
       for (std::size_t done = 0;;) {
         const std::size_t now = (std::min)(batch, place.count - done);
         bring(place, done, now);
-        const Gradients gradients = trainer_.backward(trainer_.forward(std::span<const In>(inputs_), std::span<const Label>(targets_)));
+        const Gradients gradients =
+            trainer_.backward(trainer_.forward(std::span<const In>(inputs_), std::span<const Label>(targets_)));
         done += now;
         if (done == place.count) return trainer_.apply(gradients);
       }
@@ -209,7 +218,8 @@ class SubjectOf final : public Subject {
   double mean_loss(const void*, const auto&) const { return std::nan(""); }
   double mean_loss(const MeanSquaredError*, const auto& outputs) const {
     double sum = 0;
-    for (std::size_t i = 0; i < outputs.size(); ++i) sum += std::pow(static_cast<double>(outputs[i]) - static_cast<double>(targets_[i]), 2);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      sum += std::pow(static_cast<double>(outputs[i]) - static_cast<double>(targets_[i]), 2);
     return sum / static_cast<double>(outputs.size());
   }
   template <class Smoothing>
@@ -219,7 +229,8 @@ class SubjectOf final : public Subject {
       if (targets_[row] == static_cast<Label>(ignore_index)) continue;
       double all = 0, mean = 0;
       for (std::size_t v = 0; v < columns; ++v) all += std::exp(static_cast<double>(outputs[row * columns + v]));
-      for (std::size_t v = 0; v < columns; ++v) mean += static_cast<double>(outputs[row * columns + v]) / double(columns);
+      for (std::size_t v = 0; v < columns; ++v)
+        mean += static_cast<double>(outputs[row * columns + v]) / double(columns);
       const double of_target = static_cast<double>(outputs[row * columns + static_cast<std::size_t>(targets_[row])]);
       sum += std::log(all) - (1 - Smoothing::value) * of_target - Smoothing::value * mean;
       count += 1;
@@ -234,7 +245,8 @@ class SubjectOf final : public Subject {
     valid_ = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t sample = place.sample(first + i);
-      for (std::size_t j = 0; j < input_size; ++j) inputs_[i * input_size + j] = value_at<In>(1, sample * 4096 + j, words > 0 ? words : 2);
+      for (std::size_t j = 0; j < input_size; ++j)
+        inputs_[i * input_size + j] = value_at<In>(1, sample * 4096 + j, words > 0 ? words : 2);
       for (std::size_t j = 0; j < target_size; ++j) {
         Label& target = targets_[i * target_size + j];
         target = value_at<Label>(2, sample * 4096 + j, columns);
@@ -276,7 +288,8 @@ class Findings {
 };
 
 /// Calls body(subject, rank, ranks) on that many ranks; 0: the program knows of no ranks.
-inline void on_ranks(std::size_t ranks, Maker maker, const std::function<void(Subject&, std::size_t, std::size_t)>& body) {
+inline void on_ranks(std::size_t ranks, Maker maker,
+                     const std::function<void(Subject&, std::size_t, std::size_t)>& body) {
   if (ranks == 0) {
     const std::unique_ptr<Subject> subject = maker(nullptr);
     body(*subject, 0, 1);
@@ -304,8 +317,8 @@ struct Case {
 
 inline constexpr std::uint64_t step_count = 4;
 
-/// What `program` computes in four steps, the second of which is short by a sample: losses, norms, weights of rank 0, after all ranks were found to
-/// have the same.
+/// What `program` computes in four steps, the second of which is short by a sample: losses, norms, weights of rank 0,
+/// after all ranks were found to have the same.
 struct Training {
   std::size_t ranks = 1;
   bool poison = false;
@@ -324,7 +337,8 @@ struct Training {
   Outcome operator()(const Case& program, Findings& findings) const { return (*this)(program, program, findings); }
 
  private:
-  void run(const Case& program, std::uint64_t from, std::uint64_t to, std::vector<Outcome>& outcomes, Findings& findings) const {
+  void run(const Case& program, std::uint64_t from, std::uint64_t to, std::vector<Outcome>& outcomes,
+           Findings& findings) const {
     on_ranks(program.alone ? 0 : ranks, program.maker, [&](Subject& subject, std::size_t rank, std::size_t world) {
       Outcome& mine = outcomes[rank];
       if (poison) subject.poison();
@@ -337,13 +351,17 @@ struct Training {
         mine.add(result.gradient_norm);
         mine.add(result.loss_scale);
         mine.add(result.applied);
-        findings.expect(!result.applied || (std::isfinite(result.loss) && std::isfinite(result.gradient_norm)), "a loss is not finite");
-        if (!misses) findings.expect(subject.used().operations - before == subject.planned_operations, "a step does other operations than planned");
+        findings.expect(!result.applied || (std::isfinite(result.loss) && std::isfinite(result.gradient_norm)),
+                        "a loss is not finite");
+        if (!misses)
+          findings.expect(subject.used().operations - before == subject.planned_operations,
+                          "a step does other operations than planned");
       }
       if (to < steps) subject.save(file);
       else mine.add_all(subject.weights().values);
       findings.expect(subject.used().peak <= subject.planned_peak, "a run takes more memory than planned");
-      findings.expect(subject.used().peak == subject.planned_peak || !subject.steps_take_most, "a run takes less memory than planned");
+      findings.expect(subject.used().peak == subject.planned_peak || !subject.steps_take_most,
+                      "a run takes less memory than planned");
     });
   }
 };

@@ -17,14 +17,15 @@ namespace regimen::random {
 
 namespace mp = boost::mp11;
 
-/// Names a thing that is drawn, and that shrinking may take away. A layer: its path from the model on, a hexadecimal digit a level, counted from
-/// 1: 0x12 is the second layer of the first. Other things have names of their own, above all paths.
+/// Names a thing that is drawn, and that shrinking may take away. A layer: its path from the model on, a hexadecimal
+/// digit a level, counted from 1: 0x12 is the second layer of the first. Other things have names of their own, above
+/// all paths.
 using Id = std::uint64_t;
 inline constexpr Id unwrapped = 0x8000'0000;  // with a combinator's id: its layers stand in its place
 inline constexpr Id of_model = 0x10'0000, of_policy = 0x20'0000, of_neighbour = 0x30'0000;
 
-/// Where a seed's numbers come from: each is a function of the seed, the attempt, the thing that asks, and which number of it that is. So taking
-/// one thing away changes no other.
+/// Where a seed's numbers come from: each is a function of the seed, the attempt, the thing that asks, and which number
+/// of it that is. So taking one thing away changes no other.
 ///   Attempt   counts the draws that did not compose
 ///   Compute   the element type of the program, which those of As must fit
 ///   Without   the ids that shrinking took away
@@ -57,14 +58,17 @@ constexpr std::size_t fall_on(const std::array<std::size_t, count>& weights, std
 ///   fits::fn<Kind>   a bool constant
 template <class Source, Id id, std::uint64_t which, class fits, class... Entries>
 constexpr auto pick(mp::mp_list<Entries...>) {
-  constexpr std::array<std::size_t, sizeof...(Entries)> weights{(fits::template fn<typename Entries::Kind>::value ? Entries::weight : 0)...};
+  constexpr std::array<std::size_t, sizeof...(Entries)> weights{
+      (fits::template fn<typename Entries::Kind>::value ? Entries::weight : 0)...};
   constexpr std::size_t sum = [&] {
     std::size_t result = 0;
     for (const std::size_t weight : weights) result += weight;
     return result;
   }();
   if constexpr (sum == 0) return mp::mp_identity<void>{};
-  else return mp::mp_identity<typename mp::mp_at_c<mp::mp_list<Entries...>, fall_on(weights, Source::below(id, which, sum))>::Kind>{};
+  else
+    return mp::mp_identity<
+        typename mp::mp_at_c<mp::mp_list<Entries...>, fall_on(weights, Source::below(id, which, sum))>::Kind>{};
 }
 template <class Source, Id id, std::uint64_t which, class fits, class List>
 using picked = typename decltype(pick<Source, id, which, fits>(List{}))::type;
@@ -74,7 +78,8 @@ struct always {
   using fn = mp::mp_true;
 };
 
-/// Where a layer is drawn: what it reads, how deep it stands, and whether the list that it stands in must keep the rank of its shape.
+/// Where a layer is drawn: what it reads, how deep it stands, and whether the list that it stands in must keep the rank
+/// of its shape.
 ///   Table   the Embedding that a TiedLinear may be tied to; void without one
 template <class Source_, Id Id_, class X_, class Table_, std::size_t Level, bool Keeps>
 struct At final {
@@ -94,7 +99,8 @@ struct At final {
 
 using DrawnRoles = Roles<fp32, fp32, fp32>;
 
-/// A layer that was drawn, what it makes of its input, what it holds for Selective and Freeze to name, and the ids in it.
+/// A layer that was drawn, what it makes of its input, what it holds for Selective and Freeze to name, and the ids in
+/// it.
 template <class Layer, class Out_, class Leaves, class Weighted, class Ids>
 struct Drawn {
   using Layers = mp::mp_list<Layer>;
@@ -121,7 +127,8 @@ using Leaf = Drawn<Layer, Value<fp32, typename Bound<Layer, At>::Output::Shape>,
                    mp::mp_list<std::integral_constant<Id, At::id>>>;
 /// One that keeps the shape, made of others, which no policy names.
 template <class Layer, class At>
-using Opaque = Drawn<Layer, typename At::X, mp::mp_list<>, mp::mp_list<>, mp::mp_list<std::integral_constant<Id, At::id>>>;
+using Opaque =
+    Drawn<Layer, typename At::X, mp::mp_list<>, mp::mp_list<>, mp::mp_list<std::integral_constant<Id, At::id>>>;
 
 }  // namespace regimen::random
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,5 @@
-// tests/random/fixed.hpp — four of the seeds that every run of the suite checks; tests/random.sh checks as many as one likes.
+// tests/random/fixed.hpp — four of the seeds that every run of the suite checks; tests/random.sh checks as many as one
+// likes.
 #pragma once
 
 #include "random/seed.hpp"
@@ -13,7 +14,8 @@ void hold() {
   if (!wrong.empty()) {
     const std::string here = __FILE__, root = here.substr(0, here.rfind("/tests/random/"));
     const ::test::Directory folder;
-    const std::string command = "\"" + root + "/tests/random.sh\" --shrink " + std::to_string(Seed) + " --out \"" + (folder / "") + "\" >&2";
+    const std::string command =
+        "\"" + root + "/tests/random.sh\" --shrink " + std::to_string(Seed) + " --out \"" + (folder / "") + "\" >&2";
     std::fprintf(stderr, "%s%s\n", wrong.c_str(), command.c_str());
     if (std::system(command.c_str()) == 0) std::fprintf(stderr, "compiled apart, it holds\n");
   }

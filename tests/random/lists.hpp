@@ -44,7 +44,8 @@ struct AnyLinear {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
   template <class At>
-  using make = Leaf<Linear<At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 4, 5, 8, 9, 16, 17, 33})>, At>;
+  using make =
+      Leaf<Linear<At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 4, 5, 8, 9, 16, 17, 33})>, At>;
 };
 struct AnyDropout {
   template <class At>
@@ -59,7 +60,8 @@ struct AnyEmbedding {
   using make = Leaf<typename At::Table, At>;
 };
 template <class Table, class X>
-inline constexpr bool ties = X::columns == Table::template Bound<Value<std::int32_t, Shape<1>>, DrawnRoles>::Output::columns;
+inline constexpr bool ties =
+    X::columns == Table::template Bound<Value<std::int32_t, Shape<1>>, DrawnRoles>::Output::columns;
 template <class X>
 inline constexpr bool ties<void, X> = false;
 struct AnyTiedLinear {
@@ -79,21 +81,26 @@ struct AnyAttention {
   static constexpr bool fits = At::reads_numbers;
   template <class At>
   static constexpr std::size_t heads = At::X::columns % (1 + At::below(0, 4)) == 0 ? 1 + At::below(0, 4) : 1;
-  using options = mp::mp_list<Often<2, mp::mp_list<>>, Often<3, mp::mp_list<Causal>>, Often<1, mp::mp_list<Dropout<Ratio<1, 4>>>>,
-                              Often<2, mp::mp_list<Dropout<Ratio<1, 5>>, Causal>>>;
+  using options =
+      mp::mp_list<Often<2, mp::mp_list<>>, Often<3, mp::mp_list<Causal>>, Often<1, mp::mp_list<Dropout<Ratio<1, 4>>>>,
+                  Often<2, mp::mp_list<Dropout<Ratio<1, 5>>, Causal>>>;
   template <class At>
-  using make = Opaque<mp::mp_apply<SelfAttention, mp::mp_push_front<picked<typename At::Source, At::id, 1, always, options>, Heads<heads<At>>>>, At>;
+  using make =
+      Opaque<mp::mp_apply<SelfAttention,
+                          mp::mp_push_front<picked<typename At::Source, At::id, 1, always, options>, Heads<heads<At>>>>,
+             At>;
 };
 
 // Combinators. Inside of them all is drawn again.
 template <class Parent, template <class...> class Combinator, class Inner>
 using AroundDrawn = std::conditional_t<
     mp::mp_empty<typename Inner::Layers>::value, Nothing<Parent>,
-    std::conditional_t<
-        Parent::Source::has(unwrapped | Parent::id),
-        Drawn<mp::mp_apply<Combinator, typename Inner::Layers>, typename Inner::Out, typename Inner::leaves, typename Inner::weighted,
-              mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, Parent::id>, std::integral_constant<Id, (unwrapped | Parent::id)>>>,
-        Inner>>;
+    std::conditional_t<Parent::Source::has(unwrapped | Parent::id),
+                       Drawn<mp::mp_apply<Combinator, typename Inner::Layers>, typename Inner::Out,
+                             typename Inner::leaves, typename Inner::weighted,
+                             mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, Parent::id>,
+                                               std::integral_constant<Id, (unwrapped | Parent::id)>>>,
+                       Inner>>;
 template <class Parent, template <class...> class Combinator, std::size_t count, bool keeps, bool closes>
 using Around = AroundDrawn<Parent, Combinator, Chain<Parent, count, keeps, closes>>;
 inline constexpr std::size_t deepest = 3;
@@ -131,8 +138,9 @@ struct AnyRepeat {
 };
 /// In a type that fits the program's: fp64 does not mix with others, and fp16 needs a loss scale.
 template <class Compute, std::size_t Which>
-using as_type = std::conditional_t<std::is_same_v<Compute, fp64>, fp64,
-                                   mp::mp_at_c<mp::mp_list<fp32, fp32, bf16, std::conditional_t<std::is_same_v<Compute, fp16>, fp16, bf16>>, Which>>;
+using as_type = std::conditional_t<
+    std::is_same_v<Compute, fp64>, fp64,
+    mp::mp_at_c<mp::mp_list<fp32, fp32, bf16, std::conditional_t<std::is_same_v<Compute, fp16>, fp16, bf16>>, Which>>;
 template <class T>
 struct In {
   template <class... Layers>
@@ -142,13 +150,15 @@ struct AnyAs {
   template <class At>
   static constexpr bool fits = At::level < deepest;
   template <class At>
-  using make = Around<At, In<as_type<typename At::Source::compute, At::below(1, 4)>>::template of, 1 + At::below(0, 2), At::keeps, false>;
+  using make = Around<At, In<as_type<typename At::Source::compute, At::below(1, 4)>>::template of, 1 + At::below(0, 2),
+                      At::keeps, false>;
 };
 
-using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, Plain<Relu>>, Often<1, Plain<Silu>>, Often<2, Plain<Gelu>>, Often<1, Plain<GeluTanh>>,
-                           Often<2, Plain<LayerNorm>>, Often<1, Plain<RmsNorm>>, Often<2, AnyAttention>, Often<8, AnyEmbedding>,
-                           Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyFlatten>,
-                           Often<2, AnySequential>, Often<4, AnyResidual>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
+using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, Plain<Relu>>, Often<1, Plain<Silu>>, Often<2, Plain<Gelu>>,
+                           Often<1, Plain<GeluTanh>>, Often<2, Plain<LayerNorm>>, Often<1, Plain<RmsNorm>>,
+                           Often<2, AnyAttention>, Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>,
+                           Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyFlatten>, Often<2, AnySequential>,
+                           Often<4, AnyResidual>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
 
 // ---- inputs
 
@@ -172,7 +182,8 @@ struct AnyImage {
 };
 using Inputs = mp::mp_list<Often<4, AnyTokens>, Often<2, AnyVector>, Often<1, AnyImage>>;
 
-// ---- policies: a list of choices for each axis, in the order in which they are drawn; a choice may decide neighbouring axes with it
+// ---- policies: a list of choices for each axis, in the order in which they are drawn; a choice may decide
+// neighbouring axes with it
 
 /// Policies that do not look at the model.
 template <class... Policies>
@@ -194,7 +205,8 @@ struct SayEvery {
   template <class Model>
   static constexpr bool fits = Model::depth > 0;
   template <class Model>
-  using make = mp::mp_list<Checkpoint<Every<1 + Model::Source::below(of_policy, 1, Model::depth > 0 ? Model::depth : 1)>>>;
+  using make =
+      mp::mp_list<Checkpoint<Every<1 + Model::Source::below(of_policy, 1, Model::depth > 0 ? Model::depth : 1)>>>;
 };
 /// One layer of the model, two, or all.
 struct SaySelective {
@@ -202,15 +214,18 @@ struct SaySelective {
   static constexpr bool fits = !mp::mp_empty<typename Model::leaves>::value;
   template <class Model, std::size_t count = mp::mp_size<typename Model::leaves>::value>
   using make = mp::mp_list<Checkpoint<mp::mp_apply<
-      Selective, std::conditional_t<Model::Source::below(of_policy, 2, 3) == 0, typename Model::leaves,
-                                    mp::mp_unique<mp::mp_list<mp::mp_at_c<typename Model::leaves, Model::Source::below(of_policy, 3, count)>,
-                                                              mp::mp_at_c<typename Model::leaves, Model::Source::below(of_policy, 4, count)>>>>>>>;
+      Selective,
+      std::conditional_t<Model::Source::below(of_policy, 2, 3) == 0, typename Model::leaves,
+                         mp::mp_unique<mp::mp_list<
+                             mp::mp_at_c<typename Model::leaves, Model::Source::below(of_policy, 3, count)>,
+                             mp::mp_at_c<typename Model::leaves, Model::Source::below(of_policy, 4, count)>>>>>>>;
 };
 struct SayFreeze {
   template <class Model>
   static constexpr bool fits = !mp::mp_empty<typename Model::weighted>::value;
   template <class Model, std::size_t count = mp::mp_size<typename Model::weighted>::value>
-  using make = mp::mp_list<Freeze<mp::mp_at_c<typename Model::weighted, Model::Source::below(of_policy, 5, count > 0 ? count : 1)>>>;
+  using make = mp::mp_list<
+      Freeze<mp::mp_at_c<typename Model::weighted, Model::Source::below(of_policy, 5, count > 0 ? count : 1)>>>;
 };
 
 /// fp16 overflows now and then, which is no anomaly of ours.
@@ -236,11 +251,13 @@ template <class... Kinds>
 using Equally = mp::mp_list<Often<1, Kinds>...>;
 
 using Formats =
-    mp::mp_list<Often<6, Say<>>, Often<4, Say<Precision<fp64>>>, Often<3, Say<Precision<bf16, fp32>>>, Often<1, Say<Precision<bf16, fp32, bf16>>>,
-                Often<1, Say<Precision<fp16, fp32>, LossScale<Dynamic>>>, Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
+    mp::mp_list<Often<6, Say<>>, Often<4, Say<Precision<fp64>>>, Often<3, Say<Precision<bf16, fp32>>>,
+                Often<1, Say<Precision<bf16, fp32, bf16>>>, Often<1, Say<Precision<fp16, fp32>, LossScale<Dynamic>>>,
+                Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
                 Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
 using Losses = Equally<SayLoss<CrossEntropy>, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayLoss<MeanSquaredError>>;
-using Rules = Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>, Say<Optimizer<rules::Lamb>>>;
+using Rules =
+    Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>, Say<Optimizer<rules::Lamb>>>;
 using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;
 using Inits = mp::mp_list<Often<2, Say<>>, Often<1, Say<Init<Gpt2>>>>;
 using Seeds = Equally<Say<>, Say<Seed<7>>>;
@@ -250,16 +267,18 @@ using Accumulations = mp::mp_list<Often<4, Say<>>, Often<2, Say<Accumulate<2>>>,
                                   Often<1, Say<Accumulate<2, ReduceEach>>>, Often<1, Say<SimulateWorld<2>>>>;
 using Fusions = Equally<Say<>, Say<Fusion<Unfused>>>;
 using Checkpoints = mp::mp_list<Often<2, Say<>>, Often<3, SayEvery>, Often<2, SaySelective>>;
-using Communicators = mp::mp_list<Often<2, Say<>>, Often<3, Say<Communicator<Threads>>>, Often<1, Say<Communicator<Threads>, World<2>>>>;
-using Shards = Equally<Say<>, Say<Shard<ZeRO1>>, Say<Shard<ZeRO2>>, Say<Shard<ZeRO3>>, Say<Shard<Hybrid<2>>>, Say<Shard<Replicated, Bucket<1000>>>,
-                       Say<Shard<ZeRO3, Prefetch<0>>>, Say<Shard<ZeRO3, KeepSegments>>, Say<Shard<ZeRO3, WrapIf<is_linear>>>,
-                       Say<Shard<ZeRO1, WrapIf<is_block>>>>;
+using Communicators =
+    mp::mp_list<Often<2, Say<>>, Often<3, Say<Communicator<Threads>>>, Often<1, Say<Communicator<Threads>, World<2>>>>;
+using Shards =
+    Equally<Say<>, Say<Shard<ZeRO1>>, Say<Shard<ZeRO2>>, Say<Shard<ZeRO3>>, Say<Shard<Hybrid<2>>>,
+            Say<Shard<Replicated, Bucket<1000>>>, Say<Shard<ZeRO3, Prefetch<0>>>, Say<Shard<ZeRO3, KeepSegments>>,
+            Say<Shard<ZeRO3, WrapIf<is_linear>>>, Say<Shard<ZeRO1, WrapIf<is_block>>>>;
 using Targets = mp::mp_list<Often<2, Say<>>, Often<1, Say<Target<targets::host<64'000'000>>>>>;
 using Checks = mp::mp_list<Often<6, Say<>>, Often<1, SayAnomaly>, Often<1, Say<Debug<Profile>>>>;
 
 /// What the element types are, drawn before the model, and all else, drawn after it.
-using OtherAxes =
-    mp::mp_list<Losses, Rules, Clips, Inits, Seeds, Freezes, Batches, Accumulations, Fusions, Checkpoints, Communicators, Shards, Targets, Checks>;
+using OtherAxes = mp::mp_list<Losses, Rules, Clips, Inits, Seeds, Freezes, Batches, Accumulations, Fusions, Checkpoints,
+                              Communicators, Shards, Targets, Checks>;
 
 // ---- neighbours: what changes no bit, and what changes rounding alone
 
@@ -278,8 +297,9 @@ struct MoveBatch {
   using Axis = axis::batch;
   static constexpr bool is_exact = false;
 };
-using Moves = mp::mp_list<Move<axis::communicator, Communicators>, Move<axis::shard, Shards>, Move<axis::checkpoint, Checkpoints>, MoveBatch,
-                          MoveFusion, Move<axis::debug, Checks>, Move<axis::target, Targets>>;
+using Moves =
+    mp::mp_list<Move<axis::communicator, Communicators>, Move<axis::shard, Shards>, Move<axis::checkpoint, Checkpoints>,
+                MoveBatch, MoveFusion, Move<axis::debug, Checks>, Move<axis::target, Targets>>;
 
 }  // namespace regimen::random
 // SPDX-License-Identifier: Apache-2.0

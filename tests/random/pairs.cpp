@@ -1,4 +1,5 @@
-// What the fixed seeds cover: every pair of axes is decided together, every pair of moves leads to a neighbour, every layer stands everywhere.
+// What the fixed seeds cover: every pair of axes is decided together, every pair of moves leads to a neighbour, every
+// layer stands everywhere.
 #include "random/seed.hpp"
 #include "support/catch.hpp"
 
@@ -83,7 +84,8 @@ TEST_CASE("every pair of moves leads to a neighbour") {
   for (std::size_t a = 0; a < move_count; ++a)
     for (std::size_t b = a + 1; b < move_count; ++b) {
       bool found = false;
-      for (const Seen& programs : seen()) found = found || ((programs.moved >> moves[a] & 1u) != 0 && (programs.moved >> moves[b] & 1u) != 0);
+      for (const Seen& programs : seen())
+        found = found || ((programs.moved >> moves[a] & 1u) != 0 && (programs.moved >> moves[b] & 1u) != 0);
       INFO("moves " << a << " and " << b);
       CHECK(found);
     }

@@ -32,7 +32,8 @@ struct item<At, false> {
 
 template <class Parent, std::size_t index, std::size_t count, bool keeps, class X>
 struct chain_from {
-  using Here = typename item<At<typename Parent::Source, Parent::id * 16 + index + 1, X, typename Parent::Table, Parent::level + 1, keeps>>::type;
+  using Here = typename item<At<typename Parent::Source, Parent::id * 16 + index + 1, X, typename Parent::Table,
+                                Parent::level + 1, keeps>>::type;
   using Rest = chain_from<Parent, index + 1, count, keeps, typename Here::Out>;
   using Layers = mp::mp_append<typename Here::Layers, typename Rest::Layers>;
   using Out = typename Rest::Out;
@@ -62,7 +63,8 @@ template <class Parent, std::size_t count, bool keeps, bool closes>
 struct Chain {
  private:
   using Drawn = chain_from<Parent, 0, count, keeps, typename Parent::X>;
-  using Close = typename closed<typename Drawn::Out, std::conditional_t<closes, typename Parent::X, typename Drawn::Out>>::Layers;
+  using Close =
+      typename closed<typename Drawn::Out, std::conditional_t<closes, typename Parent::X, typename Drawn::Out>>::Layers;
 
  public:
   using Layers = mp::mp_append<typename Drawn::Layers, Close>;
@@ -88,11 +90,13 @@ struct DrawnModel final {
     }
   };
   using Kind = picked<Source, of_model, 99, always, Inputs>;
-  using Root = At<Source, 0, typename Kind::template make<Extents>::template value<fp32>, typename Kind::template Table<Extents>, 0, false>;
+  using Root = At<Source, 0, typename Kind::template make<Extents>::template value<fp32>,
+                  typename Kind::template Table<Extents>, 0, false>;
   using All = Chain<Root, 1 + Source::below(of_model, 98, 5), false, false>;
 
  public:
-  using type = mp::mp_apply<Model, mp::mp_push_front<typename All::Layers, Input<typename Kind::template make<Extents>>>>;
+  using type =
+      mp::mp_apply<Model, mp::mp_push_front<typename All::Layers, Input<typename Kind::template make<Extents>>>>;
   using Out = typename All::Out;
   using leaves = mp::mp_unique<typename All::leaves>;
   using weighted = mp::mp_unique<typename All::weighted>;
@@ -138,7 +142,9 @@ template <class Model, class Policies, std::size_t axis = 0>
 constexpr auto with_all_choices() {
   if constexpr (axis == mp::mp_size<OtherAxes>::value) return Policies{};
   else
-    return with_all_choices<Model, decltype(with_choice<Model, Policies, mp::mp_at_c<OtherAxes, axis>, of_policy + 16 * (axis + 1)>()), axis + 1>();
+    return with_all_choices<
+        Model, decltype(with_choice<Model, Policies, mp::mp_at_c<OtherAxes, axis>, of_policy + 16 * (axis + 1)>()),
+        axis + 1>();
 }
 
 // ---- the neighbour
@@ -161,19 +167,23 @@ constexpr auto moved() {
   else if constexpr (std::is_same_v<Move, MoveBatch>) {
     using Batch_ = policy_in<Policies, axis::batch>;
     using Accumulate_ = policy_in<Policies, axis::accumulate>;
-    if constexpr (Accumulate_::count > 1) return changed<Policies, Batch<Batch_::size * Accumulate_::count>, Accumulate<1>>{};
+    if constexpr (Accumulate_::count > 1)
+      return changed<Policies, Batch<Batch_::size * Accumulate_::count>, Accumulate<1>>{};
     else return changed<Policies, Batch<1>, Accumulate<Batch_::size>>{};
   } else {
-    using Chosen = typename picked<typename Model::Source, id, try_, fits_model<Model>, typename Move::Choices>::template make<Model>;
+    using Chosen = typename picked<typename Model::Source, id, try_, fits_model<Model>,
+                                   typename Move::Choices>::template make<Model>;
     // Who says no Communicator says nothing of ranks.
-    using Others = std::conditional_t<!std::is_same_v<typename Move::Axis, axis::communicator>, without<Policies, typename Move::Axis>,
-                                      std::conditional_t<mp::mp_empty<Chosen>::value, without<Policies, axis::communicator, axis::world, axis::shard>,
-                                                         without<Policies, axis::communicator, axis::world>>>;
+    using Others = std::conditional_t<
+        !std::is_same_v<typename Move::Axis, axis::communicator>, without<Policies, typename Move::Axis>,
+        std::conditional_t<mp::mp_empty<Chosen>::value, without<Policies, axis::communicator, axis::world, axis::shard>,
+                           without<Policies, axis::communicator, axis::world>>>;
     using All = mp::mp_append<Chosen, Others>;  // the order of policies is no part of a program
     if constexpr (std::is_same_v<policy_in<All, typename Move::Axis>, policy_in<Policies, typename Move::Axis>>)
       return moved<Model, Policies, Move, id, try_ + 1>();
     else if constexpr (!compatible<All>) return moved<Model, Policies, Move, id, try_ + 1>();
-    else if constexpr (!composable<Network<typename Model::Source>, All>) return moved<Model, Policies, Move, id, try_ + 1>();
+    else if constexpr (!composable<Network<typename Model::Source>, All>)
+      return moved<Model, Policies, Move, id, try_ + 1>();
     else return All{};
   }
 }
@@ -188,13 +198,16 @@ constexpr std::array<std::size_t, 2> pair_of(std::uint64_t seed) {
 template <std::uint64_t seed, std::uint64_t attempt>
 using moves_of = mp::mp_unique<
     mp::mp_list<mp::mp_at_c<Moves, pair_of(seed)[0]>, mp::mp_at_c<Moves, pair_of(seed)[1]>,
-                mp::mp_at_c<Moves, (mix(mix(seed, attempt), 77) % 3 == 0 ? mix(mix(seed, attempt), 78) % move_count : pair_of(seed)[0])>>>;
+                mp::mp_at_c<Moves, (mix(mix(seed, attempt), 77) % 3 == 0 ? mix(mix(seed, attempt), 78) % move_count
+                                                                         : pair_of(seed)[0])>>>;
 
 template <class Model, class Policies, class Left, Id id>
 constexpr auto moved_by_all() {
   if constexpr (mp::mp_empty<Left>::value) return Policies{};
   else if constexpr (!Model::Source::has(id)) return moved_by_all<Model, Policies, mp::mp_pop_front<Left>, id + 1>();
-  else return moved_by_all<Model, decltype(moved<Model, Policies, mp::mp_front<Left>, id>()), mp::mp_pop_front<Left>, id + 1>();
+  else
+    return moved_by_all<Model, decltype(moved<Model, Policies, mp::mp_front<Left>, id>()), mp::mp_pop_front<Left>,
+                        id + 1>();
 }
 
 // ---- all of it
@@ -210,7 +223,8 @@ struct Attempted final {
   // Differences in rounding are looked at in fp64 alone, where a mistake stands out of them.
   static constexpr bool in_fp64 = !mp::mp_all_of<Moved, is_exact>::value;
   using NumberChoices = std::conditional_t<in_fp64, Equally<Say<Precision<fp64>>>, Formats>;
-  using First = decltype(with_choice<DrawnModel<Bare>, mp::mp_list<>, NumberChoices, in_fp64 ? of_model + 2 : of_policy>());
+  using First =
+      decltype(with_choice<DrawnModel<Bare>, mp::mp_list<>, NumberChoices, in_fp64 ? of_model + 2 : of_policy>());
   using Drawn = DrawnModel<Source<Seed, Attempt, typename policy_in<First, axis::precision>::compute, Without...>>;
   using Net = Network<typename Drawn::Source>;
   using AllPolicies = decltype(with_all_choices<Drawn, First>());
@@ -237,8 +251,9 @@ struct Program final {
 
   // The gradient check needs one rank, in fp64.
   using Wide = Network<Source<Seed, Drawn::Source::attempt, fp64, Without...>>;
-  using WidePolicies =
-      changed<without<Policies, axis::loss_scale, axis::communicator, axis::world, axis::shard, axis::debug, axis::target>, Precision<fp64>>;
+  using WidePolicies = changed<
+      without<Policies, axis::loss_scale, axis::communicator, axis::world, axis::shard, axis::debug, axis::target>,
+      Precision<fp64>>;
 };
 
 }  // namespace regimen::random

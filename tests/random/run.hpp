@@ -29,8 +29,10 @@ int report() {
 /// What stands on its own, large things first: layers, what is around them, policies, moves to the neighbour, extents.
 template <std::uint64_t Seed, Id... Without>
 void say_ids() {
-  mp::mp_for_each<typename Program<Seed, Without...>::Drawn::ids>([](auto id) { std::printf("%#llx\n", static_cast<unsigned long long>(id())); });
-  for (std::size_t move = 0; move < 3; ++move) std::printf("%#llx\n", static_cast<unsigned long long>(of_neighbour + move));
+  mp::mp_for_each<typename Program<Seed, Without...>::Drawn::ids>(
+      [](auto id) { std::printf("%#llx\n", static_cast<unsigned long long>(id())); });
+  for (std::size_t move = 0; move < 3; ++move)
+    std::printf("%#llx\n", static_cast<unsigned long long>(of_neighbour + move));
   for (std::size_t axis = 0; axis <= mp::mp_size<OtherAxes>::value; ++axis)
     std::printf("%#llx\n", static_cast<unsigned long long>(of_policy + 16 * axis));
 }

@@ -15,7 +15,8 @@ std::string name_of_type() {
   const std::size_t from = all.find("T = ") + 4, to = (std::min)(all.find(';', from), all.rfind(']'));
   std::string text(all.substr(from, to - from));
   for (const std::string_view noise : {"regimen::", "boost::mp11::", "rules::"})
-    for (std::size_t at = text.find(noise); at != std::string::npos; at = text.find(noise)) text.erase(at, noise.size());
+    for (std::size_t at = text.find(noise); at != std::string::npos; at = text.find(noise))
+      text.erase(at, noise.size());
   return text;
 }
 
@@ -29,7 +30,8 @@ struct trainer_of<Network, mp::mp_list<Policies...>> {
 template <class Network, class Policies, unsigned needs>
 Case case_of() {
   using Train = typename trainer_of<Network, Policies>::type;
-  return {&make_subject<Train, needs>, Train::Step::Sharding::alone, Train::Step::Sharding::group, Train::Configuration::world::ranks};
+  return {&make_subject<Train, needs>, Train::Step::Sharding::alone, Train::Step::Sharding::group,
+          Train::Configuration::world::ranks};
 }
 
 constexpr bool same(const Cost& a, const Cost& b) {
@@ -39,7 +41,8 @@ constexpr bool same(const Cost& a, const Cost& b) {
 template <class Planned>
 constexpr bool same(const Planned& a, const Planned& b) {
   return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top &&
-         same(a.engine.cost[0], b.engine.cost[0]) && same(a.engine.cost[1], b.engine.cost[1]) && same(a.engine.cost[2], b.engine.cost[2]);
+         same(a.engine.cost[0], b.engine.cost[0]) && same(a.engine.cost[1], b.engine.cost[1]) &&
+         same(a.engine.cost[2], b.engine.cost[2]);
 }
 
 /// The plan as a constant is the plan at run time, and the one that evaluates every iteration.
@@ -52,22 +55,26 @@ void check_plan(Findings& findings) {
     if (ranks == 2 && Train::Step::Sharding::alone) continue;
     constexpr std::size_t group = Train::Step::Sharding::group > 0 ? Train::Step::Sharding::group : 1;
     if (ranks % group != 0) continue;
-    const typename Recipe::Planned step = Recipe::walk_step(hidden, false, nullptr, ranks), full = Recipe::walk_step(hidden, true, nullptr, ranks);
+    const typename Recipe::Planned step = Recipe::walk_step(hidden, false, nullptr, ranks),
+                                   full = Recipe::walk_step(hidden, true, nullptr, ranks);
     const typename Recipe::Planned evaluation = Recipe::walk_evaluation(hidden, false, nullptr, ranks),
                                    whole = Recipe::walk_evaluation(hidden, true, nullptr, ranks);
     findings.expect(same(step, full), "a plan that skips iterations is not the plan that walks them");
-    findings.expect(same(evaluation, whole), "a plan of evaluation that skips iterations is not the one that walks them");
+    findings.expect(same(evaluation, whole),
+                    "a plan of evaluation that skips iterations is not the one that walks them");
     if (ranks == Recipe::planned_ranks)
-      findings.expect(constant.peak == (std::max)(step.arena.peak, evaluation.arena.peak) && same(constant.forward, step.engine.cost[0]) &&
-                          same(constant.backward, step.engine.cost[1]) && same(constant.update, step.engine.cost[2]),
+      findings.expect(constant.peak == (std::max)(step.arena.peak, evaluation.arena.peak) &&
+                          same(constant.forward, step.engine.cost[0]) && same(constant.backward, step.engine.cost[1]) &&
+                          same(constant.update, step.engine.cost[2]),
                       "the constant plan is not the plan at run time");
   }
 }
 
-/// Differences of the loss against gradients, at a few elements of all weights. The loss has kinks (Relu) and sharp bends (a norm of little), so
-/// that a gradient is right if it is the difference at one distance: a wrong one is so at none.
-///   tolerance   differences of fourth order round to 2⁻⁵³ L / h ≤ 1e-9 of a loss near 1 at h = 1e-6, in units of the largest gradient, which is
-///               not below 1e-2 of the norm; errors of calculus show as 1e-3 to 1
+/// Differences of the loss against gradients, at a few elements of all weights. The loss has kinks (Relu) and sharp
+/// bends (a norm of little), so that a gradient is right if it is the difference at one distance: a wrong one is so at
+/// none.
+///   tolerance   differences of fourth order round to 2⁻⁵³ L / h ≤ 1e-9 of a loss near 1 at h = 1e-6, in units of the
+///               largest gradient, which is not below 1e-2 of the norm; errors of calculus show as 1e-3 to 1
 inline void check_gradients(Case program, std::uint64_t seed, Findings& findings) {
   on_ranks(program.alone ? 0 : 1, program.maker, [&](Subject& subject, std::size_t, std::size_t) {
     const Place place{0, 0, 1, subject.batch, subject.capacity()};
@@ -75,7 +82,8 @@ inline void check_gradients(Case program, std::uint64_t seed, Findings& findings
     Outcome gradients;
     subject.loss_by_hand(place, &gradients);
     const std::size_t count = gradients.values.size();
-    for (std::size_t i = 0; i < count; ++i) subject.nudge(i, 0.2 * (static_cast<double>(number_at(seed, i) % 2048) / 1024 - 1));
+    for (std::size_t i = 0; i < count; ++i)
+      subject.nudge(i, 0.2 * (static_cast<double>(number_at(seed, i) % 2048) / 1024 - 1));
     subject.poison();
     gradients.values.clear();
     subject.loss_by_hand(place, &gradients);
@@ -101,8 +109,9 @@ inline void check_gradients(Case program, std::uint64_t seed, Findings& findings
         }
         if (best <= 1e-6 * norm + 1e-9) break;
       }
-      findings.expect(best <= 1e-6 * norm + 1e-9, "gradient " + std::to_string(at) + " is " + std::to_string(gradients.values[at]) +
-                                                      ", differences say " + std::to_string(found) + " (norm " + std::to_string(norm) + ")");
+      findings.expect(best <= 1e-6 * norm + 1e-9, "gradient " + std::to_string(at) + " is " +
+                                                      std::to_string(gradients.values[at]) + ", differences say " +
+                                                      std::to_string(found) + " (norm " + std::to_string(norm) + ")");
     }
   });
 }
@@ -113,15 +122,18 @@ constexpr int likeness() {
   using A = typename Train::Configuration;
   using B = typename Near::Configuration;
   // One order of the sums over micro-batches and ranks, and over the units of a norm.
-  constexpr bool reduces_alike = Train::micro_batches == 1 || Train::Step::Sharding::reduces_each == Near::Step::Sharding::reduces_each;
+  constexpr bool reduces_alike =
+      Train::micro_batches == 1 || Train::Step::Sharding::reduces_each == Near::Step::Sharding::reduces_each;
   constexpr bool groups_alike = sizeof(typename Train::Reduce) > 2 || A::shard::stage::group == B::shard::stage::group;
   constexpr bool same_units = std::is_same_v<typename A::shard::wrap, typename B::shard::wrap>;
-  if (Train::batch != Near::batch || A::fusion::fuses != B::fusion::fuses || !reduces_alike || !groups_alike || !same_units) return 1;
+  if (Train::batch != Near::batch || A::fusion::fuses != B::fusion::fuses || !reduces_alike || !groups_alike ||
+      !same_units)
+    return 1;
   return 2;
 }
 
-/// Losses and norms of steps that differ in the order of sums alone, in fp64: 2⁻⁵³ for each of some hundred roundings, that norms of small rows
-/// magnify by up to 1/√ε = 316 each; a wrong term, or one too many, shows as 1e-3 to 1.
+/// Losses and norms of steps that differ in the order of sums alone, in fp64: 2⁻⁵³ for each of some hundred roundings,
+/// that norms of small rows magnify by up to 1/√ε = 316 each; a wrong term, or one too many, shows as 1e-3 to 1.
 inline bool close(const Outcome& a, const Outcome& b, std::uint64_t steps) {
   for (std::size_t i = 0; i < 4 * steps; ++i)
     if (!(std::abs(a.values[i] - b.values[i]) <= 1e-7 * (1 + std::abs(a.values[i])))) return false;
@@ -136,19 +148,23 @@ std::string check_seed() {
   using Near = typename trainer_of<typename P::Net, typename P::NeighbourPolicies>::type;
   constexpr bool is_fp64 = std::is_same_v<typename Train::Master, fp64>;
   constexpr int like = likeness<Train, Near>();
-  // Compiling is what a seed costs, so one Trainer serves several checks where it can. The neighbour goes on from what the program saved, where
-  // that is to be bit-equal; the gradient check is the program's own, where that is fp64 and may have one rank; every other seed predicts.
+  // Compiling is what a seed costs, so one Trainer serves several checks where it can. The neighbour goes on from what
+  // the program saved, where that is to be bit-equal; the gradient check is the program's own, where that is fp64 and
+  // may have one rank; every other seed predicts.
   constexpr bool resumes = like == 2, evaluates = Seed % 2 == 0,
                  is_wide = is_fp64 && Train::Step::Sharding::group == 0 && Train::Configuration::world::ranks == 0;
   Findings findings("seed " + std::to_string(Seed) + "\n  " + name_of_type<typename P::Drawn::type>() + "\n  " +
-                    name_of_type<typename P::Policies>() + "\n  neighbour " + name_of_type<typename P::NeighbourPolicies>());
+                    name_of_type<typename P::Policies>() + "\n  neighbour " +
+                    name_of_type<typename P::NeighbourPolicies>());
   try {
     const Case program =
-        case_of<typename P::Net, typename P::Policies, saves | (resumes ? 0 : loads) | (evaluates ? predicts : 0) | (is_wide ? by_hand : 0)>();
+        case_of<typename P::Net, typename P::Policies,
+                saves | (resumes ? 0 : loads) | (evaluates ? predicts : 0) | (is_wide ? by_hand : 0)>();
     const Case neighbour = case_of<typename P::Net, typename P::NeighbourPolicies, (resumes ? loads : 0)>();
     const Case wide = [] {
       if constexpr (is_wide)
-        return case_of<typename P::Net, typename P::Policies, saves | (resumes ? 0 : loads) | (evaluates ? predicts : 0) | by_hand>();
+        return case_of<typename P::Net, typename P::Policies,
+                       saves | (resumes ? 0 : loads) | (evaluates ? predicts : 0) | by_hand>();
       else return case_of<typename P::Wide, typename P::WidePolicies, by_hand>();
     }();
     const ::test::Directory folder;
@@ -160,7 +176,8 @@ std::string check_seed() {
       const bool meets = std::find(others.begin(), others.end(), ranks) != others.end();
       const bool is_short = ranks == 1 || Train::batch == Near::batch;
       const Outcome clean = Training{.ranks = ranks, .is_short = is_short}(program, findings);
-      findings.expect(clean == Training{.ranks = ranks, .poison = true, .is_short = is_short}(program, findings), "dead memory is read");
+      findings.expect(clean == Training{.ranks = ranks, .poison = true, .is_short = is_short}(program, findings),
+                      "dead memory is read");
       if (meets || !resumes)
         findings.expect(clean == Training{.ranks = ranks, .poison = true, .file = file, .at = at, .is_short = is_short}(
                                      program, resumes ? neighbour : program, findings),
@@ -184,12 +201,15 @@ std::string check_seed() {
         subject.save(file);
         subject.poison();
         const Subject::Evaluated found = subject.evaluate(2 * subject.batch + 1, file);
-        findings.expect(subject.used().peak == subject.planned_peak, "steps and evaluations take other memory than planned");
+        findings.expect(subject.used().peak == subject.planned_peak,
+                        "steps and evaluations take other memory than planned");
         findings.expect(found.predicted == found.inferred, "an Inference has other outputs than its Trainer");
-        // A row's loss is rounded to the type of the output once it is summed: at most columns + some roundings, of terms near |loss| + 1.
+        // A row's loss is rounded to the type of the output once it is summed: at most columns + some roundings, of
+        // terms near |loss| + 1.
         const double bound = (is_fp64 ? 1e-12 : 1e-5) * (1 + std::abs(found.loss));
         findings.expect(!(std::abs(found.loss - found.loss_of_outputs) > bound),
-                        "evaluate finds the loss " + std::to_string(found.loss) + ", the outputs have " + std::to_string(found.loss_of_outputs));
+                        "evaluate finds the loss " + std::to_string(found.loss) + ", the outputs have " +
+                            std::to_string(found.loss_of_outputs));
       });
     check_gradients(wide, Seed, findings);
   } catch (const std::exception& error) { findings.expect(false, std::string("an exception: ") + error.what()); }

@@ -16,7 +16,9 @@ inline std::filesystem::path data(const std::string& name) {
 }
 
 /// The recorded case `name`, from tests/recorded.
-inline std::filesystem::path recorded(const std::string& name) { return std::filesystem::path(REGIMEN_RECORDED) / name; }
+inline std::filesystem::path recorded(const std::string& name) {
+  return std::filesystem::path(REGIMEN_RECORDED) / name;
+}
 
 }  // namespace support
 

@@ -1,8 +1,9 @@
-// tests/support/deferred.hpp — an engine that is nothing like the CPU engine but in its arithmetic: what a Trainer must not rely on, fails here.
+// tests/support/deferred.hpp — an engine that is nothing like the CPU engine but in its arithmetic: what a Trainer must
+// not rely on, fails here.
 //
-// Its memory is out of the host's reach but inside its operations and copies. It carries out what was run when somebody waits, not before;
-// collectives are a queue of their own, and the two go on in any order that tickets allow. What is replayed is what was recorded the
-// first time, to the last number.
+// Its memory is out of the host's reach but inside its operations and copies. It carries out what was run when somebody
+// waits, not before; collectives are a queue of their own, and the two go on in any order that tickets allow. What is
+// replayed is what was recorded the first time, to the last number.
 #pragma once
 
 #include <regimen/engine/cpu/device.hpp>
@@ -81,7 +82,8 @@ class DeferredEngine : public engine::EveryIteration {
   std::size_t reduce_scatter(const engine::Transfer& transfer) {
     return send([this, transfer] {
       std::byte* const staging = transfer.staging == View<char>::absent ? nullptr : memory_.base + transfer.staging;
-      ranks_->await(ranks_->start_reduce_scatter(transfer.element, memory_.base + transfer.all, transfer.count(), staging, transfer.teams));
+      ranks_->await(ranks_->start_reduce_scatter(transfer.element, memory_.base + transfer.all, transfer.count(),
+                                                 staging, transfer.teams));
     });
   }
   void await(std::size_t ticket) {
@@ -89,16 +91,22 @@ class DeferredEngine : public engine::EveryIteration {
   }
 
   Fence upload(std::size_t at, std::span<const std::byte> from) {
-    push({.body = [this, at, from] { std::copy(from.begin(), from.end(), memory_.base + at); }, .waits_for = none, .is_transfer = false});
+    push({.body = [this, at, from] { std::copy(from.begin(), from.end(), memory_.base + at); },
+          .waits_for = none,
+          .is_transfer = false});
     return {this, operations_run_};
   }
   Fence download(std::size_t at, std::span<std::byte> to) {
-    push({.body = [this, at, to] { std::copy_n(memory_.base + at, to.size(), to.begin()); }, .waits_for = none, .is_transfer = false});
+    push({.body = [this, at, to] { std::copy_n(memory_.base + at, to.size(), to.begin()); },
+          .waits_for = none,
+          .is_transfer = false});
     return {this, operations_run_};
   }
   std::uint64_t hash(std::size_t at, std::size_t bytes) {
     std::uint64_t found = 0;
-    push({.body = [&, this] { found = cpu::hash_of_bytes({memory_.base + at, bytes}); }, .waits_for = none, .is_transfer = false});
+    push({.body = [&, this] { found = cpu::hash_of_bytes({memory_.base + at, bytes}); },
+          .waits_for = none,
+          .is_transfer = false});
     carry_out(operations_run_);
     return found;
   }
@@ -202,9 +210,11 @@ class DeferredEngine : public engine::EveryIteration {
   }
 
   void protect(int how) const {
-    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)), begin = reinterpret_cast<std::uintptr_t>(region_.base());
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)),
+               begin = reinterpret_cast<std::uintptr_t>(region_.base());
     const std::uintptr_t first = begin / page * page;
-    if (region_.bytes() > 0 && mprotect(reinterpret_cast<void*>(first), begin - first + region_.bytes(), how) != 0) std::abort();
+    if (region_.bytes() > 0 && mprotect(reinterpret_cast<void*>(first), begin - first + region_.bytes(), how) != 0)
+      std::abort();
   }
 
   int threads_;

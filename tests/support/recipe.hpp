@@ -1,4 +1,5 @@
-// tests/support/recipe.hpp — a Trainer without an engine: the verdict and the speech of the real one, compiled in a tenth of the time.
+// tests/support/recipe.hpp — a Trainer without an engine: the verdict and the speech of the real one, compiled in a
+// tenth of the time.
 #pragma once
 
 #include <regimen/layer/linear.hpp>
@@ -29,10 +30,12 @@ class Trainer {
 /// A recipe that does not compose: each broken rule says so once, the rest of the user's code adds nothing.
 template <class Model, class... Policies>
   requires(!Composable<Model, Policies...>)
-class Trainer<Model, Policies...> : public detail::rejected<RecipeOptions<typename detail::named_rule<AdamW, Policies...>::type>, RecipeRun> {
+class Trainer<Model, Policies...>
+    : public detail::rejected<RecipeOptions<typename detail::named_rule<AdamW, Policies...>::type>, RecipeRun> {
   using Base = typename Trainer::rejected;
   using Broken = detail::broken_rules<Model, Policies...>;
-  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
+  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
+                sizeof(detail::speech<Broken, 2>));
 
  public:
   using Base::Base;

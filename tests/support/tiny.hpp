@@ -13,7 +13,8 @@ namespace tiny {
 
 using namespace regimen;
 
-using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>, Residual<LayerNorm, Linear<32>, GeluTanh, Linear<8>>>;
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
+                         Residual<LayerNorm, Linear<32>, GeluTanh, Linear<8>>>;
 using Table = Embedding<Vocabulary<11>, 8>;
 struct Gpt : Model<Input<Tokens<6>>, Table, PositionEmbedding, Repeat<3, Block>, LayerNorm, TiedLinear<Table>> {};
 
@@ -36,7 +37,8 @@ bool same_bits(std::span<const T> a, std::span<const T> b) {
 template <class Owner>
 auto weights(Owner& owner) {
   std::vector<typename Owner::Master> all;
-  for (const auto& parameter : owner.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : owner.parameters())
+    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
   return all;
 }
 

@@ -19,8 +19,12 @@ struct Lamb final {
   static constexpr bool sees_whole_tensors = true;
   static constexpr std::size_t states = 2;
   static constexpr std::array<const char*, 2> state_names{"first_moment", "second_moment"};
-  static double correction_first(const Options& o, std::uint64_t t) { return 1 / (1 - std::pow(o.beta1, static_cast<double>(t))); }
-  static double correction_second(const Options& o, std::uint64_t t) { return 1 / (1 - std::pow(o.beta2, static_cast<double>(t))); }
+  static double correction_first(const Options& o, std::uint64_t t) {
+    return 1 / (1 - std::pow(o.beta1, static_cast<double>(t)));
+  }
+  static double correction_second(const Options& o, std::uint64_t t) {
+    return 1 / (1 - std::pow(o.beta2, static_cast<double>(t)));
+  }
 
   template <class S>
   struct Coefficients {
@@ -38,7 +42,8 @@ struct Lamb final {
       const double g = t.gradient[i];
       t.state[0][i] = M(o.beta1 * t.state[0][i] + (1 - o.beta1) * g);
       t.state[1][i] = M(o.beta2 * t.state[1][i] + (1 - o.beta2) * g * g);
-      const double step = t.state[0][i] * c.first / (std::sqrt(t.state[1][i] * c.second) + o.epsilon) + (t.decays ? o.weight_decay * t.weight[i] : 0);
+      const double step = t.state[0][i] * c.first / (std::sqrt(t.state[1][i] * c.second) + o.epsilon) +
+                          (t.decays ? o.weight_decay * t.weight[i] : 0);
       t.gradient[i] = M(step);
       weights += double(t.weight[i]) * t.weight[i];
       steps += step * step;
@@ -48,7 +53,8 @@ struct Lamb final {
   }
 };
 
-/// Momentum, made orthogonal by Newton-Schulz iterations that drive every singular value to 1: X ← 3/2 X − 1/2 X Xᵀ X, from X / |X|.
+/// Momentum, made orthogonal by Newton-Schulz iterations that drive every singular value to 1: X ← 3/2 X − 1/2 X Xᵀ X,
+/// from X / |X|.
 /// Vectors descend.     In the manner of Jordan 2024 (Muon), with the classical cubic.
 struct Orthogonal final {
   struct Options {
@@ -61,8 +67,12 @@ struct Orthogonal final {
   static double correction_first(const Options&, std::uint64_t) { return 1; }
   static double correction_second(const Options&, std::uint64_t) { return 1; }
   /// X, its successor, and X Xᵀ.
-  static constexpr std::size_t scratch(std::size_t rows, std::size_t columns) { return rows > 1 ? rows * columns + rows * rows : 0; }
-  static constexpr double flops(std::size_t rows, std::size_t columns) { return 30 * 4 * double(rows) * double(rows) * double(columns); }
+  static constexpr std::size_t scratch(std::size_t rows, std::size_t columns) {
+    return rows > 1 ? rows * columns + rows * rows : 0;
+  }
+  static constexpr double flops(std::size_t rows, std::size_t columns) {
+    return 30 * 4 * double(rows) * double(rows) * double(columns);
+  }
 
   template <class S>
   struct Coefficients {

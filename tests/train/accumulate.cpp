@@ -35,13 +35,14 @@ std::vector<double> gradients_of_one_step(Train& trainer, const Work<Train>& wor
 
 }  // namespace
 
-// A gradient is a sum of at most 256 rows, rounded in two orders: √256 roundings each, of terms that cancel by a factor of a few.
+// A gradient is a sum of at most 256 rows, rounded in two orders: √256 roundings each, of terms that cancel by a factor
+// of a few.
 TEST_CASE("four micro-batches are one batch, within rounding") {
   Whole<fp32> whole;
   Parts<fp32> parts;
   parts.poison_dead_memory();
-  CHECK(distance(gradients_of_one_step(whole, uneven<Whole<fp32>>()), gradients_of_one_step(parts, uneven<Parts<fp32>>())) <
-        4 * 16 * epsilon_of<fp32>);
+  CHECK(distance(gradients_of_one_step(whole, uneven<Whole<fp32>>()),
+                 gradients_of_one_step(parts, uneven<Parts<fp32>>())) < 4 * 16 * epsilon_of<fp32>);
 }
 
 // In fp64 a wrong weight would stand out of the rounding by twelve digits, and ten steps of Adam do not hide it.
@@ -51,7 +52,8 @@ TEST_CASE("also over ten steps in fp64") {
   const auto whole_work = uneven<Whole<fp64>>();
   const auto parts_work = uneven<Parts<fp64>>();
   for (int i = 0; i < 10; ++i) {
-    const StepResult a = whole.step(whole_work.inputs, whole_work.targets), b = parts.step(parts_work.inputs, parts_work.targets);
+    const StepResult a = whole.step(whole_work.inputs, whole_work.targets),
+                     b = parts.step(parts_work.inputs, parts_work.targets);
     CHECK(std::abs(a.loss - b.loss) < 1e-12);
     CHECK(std::abs(a.gradient_norm - b.gradient_norm) < 1e-11);
   }
@@ -85,5 +87,6 @@ TEST_CASE("fusion changes rounding only") {
   const StepResult a = fused.step(work.inputs, work.targets), b = apart.step(work.inputs, work.targets);
   CHECK(std::abs(a.loss - b.loss) < 8 * epsilon_of<fp32> * a.loss);
   CHECK(distance(flat(fused.gradients()), flat(apart.gradients())) < 4 * 16 * epsilon_of<fp32>);
-  for (std::size_t i = 0; i < fused.parameters().size(); ++i) CHECK(fused.parameters()[i].name == apart.parameters()[i].name);
+  for (std::size_t i = 0; i < fused.parameters().size(); ++i)
+    CHECK(fused.parameters()[i].name == apart.parameters()[i].name);
 }

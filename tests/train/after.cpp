@@ -1,4 +1,5 @@
-// What holds after something unusual: a load under another policy, an exception between forward and apply, a batch without
+// What holds after something unusual: a load under another policy, an exception between forward and apply, a batch
+// without
 // targets, another Trainer with other threads.
 #include <regimen/data/fake.hpp>
 #include <regimen/data/rows.hpp>
@@ -100,19 +101,22 @@ TEST_CASE("where some targets are masked, the others are learned, and alone coun
   Trainer<Pixels, Batch<8>> trainer{{.optimizer = {.learning_rate = 1e-2}}};
   const Rows<float, std::int32_t> data(colours, classes, 48);
   std::size_t counted = 0;
-  trainer.fit(data, {.epochs = 100, .progress = false}, [&](auto&, const StepResult& step) { counted += step.targets; });
+  trainer.fit(data, {.epochs = 100, .progress = false},
+              [&](auto&, const StepResult& step) { counted += step.targets; });
   CHECK(counted == 100 * valid);
   const Evaluation found = trainer.evaluate(data);
   CHECK(found.targets == valid);
   CHECK(found.accuracy > 0.9);
-  CHECK(trainer.evaluate(Rows<float, std::int32_t>(colours, others, 48)).accuracy > 0.8);  // also where the classes were hidden
+  CHECK(trainer.evaluate(Rows<float, std::int32_t>(colours, others, 48)).accuracy >
+        0.8);  // also where the classes were hidden
 }
 
 TEST_CASE("fit tells the loss of its own last step, NaN when it made none or diverged") {
   const Rows<float, std::int32_t> some(inputs, labels, 5);
   Plain trainer;
   double last = 0;
-  const Fitted first = trainer.fit(some, some, {.steps = 3, .progress = false}, [&](auto&, const StepResult& step) { last = step.loss; });
+  const Fitted first = trainer.fit(some, some, {.steps = 3, .progress = false},
+                                   [&](auto&, const StepResult& step) { last = step.loss; });
   CHECK(first.loss == last);
   CHECK(std::isfinite(first.validation_loss));
   const Fitted again = trainer.fit(some, {.steps = 3, .progress = false});
@@ -146,7 +150,9 @@ TEST_CASE("a step that an exception cut short by hand is forgotten by load and b
 TEST_CASE("patience goes on where it was") {
   const Fake data({.samples = 16, .classes = 3, .seed = 2}), validation({.samples = 8, .classes = 3, .seed = 9});
   const FitOptions run{.steps = 300, .validate_every = 1, .patience = 20, .progress = false};
-  const auto options = [] { return Plain::Options{.optimizer = {.learning_rate = 0.05}, .schedule = Schedule::constant()}; };
+  const auto options = [] {
+    return Plain::Options{.optimizer = {.learning_rate = 0.05}, .schedule = Schedule::constant()};
+  };
   Plain whole(options());
   const Fitted expected = whole.fit(data, validation, run);
   CHECK(expected.stopped_early);

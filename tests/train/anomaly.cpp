@@ -1,4 +1,5 @@
-// Debug<Anomaly>: the first layer that is not finite is named; after the exception the last save is loaded and training goes on.
+// Debug<Anomaly>: the first layer that is not finite is named; after the exception the last save is loaded and training
+// goes on.
 #include "../temporary.hpp"
 #include "support/catch.hpp"
 #include "support/tiny.hpp"
@@ -22,7 +23,8 @@ using Checked = Trainer<tiny::Gpt, Batch<4>, Debug<Anomaly>>;
 
 template <class Train>
 void run(Train& trainer, int steps) {
-  for (int i = 0; i < steps; ++i) trainer.step(tiny::tokens(4, trainer.steps_done()), tiny::tokens(4, 50 + trainer.steps_done()));
+  for (int i = 0; i < steps; ++i)
+    trainer.step(tiny::tokens(4, trainer.steps_done()), tiny::tokens(4, 50 + trainer.steps_done()));
 }
 
 /// Puts a number into the parameter of that name.
@@ -64,7 +66,8 @@ std::string standard_error_of(const Action& action) {
 
 TEST_CASE("a program built with Debug says so when it starts, and only then") {
   CHECK(::test::says(standard_error_of([] { Checked trainer; }), "regimen: Debug<...> is on"));
-  CHECK(::test::says(standard_error_of([] { Trainer<tiny::Gpt, Batch<4>, Debug<Profile>> trainer; }), "regimen: Debug<...> is on"));
+  CHECK(::test::says(standard_error_of([] { Trainer<tiny::Gpt, Batch<4>, Debug<Profile>> trainer; }),
+                     "regimen: Debug<...> is on"));
   CHECK(standard_error_of([] { Plain trainer; }).empty());
   CHECK(standard_error_of([] { Trainer<tiny::Gpt, Batch<4>, Debug<None>> trainer; }).empty());
 }
@@ -82,11 +85,12 @@ TEST_CASE("the layer of a poisoned weight is named, forward") {
   struct Row {
     const char *parameter, *layer;
   };
-  const Row row = GENERATE(
-      Row{"1.weight", "output of layer 1 (position_embedding): expected"}, Row{"2.0.0.0.weight", "output of layer 2.0.0 (layer_norm), iteration 0"},
-      Row{"2.1.0.1.qkv.weight", "output of layer 2.0.1 (linear), iteration 1"},
-      Row{"2.2.0.1.projection.bias", "output of layer 2.0.3 (linear), iteration 2"},
-      Row{"2.1.1.1.weight", "output of layer 2.1.1 (linear), iteration 1"}, Row{"3.bias", "output of layer 3 (layer_norm): expected"});
+  const Row row = GENERATE(Row{"1.weight", "output of layer 1 (position_embedding): expected"},
+                           Row{"2.0.0.0.weight", "output of layer 2.0.0 (layer_norm), iteration 0"},
+                           Row{"2.1.0.1.qkv.weight", "output of layer 2.0.1 (linear), iteration 1"},
+                           Row{"2.2.0.1.projection.bias", "output of layer 2.0.3 (linear), iteration 2"},
+                           Row{"2.1.1.1.weight", "output of layer 2.1.1 (linear), iteration 1"},
+                           Row{"3.bias", "output of layer 3 (layer_norm): expected"});
   const float value = GENERATE(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity());
   ::test::Directory directory;
   Checked trainer;
@@ -115,9 +119,11 @@ TEST_CASE("the layer whose gradient is not finite first is named, backward, unde
   const auto check = [&]<class Schedule>(Schedule) {
     Trainer<Net, Batch<2>, Debug<Anomaly>, Schedule> trainer;
     for (const auto& parameter : trainer.parameters())
-      for (float& value : parameter.values) value = parameter.role == ParameterRole::matrix && parameter.name != "0.weight" ? 1e30f : 0;
+      for (float& value : parameter.values)
+        value = parameter.role == ParameterRole::matrix && parameter.name != "0.weight" ? 1e30f : 0;
     for (const auto& parameter : trainer.parameters())
-      if (parameter.name == "3.weight") parameter.values[0] = -1e30f;  // else the gradients of one target and the others cancel
+      if (parameter.name == "3.weight")
+        parameter.values[0] = -1e30f;  // else the gradients of one target and the others cancel
     trainer.parameters_changed();
     const std::vector<float> zeros(8);
     const std::vector<std::int32_t> targets{0, 1};
@@ -125,7 +131,8 @@ TEST_CASE("the layer whose gradient is not finite first is named, backward, unde
     INFO(error);
     CHECK(::test::says(error, "step 1, gradient of layer 2 (linear)"));
     CHECK(trainer.steps_done() == 0);
-    const Rows<float, std::int32_t> data(std::vector<float>(40), std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, 4);
+    const Rows<float, std::int32_t> data(std::vector<float>(40),
+                                         std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, 4);
     const auto apply_next = [&] {
       auto loader = trainer.batches(data);
       const auto batch = loader.next();
@@ -157,12 +164,14 @@ TEST_CASE("the batch of an anomaly is trained when the data are mended") {
     Trainer<Net, Batch<4>, Debug<Anomaly>> whole, trainer;
     const FitOptions run{.epochs = 2, .progress = false};
     whole.fit(mended, run);
-    CHECK(::test::says(::test::error_of([&] { trainer.fit(broken, run, callbacks...); }), "output of layer 0 (linear): expected finite numbers"));
+    CHECK(::test::says(::test::error_of([&] { trainer.fit(broken, run, callbacks...); }),
+                       "output of layer 0 (linear): expected finite numbers"));
     CHECK(trainer.steps_done() < 5);  // in the first epoch
     CHECK(trainer.batches(mended).place().samples == 4 * trainer.steps_done());
     trainer.fit(mended, run);
     CHECK(trainer.steps_done() == 10);
-    CHECK(tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(tiny::weights(whole))));
+    CHECK(
+        tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(tiny::weights(whole))));
   };
   check();
   check([](auto&, const StepResult&) {});
@@ -191,7 +200,8 @@ TEST_CASE("a NaN reaches loss and output through a Relu, and a first layer that 
 
   struct Bare : Model<Input<Vector<4>>, Relu, Linear<3>> {};
   Trainer<Bare, Batch<2>, Debug<Anomaly>> bare;
-  CHECK(::test::says(::test::error_of([&] { bare.step(std::vector<float>(8, nan), std::vector<std::int32_t>{0, 1}); }), "output of layer 0 (relu)"));
+  CHECK(::test::says(::test::error_of([&] { bare.step(std::vector<float>(8, nan), std::vector<std::int32_t>{0, 1}); }),
+                     "output of layer 0 (relu)"));
 }
 
 TEST_CASE("a token outside the vocabulary is named in every build, wherever it comes in") {
@@ -202,13 +212,15 @@ TEST_CASE("a token outside the vocabulary is named in every build, wherever it c
   const std::vector<std::int32_t> targets{0, 1, 2, 3, 4, 0};
   for (const std::int32_t wrong : {5, -1, ignore_index, -2147483647, 2147483647}) {
     const std::vector<std::int32_t> tokens{0, 4, 1, 2, 3, wrong};  // of sample 2: in the second micro-batch
-    const std::string place = "token of sample 2, position 1: expected one of the vocabulary's 5, 0 to 4, found " + std::to_string(wrong);
+    const std::string place =
+        "token of sample 2, position 1: expected one of the vocabulary's 5, 0 to 4, found " + std::to_string(wrong);
     CHECK(::test::says(::test::error_of([&] { trainer.step(tokens, targets); }), "step 1, " + place));
     CHECK(trainer.steps_done() == 0);
     CHECK(::test::says(::test::error_of([&] { trainer.predict(tokens); }), "Trainer::predict, " + place));
     CHECK(::test::says(::test::error_of([&] { inference.predict(tokens); }), "Inference::predict, " + place));
     const std::vector<std::int32_t> alone{3, wrong};
-    CHECK(::test::says(::test::error_of([&] { trainer.forward(alone, std::vector<std::int32_t>{0, 1}); }), "token of sample 0, position 1"));
+    CHECK(::test::says(::test::error_of([&] { trainer.forward(alone, std::vector<std::int32_t>{0, 1}); }),
+                       "token of sample 0, position 1"));
     trainer.abandon();
   }
   CHECK(trainer.step(std::vector<std::int32_t>{0, 4, 1, 2, 3, 4}, targets).applied);
@@ -222,7 +234,9 @@ TEST_CASE("a label outside the classes is named in every build, and no layer bla
       const std::vector<std::int32_t> labels{0, ignore_index, 2, wrong};
       const std::string error = ::test::error_of([&] { trainer->step(inputs, labels); });
       INFO(error);
-      CHECK(::test::says(error, "step 1, label of sample 3: expected one of 3 classes, 0 to 2, or ignore_index, found " + std::to_string(wrong)));
+      CHECK(
+          ::test::says(error, "step 1, label of sample 3: expected one of 3 classes, 0 to 2, or ignore_index, found " +
+                                  std::to_string(wrong)));
       CHECK(trainer->steps_done() == 0);
     }
     CHECK(trainer->step(inputs, std::vector<std::int32_t>{0, ignore_index, 2, 1}).applied);
@@ -233,5 +247,6 @@ TEST_CASE("a label outside the classes is named in every build, and no layer bla
   Checked gpt;
   std::vector<std::int32_t> labels = tiny::tokens(4, 50);
   labels[tiny::length * 2 + 5] = 11;
-  CHECK(::test::says(::test::error_of([&] { gpt.step(tiny::tokens(4, 1), labels); }), "label of sample 2, row 5: expected one of 11 classes"));
+  CHECK(::test::says(::test::error_of([&] { gpt.step(tiny::tokens(4, 1), labels); }),
+                     "label of sample 2, row 5: expected one of 11 classes"));
 }

@@ -32,7 +32,8 @@ std::string bytes_of(const std::string& path) {
 template <class T>
 std::vector<float> weights_of(T& trainer) {
   std::vector<float> all;
-  for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
   return all;
 }
 std::size_t files_in(const std::string& folder) {

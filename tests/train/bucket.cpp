@@ -14,7 +14,8 @@ using Bucketed = Trainer<Network, Batch<2>, Communicator<Threads>, Shard<Replica
 template <class Network, class... Policies>
 using Alone = Trainer<Network, Batch<2>, Communicator<Threads>, Shard<Replicated>, Policies...>;
 
-/// Bytes of each reduction of a step that a rank of two sends, in order; and the step's in all, as planned and as counted.
+/// Bytes of each reduction of a step that a rank of two sends, in order; and the step's in all, as planned and as
+/// counted.
 template <class Train>
 std::vector<std::size_t> reductions() {
   static const Fake data({.samples = 64, .classes = 11, .seed = 3});
@@ -48,8 +49,10 @@ TEST_CASE("a bucket closes when it holds its bytes, and takes what lies side by 
   const Each one_by_one{head, norm, block, block, block, places, table};
   CHECK(reductions<Alone<Gpt<3>>>() == one_by_one);
   CHECK(reductions<Bucketed<Gpt<3>, 1>>() == one_by_one);
-  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head)>>() == Each{head + norm + block, 2 * block, places + table});
-  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head) + 1>>() == Each{head + norm + 2 * block, block + places + table});
+  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head)>>() ==
+        Each{head + norm + block, 2 * block, places + table});
+  CHECK(reductions<Bucketed<Gpt<3>, 2 * (block + norm + head) + 1>>() ==
+        Each{head + norm + 2 * block, block + places + table});
   CHECK(reductions<Bucketed<Gpt<3>, 1_MiB>>() == Each{head + norm + 3 * block + places + table});
   // The table that two layers share ends last, and lies behind all others.
   CHECK(reductions<Bucketed<Tied<2>, 1_MiB>>() == Each{norm + 2 * block + places, table});
@@ -73,6 +76,7 @@ TEST_CASE("frozen layers have nothing to send, and lie between those that have")
 }
 
 TEST_CASE("a transport that needs room beside a bucket has it, as planned") {
-  processes_agree<Trainer<Tied<3>, Batch<2>, Communicator<Tcp>, Shard<Replicated, Bucket<20_KiB>>>, Alone<Tied<3>>>(3, true);
+  processes_agree<Trainer<Tied<3>, Batch<2>, Communicator<Tcp>, Shard<Replicated, Bucket<20_KiB>>>, Alone<Tied<3>>>(
+      3, true);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -25,7 +25,8 @@ struct Case {
     trainer.save(directory / "before");
   }
   void step(int count) {
-    for (int i = 0; i < count; ++i) trainer.step(tiny::tokens(4, trainer.steps_done()), tiny::tokens(4, 77 + trainer.steps_done()));
+    for (int i = 0; i < count; ++i)
+      trainer.step(tiny::tokens(4, trainer.steps_done()), tiny::tokens(4, 77 + trainer.steps_done()));
   }
   /// The error of loading `bad`, which must leave the weights alone.
   std::string refuse() {
@@ -52,9 +53,10 @@ TEST_CASE("a flipped bit anywhere in a saved state is an error") {
   ::test::Bytes bytes = ::test::get(c.good);
   const std::size_t header = 8 + (std::size_t{bytes[0]} | std::size_t{bytes[1]} << 8 | std::size_t{bytes[2]} << 16);
   std::vector<std::size_t> bits;
-  for (std::size_t bit = 0; bit < 64; ++bit) bits.push_back(bit);                                                // the length
-  for (std::size_t i = 0; i < 500; ++i) bits.push_back(64 + mix(1, i) % ((header - 8) * 8));                     // the header
-  for (std::size_t i = 0; i < 300; ++i) bits.push_back(header * 8 + mix(2, i) % ((bytes.size() - header) * 8));  // the data
+  for (std::size_t bit = 0; bit < 64; ++bit) bits.push_back(bit);                             // the length
+  for (std::size_t i = 0; i < 500; ++i) bits.push_back(64 + mix(1, i) % ((header - 8) * 8));  // the header
+  for (std::size_t i = 0; i < 300; ++i)
+    bits.push_back(header * 8 + mix(2, i) % ((bytes.size() - header) * 8));  // the data
   for (const std::size_t bit : bits) {
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
     ::test::put(c.bad, bytes);
@@ -91,13 +93,14 @@ TEST_CASE("a state of another model or precision is refused by the tensor's name
     INFO(what << ": " << error);
     CHECK(::test::says(error, part));
   };
-  const auto rewrite = [&](const std::function<void(std::vector<safetensors::Tensor>&, std::map<std::string, std::string>&)>& change) {
-    const safetensors::File file(c.good);
-    std::vector<safetensors::Tensor> tensors(file.tensors().begin(), file.tensors().end());
-    auto metadata = file.metadata();
-    change(tensors, metadata);
-    safetensors::write(c.bad, tensors, metadata);
-  };
+  const auto rewrite =
+      [&](const std::function<void(std::vector<safetensors::Tensor>&, std::map<std::string, std::string>&)>& change) {
+        const safetensors::File file(c.good);
+        std::vector<safetensors::Tensor> tensors(file.tensors().begin(), file.tensors().end());
+        auto metadata = file.metadata();
+        change(tensors, metadata);
+        safetensors::write(c.bad, tensors, metadata);
+      };
   const std::string name = c.trainer.parameters()[3].name, quoted = "\"" + name + "\"";
   const auto named = [&](auto& tensors) -> safetensors::Tensor& {
     for (auto& tensor : tensors)
@@ -115,13 +118,17 @@ TEST_CASE("a state of another model or precision is refused by the tensor's name
   refused("integers", quoted.c_str());
   rewrite([&](auto& tensors, auto&) { named(tensors).name = "elsewhere.weight"; });
   refused("another name", quoted.c_str());
-  rewrite([&](auto& tensors, auto&) { std::erase_if(tensors, [&](const auto& tensor) { return tensor.name.ends_with("." + name); }); });
+  rewrite([&](auto& tensors, auto&) {
+    std::erase_if(tensors, [&](const auto& tensor) { return tensor.name.ends_with("." + name); });
+  });
   refused("no optimizer state", name.c_str());
   const float one = 1;
-  rewrite([&](auto& tensors, auto&) { tensors.push_back({"extra", safetensors::Dtype::F32, {1}, std::as_bytes(std::span(&one, 1))}); });
+  rewrite([&](auto& tensors, auto&) {
+    tensors.push_back({"extra", safetensors::Dtype::F32, {1}, std::as_bytes(std::span(&one, 1))});
+  });
   refused("one tensor more", "extra");
-  for (const char* key : {"regimen.step", "regimen.epoch", "regimen.samples", "regimen.run", "regimen.seed", "regimen.updates", "regimen.skipped",
-                          "regimen.finite_streak", "regimen.loss_scale"}) {
+  for (const char* key : {"regimen.step", "regimen.epoch", "regimen.samples", "regimen.run", "regimen.seed",
+                          "regimen.updates", "regimen.skipped", "regimen.finite_streak", "regimen.loss_scale"}) {
     rewrite([&](auto&, auto& metadata) { metadata.erase(key); });
     refused("a key is missing", key);
     rewrite([&](auto&, auto& metadata) { metadata[key] = "12x"; });

@@ -1,4 +1,5 @@
-// Text read position by position: the same logits as from whole windows, the memory that is planned, and what happens beyond the window.
+// Text read position by position: the same logits as from whole windows, the memory that is planned, and what happens
+// beyond the window.
 #include "../temporary.hpp"
 #include "support/catch.hpp"
 #include "support/tiny.hpp"
@@ -18,18 +19,20 @@ namespace {
 
 constexpr std::size_t window = 40, words = 11;
 
-using Block =
-    Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 8>>>>, Residual<LayerNorm, Linear<32>, GeluTanh, Linear<8>>>;
-struct Gpt : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, PositionEmbedding, Dropout<Ratio<1, 8>>, Repeat<5, Block>, LayerNorm,
-                   Linear<words>> {};
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 8>>>>,
+                         Residual<LayerNorm, Linear<32>, GeluTanh, Linear<8>>>;
+struct Gpt : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, PositionEmbedding, Dropout<Ratio<1, 8>>,
+                   Repeat<5, Block>, LayerNorm, Linear<words>> {};
 
-// No positions; norms behind the sums, a Repeat in a Repeat, a Residual around a Repeat, layers of another type, a tied table, attention
-// written at the top.
+// No positions; norms behind the sums, a Repeat in a Repeat, a Residual around a Repeat, layers of another type, a tied
+// table, attention written at the top.
 using Table = Embedding<Vocabulary<words>, 8>;
-using PostNorm = Sequential<Residual<SelfAttention<Heads<1>, Causal>>, LayerNorm, Residual<Linear<12>, Silu, Linear<8>>, RmsNorm>;
+using PostNorm =
+    Sequential<Residual<SelfAttention<Heads<1>, Causal>>, LayerNorm, Residual<Linear<12>, Silu, Linear<8>>, RmsNorm>;
 template <class T>
 struct Odd : Model<Input<Tokens<window>>, Table, Repeat<2, Repeat<3, PostNorm>>, SelfAttention<Heads<4>, Causal>,
-                   Residual<Repeat<3, Sequential<Linear<8>, Gelu>>, Linear<8>>, As<T, LayerNorm, Relu>, LayerNorm, TiedLinear<Table>> {};
+                   Residual<Repeat<3, Sequential<Linear<8>, Gelu>>, Linear<8>>, As<T, LayerNorm, Relu>, LayerNorm,
+                   TiedLinear<Table>> {};
 
 /// y = 2 x, which says that it couples no positions, or does not say.
 template <bool says>
@@ -57,24 +60,31 @@ struct Twice final : Declaration<says> {
   };
 };
 template <class... Layers>
-using Words = Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, Layers..., SelfAttention<Heads<2>, Causal>, Linear<words>>;
+using Words = Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, Layers..., SelfAttention<Heads<2>, Causal>,
+                    Linear<words>>;
 struct Declared : Words<Twice<true>> {};
 struct Undeclared : Words<Twice<false>> {};
-struct Looking : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, SelfAttention<Heads<2>>, Linear<words>> {};
+struct Looking : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, SelfAttention<Heads<2>>, Linear<words>> {
+};
 struct Numbers : Model<Input<Vector<8>>, Linear<4>, Relu, Linear<3>> {};
-struct OneToken : Model<Input<Tokens<1>>, Embedding<Vocabulary<words>, 8>, SelfAttention<Heads<2>, Causal>, Linear<words>> {};
+struct OneToken
+    : Model<Input<Tokens<1>>, Embedding<Vocabulary<words>, 8>, SelfAttention<Heads<2>, Causal>, Linear<words>> {};
 
 template <class Network, class... More>
 constexpr bool decodes = Inference<Network, Batch<2>, More...>::decodes;
-static_assert(decodes<Gpt> && decodes<Odd<fp32>> && decodes<Declared> && decodes<OneToken> && decodes<Gpt, Fusion<Unfused>> && decodes<tiny::Gpt>);
+static_assert(decodes<Gpt> && decodes<Odd<fp32>> && decodes<Declared> && decodes<OneToken> &&
+              decodes<Gpt, Fusion<Unfused>> && decodes<tiny::Gpt>);
 static_assert(!decodes<Undeclared> && !decodes<Looking> && !decodes<Numbers>);
 
 // Keys and values of one text, of every attention there is: 5 in Gpt; 6 and 1 in Odd.
-constexpr std::size_t cache(std::size_t attentions, std::size_t element) { return attentions * 2 * Arena::align(window * 8 * element); }
+constexpr std::size_t cache(std::size_t attentions, std::size_t element) {
+  return attentions * 2 * Arena::align(window * 8 * element);
+}
 static_assert(Inference<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == cache(5, 4));
 static_assert(Inference<Gpt, Batch<7>, Precision<bf16>>::plan().bytes(MemoryKind::cache) == cache(5, 2));
 static_assert(Inference<Odd<fp64>, Batch<2>, Precision<fp64>>::plan().bytes(MemoryKind::cache) == cache(7, 8));
-static_assert(Inference<Undeclared, Batch<2>>::plan().bytes(MemoryKind::cache) == 0 && Trainer<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == 0);
+static_assert(Inference<Undeclared, Batch<2>>::plan().bytes(MemoryKind::cache) == 0 &&
+              Trainer<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == 0);
 
 /// Multiples of 1/64 below 1/2, which every format holds, so that models of several formats have the same weights.
 template <class Model>
@@ -92,7 +102,8 @@ std::vector<std::int32_t> text_of(std::size_t length, std::uint64_t key = 3) {
   return text;
 }
 
-/// What a model says at every position of a window: by whole windows, and read position by position after a beginning of some length.
+/// What a model says at every position of a window: by whole windows, and read position by position after a beginning
+/// of some length.
 template <class Model>
 std::vector<double> by_windows(Model& model, const std::vector<std::int32_t>& text) {
   const auto logits = model.predict(text);
@@ -130,12 +141,14 @@ void says_the_same() {
   const std::vector<double> truth = by_windows(exact, text);
   double size = 1;
   for (const double logit : truth) size = std::max(size, std::fabs(logit));
-  // Both ways add the same terms in other orders. A logit is behind fewer than 2^6 layers of sums of at most 2^6 terms, whose roundings of
-  // 2^-53 grow by the norms between them, which divide by deviations of 2^-4 and more: 2^16 of them.
-  for (const std::size_t beginning : beginnings) CHECK(difference(truth, by_positions(exact, text, beginning)) <= 0x1p16 * 0x1p-53 * size);
+  // Both ways add the same terms in other orders. A logit is behind fewer than 2^6 layers of sums of at most 2^6 terms,
+  // whose roundings of 2^-53 grow by the norms between them, which divide by deviations of 2^-4 and more: 2^16 of them.
+  for (const std::size_t beginning : beginnings)
+    CHECK(difference(truth, by_positions(exact, text, beginning)) <= 0x1p16 * 0x1p-53 * size);
   CHECK(exact.used().peak == exact.plan().peak);
 
-  // In other formats each way is off from the truth by roundings of the same sums: as far as the other, up to the luck of their signs.
+  // In other formats each way is off from the truth by roundings of the same sums: as far as the other, up to the luck
+  // of their signs.
   const auto in = [&](auto model) {
     fill(model);
     model.poison_dead_memory();
@@ -147,7 +160,8 @@ void says_the_same() {
       CHECK(difference(truth, by_positions(model, text, beginning)) <= 4 * error);
       if (beginning > 2) {  // a beginning that is read as a window is computed as predict computes it
         const auto first = model.start(std::span(text).first(beginning));
-        CHECK(std::equal(first.begin(), first.end(), whole.begin() + static_cast<std::ptrdiff_t>((beginning - 1) * words)));
+        CHECK(std::equal(first.begin(), first.end(),
+                         whole.begin() + static_cast<std::ptrdiff_t>((beginning - 1) * words)));
       }
     }
     CHECK(model.used().peak == model.plan().peak);
@@ -159,7 +173,8 @@ void says_the_same() {
 /// The same model without what it keeps.
 template <class Model>
 struct Windows {
-  static constexpr std::size_t input_size = Model::input_size, output_size = Model::output_size, output_rows = Model::output_rows;
+  static constexpr std::size_t input_size = Model::input_size, output_size = Model::output_size,
+                               output_rows = Model::output_rows;
   Model& model;
   auto predict(std::span<const std::int32_t> tokens) { return model.predict(tokens); }
 };
@@ -169,9 +184,12 @@ struct Windows {
 TEST_CASE("a text read position by position is what a whole window makes of it") { says_the_same<Gpt, Gpt>(); }
 TEST_CASE("also in odd trees, without positions, with a tied table") { says_the_same<Odd<fp64>, Odd<fp32>>(); }
 TEST_CASE("also without fused forms") { says_the_same<Gpt, Gpt, Fusion<Unfused>>(); }
-TEST_CASE("also through a layer of a user that says that it couples no positions") { says_the_same<Declared, Declared>(); }
+TEST_CASE("also through a layer of a user that says that it couples no positions") {
+  says_the_same<Declared, Declared>();
+}
 
-TEST_CASE("greedy tokens are those of whole windows where the two largest logits are apart, and beyond the window all are") {
+TEST_CASE(
+    "greedy tokens are those of whole windows where the two largest logits are apart, and beyond the window all are") {
   Inference<Gpt, Batch<1>> model;
   fill(model);
   model.poison_dead_memory();
@@ -224,9 +242,11 @@ TEST_CASE("what is kept ends with the window, with new weights, and at a token t
   CHECK(::test::says(::test::error_of([&] { model.start(text_of(2)); }), "Inference::start: expected weights"));
   fill(model);
   CHECK(::test::says(::test::error_of([&] { model.next(1); }), "a text that start has read"));
-  CHECK(::test::says(::test::error_of([&] { model.start(std::vector<std::int32_t>{}); }), "1 to 40 tokens, the model's window, found 0"));
+  CHECK(::test::says(::test::error_of([&] { model.start(std::vector<std::int32_t>{}); }),
+                     "1 to 40 tokens, the model's window, found 0"));
   CHECK(::test::says(::test::error_of([&] { model.start(text); }), "1 to 40 tokens, the model's window, found 41"));
-  CHECK(::test::says(::test::error_of([&] { model.start(std::vector<std::int32_t>{1, 11}); }), "token of sample 0, position 1"));
+  CHECK(::test::says(::test::error_of([&] { model.start(std::vector<std::int32_t>{1, 11}); }),
+                     "token of sample 0, position 1"));
   model.start(std::span(text).first(window - 1));
   const auto expected = model.next(text[window - 1]);
   CHECK(::test::says(::test::error_of([&] { model.next(1); }), "fewer than 40 tokens before"));

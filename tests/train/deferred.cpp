@@ -1,4 +1,5 @@
-// A Trainer relies on nothing of an engine but what the concept says: one that works late, out of the host's reach, trains the same bits.
+// A Trainer relies on nothing of an engine but what the concept says: one that works late, out of the host's reach,
+// trains the same bits.
 #include "train/deferred.hpp"
 
 #include <regimen/optimizer/sgd.hpp>
@@ -16,7 +17,8 @@ using namespace regimen::test;
 TEST_CASE("an engine that works late, and out of the host's reach, trains and resumes the same bits") {
   trains_the_same<Gpt<3>, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>>("a GPT with dropout");
   trains_the_same<Tied<2>, Batch<3>, Precision<bf16, fp32>, Checkpoint<Selective<LayerNorm>>>("a tied table, bf16");
-  trains_the_same<Mlp, Batch<4>, Optimizer<Sgd>, Precision<fp16, fp32>, LossScale<Dynamic>>("an MLP, fp16 and a loss scale that moves");
+  trains_the_same<Mlp, Batch<4>, Optimizer<Sgd>, Precision<fp16, fp32>, LossScale<Dynamic>>(
+      "an MLP, fp16 and a loss scale that moves");
 }
 
 TEST_CASE("what is recorded is carried out again, and late") {

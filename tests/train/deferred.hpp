@@ -26,7 +26,8 @@ struct DeferredOutcome {
 };
 
 inline const Fake& data() {
-  static const Fake fake({.samples = 22, .classes = 5, .seed = 3});  // no multiple of a batch: the last of an epoch is short
+  static const Fake fake(
+      {.samples = 22, .classes = 5, .seed = 3});  // no multiple of a batch: the last of an epoch is short
   return fake;
 }
 
@@ -41,11 +42,13 @@ template <class Train>
 DeferredOutcome train(Train& trainer, const std::string& file, bool listens = true) {
   DeferredOutcome outcome;
   const auto add = [&](const StepResult& result) {
-    for (const double number : {result.loss, result.gradient_norm, result.learning_rate, result.loss_scale, double(result.applied)})
+    for (const double number :
+         {result.loss, result.gradient_norm, result.learning_rate, result.loss_scale, double(result.applied)})
       outcome.numbers.push_back(std::isnan(number) ? -1 : number);
   };
   const auto fit = [&](std::uint64_t steps) {
-    if (listens) trainer.fit(data(), {.steps = steps, .progress = false}, [&](Train&, const StepResult& result) { add(result); });
+    if (listens)
+      trainer.fit(data(), {.steps = steps, .progress = false}, [&](Train&, const StepResult& result) { add(result); });
     else outcome.numbers.push_back(trainer.fit(data(), {.steps = steps, .progress = false}).loss);
   };
   trainer.poison_dead_memory();
@@ -102,7 +105,8 @@ void ranks_train_the_same(std::size_t ranks, const char* what) {
     });
     return outcomes;
   };
-  CHECK(run(boost::mp11::mp_list<Device<Deferred>>{}, folder / "there") == run(boost::mp11::mp_list<>{}, folder / "here"));
+  CHECK(run(boost::mp11::mp_list<Device<Deferred>>{}, folder / "there") ==
+        run(boost::mp11::mp_list<>{}, folder / "here"));
 }
 
 }  // namespace regimen::test

@@ -1,4 +1,5 @@
-// An engine that works late trains the same bits under the other policies, too, and whatever a program asks of its Trainer.
+// An engine that works late trains the same bits under the other policies, too, and whatever a program asks of its
+// Trainer.
 #include "support/whole_tensor_rules.hpp"
 #include "train/deferred.hpp"
 
@@ -26,8 +27,8 @@ void finds_the_same(const char* what, const auto& run) {
 }  // namespace
 
 TEST_CASE("layers in another type, frozen layers, other rules and losses, without fusion") {
-  trains_the_same<Mixed, Batch<4>, Precision<bf16, fp32>, Optimizer<RmsProp>, Loss<SmoothedCrossEntropy<Ratio<1, 10>>>, Fusion<Unfused>>(
-      "layers in fp32 among bf16");
+  trains_the_same<Mixed, Batch<4>, Precision<bf16, fp32>, Optimizer<RmsProp>, Loss<SmoothedCrossEntropy<Ratio<1, 10>>>,
+                  Fusion<Unfused>>("layers in fp32 among bf16");
   trains_the_same<Tied<2>, Batch<4>, Freeze<Table>, Optimizer<rules::Lamb>, Checkpoint<Every<1>>, Accumulate<2>>(
       "a frozen table that is tied, and a rule that sees whole tensors");
 }
@@ -43,12 +44,19 @@ TEST_CASE("fit with validation, patience, an early end and batches across epochs
       outcome.numbers.insert(outcome.numbers.end(), {found.loss, found.accuracy, double(found.targets)});
       if (self.steps_done() == 4) self.save_in_background(folder / "before");
     };
-    const Fitted fitted = trainer.fit(
-        data(), held_out, {.epochs = 6, .validate_every = 2, .patience = 6, .order = Order::Random, .remainder = Remainder::Wrap, .progress = false},
-        listen);
-    outcome.numbers.insert(outcome.numbers.end(), {fitted.loss, fitted.validation_loss, double(fitted.steps), double(fitted.stopped_early)});
+    const Fitted fitted = trainer.fit(data(), held_out,
+                                      {.epochs = 6,
+                                       .validate_every = 2,
+                                       .patience = 6,
+                                       .order = Order::Random,
+                                       .remainder = Remainder::Wrap,
+                                       .progress = false},
+                                      listen);
+    outcome.numbers.insert(outcome.numbers.end(),
+                           {fitted.loss, fitted.validation_loss, double(fitted.steps), double(fitted.stopped_early)});
     trainer.finish_saving();
-    for (const std::int32_t token : trainer.generate(std::vector<std::int32_t>{1, 2, 3}, 12, {.temperature = 0.7, .seed = 3}))
+    for (const std::int32_t token :
+         trainer.generate(std::vector<std::int32_t>{1, 2, 3}, 12, {.temperature = 0.7, .seed = 3}))
       outcome.numbers.push_back(double(token));
     trainer.save_whole(folder / "whole");
     add_weights(trainer, outcome);
@@ -72,7 +80,8 @@ TEST_CASE("an Inference that keeps keys and values writes the same text") {
   const auto written = [&](auto model_of) {
     typename decltype(model_of)::type model(folder / "state");
     model.poison_dead_memory();
-    return generate(model, std::vector<std::int32_t>{1, 2, 3}, 14, {.temperature = 0.7, .seed = 3});  // beyond the window of 8
+    return generate(model, std::vector<std::int32_t>{1, 2, 3}, 14,
+                    {.temperature = 0.7, .seed = 3});  // beyond the window of 8
   };
   const auto here = written(std::type_identity<Inference<Gpt<3>, Batch<2>>>{});
   CHECK(here.size() == 14);

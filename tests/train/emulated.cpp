@@ -49,9 +49,9 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return largest;
 }
 
-/// In fp64 both engines differ by their order of sums alone: 12 steps of sums of at most some thousand terms, each 2^-53, in a network
-/// whose steps enlarge a difference by less than two: 2^12 * 1e4 * 2^-53 < 1e-8. In fp32 the device is about as far from fp64 as the CPU
-/// engine is.
+/// In fp64 both engines differ by their order of sums alone: 12 steps of sums of at most some thousand terms, each
+/// 2^-53, in a network whose steps enlarge a difference by less than two: 2^12 * 1e4 * 2^-53 < 1e-8. In fp32 the device
+/// is about as far from fp64 as the CPU engine is.
 template <class Network, class... Policies>
 void trains_like_the_cpu(const char* what) {
   INFO(what);
@@ -64,7 +64,8 @@ void trains_like_the_cpu(const char* what) {
   CHECK(distance(exact.numbers, rounded_here.numbers) < 4 * distance(exact.numbers, rounded.numbers) + 0x1p-20);
 }
 
-/// Whatever the device does first, by graphs or by single launches: the same bits, also of what is trained again from a saved state.
+/// Whatever the device does first, by graphs or by single launches: the same bits, also of what is trained again from a
+/// saved state.
 template <class Train>
 void trains_the_same_in_any_order(const char* what) {
   INFO(what);
@@ -81,19 +82,22 @@ void trains_the_same_in_any_order(const char* what) {
 }  // namespace
 
 TEST_CASE("a GPT trains on the emulated device as it does on the CPU") {
-  trains_like_the_cpu<Gpt<3>, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>>("with dropout, accumulated and computed again");
+  trains_like_the_cpu<Gpt<3>, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>>(
+      "with dropout, accumulated and computed again");
   trains_like_the_cpu<Mlp, Batch<4>, Optimizer<Sgd>>("an MLP");
 }
 
 TEST_CASE("graphs and single launches, in any order that streams allow, train the same bits") {
   trains_the_same_in_any_order<Trainer<Gpt<3>, Batch<4>, Accumulate<2>, Device<Emulated>>>("a GPT");
-  trains_the_same_in_any_order<Trainer<Tied<2>, Batch<3>, Precision<bf16, fp32>, Checkpoint<Selective<LayerNorm>>, Device<Emulated>>>(
+  trains_the_same_in_any_order<
+      Trainer<Tied<2>, Batch<3>, Precision<bf16, fp32>, Checkpoint<Selective<LayerNorm>>, Device<Emulated>>>(
       "a tied table, bf16");
   trains_the_same_in_any_order<Trainer<Mlp, Batch<4>, Precision<fp16, fp32>, LossScale<Dynamic>, Device<Emulated>>>(
       "fp16, and a loss scale that moves");
 }
 
-// AdamW moves a weight by its rate, 1e-3, in the direction of its gradient; one that is zero but for rounding may have any sign.
+// AdamW moves a weight by its rate, 1e-3, in the direction of its gradient; one that is zero but for rounding may have
+// any sign.
 TEST_CASE("blocks of threads whose barriers are checked train within the rounding of serial blocks") {
   using Train = Trainer<Gpt<2>, Batch<2>, Device<Emulated>>;
   const auto run = [] {

@@ -28,10 +28,12 @@ struct FailingSource final {
   }
 };
 
-/// Forty steps from what is saved at `path`; an evaluation every third, a save every second. fail() is called in the phase, in its middle; a rank
-/// that is not to fail has none. From then on one that fails in saving saves at `elsewhere`.
+/// Forty steps from what is saved at `path`; an evaluation every third, a save every second. fail() is called in the
+/// phase, in its middle; a rank that is not to fail has none. From then on one that fails in saving saves at
+/// `elsewhere`.
 template <class Train, class Ranks>
-void train_until_failure(Ranks& ranks, const std::string& path, Phase phase, const std::function<void()>& fail, const std::string& elsewhere) {
+void train_until_failure(Ranks& ranks, const std::string& path, Phase phase, const std::function<void()>& fail,
+                         const std::string& elsewhere) {
   const auto in = [&](Phase here) { return here == phase ? fail : std::function<void()>{}; };
   typename Train::Options options;
   options.threads = 1;
@@ -39,7 +41,8 @@ void train_until_failure(Ranks& ranks, const std::string& path, Phase phase, con
   trainer.load(path);
   const std::uint64_t first = trainer.steps_done();
   trainer.fit(FailingSource{.fail = in(Phase::data)}, FailingSource{.fail = in(Phase::evaluation)},
-              {.steps = first + 40, .validate_every = 3, .progress = false}, [&](Train& self, const StepResult& result) {
+              {.steps = first + 40, .validate_every = 3, .progress = false},
+              [&](Train& self, const StepResult& result) {
                 if (fail && phase == Phase::step && result.step == first + 3) fail();
                 if (result.step % 2 != 0) return;
                 const bool fails = fail && phase == Phase::save && result.step >= first + 4;

@@ -1,4 +1,5 @@
-// Ranks that are processes: one throws or sleeps, wherever it may be in its training. All others end in time and name it, and what was saved
+// Ranks that are processes: one throws or sleeps, wherever it may be in its training. All others end in time and name
+// it, and what was saved
 // is loaded by as many ranks, or fewer.
 #include <regimen/comm/launch_processes.hpp>
 
@@ -30,10 +31,13 @@ namespace {
 
 using Train = Trainer<Tied<3>, Batch<2>, Communicator<Tcp>, Shard<ZeRO3>>;
 constexpr std::size_t ranks = 3;
-/// Within so many deadlines a sleep ends all: one, and before it what a busy machine takes for the batches that were read ahead.
+/// Within so many deadlines a sleep ends all: one, and before it what a busy machine takes for the batches that were
+/// read ahead.
 constexpr int most_deadlines = 10;
 
-std::int64_t now() { return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+std::int64_t now() {
+  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// What a training came to. All its processes write it.
 struct Told {
@@ -76,7 +80,9 @@ std::function<void()> failure(bool sleeps, Phase phase, milliseconds deadline, T
     std::int64_t never = 0;
     if (!told.failed_at.compare_exchange_strong(never, now()) && sleeps) return;  // once
     if (sleeps) {  // until somebody minds: what was read ahead hides a sleep for a while
-      const auto is_noticed = [&] { return std::ranges::any_of(told.ended_at, [](const auto& ended) { return ended != 0; }); };
+      const auto is_noticed = [&] {
+        return std::ranges::any_of(told.ended_at, [](const auto& ended) { return ended != 0; });
+      };
       for (milliseconds slept{}; !is_noticed() && slept < most_deadlines * deadline; slept += milliseconds(10))
         std::this_thread::sleep_for(milliseconds(10));
     } else if (phase != Phase::save) throw std::runtime_error("this sample is bad");
@@ -89,16 +95,19 @@ std::function<void()> failure(bool sleeps, Phase phase, milliseconds deadline, T
 }
 
 /// A training in which one rank fails, and two that go on from what it saved: of as many ranks, and of fewer.
-void one_training(const std::string& path, bool sleeps, Phase phase, std::size_t culprit, milliseconds deadline, Told& told) {
-  const std::string before = words_of([&] { launch_processes(ranks, [&](comm::Tcp& world) { train_and_save<Train>(world, path, false); }); });
+void one_training(const std::string& path, bool sleeps, Phase phase, std::size_t culprit, milliseconds deadline,
+                  Told& told) {
+  const std::string before =
+      words_of([&] { launch_processes(ranks, [&](comm::Tcp& world) { train_and_save<Train>(world, path, false); }); });
   put(told.of_all, sizeof told.of_all, words_of([&] {
         launch_processes(
             ranks,
             [&](comm::Tcp& world) {
               const std::size_t me = world.rank();
               try {
-                train_until_failure<Train>(world, path, phase, me == culprit ? failure(sleeps, phase, deadline, told) : std::function<void()>{},
-                                           path);
+                train_until_failure<Train>(
+                    world, path, phase,
+                    me == culprit ? failure(sleeps, phase, deadline, told) : std::function<void()>{}, path);
               } catch (const std::exception& error) {
                 told.ended_at[me] = now();
                 put(told.said[me], sizeof told.said[me], error.what());
@@ -122,7 +131,8 @@ void one_training(const std::string& path, bool sleeps, Phase phase, std::size_t
   told.is_done = 1;
 }
 
-/// Every phase on every rank, side by side, as most of them only wait. Each in a process of its own: launch_processes wants no threads.
+/// Every phase on every rank, side by side, as most of them only wait. Each in a process of its own: launch_processes
+/// wants no threads.
 void each_phase_on_each_rank(bool sleeps, milliseconds deadline, const auto& check) {
   const ::test::Directory folder;
   AllTold all(phases * ranks);
@@ -153,21 +163,26 @@ void each_phase_on_each_rank(bool sleeps, milliseconds deadline, const auto& che
       check(told, static_cast<Phase>(i / ranks), rank, i % ranks);
     }
   }
-  CHECK(folder.files() == phases * (1 + 3 + 1));  // of one rank one file, of two an index and two parts; nothing else is left
+  CHECK(folder.files() ==
+        phases * (1 + 3 + 1));  // of one rank one file, of two an index and two parts; nothing else is left
 }
 
 }  // namespace
 
 TEST_CASE("an exception in any phase on any rank ends all processes at once, and the run goes on from what was saved") {
-  each_phase_on_each_rank(false, milliseconds(20000), [](Told& told, Phase phase, std::size_t rank, std::size_t culprit) {
-    // A callback's exception may be meant for the program, on all ranks alike; the others only hear whose it was if it ends a Trainer.
-    if (rank == culprit || phase != Phase::step) CHECK(::test::says(told.said[rank], phase == Phase::save ? "File too large" : "this sample is bad"));
-    if (rank != culprit) CHECK(::test::says(told.said[rank], "rank " + std::to_string(culprit) + " failed: "));
-    CHECK(told.ended_at[rank] - told.failed_at < 10000);  // not by the deadline
-  });
+  each_phase_on_each_rank(
+      false, milliseconds(20000), [](Told& told, Phase phase, std::size_t rank, std::size_t culprit) {
+        // A callback's exception may be meant for the program, on all ranks alike; the others only hear whose it was if
+        // it ends a Trainer.
+        if (rank == culprit || phase != Phase::step)
+          CHECK(::test::says(told.said[rank], phase == Phase::save ? "File too large" : "this sample is bad"));
+        if (rank != culprit) CHECK(::test::says(told.said[rank], "rank " + std::to_string(culprit) + " failed: "));
+        CHECK(told.ended_at[rank] - told.failed_at < 10000);  // not by the deadline
+      });
 }
 
-TEST_CASE("a sleep in any phase on any rank is named when the deadline is over, and the run goes on from what was saved") {
+TEST_CASE(
+    "a sleep in any phase on any rank is named when the deadline is over, and the run goes on from what was saved") {
   static constexpr milliseconds deadline(2000);
   each_phase_on_each_rank(true, deadline, [](Told& told, Phase, std::size_t rank, std::size_t culprit) {
     const std::string said = told.said[rank], name = std::to_string(culprit);

@@ -1,4 +1,5 @@
-// Ranks that are threads: one throws or sleeps, wherever it may be in its training. All others end in time and name it, and what was saved is
+// Ranks that are threads: one throws or sleeps, wherever it may be in its training. All others end in time and name it,
+// and what was saved is
 // loaded by as many ranks, or fewer.
 #include <regimen/comm/launch.hpp>
 
@@ -21,7 +22,8 @@ namespace {
 
 using Train = Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>>;
 constexpr std::size_t ranks = 3;
-/// Within so many deadlines a sleep ends all: one, and before it what a busy machine takes for the batches that were read ahead.
+/// Within so many deadlines a sleep ends all: one, and before it what a busy machine takes for the batches that were
+/// read ahead.
 constexpr int most_deadlines = 10;
 
 /// What a training came to.
@@ -39,8 +41,10 @@ std::string words_of(const auto& action) {
 }
 
 /// A training in which one rank fails, and two that go on from what it saved.
-void one_training(const std::string& path, bool sleeps, Phase phase, std::size_t culprit, milliseconds deadline, Told& told) {
-  told.around = words_of([&] { launch(ranks, [&](comm::Threads& world) { train_and_save<Train>(world, path, false); }); });
+void one_training(const std::string& path, bool sleeps, Phase phase, std::size_t culprit, milliseconds deadline,
+                  Told& told) {
+  told.around =
+      words_of([&] { launch(ranks, [&](comm::Threads& world) { train_and_save<Train>(world, path, false); }); });
   const auto start = std::chrono::steady_clock::now();
   std::atomic<bool> failed{false}, is_noticed{false};
   const auto fail = [&] {
@@ -84,7 +88,9 @@ void each_phase_on_each_rank(bool sleeps, milliseconds deadline, const auto& che
   std::vector<Told> all(phases * ranks);
   std::vector<std::thread> trainings;
   for (std::size_t i = 0; i < phases * ranks; ++i) {
-    trainings.emplace_back([&, i] { one_training(folder / std::to_string(i), sleeps, static_cast<Phase>(i / ranks), i % ranks, deadline, all[i]); });
+    trainings.emplace_back([&, i] {
+      one_training(folder / std::to_string(i), sleeps, static_cast<Phase>(i / ranks), i % ranks, deadline, all[i]);
+    });
     if (!sleeps) trainings.back().join();
   }
   for (std::thread& training : trainings)
@@ -101,22 +107,27 @@ void each_phase_on_each_rank(bool sleeps, milliseconds deadline, const auto& che
       check(told, static_cast<Phase>(i / ranks), rank, i % ranks);
     }
   }
-  CHECK(folder.files() == phases * (1 + 3 + 1));  // of one rank one file, of two an index and two parts; nothing else is left
+  CHECK(folder.files() ==
+        phases * (1 + 3 + 1));  // of one rank one file, of two an index and two parts; nothing else is left
 }
 
 }  // namespace
 
 TEST_CASE("an exception in any phase on any rank ends all threads at once, and the run goes on from what was saved") {
-  each_phase_on_each_rank(false, milliseconds(20000), [](const Told& told, Phase phase, std::size_t rank, std::size_t culprit) {
-    // A callback's exception may be meant for the program, on all ranks alike; the others only hear whose it was if it ends a Trainer.
-    if (rank == culprit || phase != Phase::step) CHECK(::test::says(told.said[rank], phase == Phase::save ? "no such folder" : "this sample is bad"));
-    if (rank != culprit) CHECK(::test::says(told.said[rank], "rank " + std::to_string(culprit) + " failed: "));
-    CHECK(::test::says(told.of_all, "rank " + std::to_string(culprit) + " failed: "));
-    CHECK(told.took < milliseconds(10000));  // not by the deadline
-  });
+  each_phase_on_each_rank(
+      false, milliseconds(20000), [](const Told& told, Phase phase, std::size_t rank, std::size_t culprit) {
+        // A callback's exception may be meant for the program, on all ranks alike; the others only hear whose it was if
+        // it ends a Trainer.
+        if (rank == culprit || phase != Phase::step)
+          CHECK(::test::says(told.said[rank], phase == Phase::save ? "no such folder" : "this sample is bad"));
+        if (rank != culprit) CHECK(::test::says(told.said[rank], "rank " + std::to_string(culprit) + " failed: "));
+        CHECK(::test::says(told.of_all, "rank " + std::to_string(culprit) + " failed: "));
+        CHECK(told.took < milliseconds(10000));  // not by the deadline
+      });
 }
 
-TEST_CASE("a thread that sleeps in any phase is named when the deadline is over, and the run goes on from what was saved") {
+TEST_CASE(
+    "a thread that sleeps in any phase is named when the deadline is over, and the run goes on from what was saved") {
   static constexpr milliseconds deadline(2000);
   each_phase_on_each_rank(true, deadline, [](const Told& told, Phase, std::size_t rank, std::size_t culprit) {
     const std::string& said = told.said[rank];

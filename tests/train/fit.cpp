@@ -24,7 +24,8 @@ std::vector<std::size_t> steps(std::size_t samples, const FitOptions& run, std::
   std::vector<std::size_t> found;
   said = support::captured_error([&] {
     Trainer<Net, Batch<batch>, Accumulate<micro_batches>> trainer({.threads = 1});
-    trainer.fit(Fake({.samples = samples, .classes = 4}), run, [&](auto&, const StepResult& step) { found.push_back(step.samples); });
+    trainer.fit(Fake({.samples = samples, .classes = 4}), run,
+                [&](auto&, const StepResult& step) { found.push_back(step.samples); });
   });
   return found;
 }
@@ -32,7 +33,8 @@ using Samples = std::vector<std::size_t>;
 
 std::vector<float> weights_of(auto& trainer) {
   std::vector<float> all;
-  for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
   return all;
 }
 
@@ -41,21 +43,26 @@ std::vector<float> weights_of(auto& trainer) {
 TEST_CASE("an epoch that is shorter than a batch says so") {
   std::string said;
   CHECK(steps<512>(230, {.epochs = 2, .progress = false}, said) == Samples{230, 230});
-  CHECK(said ==
-        "regimen: an epoch has 230 samples, fewer than the 512 of a step (1 x Batch<512> x 1 rank): every batch is those 230; "
-        "Remainder::Wrap fills batches across epochs\n");
+  CHECK(
+      said ==
+      "regimen: an epoch has 230 samples, fewer than the 512 of a step (1 x Batch<512> x 1 rank): every batch is those 230; "
+      "Remainder::Wrap fills batches across epochs\n");
   CHECK(steps<4>(1, {.epochs = 1, .progress = false}, said) == Samples{1});
-  CHECK(::test::says(said, "regimen: an epoch has 1 sample, fewer than the 4 of a step (1 x Batch<4> x 1 rank): every batch is that one;"));
+  CHECK(::test::says(
+      said,
+      "regimen: an epoch has 1 sample, fewer than the 4 of a step (1 x Batch<4> x 1 rank): every batch is that one;"));
   CHECK(steps<64, 8>(230, {.epochs = 2, .progress = false}, said) == Samples{460});
-  CHECK(said ==
-        "regimen: an epoch has 230 samples, fewer than the 512 of a step (8 x Batch<64> x 1 rank): a step sees samples of more than one epoch\n");
+  CHECK(
+      said ==
+      "regimen: an epoch has 230 samples, fewer than the 512 of a step (8 x Batch<64> x 1 rank): a step sees samples of more than one epoch\n");
   CHECK(steps<512>(230, {.epochs = 2, .remainder = Remainder::Wrap, .progress = false}, said) == Samples{460});
   CHECK(said.empty());
   CHECK(steps<512>(230, {.epochs = 2, .order = Order::Random, .progress = false}, said) == Samples{512, 512});
   CHECK(said.empty());
   CHECK(steps<230>(230, {.epochs = 2, .progress = false}, said) == Samples{230, 230});
   CHECK(said.empty());
-  const std::string refused = ::test::error_of([&] { steps<512>(230, {.epochs = 2, .remainder = Remainder::Drop, .progress = false}, said); });
+  const std::string refused =
+      ::test::error_of([&] { steps<512>(230, {.epochs = 2, .remainder = Remainder::Drop, .progress = false}, said); });
   CHECK(::test::says(refused, "expected at least one batch of 512 samples, found 230 samples"));
 }
 
@@ -73,8 +80,10 @@ TEST_CASE("a source that cannot serve is found before the first step") {
   const auto refused = [](const Holes& source, const Holes& validation) {
     Trainer<Net, Batch<4>> trainer({.threads = 1});
     std::uint64_t steps = 0;
-    const std::string error = ::test::error_of(
-        [&] { trainer.fit(source, validation, {.steps = 3, .progress = false}, [&](auto&, const StepResult& step) { steps = step.step; }); });
+    const std::string error = ::test::error_of([&] {
+      trainer.fit(source, validation, {.steps = 3, .progress = false},
+                  [&](auto&, const StepResult& step) { steps = step.step; });
+    });
     CHECK(steps == (error.empty() ? 3 : 0));
     return error;
   };
@@ -93,16 +102,21 @@ TEST_CASE("a source that cannot serve is found before the first step") {
   for (int i = 0; i < 600; ++i) text += char('a' + i * i % 26);
   const auto parts = Text::from_string(text).split(0.9);
   Trainer<Gpt, Batch<4>> trainer({.threads = 1});
-  CHECK(::test::says(::test::error_of([&] { trainer.fit(parts.train, parts.validation.blocks(), {.steps = 2, .progress = false}); }), "60"));
+  CHECK(::test::says(
+      ::test::error_of([&] { trainer.fit(parts.train, parts.validation.blocks(), {.steps = 2, .progress = false}); }),
+      "60"));
   CHECK(trainer.steps_done() == 0);
 }
 
 TEST_CASE("an option of validation without validation data is refused before the first step") {
   Trainer<Net, Batch<4>> trainer({.threads = 1});
-  const auto refused = [&](const FitOptions& run) { return ::test::error_of([&] { trainer.fit(Fake({.samples = 8, .classes = 4}), run); }); };
+  const auto refused = [&](const FitOptions& run) {
+    return ::test::error_of([&] { trainer.fit(Fake({.samples = 8, .classes = 4}), run); });
+  };
   CHECK(::test::says(refused({.steps = 3, .validate_every = 2, .progress = false}),
                      "Trainer::fit: expected validation data for validate_every, found none"));
-  CHECK(::test::says(refused({.steps = 3, .patience = 2, .progress = false}), "Trainer::fit: expected validation data for patience, found none"));
+  CHECK(::test::says(refused({.steps = 3, .patience = 2, .progress = false}),
+                     "Trainer::fit: expected validation data for patience, found none"));
   CHECK(trainer.steps_done() == 0);
 }
 
@@ -126,7 +140,8 @@ TEST_CASE("a callback of fit may end it, and what begins elsewhere comes after")
   trainer.fit(data, run, callback);
   REQUIRE(refused.size() == 3);
   for (const std::string& error : refused)
-    CHECK(::test::says(error, ": expected a call outside of fit, found one in a callback of fit; let the callback return false"));
+    CHECK(::test::says(
+        error, ": expected a call outside of fit, found one in a callback of fit; let the callback return false"));
   CHECK(trainer.steps_done() == 3);
   trainer.load(path);  // as the sentence says
   CHECK(trainer.steps_done() == 1);
@@ -176,9 +191,11 @@ TEST_CASE("the remainder of an epoch is a short batch, or dropped with every ste
   std::string said;
   CHECK(steps<10>(23, {.epochs = 3, .progress = false}, said) == Samples{10, 10, 3, 10, 10, 3, 10, 10, 3});
   CHECK(steps<10>(23, {.epochs = 3, .remainder = Remainder::Drop, .progress = false}, said) == Samples(6, 10));
-  CHECK(steps<10>(23, {.epochs = 3, .remainder = Remainder::Wrap, .progress = false}, said) == Samples{10, 10, 10, 10, 10, 10, 9});
+  CHECK(steps<10>(23, {.epochs = 3, .remainder = Remainder::Wrap, .progress = false}, said) ==
+        Samples{10, 10, 10, 10, 10, 10, 9});
   CHECK(steps<5, 2>(23, {.epochs = 3, .progress = false}, said) == Samples{10, 10, 8, 10, 8, 10, 10, 3});
   CHECK(steps<5, 2>(23, {.epochs = 3, .remainder = Remainder::Drop, .progress = false}, said) == Samples(6, 10));
-  CHECK(steps<5, 3>(23, {.epochs = 2, .remainder = Remainder::Drop, .progress = false}, said) == Samples(2, 15));  // 8 batches: 2 are no step
+  CHECK(steps<5, 3>(23, {.epochs = 2, .remainder = Remainder::Drop, .progress = false}, said) ==
+        Samples(2, 15));  // 8 batches: 2 are no step
 }
 // SPDX-License-Identifier: Apache-2.0

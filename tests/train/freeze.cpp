@@ -10,7 +10,8 @@ namespace {
 template <class... Layers>
 using Frozen = Trainer<Gpt<2>, Batch<4>, Optimizer<Sgd>, Freeze<Layers...>>;
 
-/// Against a run that trains everything, but whose gradients of frozen tensors are made zero: plain descent then leaves them.
+/// Against a run that trains everything, but whose gradients of frozen tensors are made zero: plain descent then leaves
+/// them.
 template <class Train>
 void check_frozen() {
   Train frozen;
@@ -26,7 +27,8 @@ void check_frozen() {
     CHECK(loss.value() == result.loss);
     const auto gradients = reference.backward(loss);
     for (std::size_t t = 0; t < names.size(); ++t)
-      if (!names[t].trains) std::fill(reference.gradients()[t].values.begin(), reference.gradients()[t].values.end(), 0.0f);
+      if (!names[t].trains)
+        std::fill(reference.gradients()[t].values.begin(), reference.gradients()[t].values.end(), 0.0f);
     CHECK(reference.apply(gradients).gradient_norm == Approx(result.gradient_norm));
   }
   std::size_t kept = 0, trained = 0;
@@ -54,7 +56,8 @@ TEST_CASE("the first layers frozen: backward ends before them") {
   constexpr std::size_t block = 32 + 816 + 272 + 32 + 1088 + 1040, norm = 32, output = 187;
   constexpr std::size_t expected = 2 * Arena::align(4 * block) + Arena::align(4 * norm) + Arena::align(4 * output);
   static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::gradient) == expected);
-  static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::optimizer) == expected + Arena::align(sizeof(Scalars)));
+  static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::optimizer) ==
+                expected + Arena::align(sizeof(Scalars)));
 }
 TEST_CASE("layers in the middle frozen, a fused bias among them") { check_frozen<Frozen<LayerNorm, Linear<64>>>(); }
 TEST_CASE("a tied table frozen in both uses") {

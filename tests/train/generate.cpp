@@ -11,7 +11,8 @@ using namespace regimen;
 
 namespace {
 
-/// A causal model of 4 tokens and 6 words: the logit of word (sum of the tokens up to here) mod 6 is 3, of the others their id / 10.
+/// A causal model of 4 tokens and 6 words: the logit of word (sum of the tokens up to here) mod 6 is 3, of the others
+/// their id / 10.
 struct Toy {
   static constexpr std::size_t input_size = 4, output_size = 24, output_rows = 4;
   std::vector<std::vector<std::int32_t>> seen{};
@@ -22,14 +23,16 @@ struct Toy {
     std::int32_t sum = 0;
     for (std::size_t t = 0; t < 4; ++t) {
       sum += tokens[t];
-      for (std::size_t v = 0; v < 6; ++v) logits[t * 6 + v] = static_cast<std::size_t>(sum) % 6 == v ? top : float(v) / 10;
+      for (std::size_t v = 0; v < 6; ++v)
+        logits[t * 6 + v] = static_cast<std::size_t>(sum) % 6 == v ? top : float(v) / 10;
     }
     return logits;
   }
 };
 static_assert(PredictsTokens<Toy>);
 
-std::vector<std::int32_t> text(Toy& toy, std::vector<std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
+std::vector<std::int32_t> text(Toy& toy, std::vector<std::int32_t> prompt, std::size_t count,
+                               const Sampling& sampling = {}) {
   return generate(toy, prompt, count, sampling);
 }
 
@@ -86,7 +89,8 @@ TEST_CASE("ids at or above the vocabulary are never drawn, whatever their logits
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> logits{1, 2, 0, 9, nan};
   bool drawn[5] = {};
-  for (std::uint64_t i = 0; i < 2000; ++i) drawn[draw_token<float>(logits, {.temperature = 5, .vocabulary = 3}, i)] = true;
+  for (std::uint64_t i = 0; i < 2000; ++i)
+    drawn[draw_token<float>(logits, {.temperature = 5, .vocabulary = 3}, i)] = true;
   CHECK((drawn[0] && drawn[1] && drawn[2] && !drawn[3] && !drawn[4]));
   CHECK(draw_token<float>(logits, {.temperature = 0, .vocabulary = 3}, 0) == 1);
   CHECK(draw_token<float>(logits, {.temperature = 5, .top_k = 1, .vocabulary = 3}, 0) == 1);
@@ -105,7 +109,8 @@ TEST_CASE("what cannot be sampled is refused") {
   CHECK(::test::says(::test::error_of([&] { text(toy, {-1}, 1); }), "found -1"));
   CHECK(::test::says(::test::error_of([&] { text(toy, {1}, 1, {.temperature = -1}); }), "temperature"));
   for (const std::size_t count : {std::size_t{1} << 48, std::numeric_limits<std::size_t>::max()})
-    CHECK(::test::says(::test::error_of([&] { text(toy, {1}, count); }), "found " + std::to_string(count) + " tokens after 1;"));
+    CHECK(::test::says(::test::error_of([&] { text(toy, {1}, count); }),
+                       "found " + std::to_string(count) + " tokens after 1;"));
   CHECK(toy.seen.empty());  // before the first token
   toy.top = std::numeric_limits<float>::quiet_NaN();
   CHECK(::test::says(::test::error_of([&] { text(toy, {1}, 1); }), "finite logits"));

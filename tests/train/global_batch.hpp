@@ -19,7 +19,8 @@ struct Trained {
 /// Twenty steps, dropout and all. 43 samples: the last batch of an epoch has 3, none for some ranks.
 template <class Rule, class Number, std::size_t ranks>
 Trained train_global_batch(const typename Rule::Options& options) {
-  using Train = Trainer<Gpt<3>, Batch<global_batch / ranks>, Communicator<Threads>, Shard<ZeRO3>, Optimizer<Rule>, Precision<Number, Number>>;
+  using Train = Trainer<Gpt<3>, Batch<global_batch / ranks>, Communicator<Threads>, Shard<ZeRO3>, Optimizer<Rule>,
+                        Precision<Number, Number>>;
   static const Fake data({.samples = 43, .classes = 11, .seed = 3});
   Trained outcome;
   launch(ranks, [&](comm::Threads& communicator) {
@@ -27,8 +28,10 @@ Trained train_global_batch(const typename Rule::Options& options) {
     all.optimizer = options;
     Train trainer(communicator, all);
     Trained own;
-    trainer.fit(data, {.steps = 20, .progress = false}, [&](Train&, const StepResult& result) { own.losses.push_back(result.loss); });
-    for (const auto& parameter : trainer.parameters()) own.weights.insert(own.weights.end(), parameter.values.begin(), parameter.values.end());
+    trainer.fit(data, {.steps = 20, .progress = false},
+                [&](Train&, const StepResult& result) { own.losses.push_back(result.loss); });
+    for (const auto& parameter : trainer.parameters())
+      own.weights.insert(own.weights.end(), parameter.values.begin(), parameter.values.end());
     if (communicator.rank() == 0) outcome = own;
   });
   return outcome;
@@ -42,14 +45,17 @@ inline double euclidean_distance(const std::vector<double>& a, const std::vector
 
 /// Ranks compute what one rank does, but for the order in which gradients are summed over samples.
 ///
-/// How far rounding carries twenty steps away is measured, not guessed: e, the distance between fp32 and fp64 on one rank, is what roundings
-/// of 2^-24 come to. Those of 2^-53 come to 2^-29 e as long as errors grow linearly, and two orders of summation are both that far from the exact
-/// result: 2 · 2^-29 e apart at most. In fp32 ranks are as far from fp64 as one rank is, which twice e leaves room for.
-/// A loss is a sum of positive terms in double, one a row: each order is within rows · 2^-53 of it.
+/// How far rounding carries twenty steps away is measured, not guessed: e, the distance between fp32 and fp64 on one
+/// rank, is what roundings of 2^-24 come to. Those of 2^-53 come to 2^-29 e as long as errors grow linearly, and two
+/// orders of summation are both that far from the exact result: 2 · 2^-29 e apart at most. In fp32 ranks are as far
+/// from fp64 as one rank is, which twice e leaves room for. A loss is a sum of positive terms in double, one a row:
+/// each order is within rows · 2^-53 of it.
 template <class Rule>
 void equals_one_rank(const typename Rule::Options& options) {
-  const Trained exact = train_global_batch<Rule, double, 1>(options), narrow = train_global_batch<Rule, float, 1>(options);
-  const double weights = euclidean_distance(narrow.weights, exact.weights), losses = euclidean_distance(narrow.losses, exact.losses);
+  const Trained exact = train_global_batch<Rule, double, 1>(options),
+                narrow = train_global_batch<Rule, float, 1>(options);
+  const double weights = euclidean_distance(narrow.weights, exact.weights),
+               losses = euclidean_distance(narrow.losses, exact.losses);
   CHECK(exact.losses.size() == 20);
   CHECK(weights > 0);
   CHECK(weights < 1e-4);  // or errors did not grow linearly, and the rest says nothing
@@ -59,7 +65,8 @@ void equals_one_rank(const typename Rule::Options& options) {
     CHECK(std::ldexp(euclidean_distance(ranks->weights, exact.weights), 29) <= 2 * weights);
     for (std::size_t step = 0; step < 20; ++step) {
       const double rows = double(global_batch * 8);
-      CHECK(std::abs(ranks->losses[step] - exact.losses[step]) <= 2 * rows * std::ldexp(exact.losses[step], -53) + std::ldexp(2 * losses, -29));
+      CHECK(std::abs(ranks->losses[step] - exact.losses[step]) <=
+            2 * rows * std::ldexp(exact.losses[step], -53) + std::ldexp(2 * losses, -29));
     }
   }
   const Trained narrow_four = train_global_batch<Rule, float, 4>(options);

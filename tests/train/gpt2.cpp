@@ -23,7 +23,8 @@ struct Dropped : Gpt2Model<32, 12, 16, 2, 2, Ratio<1, 10>> {};
 using Train = Trainer<Small, Batch<3>, Init<Gpt2>>;
 
 static_assert(Train::plan().parameters == Small::parameter_count);
-static_assert(train::InferenceRecipe<Gpt2Small, Configured<Precision<bf16>, Batch<1>>>::Bound::layout.count == 124'439'808);
+static_assert(train::InferenceRecipe<Gpt2Small, Configured<Precision<bf16>, Batch<1>>>::Bound::layout.count ==
+              124'439'808);
 static_assert(train::InferenceRecipe<Gpt2Xl, Configured<Precision<bf16>, Batch<1>>>::plan.parameters == 1'557'611'200);
 
 std::string model_file() { return support::recorded("gpt2/model.safetensors").string(); }
@@ -50,14 +51,17 @@ double distance(const std::vector<float>& found) {
   }
   return error / largest;
 }
-// Sums of at most 64 products in every step, each rounded in fp32, through 2 blocks of 2 branches: (4 · 2 + 1) products one behind the
-// other, errors of n · 2^-24 each at worst in a sum of n, sqrt(n) as a rule.
+// Sums of at most 64 products in every step, each rounded in fp32, through 2 blocks of 2 branches: (4 · 2 + 1) products
+// one behind the other, errors of n · 2^-24 each at worst in a sum of n, sqrt(n) as a rule.
 constexpr double tolerance = 9 * 8 * 0x1p-24;
 
-std::vector<safetensors::Tensor> tensors_of(const safetensors::File& file) { return {file.tensors().begin(), file.tensors().end()}; }
+std::vector<safetensors::Tensor> tensors_of(const safetensors::File& file) {
+  return {file.tensors().begin(), file.tensors().end()};
+}
 
 /// The recorded file, with its tensors changed.
-std::string changed(const ::test::Directory& directory, const std::function<void(std::vector<safetensors::Tensor>&)>& change) {
+std::string changed(const ::test::Directory& directory,
+                    const std::function<void(std::vector<safetensors::Tensor>&)>& change) {
   const safetensors::File file(model_file());
   std::vector<safetensors::Tensor> tensors = tensors_of(file);
   change(tensors);
@@ -118,7 +122,8 @@ TEST_CASE("and the same loss and gradients of it") {
       moved = std::max(moved, std::fabs(double(before[begin + i])));
       error = std::max(error, std::fabs(double(before[begin + i]) - double(parameter.values[i]) - expected[i]));
     }
-    CHECK(error <= 4 * tolerance * largest + 0x1p-23 * (moved + largest));  // backward is twice as long; the weight is rounded
+    CHECK(error <=
+          4 * tolerance * largest + 0x1p-23 * (moved + largest));  // backward is twice as long; the weight is rounded
   };
   const std::size_t last = trainer.parameters().size() - 1;
   compare(last, "transformer.wte.weight");
@@ -149,8 +154,9 @@ TEST_CASE("what is saved in the naming of Hugging Face comes back with the same 
     hugging_face::save(trainer, std::string(folder) + "/model.safetensors");
     const auto tokens = recorded<std::int32_t>("tokens", {3, 12});
     const std::vector<float> logits = trainer.predict(tokens);
-    const std::vector<safetensors::Tensor> written{{"tokens", safetensors::Dtype::I32, {3, 12}, std::as_bytes(std::span(tokens))},
-                                                   {"logits", safetensors::Dtype::F32, {3, 12, 32}, std::as_bytes(std::span(logits))}};
+    const std::vector<safetensors::Tensor> written{
+        {"tokens", safetensors::Dtype::I32, {3, 12}, std::as_bytes(std::span(tokens))},
+        {"logits", safetensors::Dtype::F32, {3, 12, 32}, std::as_bytes(std::span(logits))}};
     safetensors::write(std::string(folder) + "/logits.safetensors", written);
   }
 }
@@ -182,7 +188,8 @@ TEST_CASE("both prefixes, masks and a tied head are read") {
       if (tensor.name == "wte.weight") tensors.push_back({"lm_head.weight", tensor.dtype, tensor.shape, tensor.bytes});
   });
   hugging_face::load(trainer, path);
-  CHECK(tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(tiny::weights(expected))));
+  CHECK(
+      tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(tiny::weights(expected))));
 }
 
 TEST_CASE("16-bit files are widened exactly; wider ones only an Inference narrows") {
@@ -230,16 +237,23 @@ TEST_CASE("a file of another model is refused by the tensor's name, and nothing 
     CHECK(tiny::same_bits(std::span<const float>(tiny::weights(trainer)), std::span<const float>(before)));
   };
   std::vector<float> some(16);
-  refused("h.1.mlp.c_fc.bias", [](auto& tensors) { std::erase_if(tensors, [](const auto& t) { return t.name.ends_with("h.1.mlp.c_fc.bias"); }); });
-  refused("wte.weight", [](auto& tensors) { std::erase_if(tensors, [](const auto& t) { return t.name.ends_with("wte.weight"); }); });
-  refused("transformer.h.2.ln_1.bias",
-          [&](auto& tensors) { tensors.push_back({"transformer.h.2.ln_1.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
-  refused("h.2.attn.bias",
-          [&](auto& tensors) { tensors.push_back({"h.2.attn.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
-  refused("lm_head.weight",
-          [&](auto& tensors) { tensors.push_back({"lm_head.weight", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
-  refused("two, with and without",
-          [&](auto& tensors) { tensors.push_back({"ln_f.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))}); });
+  refused("h.1.mlp.c_fc.bias", [](auto& tensors) {
+    std::erase_if(tensors, [](const auto& t) { return t.name.ends_with("h.1.mlp.c_fc.bias"); });
+  });
+  refused("wte.weight",
+          [](auto& tensors) { std::erase_if(tensors, [](const auto& t) { return t.name.ends_with("wte.weight"); }); });
+  refused("transformer.h.2.ln_1.bias", [&](auto& tensors) {
+    tensors.push_back({"transformer.h.2.ln_1.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))});
+  });
+  refused("h.2.attn.bias", [&](auto& tensors) {
+    tensors.push_back({"h.2.attn.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))});
+  });
+  refused("lm_head.weight", [&](auto& tensors) {
+    tensors.push_back({"lm_head.weight", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))});
+  });
+  refused("two, with and without", [&](auto& tensors) {
+    tensors.push_back({"ln_f.bias", safetensors::Dtype::F32, {16}, std::as_bytes(std::span(some))});
+  });
   refused("transformer.h.0.attn.c_attn.weight", [](auto& tensors) {  // not transposed
     for (auto& tensor : tensors)
       if (tensor.name.ends_with("h.0.attn.c_attn.weight")) tensor.shape = {48, 16};

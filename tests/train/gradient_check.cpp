@@ -17,7 +17,8 @@ using namespace regimen;
 
 namespace {
 
-// Differences of fourth order with h = 1e-3 have errors near 1e-10 of the largest gradient; a wrong term shows as 1e-3 and more.
+// Differences of fourth order with h = 1e-3 have errors near 1e-10 of the largest gradient; a wrong term shows as 1e-3
+// and more.
 constexpr double tolerance = 1e-8;
 constexpr GradientCheckOptions kinked{12, 1e-5, 1};  // rounding grows as 1/h
 constexpr double kinked_tolerance = 1e-7;
@@ -25,7 +26,8 @@ constexpr double kinked_tolerance = 1e-7;
 template <class Layer, class SampleShape, class... Policies>
 void holds(double most = tolerance, const GradientCheckOptions& options = {}) {
   const GradientCheck found = gradient_check_layer<Layer, SampleShape, Policies...>(options);
-  INFO(Layer::name << ": " << found.tensor << "[" << found.element << "], " << found.checked << " checked, worst " << found.worst);
+  INFO(Layer::name << ": " << found.tensor << "[" << found.element << "], " << found.checked << " checked, worst "
+                   << found.worst);
   CHECK(found.checked > 0);
   CHECK(found.worst < most);
 }
@@ -41,7 +43,8 @@ struct WrongSlope final {
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true, always_writes_d_x = true;
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::BiasActivation<activation::GeluErf, T>{.x = {call.x}, .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
+      engine.run(op::BiasActivation<activation::GeluErf, T>{
+          .x = {call.x}, .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       engine.run(op::BiasBackward<activation::GeluTanh, T, T>{
@@ -59,14 +62,21 @@ struct Forgetful final {
     using T = typename X::Element;
     using Element = T;
     using Output = X;
-    static constexpr std::array<Parameter, 1> parameters{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
+    static constexpr std::array<Parameter, 1> parameters{
+        Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::BiasActivation<activation::Identity, T>{
-          .x = {call.x}, .bias = {call.parameters}, .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
+      engine.run(op::BiasActivation<activation::Identity, T>{.x = {call.x},
+                                                             .bias = {call.parameters},
+                                                             .y = {call.y},
+                                                             .rows = engine.batch * X::rows,
+                                                             .columns = X::columns});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::BiasBackward<activation::Identity, T, typename Roles::reduce>{
-          .d_y = {call.d_y}, .d_x = {call.d_y}, .d_bias = {call.gradients}, .rows = engine.batch * X::rows, .columns = X::columns});
+      engine.run(op::BiasBackward<activation::Identity, T, typename Roles::reduce>{.d_y = {call.d_y},
+                                                                                   .d_x = {call.d_y},
+                                                                                   .d_bias = {call.gradients},
+                                                                                   .rows = engine.batch * X::rows,
+                                                                                   .columns = X::columns});
       if (call.wants_d_x()) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
     }
   };
@@ -123,8 +133,10 @@ TEST_CASE("a check that would check nothing is refused") {
     return ::test::error_of([&] { gradient_check_layer<LayerNorm, Shape<5, 9>, Accumulate<3>>(options); });
   };
   CHECK(refused({.samples = 1}).empty());
-  CHECK(refused({.samples = 0}) == "gradient_check, samples: expected at least 1 element of each tensor to check, found 0");
-  for (const double distance : {0.0, -1e-3, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+  CHECK(refused({.samples = 0}) ==
+        "gradient_check, samples: expected at least 1 element of each tensor to check, found 0");
+  for (const double distance :
+       {0.0, -1e-3, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
     CHECK(::test::says(refused({.distance = distance}), "gradient_check, distance: expected a finite number above 0"));
 }
 

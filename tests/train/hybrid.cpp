@@ -1,4 +1,5 @@
-// ZeRO-3 in groups, replicated over them: what each rank keeps and sends, what it saves, what it refuses. (The bits: shard.cpp.)
+// ZeRO-3 in groups, replicated over them: what each rank keeps and sends, what it saves, what it refuses. (The bits:
+// shard.cpp.)
 #include <regimen/comm/counting.hpp>
 
 #include "temporary.hpp"
@@ -21,15 +22,17 @@ const Fake& data() {
 template <class Train>
 std::size_t padded(std::size_t ranks) {
   std::size_t sum = 0;
-  Train::Recipe::Bound::for_each_unit(
-      ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) { sum += count * ranks * Unit::gradient_part(ranks); });
+  Train::Recipe::Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) {
+    sum += count * ranks * Unit::gradient_part(ranks);
+  });
   return sum;
 }
 
 template <class Train>
 std::vector<float> weights_of(Train& trainer) {
   std::vector<float> all;
-  for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
   return all;
 }
 
@@ -52,10 +55,12 @@ TEST_CASE("weights travel within a group, sums within it and over the groups") {
       reduced[communicator.rank()] = counting.count(comm::CollectiveKind::ReduceScatter).bytes;
       planned[communicator.rank()] = trainer.planned().wire();
     });
-    const std::size_t within = psi / group * (group - 1) * sizeof(float), over = psi / ranks * (groups - 1) * sizeof(float);
+    const std::size_t within = psi / group * (group - 1) * sizeof(float),
+                      over = psi / ranks * (groups - 1) * sizeof(float);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       CHECK(reduced[rank] == within + over);
-      CHECK(gathered[rank] > within + over);  // every unit forward, some again backward, and the sums to all who keep the slice
+      CHECK(gathered[rank] >
+            within + over);  // every unit forward, some again backward, and the sums to all who keep the slice
       CHECK(gathered[rank] <= 2 * within + over);
       CHECK(gathered[rank] + reduced[rank] == planned[rank]);
     }
@@ -63,14 +68,17 @@ TEST_CASE("weights travel within a group, sums within it and over the groups") {
 }
 
 TEST_CASE("a group of all ranks is ZeRO-3, and more groups keep no less") {
-  const MemoryPlan whole = Sharded<ZeRO3>::plan(2, 4), one = Sharded<Hybrid<4>>::plan(2, 4), two = Sharded<Hybrid<4>>::plan(2, 8);
+  const MemoryPlan whole = Sharded<ZeRO3>::plan(2, 4), one = Sharded<Hybrid<4>>::plan(2, 4),
+                   two = Sharded<Hybrid<4>>::plan(2, 8);
   CHECK(one.peak == whole.peak);
   CHECK(one.kept == whole.kept);
   CHECK(one.wire() == whole.wire());
-  // A slice of four consists of two parts of eight. In whole lines 2 ceil(c / 2) is at most one more than ceil(c): padding.
+  // A slice of four consists of two parts of eight. In whole lines 2 ceil(c / 2) is at most one more than ceil(c):
+  // padding.
   CHECK(two.kept >= whole.kept);
   std::size_t units = 0;
-  Sharded<ZeRO3>::Recipe::Bound::for_each_unit(4, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) { units += count; });
+  Sharded<ZeRO3>::Recipe::Bound::for_each_unit(
+      4, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) { units += count; });
   const std::size_t buffers = 4;  // weights, gradients, two moments
   CHECK(two.kept - whole.kept <= units * buffers * Arena::alignment);
 }
@@ -120,7 +128,8 @@ TEST_CASE("ranks that do not make groups are refused") {
   const std::string expected = "expected a multiple of 2 ranks, as Hybrid says, found ";
   CHECK(said([] { return Sharded<Hybrid<2>>::plan(2, 3); }).find(expected + "3") != std::string::npos);
   for (const std::size_t ranks : {1u, 3u}) {
-    const std::string error = said([&] { launch(ranks, [](comm::Threads& communicator) { Sharded<Hybrid<2>> trainer(communicator); }); });
+    const std::string error =
+        said([&] { launch(ranks, [](comm::Threads& communicator) { Sharded<Hybrid<2>> trainer(communicator); }); });
     INFO(error);
     CHECK(error.find(expected + std::to_string(ranks)) != std::string::npos);
   }

@@ -20,27 +20,36 @@ using Half = Inference<tiny::Gpt, Batch<4>, Precision<bf16>>;
 using Train = Trainer<tiny::Gpt, Batch<4>>;
 using MixedTrain = Trainer<tiny::Gpt, Batch<4>, Precision<bf16, fp32>>;
 
-static_assert(kind(Full::plan(), MemoryKind::gradient) == 0 && kind(Full::plan(), MemoryKind::optimizer) == 0 && kind(Full::plan(), MemoryKind::saved) == 0);
-static_assert(kind(Half::plan(), MemoryKind::gradient) == 0 && kind(Half::plan(), MemoryKind::optimizer) == 0 && kind(Half::plan(), MemoryKind::saved) == 0);
+static_assert(kind(Full::plan(), MemoryKind::gradient) == 0 && kind(Full::plan(), MemoryKind::optimizer) == 0 &&
+              kind(Full::plan(), MemoryKind::saved) == 0);
+static_assert(kind(Half::plan(), MemoryKind::gradient) == 0 && kind(Half::plan(), MemoryKind::optimizer) == 0 &&
+              kind(Half::plan(), MemoryKind::saved) == 0);
 static_assert(kind(Full::plan(), MemoryKind::parameter) == kind(Train::plan(), MemoryKind::parameter));
 // Held once, in the compute type; each of the 6 units is rounded up to the arena's alignment.
 static_assert(kind(Half::plan(), MemoryKind::parameter) >= Half::plan().parameters * 2);
 static_assert(kind(Half::plan(), MemoryKind::parameter) < Half::plan().parameters * 2 + 6 * Arena::align(1));
 static_assert(Half::plan().parameters == Train::plan().parameters && Half::plan().trained == 0);
-static_assert(Full::plan().forward.flops > 0 && Full::plan().backward.flops == 0 && Full::plan().update.operations == 0);
+static_assert(Full::plan().forward.flops > 0 && Full::plan().backward.flops == 0 &&
+              Full::plan().update.operations == 0);
 static_assert(Full::plan().peak < Train::plan().peak);
 
 // The policies that a forward pass reads, in any order; the others are refused.
-static_assert(Inferable<tiny::Gpt> && Inferable<tiny::Gpt, Fusion<Unfused>, Batch<1>, Target<targets::h200>, Device<Cpu>, Precision<fp16>>);
+static_assert(Inferable<tiny::Gpt> &&
+              Inferable<tiny::Gpt, Fusion<Unfused>, Batch<1>, Target<targets::h200>, Device<Cpu>, Precision<fp16>>);
 struct HalfInside : Model<Input<Vector<4>>, As<fp16, Linear<3>>, Linear<2>> {};
-static_assert(Inferable<HalfInside, Precision<fp16>> && !Composable<HalfInside, Precision<fp32>>);  // what trains nothing scales no loss
-static_assert(Inferable<tiny::Gpt, Precision<bf16, fp32>> && Inferable<tiny::Gpt, Batch<Largest>, Target<targets::h200>>);
-static_assert(!Inferable<tiny::Gpt, Optimizer<AdamW>> && !Inferable<tiny::Gpt, Checkpoint<Every<2>>> && !Inferable<tiny::Gpt, Seed<2>>);
-static_assert(!Inferable<tiny::Gpt, Loss<CrossEntropy>> && !Inferable<tiny::Gpt, Accumulate<2>> && !Inferable<tiny::Gpt, Debug<Anomaly>>);
-static_assert(!Inferable<tiny::Gpt, Batch<0>> && !Inferable<tiny::Gpt, Batch<1>, Batch<2>> && !Inferable<tiny::Gpt, Batch<Largest>>);
+static_assert(Inferable<HalfInside, Precision<fp16>> &&
+              !Composable<HalfInside, Precision<fp32>>);  // what trains nothing scales no loss
+static_assert(Inferable<tiny::Gpt, Precision<bf16, fp32>> &&
+              Inferable<tiny::Gpt, Batch<Largest>, Target<targets::h200>>);
+static_assert(!Inferable<tiny::Gpt, Optimizer<AdamW>> && !Inferable<tiny::Gpt, Checkpoint<Every<2>>> &&
+              !Inferable<tiny::Gpt, Seed<2>>);
+static_assert(!Inferable<tiny::Gpt, Loss<CrossEntropy>> && !Inferable<tiny::Gpt, Accumulate<2>> &&
+              !Inferable<tiny::Gpt, Debug<Anomaly>>);
+static_assert(!Inferable<tiny::Gpt, Batch<0>> && !Inferable<tiny::Gpt, Batch<1>, Batch<2>> &&
+              !Inferable<tiny::Gpt, Batch<Largest>>);
 static_assert(!Inferable<tiny::Gpt, Device<Cuda>> && !Inferable<tiny::Gpt, int> && !Inferable<Batch<1>>);
-static_assert(
-    std::is_same_v<Inference<tiny::Gpt, Precision<bf16>, Batch<2>>::Configuration, Inference<tiny::Gpt, Batch<2>, Precision<bf16>>::Configuration>);
+static_assert(std::is_same_v<Inference<tiny::Gpt, Precision<bf16>, Batch<2>>::Configuration,
+                             Inference<tiny::Gpt, Batch<2>, Precision<bf16>>::Configuration>);
 
 // No batch fits: the rule about memory says so, for both.
 struct Nutshell {
@@ -49,10 +58,12 @@ struct Nutshell {
   template <class T>
   static constexpr bool supports = true;
 };
-static_assert(!Composable<tiny::Gpt, Batch<Largest>, Target<Nutshell>> && !Inferable<tiny::Gpt, Batch<1>, Target<Nutshell>>);
+static_assert(!Composable<tiny::Gpt, Batch<Largest>, Target<Nutshell>> &&
+              !Inferable<tiny::Gpt, Batch<1>, Target<Nutshell>>);
 static_assert(Inferable<tiny::Gpt, Batch<Largest>, Target<Nutshell>, Precision<bf16>>);
 using Fitting = Inference<tiny::Gpt, Batch<Largest>, Target<Nutshell>, Precision<bf16>>;
-static_assert(Fitting::plan().peak <= Nutshell::memory && Fitting::Recipe::make_plan(Fitting::batch + 1).peak > Nutshell::memory);
+static_assert(Fitting::plan().peak <= Nutshell::memory &&
+              Fitting::Recipe::make_plan(Fitting::batch + 1).peak > Nutshell::memory);
 
 struct Narrow : Model<Input<Vector<4>>, Linear<6>, Relu, As<fp32, Linear<3>>> {};
 
@@ -72,7 +83,8 @@ TEST_CASE("inference predicts what the trainer that saved predicts, bit for bit"
     trainer.save(directory / "state");
     Full model(directory / "state");
     model.poison_dead_memory();
-    CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)), std::span<const float>(trainer.predict(inputs))));
+    CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)),
+                          std::span<const float>(trainer.predict(inputs))));
     CHECK(model.used().peak == Full::plan().peak);
     CHECK(model.used().operations == 3 * Full::plan().operations());
   }
@@ -82,7 +94,8 @@ TEST_CASE("inference predicts what the trainer that saved predicts, bit for bit"
     trainer.save(directory / "state");
     Half model(directory / "state");
     model.poison_dead_memory();
-    CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)), std::span<const float>(trainer.predict(inputs))));
+    CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)),
+                          std::span<const float>(trainer.predict(inputs))));
     CHECK(model.used().peak == Half::plan().peak);
   }
 }
@@ -138,7 +151,8 @@ TEST_CASE("parameters have the trainer's names, shapes and rounded values, each 
   CHECK(ours[2].values<fp32>().size() == 18);
   CHECK(::test::says(::test::error_of([&] { (void)ours[2].values<bf16>(); }), ours[2].name));
   const std::vector<float> inputs{1, 2, 3, 4, -1, 0, 0.5f, 2};
-  CHECK(tiny::same_bits(std::span<const float>(model.predict(inputs)), std::span<const float>(trainer.predict(inputs))));
+  CHECK(
+      tiny::same_bits(std::span<const float>(model.predict(inputs)), std::span<const float>(trainer.predict(inputs))));
 }
 
 TEST_CASE("inference without weights refuses to predict; a file that does not fit changes nothing") {
@@ -150,7 +164,8 @@ TEST_CASE("inference without weights refuses to predict; a file that does not fi
   trainer.save(directory / "state");
   model.load(directory / "state");
   const std::vector<float> before = model.predict(inputs);
-  CHECK(::test::says(::test::error_of([&] { model.predict(std::span<const std::int32_t>(inputs).first(5)); }), "multiple of 6"));
+  CHECK(::test::says(::test::error_of([&] { model.predict(std::span<const std::int32_t>(inputs).first(5)); }),
+                     "multiple of 6"));
 
   Trainer<Narrow, Batch<2>> other;
   other.save(directory / "other");
@@ -172,8 +187,9 @@ TEST_CASE("inference without weights refuses to predict; a file that does not fi
 }
 
 TEST_CASE("a weight is rounded once, also from fp64 to 16 bits") {
-  CHECK(float(train::rounded<bf16>(1.0 + 0x1p-8)) == 1.0f);                      // a tie, to even
-  CHECK(float(train::rounded<bf16>(1.0 + 0x1p-8 + 0x1p-40)) == 1.0f + 0x1p-7f);  // by way of fp32 to nearest it would be that tie
+  CHECK(float(train::rounded<bf16>(1.0 + 0x1p-8)) == 1.0f);  // a tie, to even
+  CHECK(float(train::rounded<bf16>(1.0 + 0x1p-8 + 0x1p-40)) ==
+        1.0f + 0x1p-7f);  // by way of fp32 to nearest it would be that tie
   CHECK(float(train::rounded<bf16>(1.0 + 0x3p-8 - 0x1p-40)) == 1.0f + 0x1p-7f);
   CHECK(float(train::rounded<fp16>(-1.0 - 0x1p-11 - 0x1p-50)) == -1.0f - 0x1p-10f);
   CHECK(float(train::rounded<fp16>(65519.999999999)) == 65504.0f);

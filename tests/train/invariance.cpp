@@ -22,12 +22,14 @@ struct Outcome {
 template <class Train>
 std::vector<float> weights_of(Train& trainer) {
   std::vector<float> all;
-  for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
   return all;
 }
 
 const Fake& data() {
-  static const Fake fake({.samples = 22, .classes = 11, .seed = 3});  // no multiple of a batch: the last of an epoch is short
+  static const Fake fake(
+      {.samples = 22, .classes = 11, .seed = 3});  // no multiple of a batch: the last of an epoch is short
   return fake;
 }
 

@@ -1,4 +1,5 @@
-// Kill -9 at 200 random moments of a run that saves every other step: each restart loads what was saved last and goes on, and
+// Kill -9 at 200 random moments of a run that saves every other step: each restart loads what was saved last and goes
+// on, and
 // the end is what a run in one piece comes to.
 #include "../temporary.hpp"
 #include "support/catch.hpp"
@@ -19,7 +20,8 @@ using namespace regimen;
 namespace {
 
 using Train = Trainer<tiny::Gpt, Batch<4>>;
-const regimen::Options<AdamW> options{.optimizer = {.learning_rate = 1e-2}, .schedule = Schedule::warmup_cosine(10, 100000), .seed = 3, .threads = 1};
+const regimen::Options<AdamW> options{
+    .optimizer = {.learning_rate = 1e-2}, .schedule = Schedule::warmup_cosine(10, 100000), .seed = 3, .threads = 1};
 constexpr std::uint64_t every = 2;
 
 enum State : int { starting, training, saving, failed };
@@ -103,7 +105,7 @@ TEST_CASE("a kill at any moment leaves a file that the next run loads") {
   CHECK(tiny::same_bits(std::span<const float>(tiny::weights(resumed)), std::span<const float>(tiny::weights(whole))));
   resumed.save(path);
   CHECK(directory.files() == 1);  // what killed writers left behind is gone
-  std::printf("%d kills while starting, %d while training, %d while saving; %llu steps saved\n", killed_in[0], killed_in[1], killed_in[2],
-              static_cast<unsigned long long>(saved));
+  std::printf("%d kills while starting, %d while training, %d while saving; %llu steps saved\n", killed_in[0],
+              killed_in[1], killed_in[2], static_cast<unsigned long long>(saved));
   ::munmap(memory, sizeof(Shared));
 }

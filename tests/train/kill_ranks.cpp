@@ -1,4 +1,5 @@
-// Kill -9 of a random rank at 100 random moments of a training that saves every other step: the others end at once and name it, and each restart
+// Kill -9 of a random rank at 100 random moments of a training that saves every other step: the others end at once and
+// name it, and each restart
 // loads what was saved last, with as many ranks or with fewer; the end is what a training in one piece comes to.
 #include <regimen/comm/launch_processes.hpp>
 
@@ -36,7 +37,10 @@ struct Shared {
   std::atomic<std::int64_t> killed_at, ended_at[ranks];  // milliseconds
   char said[ranks][4096];
 };
-std::int64_t now() { return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 const Fake& data() {
   static const Fake fake({.samples = 43, .classes = 5, .seed = 3});
   return fake;
@@ -68,7 +72,8 @@ void train(comm::Tcp& world, const std::string& path, bool is_victim, Shared& sh
 
 std::vector<float> weights_of(auto& trainer) {
   std::vector<float> all;
-  for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
   return all;
 }
 
@@ -184,8 +189,10 @@ TEST_CASE("a rank that is killed at any moment ends all, and what was saved is l
   CHECK(resumed.size() > 1000);
   CHECK(resumed == whole);
   CHECK(directory.files() == ranks + 1);  // what killed ranks left behind is gone
-  std::printf("%d kills while starting, %d while training, %d while saving; %llu steps saved; the others ended within %lld ms\n", killed_in[starting],
-              killed_in[training], killed_in[saving], static_cast<unsigned long long>(saved), static_cast<long long>(slowest));
+  std::printf(
+      "%d kills while starting, %d while training, %d while saving; %llu steps saved; the others ended within %lld ms\n",
+      killed_in[starting], killed_in[training], killed_in[saving], static_cast<unsigned long long>(saved),
+      static_cast<long long>(slowest));
   ::munmap(memory, sizeof(Shared));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -15,7 +15,8 @@ using Saving = Trainer<tiny::Gpt, Batch<4>>;
 
 template <class Train>
 void run(Train& trainer, int steps) {
-  for (int i = 0; i < steps; ++i) trainer.step(tiny::tokens(4, trainer.steps_done()), tiny::tokens(4, 50 + trainer.steps_done()));
+  for (int i = 0; i < steps; ++i)
+    trainer.step(tiny::tokens(4, trainer.steps_done()), tiny::tokens(4, 50 + trainer.steps_done()));
 }
 
 template <class A, class B>
@@ -42,7 +43,8 @@ void takes_weights_alone(Saved& saved, const std::string& path) {
   CHECK(trainer.seed() == 9);
   auto from = saved.parameters();
   auto to = other.parameters();
-  for (std::size_t i = 0; i < from.size(); ++i) std::copy(from[i].values.begin(), from[i].values.end(), to[i].values.begin());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    std::copy(from[i].values.begin(), from[i].values.end(), to[i].values.begin());
   other.parameters_changed();
   run(trainer, 3);
   run(other, 3);

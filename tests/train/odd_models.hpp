@@ -17,28 +17,29 @@ namespace regimen::test {
 using Drop = Dropout<Ratio<1, 8>>;
 using Table = Embedding<Vocabulary<11>, 16>;
 template <std::size_t Depth>
-using Blocks =
-    Repeat<Depth,
-           Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal, Drop>, Drop>, Residual<LayerNorm, Linear<64>, Gelu, Linear<16>, Drop>>>;
+using Blocks = Repeat<Depth, Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal, Drop>, Drop>,
+                                        Residual<LayerNorm, Linear<64>, Gelu, Linear<16>, Drop>>>;
 template <std::size_t Depth>
 struct Gpt final : Model<Input<Tokens<8>>, Table, PositionEmbedding, Drop, Blocks<Depth>, LayerNorm, Linear<11>> {};
 template <std::size_t Depth>
 struct Tied final : Model<Input<Tokens<8>>, Table, PositionEmbedding, Blocks<Depth>, LayerNorm, TiedLinear<Table>> {};
 
-struct PostNorm final
-    : Model<Input<Tokens<8>>, Table, PositionEmbedding, LayerNorm,
-            Repeat<5, Sequential<Residual<SelfAttention<Heads<2>>, Drop>, LayerNorm, Residual<Linear<32>, Gelu, Linear<16>>, LayerNorm>>, Drop,
-            TiedLinear<Table>> {};
+struct PostNorm final : Model<Input<Tokens<8>>, Table, PositionEmbedding, LayerNorm,
+                              Repeat<5, Sequential<Residual<SelfAttention<Heads<2>>, Drop>, LayerNorm,
+                                                   Residual<Linear<32>, Gelu, Linear<16>>, LayerNorm>>,
+                              Drop, TiedLinear<Table>> {};
 struct Nested final : Model<Input<Tokens<8>>, Table, PositionEmbedding,
-                            Repeat<3, Repeat<4, Sequential<Residual<LayerNorm, Linear<32>, Gelu, Linear<16>, Drop>>>>, LayerNorm, TiedLinear<Table>> {
-};
+                            Repeat<3, Repeat<4, Sequential<Residual<LayerNorm, Linear<32>, Gelu, Linear<16>, Drop>>>>,
+                            LayerNorm, TiedLinear<Table>> {};
 struct Surrounded final
-    : Model<Input<Tokens<8>>, Table, Residual<Repeat<5, Sequential<Linear<16>, Gelu, Drop>>, Linear<16>>, LayerNorm, TiedLinear<Table>> {};
+    : Model<Input<Tokens<8>>, Table, Residual<Repeat<5, Sequential<Linear<16>, Gelu, Drop>>, Linear<16>>, LayerNorm,
+            TiedLinear<Table>> {};
 struct ReadsLittle final : Model<Input<Tokens<8>>, Table, Repeat<6, Drop>, Repeat<7, Residual<Drop, Gelu>>, Gelu,
                                  Repeat<5, Sequential<PositionEmbedding, Gelu>>, LayerNorm, Linear<11>> {};
 struct FollowedByNothing final : Model<Input<Tokens<8>>, Table, Blocks<4>, Repeat<2, Gelu>, Linear<11>> {};
-struct Mixed final : Model<Input<Tokens<8>>, Table, PositionEmbedding, Repeat<4, Residual<As<fp32, LayerNorm>, Linear<32>, Gelu, Linear<16>>>,
-                           As<fp32, LayerNorm>, As<fp32, Linear<11>>> {};
+struct Mixed final : Model<Input<Tokens<8>>, Table, PositionEmbedding,
+                           Repeat<4, Residual<As<fp32, LayerNorm>, Linear<32>, Gelu, Linear<16>>>, As<fp32, LayerNorm>,
+                           As<fp32, Linear<11>>> {};
 struct Mlp final : Model<Input<Image<6, 4, 1>>, Flatten, Linear<32>, Relu, Drop, Linear<32>, Relu, Linear<5>> {};
 
 }  // namespace regimen::test

@@ -35,15 +35,16 @@ bool mentions(const std::string& text, const char* first, const char* second) {
   return text.find(first) != std::string::npos && text.find(second) != std::string::npos;
 }
 
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(),
+                 infinity = std::numeric_limits<double>::infinity();
 
 template <class Rule>
 void checks_learning_rate() {
   CHECK(said_to<Rule>({}).empty());
   CHECK(said_to<Rule>({.learning_rate = 0}).empty());
   for (const double rate : {-1.0, -1e-300, not_a_number, infinity})
-    CHECK(
-        mentions(said_to<Rule>({.learning_rate = rate}), "optimizer.learning_rate: expected a number of at least 0", std::isnan(rate) ? "nan" : ""));
+    CHECK(mentions(said_to<Rule>({.learning_rate = rate}), "optimizer.learning_rate: expected a number of at least 0",
+                   std::isnan(rate) ? "nan" : ""));
 }
 template <class Rule>
 void checks_moments() {
@@ -55,7 +56,8 @@ void checks_moments() {
   }
   for (const double epsilon : {0.0, -1e-8, not_a_number, infinity})
     CHECK(mentions(said_to<Rule>({.epsilon = epsilon}), "optimizer.epsilon", "above 0 in fp32"));
-  CHECK(mentions(said_to<Rule>({.epsilon = 1e-46}), "optimizer.epsilon", "found 1e-46"));  // 0 in fp32, whose smallest number is 2^-149 = 1.4e-45
+  CHECK(mentions(said_to<Rule>({.epsilon = 1e-46}), "optimizer.epsilon",
+                 "found 1e-46"));  // 0 in fp32, whose smallest number is 2^-149 = 1.4e-45
   CHECK(said_to<Rule, fp64>({.epsilon = 1e-46}).empty());
   CHECK(mentions(said_to<Rule, fp64>({.epsilon = 0}), "optimizer.epsilon", "above 0 in fp64"));
   for (const double decay : {-5.0, not_a_number, infinity})
@@ -80,12 +82,14 @@ TEST_CASE("the ranges of update rules") {
 }
 
 TEST_CASE("the ranges of schedules") {
-  for (const Schedule& sound : {Schedule::constant(), Schedule::warmup_cosine(0, 1), Schedule::warmup_cosine(5, 5, 0.1), Schedule::steps(1, 0.5),
-                                Schedule::warmup_stable_decay(2, 4, 4), Schedule::warmup_linear(1, 9, 2)})
+  for (const Schedule& sound :
+       {Schedule::constant(), Schedule::warmup_cosine(0, 1), Schedule::warmup_cosine(5, 5, 0.1),
+        Schedule::steps(1, 0.5), Schedule::warmup_stable_decay(2, 4, 4), Schedule::warmup_linear(1, 9, 2)})
     CHECK_NOTHROW(sound.check());
   for (const Schedule& wrong :
-       {Schedule::warmup_cosine(0, 0), Schedule::warmup_cosine(6, 5), Schedule::warmup_linear(1, 9, -0.1), Schedule::steps(0, 0.5),
-        Schedule::steps(5, not_a_number), Schedule::warmup_stable_decay(2, 5, 4), Schedule::warmup_cosine(0, 9, infinity)})
+       {Schedule::warmup_cosine(0, 0), Schedule::warmup_cosine(6, 5), Schedule::warmup_linear(1, 9, -0.1),
+        Schedule::steps(0, 0.5), Schedule::steps(5, not_a_number), Schedule::warmup_stable_decay(2, 5, 4),
+        Schedule::warmup_cosine(0, 9, infinity)})
     CHECK_THROWS_AS(wrong.check(), Error);
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   CHECK(Schedule::warmup_cosine(most, most).share(0) == 0x1p-64);
@@ -110,10 +114,11 @@ TEST_CASE("a step whose learning rate is infinite is refused before it changes a
   const auto made = [](double rate, const Schedule& schedule) {
     return std::make_unique<Train>(Train::Options{.optimizer = {.learning_rate = rate}, .schedule = schedule});
   };
-  CHECK(mentions(error_of_step(made(1e-3, Schedule::steps(1, 1e200)), 2), "step 2, learning rate: expected a finite number in fp32, found 1e+197",
-                 "options.schedule"));
+  CHECK(mentions(error_of_step(made(1e-3, Schedule::steps(1, 1e200)), 2),
+                 "step 2, learning rate: expected a finite number in fp32, found 1e+197", "options.schedule"));
   CHECK(mentions(error_of_step(made(1e300, Schedule::constant()), 1), "step 1, learning rate", "found 1e+300"));
-  CHECK(mentions(error_of_step(made(1e-3, Schedule::warmup_linear(0, 1, 1e300)), 2), "step 2, learning rate", "found 1e+297"));
+  CHECK(mentions(error_of_step(made(1e-3, Schedule::warmup_linear(0, 1, 1e300)), 2), "step 2, learning rate",
+                 "found 1e+297"));
 }
 
 TEST_CASE("a Trainer is not made with options outside their ranges") {

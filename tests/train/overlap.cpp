@@ -1,4 +1,5 @@
-// Overlap is shown, not assumed: what a rank computes between the start of a collective and the wait for it, and what the link does then.
+// Overlap is shown, not assumed: what a rank computes between the start of a collective and the wait for it, and what
+// the link does then.
 #include <regimen/comm/tracing.hpp>
 #include <regimen/engine/rank_trace.hpp>
 
@@ -43,7 +44,8 @@ Record record(auto& communicator, const auto& traced) {
   trainer.profile().clear();
   trainer.fit(Fake({.samples = 43, .classes = 11, .seed = 3}), {.steps = steps, .progress = false});
   Record found{trainer.profile(), traced.spans(), {}};
-  for (const auto& parameter : trainer.parameters()) found.weights.insert(found.weights.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    found.weights.insert(found.weights.end(), parameter.values.begin(), parameter.values.end());
   return found;
 }
 
@@ -62,7 +64,8 @@ Record recorded(bool overlaps) {
 
 }  // namespace
 
-TEST_CASE("ZeRO-3 gathers the next unit while this one computes, and reduces a unit while the next one's backward runs") {
+TEST_CASE(
+    "ZeRO-3 gathers the next unit while this one computes, and reduces a unit while the next one's backward runs") {
   const Record record = recorded<Sharded<ZeRO3>>(true);
   constexpr std::size_t units = 2 + blocks + 2;  // two embeddings, the blocks, norm, output
 
@@ -96,23 +99,25 @@ TEST_CASE("ZeRO-3 gathers the next unit while this one computes, and reduces a u
   }
 }
 
-TEST_CASE("operations run while the link is busy; waited for at its start, it is idle then, and the bits are the same") {
+TEST_CASE(
+    "operations run while the link is busy; waited for at its start, it is idle then, and the bits are the same") {
   const Record with = recorded<Sharded<ZeRO3>>(true), without = recorded<Sharded<ZeRO3>>(false);
   CHECK(with.weights.size() > 1000);
   CHECK(with.weights == without.weights);
-  const auto busy = [](const Record& record) {  // operations that began between the start of a collective and its end on the link
-    const auto events = record.times.events();
-    std::size_t count = 0;
-    for (const CollectiveTime& one : record.times.collectives()) {
-      if (one.ticket == 0) continue;
-      const double end = seconds(record.span_of(one).end);
-      CHECK(seconds(record.span_of(one).begin) >= one.started);
-      CHECK(end - one.started >= 0.02);
-      CHECK(end <= one.ended);
-      for (const auto& event : events) count += event.began > one.started && event.began < end;
-    }
-    return count;
-  };
+  const auto busy =
+      [](const Record& record) {  // operations that began between the start of a collective and its end on the link
+        const auto events = record.times.events();
+        std::size_t count = 0;
+        for (const CollectiveTime& one : record.times.collectives()) {
+          if (one.ticket == 0) continue;
+          const double end = seconds(record.span_of(one).end);
+          CHECK(seconds(record.span_of(one).begin) >= one.started);
+          CHECK(end - one.started >= 0.02);
+          CHECK(end <= one.ended);
+          for (const auto& event : events) count += event.began > one.started && event.began < end;
+        }
+        return count;
+      };
   CHECK(busy(with) > 100);  // 627 where 20 ms are enough for all of them
   CHECK(busy(without) == 0);
 }

@@ -42,7 +42,8 @@ using Train = Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>>;
 
 std::vector<std::string> files_in(const ::test::Directory& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.push_back(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -161,9 +162,11 @@ TEST_CASE("ranks that find no room to save leave nothing behind, and the older s
     CHECK(::test::says(error, "No space left on device"));
     return files_in(folder);
   };
-  for (const char* where : {".part-0-of-3", ".part-1-of-3", ".part-2-of-3", "/state.tmp-"}) CHECK(fails(where, false) == older);
+  for (const char* where : {".part-0-of-3", ".part-1-of-3", ".part-2-of-3", "/state.tmp-"})
+    CHECK(fails(where, false) == older);
   CHECK(fails("/state.tmp-", true) == older);
-  // Each rank writes in the background by itself: parts that came after rank 0 had given up go with the next attempt, before it needs room.
+  // Each rank writes in the background by itself: parts that came after rank 0 had given up go with the next attempt,
+  // before it needs room.
   for (const char* where : {".part-1-of-3", ".part-2-of-3", ".part-0-of-3"})
     for (int attempt = 0; attempt < 3; ++attempt) CHECK(fails(where, true).size() <= older.size() + 2);
   CHECK(fails(".part-1-of-3", false) == older);
@@ -196,7 +199,8 @@ TEST_CASE("parts are found behind a symbolic link to their index, and have its m
 
 TEST_CASE("parts of a save that began later stay") {
   const ::test::Directory folder;
-  const std::string path = folder / "state", later = path + ".1-18000000000000000000.part-0-of-2", older = path + ".1-7.part-0-of-2";
+  const std::string path = folder / "state", later = path + ".1-18000000000000000000.part-0-of-2",
+                    older = path + ".1-7.part-0-of-2";
   for (const std::string& part : {later, older}) std::ofstream(part) << "a part";
   train_and_save(2, 1, path);
   CHECK(std::filesystem::exists(later));

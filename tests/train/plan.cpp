@@ -6,7 +6,8 @@ using namespace regimen::test;
 
 TEST_CASE("GPTs, as deep as segments divide and not") {
   const std::size_t none = agrees<Gpt<7>>("none"), one = agrees<Gpt<7>, Checkpoint<Every<1>>>("every 1"),
-                    three = agrees<Gpt<7>, Checkpoint<Every<3>>>("every 3"), seven = agrees<Gpt<7>, Checkpoint<Every<7>>>("every 7"),
+                    three = agrees<Gpt<7>, Checkpoint<Every<3>>>("every 3"),
+                    seven = agrees<Gpt<7>, Checkpoint<Every<7>>>("every 7"),
                     selective = agrees<Gpt<7>, Checkpoint<Selective<LayerNorm, Gelu, Drop>>>("selective");
   CHECK(none > selective);
   CHECK(selective > three);

@@ -1,4 +1,5 @@
-// tests/train/plan_agrees.hpp — a plan as a constant, at run time, and with every iteration evaluated, is one and the same.
+// tests/train/plan_agrees.hpp — a plan as a constant, at run time, and with every iteration evaluated, is one and the
+// same.
 #pragma once
 
 #include "support/catch.hpp"
@@ -12,8 +13,9 @@ constexpr bool same(const Cost& a, const Cost& b) {
 }
 template <class Walk>
 bool same(const Walk& a, const Walk& b) {
-  return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top && same(a.engine.cost[0], b.engine.cost[0]) &&
-         same(a.engine.cost[1], b.engine.cost[1]) && same(a.engine.cost[2], b.engine.cost[2]);
+  return a.arena.peak == b.arena.peak && a.arena.peak_of_live == b.arena.peak_of_live && a.arena.top == b.arena.top &&
+         same(a.engine.cost[0], b.engine.cost[0]) && same(a.engine.cost[1], b.engine.cost[1]) &&
+         same(a.engine.cost[2], b.engine.cost[2]);
 }
 
 /// Returns the peak.

@@ -32,9 +32,11 @@ Learned learn() {
 
 }  // namespace
 
-// A first loss near log 11 or log 5 is the same to the roundings of a forward pass: 16 of 2^-8 for bf16, a few of 2^-11 for fp16.
+// A first loss near log 11 or log 5 is the same to the roundings of a forward pass: 16 of 2^-8 for bf16, a few of 2^-11
+// for fp16.
 TEST_CASE("a GPT learns in bf16 and in fp16, an MLP in all of them") {
-  const Learned exact = learn<Trainer<Gpt<2>, Batch<8>>>(), brain = learn<Trainer<Gpt<2>, Batch<8>, Precision<bf16, fp32>>>(),
+  const Learned exact = learn<Trainer<Gpt<2>, Batch<8>>>(),
+                brain = learn<Trainer<Gpt<2>, Batch<8>, Precision<bf16, fp32>>>(),
                 half = learn<Trainer<Gpt<2>, Batch<8>, Half, LossScale<Dynamic>>>(),
                 mlp = learn<Trainer<Mlp, Batch<8>, Half, LossScale<Static<1024>>>>();
   for (const Learned& run : {exact, brain, half, mlp}) CHECK(run.last < 0.75 * run.first);
@@ -89,7 +91,8 @@ TEST_CASE("forward, scale, backward, unscale, apply is a step, bit for bit, skip
   std::size_t skipped = 0;
   for (int i = 0; i < 30; ++i) {
     const StepResult a = by_step.step(work.inputs, work.targets);
-    const StepResult b = by_hand.apply(by_hand.unscale(by_hand.backward(by_hand.scale(by_hand.forward(work.inputs, work.targets)))));
+    const StepResult b =
+        by_hand.apply(by_hand.unscale(by_hand.backward(by_hand.scale(by_hand.forward(work.inputs, work.targets)))));
     CHECK(a.loss == b.loss);
     CHECK(a.loss_scale == b.loss_scale);
     CHECK(a.applied == b.applied);
@@ -105,7 +108,9 @@ TEST_CASE("a step that has begun cannot be taken apart in another order") {
   Train trainer;
   const Work<Train> work(8);
   const auto loss = trainer.forward(work.inputs, work.targets);
-  const auto says = [](const auto& call, const char* found) { CHECK(::test::error_of(call).find(found) != std::string::npos); };
+  const auto says = [](const auto& call, const char* found) {
+    CHECK(::test::error_of(call).find(found) != std::string::npos);
+  };
   says([&] { trainer.forward(work.inputs, work.targets); },
        "Trainer::forward: expected the order forward, backward, apply, found forward where backward is due");
   CHECK_THROWS_AS(trainer.step(work.inputs, work.targets), Error);
@@ -114,7 +119,8 @@ TEST_CASE("a step that has begun cannot be taken apart in another order") {
   says([&] { trainer.backward(loss); }, "found backward where apply, or another forward, is due");
   CHECK(trainer.apply(gradients).applied);
   says([&] { trainer.apply(gradients); }, "found apply where forward is due");
-  says([&] { trainer.forward(work.inputs, std::span(work.targets).first(7)); }, "Trainer::forward: expected 1 to 8 samples of");
+  says([&] { trainer.forward(work.inputs, std::span(work.targets).first(7)); },
+       "Trainer::forward: expected 1 to 8 samples of");
   CHECK(trainer.step(work.inputs, work.targets).applied);
 }
 
@@ -129,7 +135,8 @@ TEST_CASE("a tied table inside As is kept in its type: such a model is fp32, wha
   InBf16 half;
   InFp32 whole;
   const Work<InBf16> work(4);
-  for (int step = 0; step < 3; ++step) CHECK(half.step(work.inputs, work.targets).loss == whole.step(work.inputs, work.targets).loss);
+  for (int step = 0; step < 3; ++step)
+    CHECK(half.step(work.inputs, work.targets).loss == whole.step(work.inputs, work.targets).loss);
   CHECK(half.predict(work.inputs) == whole.predict(work.inputs));
   CHECK(flat(half.parameters()) == flat(whole.parameters()));
 }

@@ -15,8 +15,10 @@ namespace regimen::test {
 inline void write_outcome(const std::string& path, const Outcome& outcome) {
   std::ofstream file(path, std::ios::binary);
   for (const auto* numbers : {&outcome.losses, &outcome.norms, &outcome.evaluations})
-    file.write(reinterpret_cast<const char*>(numbers->data()), static_cast<std::streamsize>(numbers->size() * sizeof(double)));
-  file.write(reinterpret_cast<const char*>(outcome.weights.data()), static_cast<std::streamsize>(outcome.weights.size() * sizeof(float)));
+    file.write(reinterpret_cast<const char*>(numbers->data()),
+               static_cast<std::streamsize>(numbers->size() * sizeof(double)));
+  file.write(reinterpret_cast<const char*>(outcome.weights.data()),
+             static_cast<std::streamsize>(outcome.weights.size() * sizeof(float)));
   file.put(outcome.as_planned ? '1' : '0');
 }
 inline std::string read_outcome(const std::string& path) {

@@ -32,7 +32,8 @@ Outcome train_as_rank(bool poison, std::uint64_t steps, Ranks&... communicator) 
   });
   outcome.evaluations.push_back(trainer.evaluate(data).loss);
   outcome.as_planned = trainer.used().peak == trainer.planned().peak;
-  for (const auto& parameter : trainer.parameters()) outcome.weights.insert(outcome.weights.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    outcome.weights.insert(outcome.weights.end(), parameter.values.begin(), parameter.values.end());
   return outcome;
 }
 
@@ -40,7 +41,9 @@ Outcome train_as_rank(bool poison, std::uint64_t steps, Ranks&... communicator) 
 template <class Train>
 std::vector<Outcome> outcomes_of_threads(std::size_t ranks, bool poison, std::uint64_t steps) {
   std::vector<Outcome> outcomes(ranks);
-  launch(ranks, [&](comm::Threads& communicator) { outcomes[communicator.rank()] = train_as_rank<Train>(poison, steps, communicator); });
+  launch(ranks, [&](comm::Threads& communicator) {
+    outcomes[communicator.rank()] = train_as_rank<Train>(poison, steps, communicator);
+  });
   return outcomes;
 }
 

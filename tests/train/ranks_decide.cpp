@@ -22,11 +22,13 @@ void skips_on_all() {
   };
   std::vector<Found> found(ranks);
   launch(ranks, [&](comm::Threads& communicator) {
-    Trainer<Small, Batch<4>, Precision<fp16, fp32>, LossScale<Dynamic>, Communicator<Threads>, Shard<Stage>> trainer(communicator);
+    Trainer<Small, Batch<4>, Precision<fp16, fp32>, LossScale<Dynamic>, Communicator<Threads>, Shard<Stage>> trainer(
+        communicator);
     Found& own = found[trainer.rank()];
     const auto weights = [&] {
       std::vector<float> all;
-      for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+      for (const auto& parameter : trainer.parameters())
+        all.insert(all.end(), parameter.values.begin(), parameter.values.end());
       return all;
     };
     std::vector<std::vector<float>> after;
@@ -57,7 +59,8 @@ TEST_CASE("a run ends on all ranks after the step at which a callback of one say
     Train trainer(communicator);
     const std::size_t rank = trainer.rank();
     const Fitted fitted = trainer.fit(
-        data, data, {.steps = 20, .validate_every = 2, .progress = false}, [&](Train&, const StepResult& step) { return rank != 1 || step.step < 5; },
+        data, data, {.steps = 20, .validate_every = 2, .progress = false},
+        [&](Train&, const StepResult& step) { return rank != 1 || step.step < 5; },
         [&](Train&, const Evaluation&) { ++evaluations[rank]; });
     steps[rank] = fitted.steps;
   });
@@ -69,7 +72,8 @@ TEST_CASE("on_all_ranks is true where every rank says so") {
   std::vector<int> found(3);
   launch(3, [&](comm::Threads& communicator) {
     Train trainer(communicator);
-    const bool all = trainer.on_all_ranks(true), most = trainer.on_all_ranks(trainer.rank() != 2), none = trainer.on_all_ranks(false);
+    const bool all = trainer.on_all_ranks(true), most = trainer.on_all_ranks(trainer.rank() != 2),
+               none = trainer.on_all_ranks(false);
     found[trainer.rank()] = 4 * all + 2 * most + none;
   });
   CHECK(found == std::vector<int>{4, 4, 4});

@@ -1,4 +1,5 @@
-// An independent implementation: losses, update rules, loss scales and whole training curves against what PyTorch computed.
+// An independent implementation: losses, update rules, loss scales and whole training curves against what PyTorch
+// computed.
 #include "train/recorded.hpp"
 
 #include <regimen/optimizer/adam.hpp>
@@ -16,10 +17,10 @@ struct Embedded final : Model<Input<Tokens<6>>, Embedding<Vocabulary<11>, 8>, Po
 struct Logits final : Model<Input<Tokens<10>>, Embedding<Vocabulary<10>, 7>> {};
 struct Outputs final : Model<Input<Tokens<4>>, Embedding<Vocabulary<4>, 3>> {};
 struct Sixteen final : Model<Input<Vector<1>>, Linear<16>> {};
-struct TinyGpt final
-    : Model<Input<Tokens<8>>, Embedding<Vocabulary<11>, 16>, PositionEmbedding,
-            Repeat<2, Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>, Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>>,
-            LayerNorm, Linear<11>> {};
+struct TinyGpt final : Model<Input<Tokens<8>>, Embedding<Vocabulary<11>, 16>, PositionEmbedding,
+                             Repeat<2, Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
+                                                  Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>>,
+                             LayerNorm, Linear<11>> {};
 struct TinyMlp final : Model<Input<Vector<6>>, Linear<12>, Relu, Linear<9>, Relu, Linear<5>> {};
 
 template <class T>
@@ -46,7 +47,8 @@ void check_loss(const std::string& name, const std::string& output) {
   std::vector<std::int32_t> rows(Train::input_size);
   std::iota(rows.begin(), rows.end(), 0);
   std::vector<typename Train::Label> target;
-  if constexpr (std::is_same_v<typename Train::Label, std::int32_t>) target = from.template values<std::int32_t>("target");
+  if constexpr (std::is_same_v<typename Train::Label, std::int32_t>)
+    target = from.template values<std::int32_t>("target");
   else {
     const auto read = from.template values<float>("target");
     target.assign(read.begin(), read.end());
@@ -91,8 +93,8 @@ void check_rule(const std::string& name, const typename Rule::Options& options) 
   check_rule<Rule, fp64>("optimizer_" + name, options);
 }
 
-/// In fp32 the losses may be eight times as far as PyTorch's are, and the weights eight times as far as its own drift, since rounding
-/// noise is amplified from step to step. In fp64 the weights are the truth, which the file has in fp32.
+/// In fp32 the losses may be eight times as far as PyTorch's are, and the weights eight times as far as its own drift,
+/// since rounding noise is amplified from step to step. In fp64 the weights are the truth, which the file has in fp32.
 template <class Network, std::size_t batch, class Rule, class T>
 void check_curve(const std::string& name, const std::string& inputs_name, const typename Rule::Options& options) {
   INFO(name << " in " << name_of<T>);
@@ -112,14 +114,17 @@ void check_curve(const std::string& name, const std::string& inputs_name, const 
     from.fill(parameters[i], "parameter." + names[i]);
   }
   std::vector<typename Train::Input> inputs;
-  if constexpr (std::is_same_v<typename Train::Input, std::int32_t>) inputs = from.template values<std::int32_t>(inputs_name);
+  if constexpr (std::is_same_v<typename Train::Input, std::int32_t>)
+    inputs = from.template values<std::int32_t>(inputs_name);
   else {
     const auto read = from.template values<float>(inputs_name);
     inputs.assign(read.begin(), read.end());
   }
   const auto targets = from.template values<std::int32_t>("targets");
-  const auto losses = from.template values<double>("fp64.losses"), norms = from.template values<double>("fp64.gradient_norms");
-  const auto their_losses = from.template values<float>("fp32.losses"), their_norms = from.template values<float>("fp32.gradient_norms");
+  const auto losses = from.template values<double>("fp64.losses"),
+             norms = from.template values<double>("fp64.gradient_norms");
+  const auto their_losses = from.template values<float>("fp32.losses"),
+             their_norms = from.template values<float>("fp32.gradient_norms");
   double loss_noise = 0, norm_noise = 0;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     loss_noise = std::max(loss_noise, std::abs(their_losses[i] - losses[i]));
@@ -129,8 +134,8 @@ void check_curve(const std::string& name, const std::string& inputs_name, const 
   const std::size_t in = batch * Train::input_size, out = batch * Train::target_size;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const StepResult result = trainer.step({inputs.data() + i * in, in}, {targets.data() + i * out, out});
-    INFO("step " << i << ": loss " << result.loss - losses[i] << " off, theirs " << loss_noise << "; norm " << result.gradient_norm - norms[i]
-                 << " off, theirs " << norm_noise);
+    INFO("step " << i << ": loss " << result.loss - losses[i] << " off, theirs " << loss_noise << "; norm "
+                 << result.gradient_norm - norms[i] << " off, theirs " << norm_noise);
     CHECK(std::abs(result.loss - losses[i]) <= (exact ? 1e-10 : 8 * loss_noise));
     CHECK(std::abs(result.gradient_norm - norms[i]) <= (exact ? 1e-9 : 8 * norm_noise));
   }
@@ -153,7 +158,8 @@ void check_curve(const std::string& name, const std::string& inputs_name, const 
 void check_loss_scale(const std::string& name) {
   INFO(name);
   const Recorded from("loss_scale_" + name);
-  const auto steps = from.values<std::int32_t>("step"), finite = from.values<std::int32_t>("finite"), streak = from.values<std::int32_t>("streak");
+  const auto steps = from.values<std::int32_t>("step"), finite = from.values<std::int32_t>("finite"),
+             streak = from.values<std::int32_t>("streak");
   const auto scale = from.values<float>("scale");
   op::LossScaling scaling{std::stod(from.file.value("initial")), std::stoull(from.file.value("growth_steps"))};
   Scalars scalars;
@@ -206,7 +212,8 @@ TEST_CASE("a dynamic loss scale is that of Keras") {
   for (const char* name : {"usual", "floor", "ceiling", "default"}) check_loss_scale(name);
 }
 TEST_CASE("a small GPT trains as PyTorch's does") {
-  const AdamW::Options options{.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1};
+  const AdamW::Options options{
+      .learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .weight_decay = 0.1};
   check_curve<TinyGpt, 4, AdamW, fp32>("train_gpt", "tokens", options);
   check_curve<TinyGpt, 4, AdamW, fp64>("train_gpt", "tokens", options);
 }

@@ -43,7 +43,8 @@ struct Recorded {
 };
 
 /// The largest difference between `ours`, divided by `divisor`, and the truth called `name`.
-///   fp32   may be four times as far as PyTorch's own fp32 is, plus four roundings of the largest element: sums are ordered otherwise
+///   fp32   may be four times as far as PyTorch's own fp32 is, plus four roundings of the largest element: sums are
+///          ordered otherwise
 ///   fp64   1e-12 of the largest element, and as much absolute: two thousand roundings
 template <class T, class Values>
 void compare(const Recorded& from, const std::string& name, const Values& ours, double divisor = 1) {
@@ -57,8 +58,10 @@ void compare(const Recorded& from, const std::string& name, const Values& ours, 
     const double difference = std::abs(double(ours[i]) / divisor - truth[i]);
     distance = difference <= distance ? distance : difference;  // keeps a NaN
   }
-  const double bound = std::is_same_v<T, float> ? 4 * their_distance + 4 * epsilon_of<fp32> * largest : 1e-12 * (1 + largest);
-  INFO(name << " in " << name_of<T> << ": distance " << distance << ", bound " << bound << ", PyTorch's " << their_distance);
+  const double bound =
+      std::is_same_v<T, float> ? 4 * their_distance + 4 * epsilon_of<fp32> * largest : 1e-12 * (1 + largest);
+  INFO(name << " in " << name_of<T> << ": distance " << distance << ", bound " << bound << ", PyTorch's "
+            << their_distance);
   CHECK(distance <= bound);
 }
 
@@ -99,7 +102,8 @@ void check_layer_in(const std::string& name, const std::vector<std::string>& par
   trainer.backward(trainer.forward(rows, std::vector<T>(upstream.begin(), upstream.end())));
   const auto gradients = trainer.gradients();
   compare<T>(from, "gradient.input", gradients[0].values);
-  for (std::size_t i = 0; i < parameters.size(); ++i) compare<T>(from, "gradient." + parameters[i], gradients[i + 1].values);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    compare<T>(from, "gradient." + parameters[i], gradients[i + 1].values);
 }
 
 template <class Layer, std::size_t Samples, std::size_t Length, std::size_t Width>

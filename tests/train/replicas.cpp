@@ -1,4 +1,5 @@
-// Weights that several ranks keep: one bit that differs on one of them is found, at the next comparison, with the rank's name. And ranks that
+// Weights that several ranks keep: one bit that differs on one of them is found, at the next comparison, with the
+// rank's name. And ranks that
 // would compute other bits from the start are refused at the start.
 #include <regimen/train/replicas.hpp>
 
@@ -88,7 +89,9 @@ TEST_CASE("the ranks that differ from most are named") {
   };
   CHECK(compare({5, 5, 5, 5}, 1).empty());
   CHECK(compare({5, 6, 5, 6}, 2).empty());
-  CHECK(mentions(compare({5, 5, 9, 5}, 1), "Trainer, after step 12: expected the same weights on all ranks that keep them, found others on rank 2;"));
+  CHECK(mentions(
+      compare({5, 5, 9, 5}, 1),
+      "Trainer, after step 12: expected the same weights on all ranks that keep them, found others on rank 2;"));
   CHECK(mentions(compare({9, 5, 5, 5}, 1), "others on rank 0;"));
   CHECK(mentions(compare({5, 9}, 1), "others on rank 1;"));
   CHECK(mentions(compare({5, 6, 5, 9, 7, 6}, 2), "others on rank 3, 4;"));
@@ -105,11 +108,14 @@ TEST_CASE("a weight that differs on one rank is found at the next comparison") {
     };
   };
   CHECK(run<Replicated>(3, flips(9)).empty());
-  CHECK(mentions(run<Replicated>(3, flips(2)), "after step 6: expected the same weights on all ranks that keep them, found others on rank 2;"));
-  CHECK(mentions(run<Replicated>(3, flips(0)), "after step 6: expected the same weights on all ranks that keep them, found others on rank 0;"));
+  CHECK(mentions(run<Replicated>(3, flips(2)),
+                 "after step 6: expected the same weights on all ranks that keep them, found others on rank 2;"));
+  CHECK(mentions(run<Replicated>(3, flips(0)),
+                 "after step 6: expected the same weights on all ranks that keep them, found others on rank 0;"));
   // Ranks 0 and 2 keep one half, 1 and 3 the other: the first elements lie in the first.
   CHECK(run<Hybrid<2>>(4, flips(9)).empty());
-  CHECK(mentions(run<Hybrid<2>>(4, flips(2)), "after step 6: expected the same weights on all ranks that keep them, found others on rank 2;"));
+  CHECK(mentions(run<Hybrid<2>>(4, flips(2)),
+                 "after step 6: expected the same weights on all ranks that keep them, found others on rank 2;"));
   CHECK(failure_of(2, [&](comm::Threads& communicator) {
           Train<Replicated> trainer(communicator, {.compare_weights_every = 0});
           trainer.fit(Fake({.samples = 40, .classes = 11}), {.steps = 7, .progress = false}, flips(1));
@@ -139,10 +145,14 @@ TEST_CASE("a weight that came to one rank as another is found where ranks keep s
       Flipping communicator(threads);
       Train<ZeRO1> trainer(communicator, {.compare_weights_every = 1});
       trainer.fit(Fake({.samples = 40, .classes = 11}), {.steps = 4, .progress = false},
-                  [&](auto&, const StepResult& result) { communicator.flips = flips && result.step == 2 && threads.rank() == 1; });
+                  [&](auto&, const StepResult& result) {
+                    communicator.flips = flips && result.step == 2 && threads.rank() == 1;
+                  });
     });
     INFO(failure);
-    CHECK(mentions(failure, "after step 3: expected the same weights on all ranks that keep them, found others on rank 1;") == flips);
+    CHECK(mentions(failure,
+                   "after step 3: expected the same weights on all ranks that keep them, found others on rank 1;") ==
+          flips);
     CHECK(failure.empty() == !flips);
   }
 }
@@ -169,7 +179,8 @@ class OtherProcessor final : public comm::detail::Around<comm::Threads, bench::U
 
 }  // namespace
 
-TEST_CASE("ranks that compute otherwise are refused before they train, with what each computes with; numbers of threads may differ") {
+TEST_CASE(
+    "ranks that compute otherwise are refused before they train, with what each computes with; numbers of threads may differ") {
   const std::string failure = failure_of(2, [](comm::Threads& ranks) {
     OtherProcessor communicator(ranks);
     Train<ZeRO3> trainer(communicator);
@@ -181,5 +192,7 @@ TEST_CASE("ranks that compute otherwise are refused before they train, with what
 #if defined(__FMA__)
   CHECK(mentions(failure, "fused multiply-add"));
 #endif
-  CHECK(failure_of(2, [](comm::Threads& ranks) { Train<ZeRO3> trainer(ranks, {.threads = 1 + int(ranks.rank())}); }).empty());
+  CHECK(failure_of(2, [](comm::Threads& ranks) {
+          Train<ZeRO3> trainer(ranks, {.threads = 1 + int(ranks.rank())});
+        }).empty());
 }

@@ -1,4 +1,5 @@
-// A run that goes on with another batch, accumulation or number of ranks: every sample once an epoch, wherever it was saved.
+// A run that goes on with another batch, accumulation or number of ranks: every sample once an epoch, wherever it was
+// saved.
 #include <regimen/comm/launch.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
@@ -35,7 +36,9 @@ struct Counted {
   std::shared_ptr<std::vector<std::atomic<int>>> seen = std::make_shared<std::vector<std::atomic<int>>>(samples);
 };
 
-FitOptions run_of(std::uint64_t steps, Order order) { return {.steps = steps, .epochs = epochs, .order = order, .workers = 0, .progress = false}; }
+FitOptions run_of(std::uint64_t steps, Order order) {
+  return {.steps = steps, .epochs = epochs, .order = order, .workers = 0, .progress = false};
+}
 
 /// Goes on for so many steps, or to the end.
 template <std::size_t batch, std::size_t micro_batches, std::size_t ranks>
@@ -51,13 +54,15 @@ void leg(const std::string& path, std::uint64_t steps, const Counted& data, Orde
     on(trainer);
   } else {
     launch(ranks, [&](comm::Threads& communicator) {
-      Trainer<Net, Batch<batch>, Accumulate<micro_batches>, Communicator<Threads>, Shard<ZeRO3>> trainer(communicator, {.threads = 1});
+      Trainer<Net, Batch<batch>, Accumulate<micro_batches>, Communicator<Threads>, Shard<ZeRO3>> trainer(
+          communicator, {.threads = 1});
       on(trainer);
     });
   }
 }
 using Leg = void (*)(const std::string&, std::uint64_t, const Counted&, Order);
-const std::vector<Leg> legs{leg<64, 1, 1>, leg<48, 1, 1>, leg<7, 3, 1>, leg<150, 1, 1>, leg<300, 1, 1>, leg<33, 2, 3>, leg<64, 1, 2>};
+const std::vector<Leg> legs{leg<64, 1, 1>,  leg<48, 1, 1>, leg<7, 3, 1>, leg<150, 1, 1>,
+                            leg<300, 1, 1>, leg<33, 2, 3>, leg<64, 1, 2>};
 
 void check_each(const Counted& data, int times) {
   for (std::size_t index = 0; index < samples; ++index) {
@@ -74,7 +79,8 @@ TEST_CASE("saved anywhere and resumed with any batch, accumulation and ranks, a 
       INFO("trial " << trial);
       const ::test::Directory folder;
       const Counted data;
-      for (std::uint64_t i = 0; i < 5; ++i) legs[mix(trial, i) % legs.size()](folder / "state", 1 + mix(trial, 10 + i) % 4, data, order);
+      for (std::uint64_t i = 0; i < 5; ++i)
+        legs[mix(trial, i) % legs.size()](folder / "state", 1 + mix(trial, 10 + i) % 4, data, order);
       legs[trial % legs.size()](folder / "state", 1000, data, order);
       check_each(data, epochs);
     }
@@ -117,7 +123,8 @@ TEST_CASE("a file that counts batches goes on where it was saved") {
     metadata["regimen.together"] = "0";
     safetensors::write(folder / "bad", file.tensors(), metadata);
   }
-  CHECK(::test::says(::test::error_of([&] { trainer.load(folder / "bad"); }), "expected batches of at least one sample, found 0"));
+  CHECK(::test::says(::test::error_of([&] { trainer.load(folder / "bad"); }),
+                     "expected batches of at least one sample, found 0"));
   trainer.load(old);
   trainer.save(again);  // before anybody said how many samples there are
   for (const std::string& path : {old, again}) {
@@ -144,7 +151,8 @@ TEST_CASE("a loop by hand moves the place in the data that batches() reads, and 
   };
   {
     auto loader = trainer.batches(data, {.epochs = epochs, .workers = 0});
-    for (int i = 0; i < 13; ++i) step([&] { return loader.next(); });  // 28 batches of 7 and one of 4 are an epoch; 10 of the next
+    for (int i = 0; i < 13; ++i)
+      step([&] { return loader.next(); });  // 28 batches of 7 and one of 4 are an epoch; 10 of the next
   }
   trainer.save(folder / "state");
   CHECK(safetensors::File(folder / "state").value("regimen.epoch") == "1");

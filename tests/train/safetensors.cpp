@@ -45,7 +45,8 @@ Meaning meaning(const std::string& path) {
   const File file(path);
   Meaning result;
   for (const Tensor& tensor : file.tensors()) {
-    result.tensors.emplace_back(tensor.name, tensor.dtype, tensor.shape, std::vector<std::byte>(tensor.bytes.begin(), tensor.bytes.end()));
+    result.tensors.emplace_back(tensor.name, tensor.dtype, tensor.shape,
+                                std::vector<std::byte>(tensor.bytes.begin(), tensor.bytes.end()));
   }
   result.metadata = file.metadata();
   return result;
@@ -107,7 +108,8 @@ TEST_CASE("every number format comes back bit for bit") {
   const File file(directory / "all");
   for (const Tensor& tensor : tensors) {
     REQUIRE(file.tensor(tensor.name).dtype == tensor.dtype);
-    REQUIRE(std::equal(tensor.bytes.begin(), tensor.bytes.end(), file.tensor(tensor.name).bytes.begin(), file.tensor(tensor.name).bytes.end()));
+    REQUIRE(std::equal(tensor.bytes.begin(), tensor.bytes.end(), file.tensor(tensor.name).bytes.begin(),
+                       file.tensor(tensor.name).bytes.end()));
   }
 }
 
@@ -121,10 +123,11 @@ TEST_CASE("a tensor of another type, shape or name is refused, never converted")
   const std::vector<std::size_t> shape{2, 3}, turned{3, 2};
   REQUIRE(says(error_of([&] { file.copy<double>("layer.0.weight", shape, doubles); }),
                path + ", tensor \"layer.0.weight\": expected elements of type F64, found F32"));
-  REQUIRE(says(error_of([&] { file.copy<float>("layer.0.weight", turned, read); }), "expected shape [3, 2], found [2, 3]"));
-  REQUIRE(says(error_of([&] { file.copy<float>("layer.0.weight", shape, std::span(read).first(5)); }), path));
   REQUIRE(
-      says(error_of([&] { file.copy<float>("layer.1.weight", shape, read); }), path + ": expected tensor \"layer.1.weight\", found others: rate, "));
+      says(error_of([&] { file.copy<float>("layer.0.weight", turned, read); }), "expected shape [3, 2], found [2, 3]"));
+  REQUIRE(says(error_of([&] { file.copy<float>("layer.0.weight", shape, std::span(read).first(5)); }), path));
+  REQUIRE(says(error_of([&] { file.copy<float>("layer.1.weight", shape, read); }),
+               path + ": expected tensor \"layer.1.weight\", found others: rate, "));
   REQUIRE(says(error_of([&] { (void)file.value("seed"); }), "expected metadata \"seed\""));
   REQUIRE(file.find("nothing") == nullptr);
 }
@@ -177,7 +180,8 @@ TEST_CASE("a thousand random damages are refused, or change nothing") {
   std::mt19937 random(7);
   for (int trial = 0; trial < 1000; ++trial) {
     Bytes bytes = whole;
-    for (std::size_t flips = 1 + random() % 6; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
+    for (std::size_t flips = 1 + random() % 6; flips-- > 0;)
+      bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
     ::test::put(path, bytes);
     Meaning found;
     const std::string error = error_of([&] { found = meaning(path); });
@@ -189,15 +193,17 @@ TEST_CASE("a thousand random damages are refused, or change nothing") {
 TEST_CASE("damage to a foreign file, which has no checksums, never crashes") {
   const ::test::Directory directory;
   const std::string path = directory / "state";
-  const Bytes whole =
-      with_header(R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[4,20]},"b":{"dtype":"I8","shape":[4],"data_offsets":[0,4]}}   )", 20);
+  const Bytes whole = with_header(
+      R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":[4,20]},"b":{"dtype":"I8","shape":[4],"data_offsets":[0,4]}}   )",
+      20);
   ::test::put(path, whole);
   REQUIRE(File(path).tensors()[0].name == "b");  // the order of the data
   REQUIRE(File(path).metadata().empty());
   std::mt19937 random(11);
   for (int trial = 0; trial < 1000; ++trial) {
     Bytes bytes = whole;
-    for (std::size_t flips = 1 + random() % 3; flips-- > 0;) bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
+    for (std::size_t flips = 1 + random() % 3; flips-- > 0;)
+      bytes[random() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
     ::test::put(path, bytes);
     const std::string error = error_of([&] { (void)meaning(path); });
     REQUIRE((error.empty() || says(error, path)));
@@ -213,13 +219,16 @@ TEST_CASE("headers that lie are refused with the cause") {
     REQUIRE(says(error, path));
     return error;
   };
-  const auto tensor = [&](const std::string& body, std::size_t data = 4) { return refusal(with_header("{\"w\":{" + body + "}}", data)); };
+  const auto tensor = [&](const std::string& body, std::size_t data = 4) {
+    return refusal(with_header("{\"w\":{" + body + "}}", data));
+  };
   const std::string dtype = R"("dtype":"F32",)", shape = R"("shape":[1],)", offsets = R"("data_offsets":[0,4])";
 
   REQUIRE(says(refusal({}), ", header: expected at least 8 bytes, found 0"));
   REQUIRE(says(refusal(Bytes(8, 0xFF)), "expected a length of at most 100000000 bytes, found 18446744073709551615"));
   REQUIRE(says(refusal({0, 0, 0, 0, 0, 0, 0, 0x80, '{', '}'}), "found 9223372036854775808"));
-  REQUIRE(says(refusal({0, 0xE1, 0xF5, 0x05, 0, 0, 0, 0, '{', '}'}), "expected 100000000 bytes, its length, found 2 bytes in the file"));
+  REQUIRE(says(refusal({0, 0xE1, 0xF5, 0x05, 0, 0, 0, 0, '{', '}'}),
+               "expected 100000000 bytes, its length, found 2 bytes in the file"));
   REQUIRE(says(refusal(Bytes(8)), "expected JSON from { to }"));
   REQUIRE(says(refusal(with_header("[]")), "expected JSON from { to }"));
   REQUIRE(says(refusal(with_header("{}{}")), "expected well-formed JSON"));
@@ -235,12 +244,16 @@ TEST_CASE("headers that lie are refused with the cause") {
   REQUIRE(says(refusal(with_header(deep + "}")), "expected dtype, shape and data_offsets, found \"w\""));
   REQUIRE(says(refusal(with_header(R"({"w":1})")), "expected an object, found 1"));
   REQUIRE(says(refusal(with_header(R"({"w":null})")), "found null"));
-  REQUIRE(says(refusal(with_header(R"({"__metadata__":{"step":12}})")), "__metadata__, \"step\": expected text, found 12"));
-  REQUIRE(says(refusal(with_header(R"({"__metadata__":{"a":"1","a":"2"}})")), "expected each key once, found \"a\" twice"));
+  REQUIRE(
+      says(refusal(with_header(R"({"__metadata__":{"step":12}})")), "__metadata__, \"step\": expected text, found 12"));
+  REQUIRE(
+      says(refusal(with_header(R"({"__metadata__":{"a":"1","a":"2"}})")), "expected each key once, found \"a\" twice"));
   REQUIRE(says(refusal(with_header(R"({"__metadata__":{},"__metadata__":{}})")), "each tensor once"));
-  REQUIRE(says(refusal(with_header(R"({"__metadata__":{"crc32.w":"00000000"}})")), "expected a checksum \"crc32\" beside the others"));
+  REQUIRE(says(refusal(with_header(R"({"__metadata__":{"crc32.w":"00000000"}})")),
+               "expected a checksum \"crc32\" beside the others"));
 
-  REQUIRE(says(tensor(dtype + shape + "\"data_offsets\":[0,4]},\"w\":{" + dtype + shape + offsets), "expected each tensor once, found \"w\" twice"));
+  REQUIRE(says(tensor(dtype + shape + "\"data_offsets\":[0,4]},\"w\":{" + dtype + shape + offsets),
+               "expected each tensor once, found \"w\" twice"));
   REQUIRE(says(tensor(dtype + dtype + shape + offsets), "expected each key once, found \"dtype\" twice"));
   REQUIRE(says(tensor(shape + offsets), "tensor \"w\": expected dtype, shape and data_offsets, found only some"));
   REQUIRE(says(tensor(dtype + shape + offsets + ",\"extra\":1"), "found \"extra\""));
@@ -254,18 +267,25 @@ TEST_CASE("headers that lie are refused with the cause") {
   REQUIRE(says(tensor(dtype + R"("shape":["1"],)" + offsets), "found \"1\""));
   REQUIRE(says(tensor(dtype + R"("shape":[[1]],)" + offsets), "found an array"));
   REQUIRE(says(tensor(dtype + R"("shape":1,)" + offsets), "expected an array, found 1"));
-  REQUIRE(says(tensor(dtype + R"("shape":[4611686018427387904,4],)" + offsets), "expected a shape whose bytes fit 64 bits"));
-  REQUIRE(says(tensor(dtype + R"("shape":[18446744073709551615],)" + offsets), "expected a shape whose bytes fit 64 bits"));
-  REQUIRE(says(tensor(dtype + R"("shape":[2],)" + offsets), "expected 8 bytes between its data_offsets, for F32 [2], found [0, 4]"));
+  REQUIRE(says(tensor(dtype + R"("shape":[4611686018427387904,4],)" + offsets),
+               "expected a shape whose bytes fit 64 bits"));
+  REQUIRE(
+      says(tensor(dtype + R"("shape":[18446744073709551615],)" + offsets), "expected a shape whose bytes fit 64 bits"));
+  REQUIRE(says(tensor(dtype + R"("shape":[2],)" + offsets),
+               "expected 8 bytes between its data_offsets, for F32 [2], found [0, 4]"));
   REQUIRE(says(tensor(dtype + shape + R"("data_offsets":[0])"), "expected 2 data_offsets, found 1"));
   REQUIRE(says(tensor(dtype + shape + R"("data_offsets":[4,0])"), "data_offsets that ascend to at most 4"));
   REQUIRE(says(tensor(dtype + shape + R"("data_offsets":[4,8])"), "found [4, 8]"));
-  REQUIRE(says(tensor(dtype + shape + R"("data_offsets":[18446744073709551612,18446744073709551615])"), "data_offsets that ascend"));
-  REQUIRE(says(tensor(dtype + shape + R"("data_offsets":[1,5])", 5), "expected data from offset 0, where the tensor before it ends, found 1"));
+  REQUIRE(says(tensor(dtype + shape + R"("data_offsets":[18446744073709551612,18446744073709551615])"),
+               "data_offsets that ascend"));
+  REQUIRE(says(tensor(dtype + shape + R"("data_offsets":[1,5])", 5),
+               "expected data from offset 0, where the tensor before it ends, found 1"));
   const std::string second = "},\"v\":{" + dtype + shape;
   REQUIRE(says(tensor(dtype + shape + offsets + second + R"("data_offsets":[2,6])", 6), "tensor \"w\"") == false);
-  REQUIRE(says(tensor(dtype + shape + offsets + second + R"("data_offsets":[2,6])", 6), "tensor \"v\": expected data from offset 4"));
-  REQUIRE(says(tensor(dtype + shape + offsets + second + R"("data_offsets":[8,12])", 12), "expected data from offset 4"));
+  REQUIRE(says(tensor(dtype + shape + offsets + second + R"("data_offsets":[2,6])", 6),
+               "tensor \"v\": expected data from offset 4"));
+  REQUIRE(
+      says(tensor(dtype + shape + offsets + second + R"("data_offsets":[8,12])", 12), "expected data from offset 4"));
   REQUIRE(says(tensor(dtype + shape + offsets, 5), "expected 4 bytes of data, as the header says, found 5"));
   REQUIRE(says(error_of([&] { File{directory / "none"}; }), "No such file"));
 }
@@ -275,7 +295,8 @@ TEST_CASE("what cannot be written is refused, and the old file stays") {
   const std::string path = directory / "state";
   safetensors::write(path, example());
   const Bytes before = ::test::get(path);
-  const auto refusal = [&](const std::vector<Tensor>& tensors, const std::map<std::string, std::string>& metadata = {}) {
+  const auto refusal = [&](const std::vector<Tensor>& tensors,
+                           const std::map<std::string, std::string>& metadata = {}) {
     const std::string error = error_of([&] { safetensors::write(path, tensors, metadata); });
     REQUIRE(says(error, path));
     REQUIRE(::test::get(path) == before);
@@ -295,7 +316,8 @@ TEST_CASE("what cannot be written is refused, and the old file stays") {
   REQUIRE(says(refusal(tensors), "names and metadata in UTF-8"));
   REQUIRE(says(refusal(example(), {{"note", "\xC3"}}), "names and metadata in UTF-8"));
   REQUIRE(says(refusal(example(), {{"crc32.x", "1"}}), "which hold checksums"));
-  REQUIRE(says(error_of([&] { safetensors::write(directory / "none/state", example()); }), "No such file or directory"));
+  REQUIRE(
+      says(error_of([&] { safetensors::write(directory / "none/state", example()); }), "No such file or directory"));
 }
 
 TEST_CASE("killed while saving, a file loads") {

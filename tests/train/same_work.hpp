@@ -18,8 +18,10 @@ struct Work {
   std::vector<typename Train::Input> inputs;
   std::vector<typename Train::Label> targets;
   explicit Work(std::size_t samples) : inputs(samples * Train::input_size), targets(samples * Train::target_size) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<typename Train::Input>(Philox::draw(1, i, 0).word[0] % 11);
-    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<typename Train::Label>((i * 3 + i / 7) % Train::Step::Output::columns);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      inputs[i] = static_cast<typename Train::Input>(Philox::draw(1, i, 0).word[0] % 11);
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      targets[i] = static_cast<typename Train::Label>((i * 3 + i / 7) % Train::Step::Output::columns);
   }
   std::span<const typename Train::Input> input(std::size_t first, std::size_t count) const {
     return {inputs.data() + first * Train::input_size, count * Train::input_size};

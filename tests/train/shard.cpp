@@ -27,5 +27,7 @@ void agrees(const char* what) {
 
 }  // namespace
 
-TEST_CASE("twenty steps of a GPT with dropout and a tied table are the same bits under every Shard") { agrees<>("plain"); }
+TEST_CASE("twenty steps of a GPT with dropout and a tied table are the same bits under every Shard") {
+  agrees<>("plain");
+}
 // SPDX-License-Identifier: Apache-2.0

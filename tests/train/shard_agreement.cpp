@@ -23,18 +23,25 @@ bool mentions(const std::string& text, const std::string& part) { return text.fi
 }  // namespace
 
 TEST_CASE("ranks that differ are found before they train") {
-  CHECK(mentions(failure_of(3, [](comm::Threads& ranks) { Train trainer(ranks, {.seed = ranks.rank() == 2 ? 5u : 4u}); }), "rank 2"));
-  CHECK(mentions(failure_of(2, [](comm::Threads& ranks) { Train trainer(ranks, {.optimizer = {.learning_rate = 0.1 * double(ranks.rank())}}); }),
+  CHECK(
+      mentions(failure_of(3, [](comm::Threads& ranks) { Train trainer(ranks, {.seed = ranks.rank() == 2 ? 5u : 4u}); }),
+               "rank 2"));
+  CHECK(mentions(failure_of(2,
+                            [](comm::Threads& ranks) {
+                              Train trainer(ranks, {.optimizer = {.learning_rate = 0.1 * double(ranks.rank())}});
+                            }),
                  "rank 1"));
   CHECK(mentions(failure_of(2,
                             [](comm::Threads& ranks) {
                               Train trainer(ranks);
-                              trainer.fit(Fake({.samples = 40 + ranks.rank(), .classes = 11}), {.steps = 1, .progress = false});
+                              trainer.fit(Fake({.samples = 40 + ranks.rank(), .classes = 11}),
+                                          {.steps = 1, .progress = false});
                             }),
                  "the same data"));
   CHECK(mentions(failure_of(2,
                             [](comm::Threads& ranks) {
-                              if (ranks.rank() == 0) Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>> trainer(ranks);
+                              if (ranks.rank() == 0)
+                                Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>> trainer(ranks);
                               else Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO2>> trainer(ranks);
                             }),
                  "program, seed and options"));
@@ -54,9 +61,11 @@ TEST_CASE("options, data and runs that differ in anything that decides a step ar
   using Options = Train::Options;
   using Data = Fake::Options;
   CHECK(differ([](Options&, FitOptions&, Data&) {}).empty());
-  CHECK(mentions(differ([](Options& o, FitOptions&, Data&) { o.optimizer.weight_decay = 0.5; }), "program, seed and options"));
+  CHECK(mentions(differ([](Options& o, FitOptions&, Data&) { o.optimizer.weight_decay = 0.5; }),
+                 "program, seed and options"));
   CHECK(mentions(differ([](Options& o, FitOptions&, Data&) { o.optimizer.beta2 = 0.9; }), "program, seed and options"));
-  CHECK(mentions(differ([](Options& o, FitOptions&, Data&) { o.schedule = Schedule::warmup_cosine(2, 4096); }), "program, seed and options"));
+  CHECK(mentions(differ([](Options& o, FitOptions&, Data&) { o.schedule = Schedule::warmup_cosine(2, 4096); }),
+                 "program, seed and options"));
   CHECK(mentions(differ([](Options&, FitOptions& r, Data&) { r.order = Order::Sequential; }), "the same run"));
   CHECK(mentions(differ([](Options&, FitOptions&, Data& d) { d.seed = 1; }), "the same data"));
 }
@@ -66,7 +75,9 @@ TEST_CASE("a rank may listen alone") {
   launch(2, [&](comm::Threads& ranks) {
     Train trainer(ranks);
     const Fake data({.samples = 40, .classes = 11});
-    if (ranks.rank() == 0) trainer.fit(data, {.steps = 9, .progress = false}, [](Train&, const StepResult& result) { return result.step < 3; });
+    if (ranks.rank() == 0)
+      trainer.fit(data, {.steps = 9, .progress = false},
+                  [](Train&, const StepResult& result) { return result.step < 3; });
     else trainer.fit(data, {.steps = 9, .progress = false});
     steps[ranks.rank()] = trainer.steps_done();
   });

@@ -1,4 +1,5 @@
-// Over many GPTs, batches and ranks: what is cut into more slices never takes more; a step at any number of ranks is the plan's
+// Over many GPTs, batches and ranks: what is cut into more slices never takes more; a step at any number of ranks is
+// the plan's
 // shortcut and its whole walk alike; where a model makes ZeRO-3 larger, the plan names the unit.
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/embedding.hpp>
@@ -16,13 +17,14 @@ using namespace regimen;
 namespace {
 
 template <std::size_t Width>
-using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<4>, Causal>>, Residual<LayerNorm, Linear<4 * Width>, GeluTanh, Linear<Width>>>;
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<4>, Causal>>,
+                         Residual<LayerNorm, Linear<4 * Width>, GeluTanh, Linear<Width>>>;
 template <std::size_t Depth, std::size_t Width, std::size_t Words>
-struct Gpt
-    : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, PositionEmbedding, Repeat<Depth, Block<Width>>, LayerNorm, Linear<Words>> {};
+struct Gpt : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, PositionEmbedding,
+                   Repeat<Depth, Block<Width>>, LayerNorm, Linear<Words>> {};
 template <std::size_t Depth, std::size_t Width, std::size_t Words>
-struct Tied : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, PositionEmbedding, Repeat<Depth, Block<Width>>, LayerNorm,
-                    TiedLinear<Embedding<Vocabulary<Words>, Width>>> {};
+struct Tied : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, PositionEmbedding,
+                    Repeat<Depth, Block<Width>>, LayerNorm, TiedLinear<Embedding<Vocabulary<Words>, Width>>> {};
 
 template <class Network, class Stage, class... Policies>
 using Sharded = train::Recipe<Network, Configured<Communicator<Threads>, Shard<Stage>, Policies...>>;
@@ -48,7 +50,8 @@ void descends(const char* name) {
 template <class Recipe>
 void walks_alike(std::size_t ranks) {
   INFO(ranks << " ranks");
-  const typename Recipe::Planned skipped = Recipe::walk_step(3, false, nullptr, ranks), whole = Recipe::walk_step(3, true, nullptr, ranks);
+  const typename Recipe::Planned skipped = Recipe::walk_step(3, false, nullptr, ranks),
+                                 whole = Recipe::walk_step(3, true, nullptr, ranks);
   CHECK(skipped.arena.peak == whole.arena.peak);
   for (std::size_t phase = 0; phase < 3; ++phase) {
     CHECK(skipped.engine.cost[phase].wire == whole.engine.cost[phase].wire);

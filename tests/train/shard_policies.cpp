@@ -1,4 +1,5 @@
-// Sharding composed with what else changes the walk: recomputation, accumulation, clipping, narrow numbers, tied tables.
+// Sharding composed with what else changes the walk: recomputation, accumulation, clipping, narrow numbers, tied
+// tables.
 #include "train/shard.hpp"
 
 using namespace regimen;
@@ -27,6 +28,8 @@ void agrees(const char* what) {
 TEST_CASE("tied tables, clipping, accumulation that reduces each time") {
   agrees<Tied<3>, Clip<Norm<Ratio<1, 4>>>, Accumulate<3, ReduceEach>>("tied");
 }
-TEST_CASE("segments of two in five blocks, bf16") { agrees<Tied<5>, Checkpoint<Every<2>>, Precision<bf16, fp32>>("every 2"); }
+TEST_CASE("segments of two in five blocks, bf16") {
+  agrees<Tied<5>, Checkpoint<Every<2>>, Precision<bf16, fp32>>("every 2");
+}
 TEST_CASE("every block again") { agrees<Gpt<4>, Checkpoint<Every<1>>>("every 1"); }
 // SPDX-License-Identifier: Apache-2.0

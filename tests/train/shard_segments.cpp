@@ -1,4 +1,5 @@
-// Segments that stay gathered: the bits of all others, in the memory that was planned. (What they send: shard_wire_checkpoint.cpp.)
+// Segments that stay gathered: the bits of all others, in the memory that was planned. (What they send:
+// shard_wire_checkpoint.cpp.)
 #include "train/shard.hpp"
 
 using namespace regimen;

@@ -23,7 +23,8 @@ struct Kept {
 template <class Train>
 std::vector<float> weights_of(Train& trainer) {
   std::vector<float> all;
-  for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
   return all;
 }
 

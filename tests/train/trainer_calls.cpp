@@ -1,4 +1,5 @@
-// The ways in which programs make a Trainer and call fit and step: none is taken for one of the mistakes that get a sentence.
+// The ways in which programs make a Trainer and call fit and step: none is taken for one of the mistakes that get a
+// sentence.
 #include "support/catch.hpp"
 
 #include <regimen/comm/counting.hpp>
@@ -30,7 +31,8 @@ struct Held {
 struct Derived : Train {
   using Train::Train;
 };
-static_assert(!std::is_copy_constructible_v<Train> && !std::is_copy_assignable_v<Train> && !std::is_copy_constructible_v<Derived>);
+static_assert(!std::is_copy_constructible_v<Train> && !std::is_copy_assignable_v<Train> &&
+              !std::is_copy_constructible_v<Derived>);
 Train made() { return Train{{.optimizer = {.learning_rate = 1e-3}}}; }
 
 }  // namespace
@@ -38,19 +40,23 @@ Train made() { return Train{{.optimizer = {.learning_rate = 1e-3}}}; }
 TEST_CASE("a Trainer is made in many ways") {
   const Train::Options options{.seed = 3};
   Train plain, braces{}, inner{{}}, given{options}, temporary(Train::Options{}), named{{.seed = 3}}, elided = made();
-  Train both{{.optimizer = {.learning_rate = 1e-3}, .schedule = Schedule::warmup_cosine(1, 9), .threads = 1}}, positional{{{2e-3}}};
+  Train both{{.optimizer = {.learning_rate = 1e-3}, .schedule = Schedule::warmup_cosine(1, 9), .threads = 1}},
+      positional{{{2e-3}}};
   Derived derived, with_options{{.seed = 3}};
   const auto kept = std::make_unique<Train>(), kept_too = std::make_unique<Train>(options);
   CHECK(plain.seed() == 1);
   CHECK((braces.seed() == 1 && inner.seed() == 1 && temporary.seed() == 1 && derived.seed() == 1 && kept->seed() == 1));
-  CHECK((given.seed() == 3 && named.seed() == 3 && Held().trainer.seed() == 3 && with_options.seed() == 3 && kept_too->seed() == 3));
-  CHECK((elided.options().optimizer.learning_rate == 1e-3 && both.options().threads == 1 && positional.options().optimizer.learning_rate == 2e-3));
+  CHECK((given.seed() == 3 && named.seed() == 3 && Held().trainer.seed() == 3 && with_options.seed() == 3 &&
+         kept_too->seed() == 3));
+  CHECK((elided.options().optimizer.learning_rate == 1e-3 && both.options().threads == 1 &&
+         positional.options().optimizer.learning_rate == 2e-3));
   launch(1, [](comm::Threads& c) {
     comm::Counting<comm::Threads> counted(c);
     const Ranked::Options own{.seed = 4};
     Ranked alone(c), with_names(c, {.seed = 4}), with_own(c, own), with_nothing{c, {}};
     Ranked around(counted, {.seed = 4});
-    CHECK((alone.seed() == 1 && with_names.seed() == 4 && with_own.seed() == 4 && with_nothing.seed() == 1 && around.seed() == 4));
+    CHECK((alone.seed() == 1 && with_names.seed() == 4 && with_own.seed() == 4 && with_nothing.seed() == 1 &&
+           around.seed() == 4));
   });
 }
 
@@ -66,13 +72,14 @@ TEST_CASE("a plan at run time has samples, ranks and bytes that can be counted")
   CHECK(said([] { Train::plan(0); }) == "Trainer::plan, batch: expected at least 1 sample, found 0");
   CHECK(said([] { Inference<Small>::plan(0); }) == "Inference::plan, batch: expected at least 1 sample, found 0");
   for (const std::size_t batch : {one << 52, one << 58, one << 60, most}) {
-    const std::string expected =
-        "plan, batch: expected samples whose bytes can be counted, found " + std::to_string(batch) + " samples; plan a smaller batch";
+    const std::string expected = "plan, batch: expected samples whose bytes can be counted, found " +
+                                 std::to_string(batch) + " samples; plan a smaller batch";
     CHECK(said([&] { Train::plan(batch); }) == "Trainer::" + expected);
     CHECK(said([&] { Inference<Small>::plan(batch); }) == "Inference::" + expected);
   }
   for (const std::size_t ranks : {std::size_t{0}, (one << 20) + 1, most})
-    CHECK(said([&] { Ranked::plan(4, ranks); }) == "Trainer::plan, ranks: expected 1 to 1048576, found " + std::to_string(ranks));
+    CHECK(said([&] { Ranked::plan(4, ranks); }) ==
+          "Trainer::plan, ranks: expected 1 to 1048576, found " + std::to_string(ranks));
   CHECK(Train::plan(one << 47).peak / 2 > Train::plan(one << 46).peak - 4096);
   CHECK(Inference<Small>::plan(one << 47).peak / 2 > Inference<Small>::plan(one << 46).peak - 4096);
   CHECK(Ranked::plan(2, one << 20).peak >= Ranked::plan(2, 2).peak);

@@ -1,4 +1,5 @@
-// A layer of a program's own, with an operation of its own that the library has never seen: it is planned, computed, checked and trained.
+// A layer of a program's own, with an operation of its own that the library has never seen: it is planned, computed,
+// checked and trained.
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/gradient_check.hpp>
@@ -34,7 +35,8 @@ void compute(const Gate<T>& o, const cpu::Memory& at) {
   using S = statistic_t<T>;
   for (std::size_t row = 0; row < o.rows; ++row) {
     const T *const left = at(o.x) + 2 * row * o.columns, *const right = left + o.columns;
-    for (std::size_t i = 0; i < o.columns; ++i) at(o.y)[row * o.columns + i] = static_cast<T>(activation::Silu::value(S(left[i])) * S(right[i]));
+    for (std::size_t i = 0; i < o.columns; ++i)
+      at(o.y)[row * o.columns + i] = static_cast<T>(activation::Silu::value(S(left[i])) * S(right[i]));
   }
 }
 template <class T>
@@ -60,7 +62,9 @@ struct SwiGlu final {
     using Output = Value<T, Shape<X::rows, half>>;
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool always_writes_d_x = true;
-    static constexpr void forward(auto& engine, const auto& call) { engine.run(Gate<T>{{call.x}, {call.y}, engine.batch * X::rows, half}); }
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(Gate<T>{{call.x}, {call.y}, engine.batch * X::rows, half});
+    }
     static constexpr void backward(auto& engine, const auto& call) {
       engine.run(GateBackward<T>{{call.x}, {call.d_y}, {call.d_x}, engine.batch * X::rows, half});
     }
@@ -70,7 +74,8 @@ struct SwiGlu final {
 }  // namespace own
 
 namespace {
-using Block = Sequential<Residual<RmsNorm, SelfAttention<Heads<2>, Causal>>, Residual<RmsNorm, Linear<64>, own::SwiGlu, Linear<16>>>;
+using Block = Sequential<Residual<RmsNorm, SelfAttention<Heads<2>, Causal>>,
+                         Residual<RmsNorm, Linear<64>, own::SwiGlu, Linear<16>>>;
 struct Llama final : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<3, Block>, RmsNorm, Linear<32>> {};
 }  // namespace
 

@@ -1,4 +1,5 @@
-// A loss of a program's own, with an operation of its own: it has the gradients of calculus, trains, and in micro-batches is the same loss.
+// A loss of a program's own, with an operation of its own: it has the gradients of calculus, trains, and in
+// micro-batches is the same loss.
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>

@@ -1,4 +1,5 @@
-// A vision transformer with layers, operations and weights of a program's own: it has the gradients of calculus, trains as it is planned,
+// A vision transformer with layers, operations and weights of a program's own: it has the gradients of calculus, trains
+// as it is planned,
 // and goes on from a file.
 #include <regimen/data/fake.hpp>
 #include <regimen/train/gradient_check.hpp>
@@ -24,7 +25,8 @@ const Fake& data() {
 template <class Train>
 std::vector<float> weights_of(Train& trainer) {
   std::vector<float> all;
-  for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
   return all;
 }
 template <class... Policies>
@@ -41,7 +43,8 @@ std::vector<float> trained(double& loss) {
 
 TEST_CASE("layers with weights of a program's own have the gradients of their functions") {
   for (const GradientCheck& found :
-       {gradient_check_layer<own_vit::ClassToken, Shape<5, 6>>(), gradient_check_layer<own_vit::TakeFirst, Shape<5, 6>>(),
+       {gradient_check_layer<own_vit::ClassToken, Shape<5, 6>>(),
+        gradient_check_layer<own_vit::TakeFirst, Shape<5, 6>>(),
         gradient_check<own_vit::Vit<2, 3, 4, 2, 2, 3>, Batch<2>, Accumulate<2>, Checkpoint<Every<1>>>()}) {
     INFO(found.tensor);
     CHECK(found.checked > 0);
@@ -74,6 +77,7 @@ TEST_CASE("a vision transformer of them goes on from a file to the bits of the u
   second.fit(data(), {.steps = 20, .progress = false});
   CHECK(weights_of(second) == weights_of(whole));
   bool has_token = false;
-  for (const auto& parameter : second.parameters()) has_token = has_token || (parameter.name == "1.weight" && parameter.values.size() == 32);
+  for (const auto& parameter : second.parameters())
+    has_token = has_token || (parameter.name == "1.weight" && parameter.values.size() == 32);
   CHECK(has_token);
 }

@@ -1,4 +1,5 @@
-// tests/train/user_vit.hpp — a vision transformer with two layers of a program's own: a class token before the patches, and the model's
+// tests/train/user_vit.hpp — a vision transformer with two layers of a program's own: a class token before the patches,
+// and the model's
 // output at its place.
 #pragma once
 
@@ -68,16 +69,19 @@ void compute(const PrependBackward<T, Gradient>& o, const cpu::Memory& at) {
       d_token[c] = static_cast<Gradient>(sum);
     }
   if (T* const d_x = at.optional(o.d_x))
-    for (std::size_t b = 0; b < o.batch; ++b) std::copy_n(at(o.d_y) + b * stride + o.columns, o.rows * o.columns, d_x + b * o.rows * o.columns);
+    for (std::size_t b = 0; b < o.batch; ++b)
+      std::copy_n(at(o.d_y) + b * stride + o.columns, o.rows * o.columns, d_x + b * o.rows * o.columns);
 }
 template <class T>
 void compute(const First<T>& o, const cpu::Memory& at) {
-  for (std::size_t b = 0; b < o.batch; ++b) std::copy_n(at(o.x) + b * o.rows * o.columns, o.columns, at(o.y) + b * o.columns);
+  for (std::size_t b = 0; b < o.batch; ++b)
+    std::copy_n(at(o.x) + b * o.rows * o.columns, o.columns, at(o.y) + b * o.columns);
 }
 template <class T>
 void compute(const FirstBackward<T>& o, const cpu::Memory& at) {
   std::fill_n(at(o.d_x), o.batch * o.rows * o.columns, T(0.0f));
-  for (std::size_t b = 0; b < o.batch; ++b) std::copy_n(at(o.d_y) + b * o.columns, o.columns, at(o.d_x) + b * o.rows * o.columns);
+  for (std::size_t b = 0; b < o.batch; ++b)
+    std::copy_n(at(o.d_y) + b * o.columns, o.columns, at(o.d_x) + b * o.rows * o.columns);
 }
 
 struct ClassToken final {
@@ -111,7 +115,9 @@ struct TakeFirst final {
   struct Bound : LayerDefaults {
     using T = typename X::Element;
     using Output = Value<T, Shape<X::columns>>;
-    static constexpr void forward(auto& walk, const auto& call) { walk.run(First<T>{{call.x}, {call.y}, walk.batch, X::rows, X::columns}); }
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(First<T>{{call.x}, {call.y}, walk.batch, X::rows, X::columns});
+    }
     static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x()) walk.run(FirstBackward<T>{{call.d_y}, {call.d_x}, walk.batch, X::rows, X::columns});
     }
@@ -119,12 +125,14 @@ struct TakeFirst final {
 };
 
 template <std::size_t Width, std::size_t Count>
-using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<Count>>>, Residual<LayerNorm, Linear<4 * Width>, Gelu, Linear<Width>>>;
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<Count>>>,
+                         Residual<LayerNorm, Linear<4 * Width>, Gelu, Linear<Width>>>;
 
 /// Side x Side patches of `Numbers` numbers each, which the data source cuts.
-template <std::size_t Side, std::size_t Numbers, std::size_t Width, std::size_t Depth, std::size_t Count, std::size_t Classes>
-struct Vit : Model<Input<Image<Side, Side, Numbers>>, Linear<Width>, ClassToken, PositionEmbedding, Repeat<Depth, Block<Width, Count>>, LayerNorm,
-                   TakeFirst, Linear<Classes>> {};
+template <std::size_t Side, std::size_t Numbers, std::size_t Width, std::size_t Depth, std::size_t Count,
+          std::size_t Classes>
+struct Vit : Model<Input<Image<Side, Side, Numbers>>, Linear<Width>, ClassToken, PositionEmbedding,
+                   Repeat<Depth, Block<Width, Count>>, LayerNorm, TakeFirst, Linear<Classes>> {};
 
 }  // namespace regimen::own_vit
 // SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,7 @@
-// What the largest vision transformer of a published comparison takes, under each combination of mixed precision, recomputation and
-// sharding: the largest batch on eight accelerators of 40 GB, what each takes and sends, and which combination trains fastest.
+// What the largest vision transformer of a published comparison takes, under each combination of mixed precision,
+// recomputation and
+// sharding: the largest batch on eight accelerators of 40 GB, what each takes and sends, and which combination trains
+// fastest.
 #include <regimen/comm/threads.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/policy/target.hpp>
@@ -24,16 +26,18 @@ struct Figures {
 };
 template <class... Policies>
 constexpr Figures figures() {
-  using Train = Trainer<Large, Batch<Largest>, Optimizer<Adam>, Target<targets::a100_40g>, Communicator<Threads>, World<8>, Policies...>;
+  using Train = Trainer<Large, Batch<Largest>, Optimizer<Adam>, Target<targets::a100_40g>, Communicator<Threads>,
+                        World<8>, Policies...>;
   constexpr const MemoryPlan& plan = Train::plan();
   static_assert(plan.parameters == 1'263'558'120 && plan.peak <= targets::a100_40g::memory);
-  const double computing = plan.template seconds<typename Train::Configuration::precision::compute>(targets::a100_40g{}),
+  const double computing =
+                   plan.template seconds<typename Train::Configuration::precision::compute>(targets::a100_40g{}),
                sending = double(plan.wire()) / 300e9;
   return {plan.batch, plan.peak, plan.wire(), 8 * double(plan.batch) / (computing > sending ? computing : sending)};
 }
 constexpr Figures plain = figures<>(), mixed = figures<Mixed>(), again = figures<Again>(), sharded = figures<Sharded>(),
-                  mixed_again = figures<Mixed, Again>(), mixed_sharded = figures<Mixed, Sharded>(), again_sharded = figures<Again, Sharded>(),
-                  all = figures<Mixed, Again, Sharded>();
+                  mixed_again = figures<Mixed, Again>(), mixed_sharded = figures<Mixed, Sharded>(),
+                  again_sharded = figures<Again, Sharded>(), all = figures<Mixed, Again, Sharded>();
 
 void check(const Figures& figures, std::size_t batch, std::size_t peak, std::size_t wire, double samples_per_second) {
   CHECK(figures.batch == batch);
@@ -44,7 +48,8 @@ void check(const Figures& figures, std::size_t batch, std::size_t peak, std::siz
 
 }  // namespace
 
-TEST_CASE("eight combinations for a vision transformer of 1.26 billion parameters have these largest batches, bytes and rates") {
+TEST_CASE(
+    "eight combinations for a vision transformer of 1.26 billion parameters have these largest batches, bytes and rates") {
   check(plain, 29, 40'163'427'072, 8'844'907'008, 78.006);
   check(mixed, 59, 40'552'570'624, 4'422'487'552, 1182.24);
   check(again, 215, 40'722'211'840, 8'844'907'008, 64.258);
@@ -56,8 +61,8 @@ TEST_CASE("eight combinations for a vision transformer of 1.26 billion parameter
 }
 
 TEST_CASE("they stand to each other as in the comparison") {
-  // Mixed precision alone allows a modestly larger batch and is far faster; recomputation allows far larger ones and costs little time;
-  // sharding and mixed precision train fastest; all three allow the largest batch.
+  // Mixed precision alone allows a modestly larger batch and is far faster; recomputation allows far larger ones and
+  // costs little time; sharding and mixed precision train fastest; all three allow the largest batch.
   CHECK(mixed.batch > plain.batch);
   CHECK(mixed.samples_per_second > 4 * plain.samples_per_second);
   CHECK(again.batch > 4 * plain.batch);

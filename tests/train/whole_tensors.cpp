@@ -41,7 +41,8 @@ struct Moved {
       for (double& value : gradient.back()) value /= trainer.gradient_divisor();
     }
     trainer.apply(gradients);
-    for (const auto& parameter : trainer.parameters()) after.emplace_back(parameter.values.begin(), parameter.values.end());
+    for (const auto& parameter : trainer.parameters())
+      after.emplace_back(parameter.values.begin(), parameter.values.end());
   }
 };
 
@@ -52,7 +53,9 @@ double norm(const std::vector<double>& v) {
 }
 
 /// Roundings of a tensor of a few hundred elements: each of n sums adds one of epsilon / 2, the rest a dozen.
-constexpr double roundings(std::size_t n) { return static_cast<double>(n + 12) * std::numeric_limits<double>::epsilon(); }
+constexpr double roundings(std::size_t n) {
+  return static_cast<double>(n + 12) * std::numeric_limits<double>::epsilon();
+}
 
 }  // namespace
 
@@ -72,7 +75,8 @@ TEST_CASE("a rule that needs norms gets those of whole tensors") {
     for (std::size_t i = 0; i < step.size(); ++i) {
       const double expected = moved.before[t][i] - o.learning_rate * ratio * step[i];
       // 1 - beta2 = 0.001 loses three digits, and its root half of that, in g / (|g| + epsilon).
-      const double error = std::abs(moved.before[t][i]) * roundings(1) + o.learning_rate * ratio * 1000 * roundings(step.size());
+      const double error =
+          std::abs(moved.before[t][i]) * roundings(1) + o.learning_rate * ratio * 1000 * roundings(step.size());
       CHECK(std::abs(moved.after[t][i] - expected) <= error);
     }
   }
@@ -95,7 +99,8 @@ TEST_CASE("a rule that needs matrices gets matrices") {
       square += step[i] * step[i];
       along += step[i] * moved.gradient[t][i];
     }
-    // All singular values are 1, so their squares sum to the rank. Thirty cubic steps bring whatever exceeds 1.5^-30 of the norm, 5e-6, near 1.
+    // All singular values are 1, so their squares sum to the rank. Thirty cubic steps bring whatever exceeds 1.5^-30 of
+    // the norm, 5e-6, near 1.
     CHECK(square == Approx(static_cast<double>(rank)).epsilon(1e-3));
     CHECK(along > 0);
   }
@@ -106,7 +111,8 @@ TEST_CASE("ranks that keep everything make the step of one rank on all samples")
   const auto weights = [](auto& trainer) {
     trainer.fit(data(), {.steps = 5, .progress = false});
     std::vector<double> all;
-    for (const auto& parameter : trainer.parameters()) all.insert(all.end(), parameter.values.begin(), parameter.values.end());
+    for (const auto& parameter : trainer.parameters())
+      all.insert(all.end(), parameter.values.begin(), parameter.values.end());
     return all;
   };
   const auto agree = [&]<class Rule>(const char* what, Rule*) {
@@ -125,7 +131,8 @@ TEST_CASE("ranks that keep everything make the step of one rank on all samples")
       largest = std::max(largest, std::abs(alone[i]));
       apart = std::max(apart, std::abs(alone[i] - together[i]));
     }
-    // Sums of 40 samples in another order, 1e-14 of a gradient; normalising and five steps may multiply that, not by a million.
+    // Sums of 40 samples in another order, 1e-14 of a gradient; normalising and five steps may multiply that, not by a
+    // million.
     CHECK(apart <= 1e-8 * largest);
   };
   agree("norms", static_cast<rules::Lamb*>(nullptr));

@@ -1,4 +1,5 @@
-// tests/train/wire.hpp — what ranks send in a step, collective by collective: seen, planned, and by the formulas of the ZeRO paper.
+// tests/train/wire.hpp — what ranks send in a step, collective by collective: seen, planned, and by the formulas of the
+// ZeRO paper.
 #pragma once
 
 #include <regimen/comm/tracing.hpp>
@@ -25,8 +26,9 @@ using Wire = std::map<std::pair<std::string, std::uint64_t>, UnitWire>;
 inline std::string text_of(const Wire& wire) {
   std::string text;
   for (const auto& [unit, is] : wire)
-    text += unit.first + "[" + std::to_string(unit.second) + "] gathers " + std::to_string(is.gathers) + " (" + std::to_string(is.gathered) +
-            " bytes), reductions " + std::to_string(is.reductions) + " (" + std::to_string(is.reduced) + ")\n";
+    text += unit.first + "[" + std::to_string(unit.second) + "] gathers " + std::to_string(is.gathers) + " (" +
+            std::to_string(is.gathered) + " bytes), reductions " + std::to_string(is.reductions) + " (" +
+            std::to_string(is.reduced) + ")\n";
   return text;
 }
 
@@ -62,8 +64,9 @@ Wire wire_of(std::size_t ranks) {
     REQUIRE(spans.size() == each.count);
     std::size_t differing = 0;
     for (std::size_t i = 0; i < each.count; ++i)
-      differing +=
-          spans[i].bytes != each.calls[i].bytes || spans[i].kind != (each.calls[i].gathers ? comm::CollectiveKind::AllGather : comm::CollectiveKind::ReduceScatter);
+      differing += spans[i].bytes != each.calls[i].bytes ||
+                   spans[i].kind !=
+                       (each.calls[i].gathers ? comm::CollectiveKind::AllGather : comm::CollectiveKind::ReduceScatter);
     CHECK(differing == 0);
   }
   const Wire wire = by_unit(each, true);
@@ -71,7 +74,8 @@ Wire wire_of(std::size_t ranks) {
   std::size_t bytes = 0;
   for (const auto& [unit, is] : wire) {
     UnitWire& sum = together[{unit.first, 0}];
-    sum = {sum.gathers + is.gathers, sum.reductions + is.reductions, sum.gathered + is.gathered, sum.reduced + is.reduced};
+    sum = {sum.gathers + is.gathers, sum.reductions + is.reductions, sum.gathered + is.gathered,
+           sum.reduced + is.reduced};
     bytes += is.gathered + is.reduced;
   }
   CHECK(text_of(by_unit(shortened, false)) == text_of(together));  // iterations that the plan skips are not forgotten
@@ -86,17 +90,22 @@ struct UnitShape {
 };
 // Parameters of a block of 16 channels and of the layers around it: gain and bias; four products with bias.
 inline constexpr std::size_t norm_elements = 2 * 16,
-                             block_elements = 2 * norm_elements + (16 * 48 + 48) + (16 * 16 + 16) + (16 * 64 + 64) + (64 * 16 + 16),
+                             block_elements =
+                                 2 * norm_elements + (16 * 48 + 48) + (16 * 16 + 16) + (16 * 64 + 64) + (64 * 16 + 16),
                              table_elements = 11 * 16, position_elements = 8 * 16;
 inline std::vector<UnitShape> units_of_gpt(std::size_t depth) {
-  return {{"0", 1, table_elements}, {"1", 1, position_elements}, {"3", depth, block_elements}, {"4", 1, norm_elements}, {"5", 1, 16 * 11 + 11}};
+  return {{"0", 1, table_elements},
+          {"1", 1, position_elements},
+          {"3", depth, block_elements},
+          {"4", 1, norm_elements},
+          {"5", 1, 16 * 11 + 11}};
 }
 inline std::vector<UnitShape> units_of_tied(std::size_t depth) {  // the table behind all layers
   return {{"1", 1, position_elements}, {"2", depth, block_elements}, {"3", 1, norm_elements}, {"5", 1, table_elements}};
 }
 
-/// Elements that a rank sends when it gathers or reduces a unit once: (N - 1) slices of 1/N, each filled up to whole lines of its
-/// narrowest element.
+/// Elements that a rank sends when it gathers or reduces a unit once: (N - 1) slices of 1/N, each filled up to whole
+/// lines of its narrowest element.
 constexpr std::size_t sent_once(std::size_t elements, std::size_t ranks, std::size_t narrowest) {
   const std::size_t line = Arena::alignment / narrowest;
   std::size_t slice = 0;
@@ -106,7 +115,8 @@ constexpr std::size_t sent_once(std::size_t elements, std::size_t ranks, std::si
 
 /// Of a unit and its iteration: how often its parameters (or sums) are gathered, its gradients reduced, in a step.
 using Times = std::function<std::pair<std::size_t, std::size_t>(const std::string& place, std::size_t iteration)>;
-inline Wire expected_wire(const std::vector<UnitShape>& units, std::size_t ranks, const Times& times, std::size_t value_bytes = 4) {
+inline Wire expected_wire(const std::vector<UnitShape>& units, std::size_t ranks, const Times& times,
+                          std::size_t value_bytes = 4) {
   Wire wire;
   for (const UnitShape& unit : units)
     for (std::size_t i = 0; i < unit.iterations; ++i) {
@@ -119,7 +129,8 @@ inline Wire expected_wire(const std::vector<UnitShape>& units, std::size_t ranks
 /// Elements of all units, and what fills their slices up.
 inline std::size_t padded_elements(const std::vector<UnitShape>& units, std::size_t ranks, std::size_t narrowest = 4) {
   std::size_t sum = 0;
-  for (const UnitShape& unit : units) sum += unit.iterations * sent_once(unit.elements, ranks, narrowest) / (ranks - 1) * ranks;
+  for (const UnitShape& unit : units)
+    sum += unit.iterations * sent_once(unit.elements, ranks, narrowest) / (ranks - 1) * ranks;
   return sum;
 }
 inline std::size_t elements(const std::vector<UnitShape>& units) {

@@ -1,4 +1,5 @@
-// The independent witness: what no one may read is NaN, what no one may touch ends the program, and a step allocates nothing.
+// The independent witness: what no one may read is NaN, what no one may touch ends the program, and a step allocates
+// nothing.
 #include "train/witness.hpp"
 
 #include <regimen/data/fake.hpp>
@@ -62,7 +63,9 @@ TEST_CASE("a GPT reads nothing that is dead") {
   witness<Gpt<3>, Checkpoint<Selective<LayerNorm, Gelu, Drop>>, Fusion<Unfused>>("selective, not fused");
   witness<Gpt<3>, Freeze<Table, PositionEmbedding, LayerNorm, Linear<64>>, Clip<Norm<Ratio<1>>>>("frozen, clipped");
 }
-TEST_CASE("a tied table in bf16 reads nothing that is dead") { witness<Tied<3>, Checkpoint<Every<1>>, Precision<bf16, fp32>>("tied, every 1, bf16"); }
+TEST_CASE("a tied table in bf16 reads nothing that is dead") {
+  witness<Tied<3>, Checkpoint<Every<1>>, Precision<bf16, fp32>>("tied, every 1, bf16");
+}
 
 TEST_CASE("one byte less than planned ends the program") {
   using Recipe = train::Recipe<Mlp, Configured<Batch<batch>, Optimizer<Sgd>>>;
@@ -91,7 +94,8 @@ TEST_CASE("after construction a step allocates nothing") {
   Train trainer;
   const Work<Train> data(2 * batch);
   trainer.step(data.inputs, data.targets);
-  // oneDNN makes its code for a kind of product when it meets the first, and those of a short batch are of another kind.
+  // oneDNN makes its code for a kind of product when it meets the first, and those of a short batch are of another
+  // kind.
   trainer.step({data.inputs.data(), Train::input_size}, {data.targets.data(), Train::target_size});
   const std::size_t before = allocations;
   trainer.step(data.inputs, data.targets);
@@ -101,7 +105,8 @@ TEST_CASE("after construction a step allocates nothing") {
   for (std::size_t workers : {std::size_t{0}, std::size_t{2}}) {
     std::vector<std::size_t> counts;
     counts.reserve(32);
-    trainer.fit(Fake({.samples = 20, .classes = 11}), {.steps = trainer.steps_done() + 12, .workers = workers, .progress = false},
+    trainer.fit(Fake({.samples = 20, .classes = 11}),
+                {.steps = trainer.steps_done() + 12, .workers = workers, .progress = false},
                 [&](Train&, const StepResult&) { counts.push_back(allocations); });
     CHECK(counts.size() == 12);
     CHECK(counts.back() == counts[1]);

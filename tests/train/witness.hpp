@@ -26,20 +26,24 @@ Witnessed train_some(bool poison) {
   const Work<Train> data(samples);
   if (poison) {
     trainer.poison_dead_memory();
-    for (const auto& gradient : trainer.gradients()) std::memset(gradient.values.data(), 0xFF, gradient.values.size_bytes());
+    for (const auto& gradient : trainer.gradients())
+      std::memset(gradient.values.data(), 0xFF, gradient.values.size_bytes());
   }
   Witnessed outcome;
   for (std::size_t now : {samples, samples - 1, samples}) {
     const std::size_t before = trainer.used().operations;
-    const StepResult result = trainer.step({data.inputs.data(), now * Train::input_size}, {data.targets.data(), now * Train::target_size});
+    const StepResult result =
+        trainer.step({data.inputs.data(), now * Train::input_size}, {data.targets.data(), now * Train::target_size});
     outcome.numbers.push_back(result.loss);
     outcome.numbers.push_back(result.gradient_norm);
     CHECK(trainer.used().operations - before == Train::plan().operations());
     CHECK(result.applied);
-    for (const auto output : trainer.predict({data.inputs.data(), 2 * Train::input_size})) outcome.numbers.push_back(double(output));
+    for (const auto output : trainer.predict({data.inputs.data(), 2 * Train::input_size}))
+      outcome.numbers.push_back(double(output));
   }
   CHECK(trainer.used().peak == Train::plan().peak);
-  for (const auto& parameter : trainer.parameters()) outcome.weights.insert(outcome.weights.end(), parameter.values.begin(), parameter.values.end());
+  for (const auto& parameter : trainer.parameters())
+    outcome.weights.insert(outcome.weights.end(), parameter.values.begin(), parameter.values.end());
   for (const double number : outcome.numbers) CHECK(std::isfinite(number));
   return outcome;
 }

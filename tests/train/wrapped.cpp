@@ -24,14 +24,15 @@ struct is_block<Sequential<Layers...>> : std::true_type {};
 template <class Network, class Shard, class... Policies>
 using Train = Trainer<Network, Batch<2>, Communicator<Threads>, Shard, Policies...>;
 
-/// The same bits, but for the norm, by which nothing is clipped here. The sum of squares is cut where units are: sums of less than 2^14 positive
-/// numbers in fp64, in another order.
+/// The same bits, but for the norm, by which nothing is clipped here. The sum of squares is cut where units are: sums
+/// of less than 2^14 positive numbers in fp64, in another order.
 void same(const Outcome& wrapped, const Outcome& each) {
   CHECK(wrapped.losses == each.losses);
   CHECK(wrapped.weights == each.weights);
   CHECK(wrapped.evaluations == each.evaluations);
   REQUIRE(wrapped.norms.size() == each.norms.size());
-  for (std::size_t i = 0; i < each.norms.size(); ++i) CHECK(std::abs(wrapped.norms[i] - each.norms[i]) <= 0x1p-38 * each.norms[i]);
+  for (std::size_t i = 0; i < each.norms.size(); ++i)
+    CHECK(std::abs(wrapped.norms[i] - each.norms[i]) <= 0x1p-38 * each.norms[i]);
 }
 
 template <class Network, template <class> class Predicate, class... Policies>
@@ -51,7 +52,8 @@ void keeps_as_much() {
   using Each = typename Train<Network, Shard<ZeRO3>, Checkpoint<Schedule>>::Recipe;
   using Wrapped = typename Train<Network, Shard<ZeRO3, WrapIf<is_block>>, Checkpoint<Schedule>>::Recipe;
   const typename Each::Planned engine(2, 1, 0);
-  CHECK(Each::Bound::Body::footprint(engine, walk::Place::saved) == Wrapped::Bound::Body::footprint(engine, walk::Place::saved));
+  CHECK(Each::Bound::Body::footprint(engine, walk::Place::saved) ==
+        Wrapped::Bound::Body::footprint(engine, walk::Place::saved));
   CHECK(Each::make_plan(2, 1).peak == Wrapped::make_plan(2, 1).peak);
   CHECK(train_on<Train<Network, Shard<ZeRO3, WrapIf<is_block>>, Checkpoint<Schedule>>>(2, true).weights ==
         train_on<Train<Network, Shard<Replicated>>>(2).weights);
@@ -73,10 +75,12 @@ TEST_CASE("blocks are units, and what stands before them, and behind") {
   CHECK(units_of<Wrapped>() == std::vector<std::string>{"0 x 1, " + std::to_string(table_elements + position_elements),
                                                         "3 x 9, " + std::to_string(block_elements),
                                                         "4 x 1, " + std::to_string(norm_elements + 16 * 11 + 11)});
-  const std::vector<UnitShape> units{{"0", 1, table_elements + position_elements}, {"3", 9, block_elements}, {"4", 1, norm_elements + 16 * 11 + 11}};
+  const std::vector<UnitShape> units{
+      {"0", 1, table_elements + position_elements}, {"3", 9, block_elements}, {"4", 1, norm_elements + 16 * 11 + 11}};
   for (const std::size_t ranks : {2u, 3u}) {
     // The blocks are gathered for backward, too; tables are not read there, and what forward read last is still there.
-    const Wire expected = expected_wire(units, ranks, [](const std::string& place, std::size_t) { return std::pair(place == "3" ? 2 : 1, 1); });
+    const Wire expected = expected_wire(
+        units, ranks, [](const std::string& place, std::size_t) { return std::pair(place == "3" ? 2 : 1, 1); });
     CHECK(text_of(wire_of<Wrapped>(ranks)) == text_of(expected));
   }
 }
@@ -88,7 +92,9 @@ TEST_CASE("a Repeat whose block is not chosen is in one unit with its neighbours
 }
 
 TEST_CASE("other units, the same bits") { agrees<Gpt<4>, is_block>(); }
-TEST_CASE("other units: accumulation, every second block again") { agrees<Tied<5>, is_block, Checkpoint<Every<2>>, Accumulate<2, ReduceEach>>(); }
+TEST_CASE("other units: accumulation, every second block again") {
+  agrees<Tied<5>, is_block, Checkpoint<Every<2>>, Accumulate<2, ReduceEach>>();
+}
 TEST_CASE("other units: a chain of everything, layers computed again") {
   agrees<Gpt<3>, is_norm, Checkpoint<Selective<LayerNorm, Gelu>>, Precision<bf16, fp32>>();
 }
@@ -101,7 +107,8 @@ TEST_CASE("what is kept for backward is the same, layers that are computed again
 
 TEST_CASE("a layer that is walked as two is one unit") {
   using Wrapped = Trainer<Mlp, Batch<2>, Communicator<Threads>, Shard<ZeRO3, WrapIf<is_linear>>>;
-  CHECK(units_of<Wrapped>() == std::vector<std::string>{"1 x 1, " + std::to_string(24 * 32 + 32), "4 x 1, " + std::to_string(32 * 32 + 32),
+  CHECK(units_of<Wrapped>() == std::vector<std::string>{"1 x 1, " + std::to_string(24 * 32 + 32),
+                                                        "4 x 1, " + std::to_string(32 * 32 + 32),
                                                         "6 x 1, " + std::to_string(32 * 5 + 5)});
 }
 

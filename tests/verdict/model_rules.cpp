@@ -33,12 +33,14 @@ static_assert(!Composable<Deep, Every<7>>);
 template <class... Policies>
 using broken = detail::broken_rules<Deep, Policies...>;
 static_assert(std::is_same_v<broken<>, boost::mp11::mp_list<>>);
+static_assert(std::is_same_v<broken<Batch<9>, Checkpoint<Every<7>>, Target<targets::host<8_MiB>>>,
+                             boost::mp11::mp_list<rule::every_at_most_depth<Checkpoint<Every<7>>, 6>,
+                                                  rule::fits_target<9_MiB, 8_MiB, Owner<Linear<4>, 1_MiB>>>>);
 static_assert(std::is_same_v<
-              broken<Batch<9>, Checkpoint<Every<7>>, Target<targets::host<8_MiB>>>,
-              boost::mp11::mp_list<rule::every_at_most_depth<Checkpoint<Every<7>>, 6>, rule::fits_target<9_MiB, 8_MiB, Owner<Linear<4>, 1_MiB>>>>);
-static_assert(std::is_same_v<broken<Precision<fp16>, Batch<0>, Checkpoint<Every<7>>>,
-                             boost::mp11::mp_list<rule::masters_are_not_half<Precision<fp16>>, rule::batch_at_least_one<Batch<0>>>>);
+              broken<Precision<fp16>, Batch<0>, Checkpoint<Every<7>>>,
+              boost::mp11::mp_list<rule::masters_are_not_half<Precision<fp16>>, rule::batch_at_least_one<Batch<0>>>>);
 static_assert(std::is_same_v<broken<Batch<8>, Precision<fp16, fp32>, Batch<8>>,
                              boost::mp11::mp_list<rule::one_policy_per_axis<axis::batch, Batch<8>, Batch<8>>>>);
-static_assert(std::is_same_v<broken<Batch<8>, bf16, Every<2>, Batch<8>>,
-                             boost::mp11::mp_list<rule::argument_is_a_policy<bf16>, rule::argument_is_a_policy<Every<2>>>>);
+static_assert(
+    std::is_same_v<broken<Batch<8>, bf16, Every<2>, Batch<8>>,
+                   boost::mp11::mp_list<rule::argument_is_a_policy<bf16>, rule::argument_is_a_policy<Every<2>>>>);

@@ -23,7 +23,8 @@ inline constexpr bool breaks = std::is_same_v<broken<Network, Policies...>, boos
 struct Headless : Model<Linear<7>> {};
 struct Bare : Model<Vector<8>, Linear<7>> {};
 struct Kindless : Model<Input<float>, Linear<7>> {};
-static_assert(breaks<Headless, rule::model_begins_with_input<Headless>> && breaks<Bare, rule::model_begins_with_input<Bare>>);
+static_assert(breaks<Headless, rule::model_begins_with_input<Headless>> &&
+              breaks<Bare, rule::model_begins_with_input<Bare>>);
 static_assert(breaks<Kindless, rule::input_takes_kind<float>>);
 
 // lists
@@ -71,24 +72,30 @@ struct Undecided {
 struct Unfinished {
   static constexpr const char* name = "unfinished";
 };
-static_assert(Composable<Numbers<Mine, Linear<4>>> && Composable<Numbers<Repeat<2, Residual<Mine>>, As<fp64, Mine>, Linear<4>>, Precision<fp64>>);
+static_assert(Composable<Numbers<Mine, Linear<4>>> &&
+              Composable<Numbers<Repeat<2, Residual<Mine>>, As<fp64, Mine>, Linear<4>>, Precision<fp64>>);
 static_assert(breaks<Numbers<Residual<Undecided>, Linear<4>>, rule::coupling_is_declared<Undecided>>);
 template <class... Policies>
 using CutBy = rule::coupled_samples_stay_together<Coupled, true, typename Configured<Policies...>::accumulate,
-                                                  typename Configured<Policies...>::communicator, typename Configured<Policies...>::world>;
+                                                  typename Configured<Policies...>::communicator,
+                                                  typename Configured<Policies...>::world>;
 template <class... Policies>
 inline constexpr bool cut = breaks<Numbers<Repeat<2, Coupled>, Linear<4>>, CutBy<Policies...>, Policies...>;
-static_assert(Composable<Numbers<Coupled, Linear<4>>> && Composable<Numbers<Coupled, Linear<4>>, Communicator<Threads>, World<1>>);
-static_assert(cut<Accumulate<2>> && cut<SimulateWorld<2>> && cut<Communicator<Threads>> && cut<Communicator<Tcp>, World<2>>);
+static_assert(Composable<Numbers<Coupled, Linear<4>>> &&
+              Composable<Numbers<Coupled, Linear<4>>, Communicator<Threads>, World<1>>);
+static_assert(cut<Accumulate<2>> && cut<SimulateWorld<2>> && cut<Communicator<Threads>> &&
+              cut<Communicator<Tcp>, World<2>>);
 static_assert(breaks<Numbers<Residual<OneWay>, Linear<4>>, rule::layer_goes_both_ways<OneWay>>);
 static_assert(breaks<Numbers<Rootless, Linear<4>>, rule::layer_goes_both_ways<Rootless>>);
 static_assert(breaks<Numbers<Linear<4>>, rule::loss_is_whole<Unsummed, Value<fp32, Shape<4>>>, Loss<Unsummed>>);
 using Wide = Linear<4, 8>;
 using Flagged = Linear<4, false>;
-static_assert(breaks<Numbers<Wide>, rule::linear_takes_one_width<Wide>> && breaks<Numbers<Flagged>, rule::linear_takes_one_width<Flagged>>);
+static_assert(breaks<Numbers<Wide>, rule::linear_takes_one_width<Wide>> &&
+              breaks<Numbers<Flagged>, rule::linear_takes_one_width<Flagged>>);
 using Three = Repeat<3, Linear<8>, Relu>;
 static_assert(breaks<Numbers<Three, Linear<4>>, rule::list_holds_layers<Three>>);
-static_assert(breaks<Numbers<int>, rule::list_holds_layers<int>> && breaks<Numbers<Linear<4>, int, int>, rule::list_holds_layers<int>>);
+static_assert(breaks<Numbers<int>, rule::list_holds_layers<int>> &&
+              breaks<Numbers<Linear<4>, int, int>, rule::list_holds_layers<int>>);
 static_assert(breaks<Numbers<Unfinished, Linear<4>>, rule::list_holds_layers<Unfinished>>);
 static_assert(breaks<Numbers<Linear<4>, Batch<8>>, rule::list_holds_layers<Batch<8>>>);
 static_assert(breaks<Numbers<Input<Vector<8>>, Linear<4>>, rule::list_holds_layers<Input<Vector<8>>>>);
@@ -112,7 +119,8 @@ struct nested<0> {
 };
 static_assert(Composable<Numbers<typename nested<6>::type>>);
 static_assert(breaks<Numbers<typename nested<7>::type>, rule::levels_at_most_7<Numbers<typename nested<7>::type>, 8>>);
-static_assert(breaks<Numbers<Repeat<2, typename nested<6>::type>>, rule::levels_at_most_7<Numbers<Repeat<2, typename nested<6>::type>>, 8>>);
+static_assert(breaks<Numbers<Repeat<2, typename nested<6>::type>>,
+                     rule::levels_at_most_7<Numbers<Repeat<2, typename nested<6>::type>>, 8>>);
 
 // shapes
 static_assert(Composable<Numbers<Residual<Linear<16>, Relu, Linear<8>>, Linear<4>>>);
@@ -141,21 +149,25 @@ static_assert(breaks<Ids<Linear<8>, TiedLinear<Linear<8>>>, rule::tied_layer_exi
 static_assert(breaks<Numbers<Linear<4>>, rule::every_at_most_depth<Checkpoint<Every<1>>, 0>, Checkpoint<Every<1>>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::selective_names_a_layer<SelfAttention<Heads<2>>>,
                      Checkpoint<Selective<SelfAttention<Heads<2>>>>>);
-static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::freeze_names_a_layer<SelfAttention<Heads<2>>>, Freeze<SelfAttention<Heads<2>>>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::freeze_names_a_layer<SelfAttention<Heads<2>>>,
+                     Freeze<SelfAttention<Heads<2>>>>);
 
 // numbers that wrap around are no plan
 static_assert(breaks<Numbers<Linear<(std::size_t{1} << 62)>, Linear<4>>,
                      rule::bytes_can_be_counted<Numbers<Linear<(std::size_t{1} << 62)>, Linear<4>>, Batch<32>, false>>);
-static_assert(breaks<Numbers<Linear<4>>, rule::bytes_can_be_counted<Numbers<Linear<4>>, Batch<(1ull << 60)>, false>, Batch<(1ull << 60)>>);
-static_assert(!Composable<Numbers<Linear<4>>, Batch<~0ull>> && !Composable<Numbers<Linear<4>>, Accumulate<~std::size_t{0}>>);
+static_assert(breaks<Numbers<Linear<4>>, rule::bytes_can_be_counted<Numbers<Linear<4>>, Batch<(1ull << 60)>, false>,
+                     Batch<(1ull << 60)>>);
+static_assert(!Composable<Numbers<Linear<4>>, Batch<~0ull>> &&
+              !Composable<Numbers<Linear<4>>, Accumulate<~std::size_t{0}>>);
 static_assert(!Composable<Numbers<Repeat<(std::size_t{1} << 50), Residual<Linear<8>>>, Linear<4>>> &&
               Composable<Numbers<Repeat<1000, Residual<Linear<8>>>, Linear<4>>>);
 
 // what is frozen had weights, and what is left trains
 static_assert(Composable<Numbers<Linear<8>, Relu, Linear<4>>, Freeze<Linear<8>>>);
-static_assert(breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::frozen_layer_has_weights<Relu, false>, Freeze<Linear<8>, Relu>>);
 static_assert(
-    breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::something_trains<Numbers<Linear<8>, Relu, Linear<4>>, 0>, Freeze<Linear<8>, Linear<4>>>);
+    breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::frozen_layer_has_weights<Relu, false>, Freeze<Linear<8>, Relu>>);
+static_assert(breaks<Numbers<Linear<8>, Relu, Linear<4>>,
+                     rule::something_trains<Numbers<Linear<8>, Relu, Linear<4>>, 0>, Freeze<Linear<8>, Linear<4>>>);
 static_assert(breaks<Numbers<Relu>, rule::something_trains<Numbers<Relu>, 0>>);
 static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>, Freeze<Table>>);
 
@@ -163,7 +175,8 @@ static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>, Freeze<Table>>);
 static_assert(Composable<Ids<Linear<16>>, Loss<MeanSquaredError>>);
 static_assert(Composable<Numbers<Linear<1>>, Loss<MeanSquaredError>> && !Composable<Numbers<Linear<1>>>);
 static_assert(Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<bf16, fp32>>);
-static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>, Precision<bf16, fp32>>);
+static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>,
+                     Precision<bf16, fp32>>);
 static_assert(breaks<Numbers<As<tf32, Linear<8>>, Linear<4>>, rule::element_type_is_built<tf32>>);
 static_assert(breaks<Numbers<As<None, Linear<8>>, Linear<4>>, rule::as_takes_element_type<None>>);
 

@@ -7,21 +7,29 @@ namespace mp = boost::mp11;
 template <class... Policies>
 constexpr bool same = (std::is_same_v<Configured<Policies...>, Configured<>>);
 
-// ---- defaults -----------------------------------------------------------------------------------------------------------------
+// ---- defaults
+// -----------------------------------------------------------------------------------------------------------------
 static_assert(std::is_same_v<Configured<>, Configuration<>>);
-static_assert(std::is_same_v<Configured<>::precision, Precision<fp32>> && std::is_same_v<Configured<>::loss_scale, LossScale<None>> &&
-              std::is_same_v<Configured<>::checkpoint, Checkpoint<None>> && std::is_same_v<Configured<>::batch, Batch<32>> &&
-              std::is_same_v<Configured<>::accumulate, Accumulate<1>> && std::is_same_v<Configured<>::clip, Clip<None>> &&
-              std::is_same_v<Configured<>::optimizer, Optimizer<AdamW>> && std::is_same_v<Configured<>::loss, Loss<CrossEntropy>> &&
-              std::is_same_v<Configured<>::device, Device<Cpu>> && std::is_same_v<Configured<>::target, Target<targets::unlimited>> &&
-              std::is_same_v<Configured<>::communicator, Communicator<Solo>> && std::is_same_v<Configured<>::shard, Shard<Replicated>> &&
-              std::is_same_v<Configured<>::seed, Seed<1>> && std::is_same_v<Configured<>::debug, Debug<None>> &&
-              std::is_same_v<Configured<>::freeze, Freeze<>> && std::is_same_v<Configured<>::init, Init<Default>> &&
+static_assert(std::is_same_v<Configured<>::precision, Precision<fp32>> &&
+              std::is_same_v<Configured<>::loss_scale, LossScale<None>> &&
+              std::is_same_v<Configured<>::checkpoint, Checkpoint<None>> &&
+              std::is_same_v<Configured<>::batch, Batch<32>> &&
+              std::is_same_v<Configured<>::accumulate, Accumulate<1>> &&
+              std::is_same_v<Configured<>::clip, Clip<None>> &&
+              std::is_same_v<Configured<>::optimizer, Optimizer<AdamW>> &&
+              std::is_same_v<Configured<>::loss, Loss<CrossEntropy>> &&
+              std::is_same_v<Configured<>::device, Device<Cpu>> &&
+              std::is_same_v<Configured<>::target, Target<targets::unlimited>> &&
+              std::is_same_v<Configured<>::communicator, Communicator<Solo>> &&
+              std::is_same_v<Configured<>::shard, Shard<Replicated>> && std::is_same_v<Configured<>::seed, Seed<1>> &&
+              std::is_same_v<Configured<>::debug, Debug<None>> && std::is_same_v<Configured<>::freeze, Freeze<>> &&
+              std::is_same_v<Configured<>::init, Init<Default>> &&
               std::is_same_v<Configured<>::fusion, Fusion<Fused>> && std::is_same_v<Configured<>::world, World<>>);
 static_assert(same<Precision<fp32, fp32>, Checkpoint<None>, Seed<1>, Batch<32>>);
 static_assert(std::is_same_v<Configured<Batch<8>, Seed<1>>, Configuration<Batch<8>>>);
 
-// ---- every order of five policies: 120 packs, one type ------------------------------------------------------------------------
+// ---- every order of five policies: 120 packs, one type
+// ------------------------------------------------------------------------
 template <class List, class Rest>
 struct permutations;
 template <class List>
@@ -41,24 +49,31 @@ using Five = mp::mp_list<Precision<fp16, fp32>, LossScale<Dynamic>, Checkpoint<E
 using Orders = permutations<mp::mp_list<>, Five>::type;
 static_assert(mp::mp_size<Orders>::value == 120);
 static_assert(mp::mp_size<mp::mp_unique<mp::mp_transform<configured, Orders>>>::value == 1);
-static_assert(mp::mp_all_of_q<Orders, mp::mp_bind<std::is_same, mp::mp_bind<configured, mp::_1>, configured<Five>>>::value);
+static_assert(
+    mp::mp_all_of_q<Orders, mp::mp_bind<std::is_same, mp::mp_bind<configured, mp::_1>, configured<Five>>>::value);
 
-// ---- all eighteen, forwards, backwards and turned ----------------------------------------------------------------------------
-using All = mp::mp_list<Precision<fp16, fp32>, LossScale<Static<8>>, Checkpoint<Every<2>>, Batch<8>, Accumulate<2>, Clip<Norm<Ratio<1>>>,
-                        Optimizer<struct MyRule>, Loss<struct MyLoss>, Device<Cpu>, Target<targets::h200>, Communicator<Solo>, Shard<Replicated>,
-                        Seed<2>, Debug<Anomaly>, Freeze<struct MyLayer>, Init<Default>, Fusion<Unfused>, World<1>>;
+// ---- all eighteen, forwards, backwards and turned
+// ----------------------------------------------------------------------------
+using All = mp::mp_list<Precision<fp16, fp32>, LossScale<Static<8>>, Checkpoint<Every<2>>, Batch<8>, Accumulate<2>,
+                        Clip<Norm<Ratio<1>>>, Optimizer<struct MyRule>, Loss<struct MyLoss>, Device<Cpu>,
+                        Target<targets::h200>, Communicator<Solo>, Shard<Replicated>, Seed<2>, Debug<Anomaly>,
+                        Freeze<struct MyLayer>, Init<Default>, Fusion<Unfused>, World<1>>;
 template <class Turn>
 using turned = mp::mp_rotate_left<All, Turn>;
 using Turns = mp::mp_transform<turned, mp::mp_iota_c<mp::mp_size<All>::value>>;
 static_assert(mp::mp_size<All>::value == mp::mp_size<detail::default_policies>::value);
-static_assert(mp::mp_size<mp::mp_unique<mp::mp_push_back<mp::mp_transform<configured, Turns>, configured<mp::mp_reverse<All>>>>>::value == 1);
+static_assert(
+    mp::mp_size<
+        mp::mp_unique<mp::mp_push_back<mp::mp_transform<configured, Turns>, configured<mp::mp_reverse<All>>>>>::value ==
+    1);
 
-// ---- a recipe with parts replaced ---------------------------------------------------------------------------------------------
+// ---- a recipe with parts replaced
+// ---------------------------------------------------------------------------------------------
 using Own = mp::mp_list<Batch<12>, Checkpoint<Every<2>>, Seed<3>>;
 static_assert(std::is_same_v<Merged<Own>, Own>);
 static_assert(std::is_same_v<configured<Merged<Own, Batch<8>>>, Configured<Batch<8>, Checkpoint<Every<2>>, Seed<3>>>);
-static_assert(
-    std::is_same_v<configured<Merged<Own, Precision<bf16, fp32>, Checkpoint<None>>>, Configured<Precision<bf16, fp32>, Batch<12>, Seed<3>>>);
+static_assert(std::is_same_v<configured<Merged<Own, Precision<bf16, fp32>, Checkpoint<None>>>,
+                             Configured<Precision<bf16, fp32>, Batch<12>, Seed<3>>>);
 template <class... Policies>
 using verdict = std::bool_constant<Compatible<Policies...>>;
 static_assert(!mp::mp_apply<verdict, Merged<Own, Every<2>>>::value);  // a mistake is handed on, not lost

@@ -17,31 +17,33 @@ struct Pair;
 using Fp16 = Precision<fp16, fp32>;
 using Tpu = Target<targets::tpu_v3_core>;
 
-using All = mp::mp_list<Precision<fp64>, Precision<fp32>, Precision<bf16, fp32>, Fp16,                                   //
-                        LossScale<None>, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>,  //
-                        Checkpoint<None>, Checkpoint<Every<2>>, Checkpoint<Selective<Linear<4>>>,                        //
-                        Batch<8>, Batch<Largest>,                                                                        //
-                        Accumulate<1>, Accumulate<4>, Accumulate<4, ReduceEach>, SimulateWorld<4>,                       //
-                        Clip<None>, Clip<Norm<Ratio<1>>>,                                                                //
-                        Optimizer<AdamW>, Optimizer<Adam>, Optimizer<Sgd>, Optimizer<RmsProp>,                           //
-                        Loss<CrossEntropy>, Loss<MeanSquaredError>,                                                      //
-                        Device<Cpu>,                                                                                     //
-                        Target<targets::unlimited>, Target<targets::a100_40g>, Target<targets::host<8_GiB>>, Tpu,        //
-                        Communicator<Solo>, Communicator<Threads>, Communicator<Tcp>,                                    //
-                        Shard<Replicated>, Shard<ZeRO2>, Shard<ZeRO3>, World<1>, World<4>, Seed<7>,                      //
-                        Debug<None>, Debug<Anomaly>,                                                                     //
-                        Freeze<>, Freeze<Linear<4>>,                                                                     //
-                        Init<Default>, Fusion<Fused>, Fusion<Unfused>>;
+using All =
+    mp::mp_list<Precision<fp64>, Precision<fp32>, Precision<bf16, fp32>, Fp16,                                   //
+                LossScale<None>, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>,  //
+                Checkpoint<None>, Checkpoint<Every<2>>, Checkpoint<Selective<Linear<4>>>,                        //
+                Batch<8>, Batch<Largest>,                                                                        //
+                Accumulate<1>, Accumulate<4>, Accumulate<4, ReduceEach>, SimulateWorld<4>,                       //
+                Clip<None>, Clip<Norm<Ratio<1>>>,                                                                //
+                Optimizer<AdamW>, Optimizer<Adam>, Optimizer<Sgd>, Optimizer<RmsProp>,                           //
+                Loss<CrossEntropy>, Loss<MeanSquaredError>,                                                      //
+                Device<Cpu>,                                                                                     //
+                Target<targets::unlimited>, Target<targets::a100_40g>, Target<targets::host<8_GiB>>, Tpu,        //
+                Communicator<Solo>, Communicator<Threads>, Communicator<Tcp>,                                    //
+                Shard<Replicated>, Shard<ZeRO2>, Shard<ZeRO3>, World<1>, World<4>, Seed<7>,                      //
+                Debug<None>, Debug<Anomaly>,                                                                     //
+                Freeze<>, Freeze<Linear<4>>,                                                                     //
+                Init<Default>, Fusion<Fused>, Fusion<Unfused>>;
 
 // These need a partner, and compose with no other policy alone.
-using Alone = mp::mp_list<Fp16, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>, Batch<Largest>, Shard<ZeRO2>,
-                          Shard<ZeRO3>, World<4>, Accumulate<4, ReduceEach>>;
-using Partners =
-    mp::mp_list<Pair<Fp16, LossScale<Static<1024>>>, Pair<Fp16, LossScale<Dynamic>>, Pair<Fp16, LossScale<DynamicScale<256, 10>>>,
-                Pair<Batch<Largest>, Target<targets::a100_40g>>, Pair<Batch<Largest>, Target<targets::host<8_GiB>>>, Pair<Batch<Largest>, Tpu>,
-                Pair<Shard<ZeRO2>, Communicator<Threads>>, Pair<Shard<ZeRO2>, Communicator<Tcp>>, Pair<Shard<ZeRO3>, Communicator<Threads>>,
-                Pair<Shard<ZeRO3>, Communicator<Tcp>>, Pair<World<4>, Communicator<Threads>>, Pair<World<4>, Communicator<Tcp>>,
-                Pair<Accumulate<4, ReduceEach>, Communicator<Threads>>, Pair<Accumulate<4, ReduceEach>, Communicator<Tcp>>>;
+using Alone = mp::mp_list<Fp16, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>,
+                          Batch<Largest>, Shard<ZeRO2>, Shard<ZeRO3>, World<4>, Accumulate<4, ReduceEach>>;
+using Partners = mp::mp_list<
+    Pair<Fp16, LossScale<Static<1024>>>, Pair<Fp16, LossScale<Dynamic>>, Pair<Fp16, LossScale<DynamicScale<256, 10>>>,
+    Pair<Batch<Largest>, Target<targets::a100_40g>>, Pair<Batch<Largest>, Target<targets::host<8_GiB>>>,
+    Pair<Batch<Largest>, Tpu>, Pair<Shard<ZeRO2>, Communicator<Threads>>, Pair<Shard<ZeRO2>, Communicator<Tcp>>,
+    Pair<Shard<ZeRO3>, Communicator<Threads>>, Pair<Shard<ZeRO3>, Communicator<Tcp>>,
+    Pair<World<4>, Communicator<Threads>>, Pair<World<4>, Communicator<Tcp>>,
+    Pair<Accumulate<4, ReduceEach>, Communicator<Threads>>, Pair<Accumulate<4, ReduceEach>, Communicator<Tcp>>>;
 // These compose with others, and not with each other.
 using Refused = mp::mp_list<Pair<Precision<fp64>, Tpu>>;
 
@@ -51,8 +53,8 @@ template <class P>
 constexpr bool stands_alone = !mp::mp_contains<Alone, P>::value;
 
 template <class A, class B>
-constexpr bool expected =
-    !std::is_same_v<typename A::axis, typename B::axis> && ((stands_alone<A> && stands_alone<B> && !lists<Refused, A, B>) || lists<Partners, A, B>);
+constexpr bool expected = !std::is_same_v<typename A::axis, typename B::axis> &&
+                          ((stands_alone<A> && stands_alone<B> && !lists<Refused, A, B>) || lists<Partners, A, B>);
 
 template <class A, class B>
 struct tested {

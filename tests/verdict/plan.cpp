@@ -12,10 +12,11 @@ namespace regimen {
 namespace {
 
 template <std::size_t Depth>
-struct Gpt final : Model<Input<Tokens<1024>>, Embedding<Vocabulary<50257>, 1600>, PositionEmbedding,
-                         Repeat<Depth, Sequential<Residual<LayerNorm, SelfAttention<Heads<25>, Causal>, Dropout<Ratio<1, 10>>>,
-                                                  Residual<LayerNorm, Linear<6400>, Gelu, Linear<1600>, Dropout<Ratio<1, 10>>>>>,
-                         LayerNorm, TiedLinear<Embedding<Vocabulary<50257>, 1600>>> {};
+struct Gpt final
+    : Model<Input<Tokens<1024>>, Embedding<Vocabulary<50257>, 1600>, PositionEmbedding,
+            Repeat<Depth, Sequential<Residual<LayerNorm, SelfAttention<Heads<25>, Causal>, Dropout<Ratio<1, 10>>>,
+                                     Residual<LayerNorm, Linear<6400>, Gelu, Linear<1600>, Dropout<Ratio<1, 10>>>>>,
+            LayerNorm, TiedLinear<Embedding<Vocabulary<50257>, 1600>>> {};
 
 template <std::size_t Depth, class... Policies>
 using Plan = train::Recipe<Gpt<Depth>, Configured<Policies...>>;

@@ -49,7 +49,8 @@ struct Thing;
 using Ids = Value<std::int32_t, Shape<16>>;
 using Numbers = Value<fp32, Shape<16>>;
 
-static_assert(every_at_most_depth<Checkpoint<Every<6>>, 6>::holds && !every_at_most_depth<Checkpoint<Every<7>>, 6>::holds);
+static_assert(every_at_most_depth<Checkpoint<Every<6>>, 6>::holds &&
+              !every_at_most_depth<Checkpoint<Every<7>>, 6>::holds);
 static_assert(every_at_most_depth<Checkpoint<None>, 0>::holds && !every_at_most_depth<Checkpoint<Every<1>>, 0>::holds);
 static_assert(!selective_names_a_layer<Thing>::holds && selective_names_a_layer<Thing, true>::holds);
 static_assert(!freeze_names_a_layer<Thing>::holds && freeze_names_a_layer<Thing, true>::holds);
@@ -59,22 +60,30 @@ static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least
 static_assert(!recomputed_layer_is_replayable<Thing>::holds && recomputed_layer_is_replayable<Thing, true>::holds);
 static_assert(heads_divide_width<Heads<6>, Shape<384>>::holds && !heads_divide_width<Heads<5>, Shape<384>>::holds);
 static_assert(!heads_divide_width<Heads<0>, Shape<384>>::holds);
-static_assert(heads_at_most_2048<Heads<1>, Shape<4, 2048>>::holds && !heads_at_most_2048<Heads<1>, Shape<4, 2049>>::holds);
-static_assert(heads_at_most_2048<Heads<2>, Shape<4, 4096>>::holds && heads_at_most_2048<Heads<0>, Shape<4, 4096>>::holds);
-static_assert(residual_keeps_shape<Shape<4, 8>, Shape<4, 8>>::holds && !residual_keeps_shape<Shape<4, 8>, Shape<4, 9>>::holds);
+static_assert(heads_at_most_2048<Heads<1>, Shape<4, 2048>>::holds &&
+              !heads_at_most_2048<Heads<1>, Shape<4, 2049>>::holds);
+static_assert(heads_at_most_2048<Heads<2>, Shape<4, 4096>>::holds &&
+              heads_at_most_2048<Heads<0>, Shape<4, 4096>>::holds);
+static_assert(residual_keeps_shape<Shape<4, 8>, Shape<4, 8>>::holds &&
+              !residual_keeps_shape<Shape<4, 8>, Shape<4, 9>>::holds);
 static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
-static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds && !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);
+static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&
+              !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);
 static_assert(input_matches<Ids, Thing, true>::holds && !input_matches<Ids, Thing>::holds);
 static_assert(input_matches<Numbers, Thing, true>::holds && !input_matches<Numbers, Thing>::holds);
 static_assert(loss_accepts_output<Thing, Numbers, true>::holds && !loss_accepts_output<Thing, Numbers>::holds);
 static_assert(fits_target<100, 100>::holds && !fits_target<101, 100, Thing>::holds);
-static_assert(narrowing_data<fp32, fp32>::holds && narrowing_data<fp32, fp64>::holds && narrowing_data<fp64, fp64>::holds);
-static_assert(narrowing_data<std::uint8_t, fp32>::holds && !narrowing_data<fp64, fp32>::holds && !narrowing_data<fp64, bf16>::holds);
+static_assert(narrowing_data<fp32, fp32>::holds && narrowing_data<fp32, fp64>::holds &&
+              narrowing_data<fp64, fp64>::holds);
+static_assert(narrowing_data<std::uint8_t, fp32>::holds && !narrowing_data<fp64, fp32>::holds &&
+              !narrowing_data<fp64, bf16>::holds);
 static_assert(!scaled_gradients_need_unscale<Thing>::holds && scaled_gradients_need_unscale<Thing, false>::holds);
 static_assert(!backward_needs_scaled_loss<Thing>::holds && backward_needs_scaled_loss<Thing, true>::holds);
-static_assert(extents_at_least_one<Thing>::holds && extents_at_least_one<Thing, 1, 2>::holds && !extents_at_least_one<Thing, 1, 0>::holds);
+static_assert(extents_at_least_one<Thing>::holds && extents_at_least_one<Thing, 1, 2>::holds &&
+              !extents_at_least_one<Thing, 1, 0>::holds);
 static_assert(rate_below_one<Ratio<0>>::holds && rate_below_one<Ratio<9, 10>>::holds);
-static_assert(!rate_below_one<Ratio<1>>::holds && !rate_below_one<Ratio<-1, 10>>::holds && !rate_below_one<Ratio<1, 0>>::holds);
+static_assert(!rate_below_one<Ratio<1>>::holds && !rate_below_one<Ratio<-1, 10>>::holds &&
+              !rate_below_one<Ratio<1, 0>>::holds);
 static_assert(measured_run_has_no_debug<Debug<None>>::holds && !measured_run_has_no_debug<Debug<Anomaly>>::holds);
 static_assert(measured_run_has_no_debug<Debug<>>::holds && !measured_run_has_no_debug<Debug<Profile>>::holds);
 static_assert(profile_needs_debug<Debug<Anomaly, Profile>>::holds && !profile_needs_debug<Debug<Anomaly>>::holds);
@@ -88,11 +97,14 @@ static_assert(generate_needs_causal<Thing, true>::holds && !generate_needs_causa
 static_assert(callback_takes_event<Thing, true>::holds && !callback_takes_event<Thing, false>::holds);
 static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<Thing>::holds);
 static_assert(model_begins_with_input<Thing, true>::holds && !model_begins_with_input<Thing>::holds);
-static_assert(input_takes_kind<Tokens<4>>::holds && input_takes_kind<Vector<4>>::holds && input_takes_kind<Image<4, 4, 1>>::holds);
-static_assert(!input_takes_kind<float>::holds && !input_takes_kind<Thing>::holds && !input_takes_kind<Linear<4>>::holds);
+static_assert(input_takes_kind<Tokens<4>>::holds && input_takes_kind<Vector<4>>::holds &&
+              input_takes_kind<Image<4, 4, 1>>::holds);
+static_assert(!input_takes_kind<float>::holds && !input_takes_kind<Thing>::holds &&
+              !input_takes_kind<Linear<4>>::holds);
 static_assert(list_holds_layers<Linear<4>>::holds && list_holds_layers<SelfAttention<Heads<2>>>::holds &&
               list_holds_layers<Dropout<Ratio<1, 2>>>::holds);
-static_assert(!list_holds_layers<Thing>::holds && !list_holds_layers<void>::holds && !list_holds_layers<Linear<4>()>::holds);
+static_assert(!list_holds_layers<Thing>::holds && !list_holds_layers<void>::holds &&
+              !list_holds_layers<Linear<4>()>::holds);
 static_assert(!list_holds_layers<Checkpoint<None>>::holds && !list_holds_layers<Input<Vector<4>>>::holds);
 static_assert(attention_takes_option<Causal, true>::holds && !attention_takes_option<Thing>::holds);
 static_assert(as_takes_element_type<bf16>::holds && !as_takes_element_type<Thing*>::holds);

@@ -1,4 +1,5 @@
-// What a rank keeps and sends, as constants: the formulas and the example of the ZeRO paper, and what recomputation adds.
+// What a rank keeps and sends, as constants: the formulas and the example of the ZeRO paper, and what recomputation
+// adds.
 #include "../support/model_recipe.hpp"
 #include "../support/whole_tensor_rules.hpp"
 
@@ -9,10 +10,11 @@ using namespace regimen;
 namespace {
 
 template <class Network, class Stage, class World, class... Policies>
-inline constexpr const MemoryPlan& plan = train::Recipe<Network, Configured<Batch<1>, Communicator<Threads>, Shard<Stage>, World, Policies...>>::plan;
+inline constexpr const MemoryPlan& plan =
+    train::Recipe<Network, Configured<Batch<1>, Communicator<Threads>, Shard<Stage>, World, Policies...>>::plan;
 
-// Rajbhandari, Rasley, Ruwase, He 2020, figure 1: 7.5 billion parameters on 64 ranks, 2-byte gradients, 12 bytes of optimizer
-// state: 120 -> 31.4 -> 16.6 -> 1.9 GB.
+// Rajbhandari, Rasley, Ruwase, He 2020, figure 1: 7.5 billion parameters on 64 ranks, 2-byte gradients, 12 bytes of
+// optimizer state: 120 -> 31.4 -> 16.6 -> 1.9 GB.
 struct Large : Model<Input<Vector<10000>>, Repeat<75, Residual<Linear<10000>>>> {};
 using Paper = Precision<bf16, fp32, bf16>;
 constexpr int tenths_of_gb(std::size_t bytes) { return static_cast<int>((bytes + 50'000'000) / 100'000'000); }
@@ -21,11 +23,14 @@ static_assert(tenths_of_gb(plan<Large, ZeRO1, World<64>, Paper, Loss<MeanSquared
 static_assert(tenths_of_gb(plan<Large, ZeRO2, World<64>, Paper, Loss<MeanSquaredError>>.kept) == 166);
 static_assert(tenths_of_gb(plan<Large, ZeRO3, World<64>, Paper, Loss<MeanSquaredError>>.kept) == 19);
 // Reduced in fp32: 18 bytes a parameter.
-static_assert(tenths_of_gb(plan<Large, Replicated, World<64>, Precision<bf16, fp32>, Loss<MeanSquaredError>>.kept) == 1350);
+static_assert(tenths_of_gb(plan<Large, Replicated, World<64>, Precision<bf16, fp32>, Loss<MeanSquaredError>>.kept) ==
+              1350);
 
 // A backward that computes its blocks again one by one gathers nothing more; one that does so two by two does.
-using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>, Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>;
-struct Gpt : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, PositionEmbedding, Repeat<6, Block>, LayerNorm, Linear<32>> {};
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
+                         Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>;
+struct Gpt : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, PositionEmbedding, Repeat<6, Block>, LayerNorm,
+                   Linear<32>> {};
 static_assert(plan<Gpt, ZeRO3, World<4>, Checkpoint<Every<1>>>.wire() == plan<Gpt, ZeRO3, World<4>>.wire());
 static_assert(plan<Gpt, ZeRO3, World<4>, Checkpoint<Every<2>>>.wire() > plan<Gpt, ZeRO3, World<4>>.wire());
 static_assert(plan<Gpt, ZeRO2, World<4>, Checkpoint<Every<2>>>.wire() == plan<Gpt, ZeRO2, World<4>>.wire());
@@ -39,7 +44,8 @@ static_assert(plan<Gpt, ZeRO2, World<4>, Accumulate<2, ReduceOnce>>.wire() == pl
 static_assert(plan<Gpt, ZeRO3, World<1>>.peak == train::Recipe<Gpt, Configured<Batch<1>>>::plan.peak);
 
 // A global batch, cut.
-static_assert(train::Recipe<Gpt, Configured<GlobalBatch<48>, World<4>, Accumulate<3>, Communicator<Threads>>>::batch == 4);
+static_assert(train::Recipe<Gpt, Configured<GlobalBatch<48>, World<4>, Accumulate<3>, Communicator<Threads>>>::batch ==
+              4);
 
 // What does not compose.
 template <class Rule, class... Policies>
@@ -47,28 +53,40 @@ inline constexpr bool breaks = std::is_same_v<detail::broken_rules<Gpt, Policies
 static_assert(breaks<rule::shard_needs_communicator<Shard<ZeRO2>, Communicator<Solo>>, Shard<ZeRO2>>);
 static_assert(breaks<rule::world_needs_communicator<World<2>, Communicator<Solo>>, World<2>>);
 static_assert(Composable<Gpt, World<1>> && Composable<Gpt, Shard<ZeRO2>, Communicator<Tcp>>);
-static_assert(breaks<rule::scaled_gradients_reduce_in_fp32<Precision<fp16, fp32, fp16>, LossScale<Dynamic>, Communicator<Threads>>,
+static_assert(breaks<rule::scaled_gradients_reduce_in_fp32<Precision<fp16, fp32, fp16>, LossScale<Dynamic>,
+                                                           Communicator<Threads>>,
                      Precision<fp16, fp32, fp16>, LossScale<Dynamic>, Communicator<Threads>>);
 static_assert(breaks<rule::global_batch_divides<GlobalBatch<48>, World<>, Accumulate<1>>, GlobalBatch<48>>);
-static_assert(breaks<rule::global_batch_divides<GlobalBatch<48>, World<5>, Accumulate<1>>, GlobalBatch<48>, World<5>, Communicator<Threads>>);
-static_assert(breaks<rule::groups_divide_world<Shard<Hybrid<4>>, World<6>>, Shard<Hybrid<4>>, World<6>, Communicator<Tcp>>);
+static_assert(breaks<rule::global_batch_divides<GlobalBatch<48>, World<5>, Accumulate<1>>, GlobalBatch<48>, World<5>,
+                     Communicator<Threads>>);
+static_assert(
+    breaks<rule::groups_divide_world<Shard<Hybrid<4>>, World<6>>, Shard<Hybrid<4>>, World<6>, Communicator<Tcp>>);
 static_assert(breaks<rule::groups_divide_world<Shard<Hybrid<1>>, World<>>, Shard<Hybrid<1>>, Communicator<Threads>>);
 static_assert(breaks<rule::groups_divide_world<Shard<Hybrid<0>>, World<>>, Shard<Hybrid<0>>, Communicator<Threads>>);
-static_assert(Composable<Gpt, Shard<Hybrid<4>>, Communicator<Threads>> && Composable<Gpt, Shard<Hybrid<2>>, World<6>, Communicator<Mpi>>);
+static_assert(Composable<Gpt, Shard<Hybrid<4>>, Communicator<Threads>> &&
+              Composable<Gpt, Shard<Hybrid<2>>, World<6>, Communicator<Mpi>>);
 static_assert(breaks<rule::shard_needs_communicator<Shard<Hybrid<2>>, Communicator<Solo>>, Shard<Hybrid<2>>>);
-static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Lamb>, Shard<ZeRO1>>, Optimizer<rules::Lamb>, Shard<ZeRO1>, Communicator<Tcp>>);
-static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>>, Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>,
-                     Communicator<Threads>>);
-static_assert(Composable<Gpt, Optimizer<rules::Lamb>> && Composable<Gpt, Optimizer<rules::Orthogonal>, Communicator<Mpi>>);
-static_assert(breaks<rule::shard_options_fit<Shard<ZeRO2, Prefetch<0>>>, Shard<ZeRO2, Prefetch<0>>, Communicator<Threads>>);
-static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, Prefetch<2>>>, Shard<ZeRO3, Prefetch<2>>, Communicator<Threads>>);
+static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Lamb>, Shard<ZeRO1>>, Optimizer<rules::Lamb>,
+                     Shard<ZeRO1>, Communicator<Tcp>>);
+static_assert(breaks<rule::whole_tensors_stay_whole<Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>>,
+                     Optimizer<rules::Orthogonal>, Shard<Hybrid<2>>, Communicator<Threads>>);
+static_assert(Composable<Gpt, Optimizer<rules::Lamb>> &&
+              Composable<Gpt, Optimizer<rules::Orthogonal>, Communicator<Mpi>>);
+static_assert(
+    breaks<rule::shard_options_fit<Shard<ZeRO2, Prefetch<0>>>, Shard<ZeRO2, Prefetch<0>>, Communicator<Threads>>);
+static_assert(
+    breaks<rule::shard_options_fit<Shard<ZeRO3, Prefetch<2>>>, Shard<ZeRO3, Prefetch<2>>, Communicator<Threads>>);
 static_assert(breaks<rule::shard_options_fit<Shard<Prefetch<0>>>, Shard<Prefetch<0>>, Communicator<Threads>>);
 static_assert(Composable<Gpt, Shard<Hybrid<2>, Prefetch<1>>, Communicator<Threads>>);
 
-static_assert(breaks<rule::shard_options_fit<Shard<Replicated, KeepSegments>>, Shard<Replicated, KeepSegments>, Communicator<Threads>>);
-static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, Prefetch<0>, Prefetch<0>>>, Shard<ZeRO3, Prefetch<0>, Prefetch<0>>, Communicator<Threads>>);
-static_assert(breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments>, Checkpoint<None>>, Shard<ZeRO3, KeepSegments>, Communicator<Threads>>);
-static_assert(Composable<Gpt, Shard<Hybrid<2>, KeepSegments, Prefetch<0>>, Checkpoint<Every<2>>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_options_fit<Shard<Replicated, KeepSegments>>, Shard<Replicated, KeepSegments>,
+                     Communicator<Threads>>);
+static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, Prefetch<0>, Prefetch<0>>>,
+                     Shard<ZeRO3, Prefetch<0>, Prefetch<0>>, Communicator<Threads>>);
+static_assert(breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments>, Checkpoint<None>>,
+                     Shard<ZeRO3, KeepSegments>, Communicator<Threads>>);
+static_assert(
+    Composable<Gpt, Shard<Hybrid<2>, KeepSegments, Prefetch<0>>, Checkpoint<Every<2>>, Communicator<Threads>>);
 
 // Units by a predicate, and buckets of units.
 template <class Layer>
@@ -79,44 +97,56 @@ template <class Layer>
 struct is_gelu : std::is_same<Layer, GeluTanh> {};  // stands in the block alone
 static_assert(Composable<Gpt, Shard<ZeRO3, WrapIf<is_block>>, Communicator<Threads>> &&
               Composable<Gpt, Shard<Replicated, WrapIf<is_norm>>, Communicator<Tcp>>);
-static_assert(Composable<Gpt, Shard<ZeRO3, KeepSegments, WrapIf<is_block>, Prefetch<0>>, Checkpoint<Every<2>>, Communicator<Threads>>);
-static_assert(breaks<rule::wrap_matches_a_layer<WrapIf<is_gelu>, false>, Shard<ZeRO3, WrapIf<is_gelu>>, Communicator<Threads>>);
-static_assert(breaks<rule::shard_needs_communicator<Shard<Replicated, WrapIf<is_block>>, Communicator<Solo>>, Shard<Replicated, WrapIf<is_block>>>);
-static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, WrapIf<is_block>, WrapIf<is_norm>>>, Shard<ZeRO3, WrapIf<is_block>, WrapIf<is_norm>>,
-                     Communicator<Threads>>);
-static_assert(breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments, WrapIf<is_norm>>, Checkpoint<Every<2>>, false>,
-                     Shard<ZeRO3, KeepSegments, WrapIf<is_norm>>, Checkpoint<Every<2>>, Communicator<Threads>>);
+static_assert(Composable<Gpt, Shard<ZeRO3, KeepSegments, WrapIf<is_block>, Prefetch<0>>, Checkpoint<Every<2>>,
+                         Communicator<Threads>>);
+static_assert(
+    breaks<rule::wrap_matches_a_layer<WrapIf<is_gelu>, false>, Shard<ZeRO3, WrapIf<is_gelu>>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_needs_communicator<Shard<Replicated, WrapIf<is_block>>, Communicator<Solo>>,
+                     Shard<Replicated, WrapIf<is_block>>>);
+static_assert(breaks<rule::shard_options_fit<Shard<ZeRO3, WrapIf<is_block>, WrapIf<is_norm>>>,
+                     Shard<ZeRO3, WrapIf<is_block>, WrapIf<is_norm>>, Communicator<Threads>>);
+static_assert(
+    breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments, WrapIf<is_norm>>, Checkpoint<Every<2>>, false>,
+           Shard<ZeRO3, KeepSegments, WrapIf<is_norm>>, Checkpoint<Every<2>>, Communicator<Threads>>);
 static_assert(Composable<Gpt, Shard<Replicated, Bucket<25_MiB>, WrapIf<is_block>>, Communicator<Threads>> &&
               Composable<Gpt, Shard<NoShard, Bucket<1>>, Communicator<Mpi>, Accumulate<4>>);
-static_assert(breaks<rule::shard_options_fit<Shard<Replicated, Bucket<0>>>, Shard<Replicated, Bucket<0>>, Communicator<Threads>>);
-static_assert(breaks<rule::shard_options_fit<Shard<ZeRO1, Bucket<25_MiB>>>, Shard<ZeRO1, Bucket<25_MiB>>, Communicator<Threads>>);
 static_assert(
-    breaks<rule::shard_options_fit<Shard<Replicated, Bucket<1>, Bucket<2>>>, Shard<Replicated, Bucket<1>, Bucket<2>>, Communicator<Threads>>);
-static_assert(breaks<rule::bucket_reduces_once<Shard<Replicated, Bucket<1>>, Accumulate<2, ReduceEach>>, Shard<Replicated, Bucket<1>>,
-                     Accumulate<2, ReduceEach>, Communicator<Threads>>);
-static_assert(breaks<rule::shard_needs_communicator<Shard<Replicated, Bucket<1>>, Communicator<Solo>>, Shard<Replicated, Bucket<1>>>);
-// A bucket changes nothing on the wire but the number of messages, and costs memory where a transport needs room beside it.
+    breaks<rule::shard_options_fit<Shard<Replicated, Bucket<0>>>, Shard<Replicated, Bucket<0>>, Communicator<Threads>>);
+static_assert(
+    breaks<rule::shard_options_fit<Shard<ZeRO1, Bucket<25_MiB>>>, Shard<ZeRO1, Bucket<25_MiB>>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_options_fit<Shard<Replicated, Bucket<1>, Bucket<2>>>,
+                     Shard<Replicated, Bucket<1>, Bucket<2>>, Communicator<Threads>>);
+static_assert(breaks<rule::bucket_reduces_once<Shard<Replicated, Bucket<1>>, Accumulate<2, ReduceEach>>,
+                     Shard<Replicated, Bucket<1>>, Accumulate<2, ReduceEach>, Communicator<Threads>>);
+static_assert(breaks<rule::shard_needs_communicator<Shard<Replicated, Bucket<1>>, Communicator<Solo>>,
+                     Shard<Replicated, Bucket<1>>>);
+// A bucket changes nothing on the wire but the number of messages, and costs memory where a transport needs room beside
+// it.
 template <class Ranks, class... Options>
 inline constexpr const MemoryPlan& bucketed =
     train::Recipe<Gpt, Configured<Batch<1>, Communicator<Ranks>, World<4>, Shard<Replicated, Options...>>>::plan;
 static_assert(bucketed<Threads, Bucket<25_MiB>>.wire() == bucketed<Threads>.wire() &&
               bucketed<Threads, Bucket<25_MiB>>.peak == bucketed<Threads>.peak);
-static_assert(bucketed<Tcp, Bucket<25_MiB>>.wire() == bucketed<Tcp>.wire() && bucketed<Tcp, Bucket<25_MiB>>.peak > bucketed<Tcp>.peak);
-// Two units joined send what both do, less at most one line of padding in each slice: two joins here, three slices, reduced and gathered.
-constexpr std::size_t sent_by_units = plan<Gpt, Replicated, World<4>>.wire(), sent_by_joined = bucketed<Threads, WrapIf<is_block>>.wire();
+static_assert(bucketed<Tcp, Bucket<25_MiB>>.wire() == bucketed<Tcp>.wire() &&
+              bucketed<Tcp, Bucket<25_MiB>>.peak > bucketed<Tcp>.peak);
+// Two units joined send what both do, less at most one line of padding in each slice: two joins here, three slices,
+// reduced and gathered.
+constexpr std::size_t sent_by_units = plan<Gpt, Replicated, World<4>>.wire(),
+                      sent_by_joined = bucketed<Threads, WrapIf<is_block>>.wire();
 static_assert(sent_by_joined <= sent_by_units && sent_by_units - sent_by_joined <= 2 * Arena::alignment * 3 * 2);
 
 // A segment that is kept takes more memory, and sends what Every<1> sends; gathered again it sends more.
 template <class Schedule, class... Options>
-inline constexpr const MemoryPlan& segments =
-    train::Recipe<Gpt, Configured<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>, Checkpoint<Schedule>>>::plan;
+inline constexpr const MemoryPlan& segments = train::Recipe<
+    Gpt, Configured<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>, Checkpoint<Schedule>>>::plan;
 static_assert(segments<Every<3>, KeepSegments>.peak > segments<Every<3>>.peak);
 static_assert(segments<Every<3>, KeepSegments>.wire() < segments<Every<3>>.wire());
 static_assert(segments<Every<3>, KeepSegments>.wire() == segments<Every<1>>.wire());
 
 // Gathering ahead costs one gathered unit, and nothing on the wire.
 template <class... Options>
-inline constexpr const MemoryPlan& ahead = train::Recipe<Gpt, Configured<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>>>::plan;
+inline constexpr const MemoryPlan& ahead =
+    train::Recipe<Gpt, Configured<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>>>::plan;
 static_assert(ahead<Prefetch<0>>.peak < ahead<Prefetch<1>>.peak && ahead<Prefetch<1>>.peak == ahead<>.peak);
 static_assert(ahead<Prefetch<0>>.wire() == ahead<>.wire());
 using Norms = Sequential<Residual<As<fp32, LayerNorm>, Linear<16>>>;

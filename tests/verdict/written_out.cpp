@@ -1,5 +1,6 @@
 // Deep models without Repeat: their plans are constants below the default limits of g++ and clang. (nvcc stops at
-// 200 levels of templates, takes minutes for so many layers, and 13.0 loses the packs below: nothing is asked of it here.)
+// 200 levels of templates, takes minutes for so many layers, and 13.0 loses the packs below: nothing is asked of it
+// here.)
 #include <regimen/comm/threads.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
@@ -23,8 +24,11 @@ struct written_out;
 template <std::size_t... I>
 struct written_out<std::index_sequence<I...>> {
   template <std::size_t>
-  using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<4>, Causal>>, Residual<LayerNorm, Linear<64>, Gelu, Linear<16>>>;
-  struct Gpt : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, PositionEmbedding, Block<I>..., LayerNorm, Linear<32>> {};
+  using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<4>, Causal>>,
+                           Residual<LayerNorm, Linear<64>, Gelu, Linear<16>>>;
+  struct Gpt
+      : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, PositionEmbedding, Block<I>..., LayerNorm, Linear<32>> {
+  };
   template <std::size_t>
   using Pair = Sequential<Linear<8>, Relu>;
   struct Mlp : Model<Input<Vector<8>>, Pair<I>..., Linear<4>> {};
@@ -33,7 +37,8 @@ struct written_out<std::index_sequence<I...>> {
   struct Norms : Model<Input<Vector<8>>, Norm<I>..., Linear<4>> {};
   template <std::size_t>
   using Drop = Dropout<Ratio<1, 8>>;
-  struct Drops : Model<Input<Vector<8>>, Linear<8>, Drop<I>..., Linear<4>> {};  // each output lives where the next layer's does
+  struct Drops : Model<Input<Vector<8>>, Linear<8>, Drop<I>..., Linear<4>> {
+  };  // each output lives where the next layer's does
 };
 template <std::size_t count>
 using Many = written_out<std::make_index_sequence<count>>;

@@ -1,4 +1,5 @@
-// Every container as the model's last child, alone, and nested there. The loss writes its gradient where the output lay, so this is where a
+// Every container as the model's last child, alone, and nested there. The loss writes its gradient where the output
+// lay, so this is where a
 // walker that reads it after giving its memory back is found out.
 #include "walk/last_child.hpp"
 
@@ -19,7 +20,8 @@ TEST_CASE("a Residual comes last, alone, twice, and in itself") {
   holds_as_last<Model<In, Linear<8>, Branch>>("last");
   holds_as_last<Model<In, Residual<Linear<8>, Gelu, Linear<8>>>>("alone");
   holds_as_last<Model<In, Linear<8>, Branch, Branch>>("twice");
-  holds_as_last<Model<In, Linear<8>, Residual<LayerNorm, Residual<Linear<8>, Gelu>>>, Checkpoint<Selective<LayerNorm, Gelu>>>("in itself");
+  holds_as_last<Model<In, Linear<8>, Residual<LayerNorm, Residual<Linear<8>, Gelu>>>,
+                Checkpoint<Selective<LayerNorm, Gelu>>>("in itself");
 }
 TEST_CASE("a Repeat comes last, alone, and in itself") {
   holds_as_last<Model<In, Linear<8>, Repeat<3, Sequential<LayerNorm, Linear<8>>>>>("last");
@@ -36,6 +38,8 @@ TEST_CASE("a Repeat that is computed again comes last") {
 TEST_CASE("a layer that reads its own output comes last") {
   holds_as_last<Model<In, Linear<8>, Relu>>("last", kinked, kinked_tolerance);
   holds_as_last<Model<In, Linear<8>, Residual<LayerNorm, Linear<8>, Relu>>>("in a Residual", kinked, kinked_tolerance);
-  holds_as_last<Model<In, Linear<8>, Repeat<3, Sequential<Linear<8>, Relu>>>, Fusion<Unfused>>("in a Repeat", kinked, kinked_tolerance);
-  holds_as_last<Model<In, Repeat<3, Residual<Linear<8>, Relu>>>, Checkpoint<Every<2>>>("in a Residual in a Repeat", kinked, kinked_tolerance);
+  holds_as_last<Model<In, Linear<8>, Repeat<3, Sequential<Linear<8>, Relu>>>, Fusion<Unfused>>("in a Repeat", kinked,
+                                                                                               kinked_tolerance);
+  holds_as_last<Model<In, Repeat<3, Residual<Linear<8>, Relu>>>, Checkpoint<Every<2>>>("in a Residual in a Repeat",
+                                                                                       kinked, kinked_tolerance);
 }

@@ -20,11 +20,13 @@
 
 namespace regimen::test {
 
-/// Every gradient of one step of two batches, the second a short one, and what the scalars say; in memory of the planned size.
+/// Every gradient of one step of two batches, the second a short one, and what the scalars say; in memory of the
+/// planned size.
 template <class Recipe>
 std::vector<double> gradients_of(bool poison) {
   using Step = typename Recipe::Step;
-  walk::Walk<cpu::Engine> walk(Recipe::batch, std::size_t{1}, std::size_t{0}, engine::Resources<cpu::Engine::Ranks>{Recipe::plan.peak});
+  walk::Walk<cpu::Engine> walk(Recipe::batch, std::size_t{1}, std::size_t{0},
+                               engine::Resources<cpu::Engine::Ranks>{Recipe::plan.peak});
   cpu::Engine& engine = walk.engine;
   walk.arena.capacity = Recipe::plan.peak;
   const train::Resident resident = Step::setup(walk);
@@ -34,8 +36,8 @@ std::vector<double> gradients_of(bool poison) {
   std::uint64_t drawn = 0;
   const auto draw = [&] { return double(Philox::draw(7, drawn++, 0).word[0] % 2001) / 1000 - 1; };
   for (const train::TensorRecord& tensor : tensors) {
-    auto* const values =
-        engine.data(View<double>{resident.parameters + tensor.unit.parameters + tensor.master_offset + tensor.master * sizeof(double)});
+    auto* const values = engine.data(View<double>{resident.parameters + tensor.unit.parameters + tensor.master_offset +
+                                                  tensor.master * sizeof(double)});
     for (std::size_t i = 0; i < tensor.place.count; ++i) values[i] = draw();
   }
   if (poison) walk.poison_dead();
@@ -44,14 +46,16 @@ std::vector<double> gradients_of(bool poison) {
     walk.batch = batch;
     auto* const input = engine.data(View<typename Step::X::Element>{resident.input});
     for (std::size_t i = 0; i < batch * Step::X::size; ++i)
-      input[i] = static_cast<typename Step::X::Element>(std::is_integral_v<typename Step::X::Element> ? double(i % 7) : draw());
+      input[i] = static_cast<typename Step::X::Element>(std::is_integral_v<typename Step::X::Element> ? double(i % 7)
+                                                                                                      : draw());
     auto* const target = engine.data(View<typename Step::Labels::Element>{resident.target});
     for (std::size_t i = 0; i < batch * Step::Labels::size; ++i) target[i] = draw();
     Step::begin(walk, resident);
     Step::backward(walk, resident, Step::forward(walk, resident, false), 0);
     outcome.push_back(scalars.loss_sum);
     for (const train::TensorRecord& tensor : tensors) {
-      const auto* const values = engine.data(View<double>{resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(double)});
+      const auto* const values = engine.data(
+          View<double>{resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(double)});
       outcome.insert(outcome.end(), values, values + tensor.place.count);
     }
   }
@@ -70,9 +74,11 @@ struct with_flatten<Model<In, Layers...>> {
 template <class Layers, class... Policies>
 void holds_as_last(const char* what, double distance = 1e-3, double tolerance = 1e-8) {
   INFO(what);
-  using Recipe = train::Recipe<Layers, Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
+  using Recipe =
+      train::Recipe<Layers, Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
   using Behind =
-      train::Recipe<typename with_flatten<Layers>::type, Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
+      train::Recipe<typename with_flatten<Layers>::type,
+                    Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
   const std::vector<double> clean = gradients_of<Recipe>(false);
   CHECK(clean == gradients_of<Recipe>(true));
   CHECK(clean == gradients_of<Behind>(true));

@@ -9,8 +9,8 @@ using namespace regimen::test;
 namespace {
 
 using Table = Embedding<Vocabulary<7>, 8>;
-using Block =
-    Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 8>>>>, Residual<LayerNorm, Linear<12>, Gelu, Linear<8>>>;
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 8>>>>,
+                         Residual<LayerNorm, Linear<12>, Gelu, Linear<8>>>;
 template <class Layer>
 struct any_layer : std::true_type {};
 
@@ -25,6 +25,8 @@ TEST_CASE("layers in a type of their own come last") {
 }
 TEST_CASE("one unit of all children") {
   using Grouped = Shard<ZeRO3, WrapIf<any_layer>>;
-  holds_as_last<Model<Input<Tokens<5>>, Table, Residual<LayerNorm, Linear<8>>>, Communicator<Threads>, Grouped>("grouped");
-  holds_as_last<Model<Input<Tokens<5>>, Table, LayerNorm, Linear<8>, Relu>, Communicator<Threads>, Grouped>("grouped", 1e-5, 1e-6);
+  holds_as_last<Model<Input<Tokens<5>>, Table, Residual<LayerNorm, Linear<8>>>, Communicator<Threads>, Grouped>(
+      "grouped");
+  holds_as_last<Model<Input<Tokens<5>>, Table, LayerNorm, Linear<8>, Relu>, Communicator<Threads>, Grouped>("grouped",
+                                                                                                            1e-5, 1e-6);
 }

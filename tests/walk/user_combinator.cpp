@@ -1,4 +1,5 @@
-// A combinator of a program's own, y = A(x) + B(x): one specialisation of children says what it is made of, one walker how it is
+// A combinator of a program's own, y = A(x) + B(x): one specialisation of children says what it is made of, one walker
+// how it is
 // walked. It trains in every position, under every Checkpoint.
 #include "support/catch.hpp"
 
@@ -35,11 +36,13 @@ struct Node<Sum<A, B>, X, Context, flows> {
     sum.append(Right::layout);
     return sum;
   }();
-  static constexpr TensorPlace second{.values = ParameterLayout::align(Left::layout.value_bytes, Right::layout.value_alignment),
-                                      .master = Left::layout.count,
-                                      .gradient = Left::layout.trained};
-  static constexpr bool active = Left::active || Right::active, reads_input = Left::reads_input || Right::reads_input, reads_output = false,
-                        recomputes_output = false, reads_weights = Left::reads_weights || Right::reads_weights, keeps_d_y = true;
+  static constexpr TensorPlace second{
+      .values = ParameterLayout::align(Left::layout.value_bytes, Right::layout.value_alignment),
+      .master = Left::layout.count,
+      .gradient = Left::layout.trained};
+  static constexpr bool active = Left::active || Right::active, reads_input = Left::reads_input || Right::reads_input,
+                        reads_output = false, recomputes_output = false,
+                        reads_weights = Left::reads_weights || Right::reads_weights, keeps_d_y = true;
 
   static constexpr Place left_place(Place place) { return place == Place::nowhere ? Place::nowhere : Place::transient; }
   static constexpr std::size_t footprint(const auto& walk, Place place) {
@@ -47,11 +50,13 @@ struct Node<Sum<A, B>, X, Context, flows> {
   }
   static constexpr bool is_idle(Place place) { return Left::is_idle(left_place(place)) && Right::is_idle(place); }
   static constexpr Weights of_right(Weights w) {
-    return {w.values == absent ? absent : w.values + second.values, w.gradients + second.gradient * sizeof(typename Context::Roles::reduce), w.add};
+    return {w.values == absent ? absent : w.values + second.values,
+            w.gradients + second.gradient * sizeof(typename Context::Roles::reduce), w.add};
   }
 
   static constexpr std::size_t forward(auto& walk, Tensor x, Weights w, Path path, Way way) {
-    const std::size_t a = Left::forward(walk, Tensor{x.offset, false}, w, path.child(0, "left"), {way.mode, left_place(way.place)});
+    const std::size_t a =
+        Left::forward(walk, Tensor{x.offset, false}, w, path.child(0, "left"), {way.mode, left_place(way.place)});
     const std::size_t y = Right::forward(walk, Tensor{x.offset, false}, of_right(w), path.child(1, "right"), way);
     if (way.place != Place::nowhere) {
       walk.run(op::Add<typename Output::Element>{{a}, {y}, walk.batch * Output::size});
@@ -61,10 +66,13 @@ struct Node<Sum<A, B>, X, Context, flows> {
     return y;
   }
   static constexpr void retire_output(auto& walk, Place place) { Right::retire_output(walk, place); }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, Weights w, Path path, Place place) {
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, Weights w, Path path,
+                                        Place place) {
     const std::size_t middle = floor + Left::footprint(walk, left_place(place));
-    const std::size_t b = Right::backward(walk, Tensor{d_y.offset, false}, x, middle, of_right(w), path.child(1, "right"), place);
-    const std::size_t a = Left::backward(walk, Tensor{d_y.offset, false}, x, floor, w, path.child(0, "left"), left_place(place));
+    const std::size_t b =
+        Right::backward(walk, Tensor{d_y.offset, false}, x, middle, of_right(w), path.child(1, "right"), place);
+    const std::size_t a =
+        Left::backward(walk, Tensor{d_y.offset, false}, x, floor, w, path.child(0, "left"), left_place(place));
     if (d_y.owned) walk.arena.give(d_y.offset);
     if constexpr (flows) {
       walk.run(op::Add<typename X::Element>{{b}, {a}, walk.batch * X::size});
@@ -75,7 +83,9 @@ struct Node<Sum<A, B>, X, Context, flows> {
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
     Left::place_tensors(out, at);
-    Right::place_tensors(out, {.values = at.values + second.values, .master = at.master + second.master, .gradient = at.gradient + second.gradient});
+    Right::place_tensors(out, {.values = at.values + second.values,
+                               .master = at.master + second.master,
+                               .gradient = at.gradient + second.gradient});
   }
   static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
     Left::name_tensors(prefix + "left.", ends_branch, visit);
@@ -90,15 +100,18 @@ using namespace regimen;
 namespace {
 
 using Down = Sum<Sequential<Linear<24>, Gelu, Linear<8>>, Linear<8>>;
-struct Net : Model<Input<Vector<32>>, Linear<16>, Repeat<2, Sum<Sequential<LayerNorm, Linear<16>, Gelu>, Dropout<Ratio<1, 10>>>>, Down, LayerNorm,
+struct Net : Model<Input<Vector<32>>, Linear<16>,
+                   Repeat<2, Sum<Sequential<LayerNorm, Linear<16>, Gelu>, Dropout<Ratio<1, 10>>>>, Down, LayerNorm,
                    Linear<4>> {};
 struct Odd : Model<Input<Vector<32>>, Down, Residual<Sum<Linear<8>, Linear<8>>>, Linear<4>> {};
 
 static_assert(Composable<Net, Batch<4>>);
-static_assert(!Composable<Model<Input<Vector<32>>, Sum<Linear<4>, int>>>);                       // what is no layer is found in it
-static_assert(!Composable<Model<Input<Tokens<8>>, Sum<Linear<4>, Linear<4>>>>);                  // and what does not fit its input
-static_assert(!Composable<Net, Checkpoint<Every<9>>> && Composable<Net, Checkpoint<Every<2>>>);  // as deep as the Repeat that stands beside it
-static_assert(Composable<Net, Freeze<LayerNorm>> && !Composable<Net, Freeze<Linear<5>>> && !Composable<Net, Freeze<Down>>);
+static_assert(!Composable<Model<Input<Vector<32>>, Sum<Linear<4>, int>>>);       // what is no layer is found in it
+static_assert(!Composable<Model<Input<Tokens<8>>, Sum<Linear<4>, Linear<4>>>>);  // and what does not fit its input
+static_assert(!Composable<Net, Checkpoint<Every<9>>> &&
+              Composable<Net, Checkpoint<Every<2>>>);  // as deep as the Repeat that stands beside it
+static_assert(Composable<Net, Freeze<LayerNorm>> && !Composable<Net, Freeze<Linear<5>>> &&
+              !Composable<Net, Freeze<Down>>);
 
 template <class... Policies>
 double trained() {
@@ -119,11 +132,14 @@ double trained() {
 
 TEST_CASE("a combinator of a program's own has the gradients of calculus") {
   CHECK(gradient_check_layer<Sequential<Down, Flatten>, Shape<3, 16>>().worst < 1e-6);
-  CHECK(gradient_check_layer<Sequential<Sum<LayerNorm, Sum<Linear<16>, Sequential<Linear<8>, Silu, Linear<16>>>>, Flatten>, Shape<3, 16>>().worst <
-        1e-6);
+  CHECK(
+      gradient_check_layer<
+          Sequential<Sum<LayerNorm, Sum<Linear<16>, Sequential<Linear<8>, Silu, Linear<16>>>>, Flatten>, Shape<3, 16>>()
+          .worst < 1e-6);
 }
 
-TEST_CASE("it trains with the same bits whatever is computed again, and under every policy that asks what a model is made of") {
+TEST_CASE(
+    "it trains with the same bits whatever is computed again, and under every policy that asks what a model is made of") {
   const double loss = trained<>();
   CHECK(loss < 1.0);
   CHECK(trained<Checkpoint<Every<1>>>() == loss);

@@ -7,8 +7,8 @@
 //   amx bf16      the same in AMX tiles                    where the processor has them
 //   chosen        what op::Product in fp32 takes
 //
-// Each is checked against a naive product before it is timed. A cell is the best of interleaved rounds, and its time over
-// that of packed. Run with OMP_NUM_THREADS set; argument: seconds per line, default 0.3.
+// Each is checked against a naive product before it is timed. A cell is the best of interleaved rounds, and its time
+// over that of packed. Run with OMP_NUM_THREADS set; argument: seconds per line, default 0.3.
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/product.hpp>
 
@@ -31,8 +31,9 @@ struct Shape {
 };
 
 // Training steps: an MLP 784-64-64-10 at batch 64; a GPT of 128 channels at 768 tokens; products of 256 to 4096.
-constexpr Shape shapes[] = {{64, 64, 784},     {64, 784, 64},   {64, 64, 64},     {64, 10, 64},      {10, 64, 64},     {768, 128, 128},
-                            {768, 384, 128},   {768, 512, 128}, {128, 128, 768},  {256, 512, 512},   {2048, 256, 256}, {2048, 1024, 256},
+constexpr Shape shapes[] = {{64, 64, 784},     {64, 784, 64},   {64, 64, 64},     {64, 10, 64},
+                            {10, 64, 64},      {768, 128, 128}, {768, 384, 128},  {768, 512, 128},
+                            {128, 128, 768},   {256, 512, 512}, {2048, 256, 256}, {2048, 1024, 256},
                             {1024, 256, 2048}, {64, 4096, 784}, {512, 3072, 768}, {1024, 1024, 1024}};
 
 template <class T>
@@ -56,7 +57,8 @@ double error_of(const Operands<T>& o, const Shape& s, bool transpose_a, bool tra
     const std::size_t i = e / s.n, j = e % s.n;
     double sum = 0;
     for (std::size_t p = 0; p < s.k; ++p)
-      sum += static_cast<double>(o.a[transpose_a ? p * s.m + i : i * s.k + p]) * static_cast<double>(o.b[transpose_b ? j * s.k + p : p * s.n + j]);
+      sum += static_cast<double>(o.a[transpose_a ? p * s.m + i : i * s.k + p]) *
+             static_cast<double>(o.b[transpose_b ? j * s.k + p : p * s.n + j]);
     worst = std::max(worst, std::fabs(sum - static_cast<double>(o.c[e])) / std::sqrt(static_cast<double>(s.k)));
   }
   return worst;
@@ -85,9 +87,11 @@ void time(std::vector<Path>& paths, const Calls& calls, double budget, double fl
   }
   const auto begin = std::chrono::steady_clock::now();
   do {
-    for (std::size_t i = 0; i < paths.size(); ++i) paths[i].best = std::min(paths[i].best, seconds([&] { calls(i); }, repeats[i]));
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      paths[i].best = std::min(paths[i].best, seconds([&] { calls(i); }, repeats[i]));
   } while (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < budget);
-  for (const Path& path : paths) std::printf("  %s %6.1f (%4.2f)", path.name, flops / path.best * 1e-9, path.best / paths.front().best);
+  for (const Path& path : paths)
+    std::printf("  %s %6.1f (%4.2f)", path.name, flops / path.best * 1e-9, path.best / paths.front().best);
 }
 
 bool measure(const Shape& s, int layout, double budget) {
@@ -113,12 +117,14 @@ bool measure(const Shape& s, int layout, double budget) {
   std::vector<int> kinds;
   const auto call = [&](std::size_t i) {
     const auto by_tiles = [&](const auto& library) {
-      cpu::detail::product_by_tiles(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b,
+      cpu::detail::product_by_tiles(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a,
+                                    transpose_b,
                                     [&](auto... tile) { library(tile..., transpose_a, transpose_b, false); });
     };
     switch (kinds[i]) {
       case 0:
-        cpu::packed_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        cpu::packed_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b,
+                            false);
         break;
 #if REGIMEN_HAS_CBLAS
       case 1:
@@ -131,7 +137,8 @@ bool measure(const Shape& s, int layout, double budget) {
         break;
 #endif
       case 3:
-        cpu::packed_product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        cpu::packed_product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b,
+                            false);
         break;
       case 4:
         cpu::amx::product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
@@ -146,7 +153,8 @@ bool measure(const Shape& s, int layout, double budget) {
     kinds.push_back(kind);
     call(kinds.size() - 1);
     if (kind == 5) std::memcpy(single.c.data(), arena.data() + product.c.offset, bytes(single.c));
-    const double error = kind == 3 || kind == 4 ? error_of(half, s, transpose_a, transpose_b) : error_of(single, s, transpose_a, transpose_b);
+    const double error = kind == 3 || kind == 4 ? error_of(half, s, transpose_a, transpose_b)
+                                                : error_of(single, s, transpose_a, transpose_b);
     if (error <= paths.back().allowed_error) return;
     std::printf("\n%s is wrong by %g\n", name, error);
     right = false;
@@ -171,8 +179,8 @@ bool measure(const Shape& s, int layout, double budget) {
 
 int main(int count, char** arguments) {
   const double budget = count > 1 ? std::atof(arguments[1]) : 0.3;
-  std::printf("fp32: %s; bf16: %s\n   m     n     k          GFLOP/s (time over the first)\n", cpu::product_path<float, float, float>().c_str(),
-              cpu::product_path<bf16, bf16, bf16>().c_str());
+  std::printf("fp32: %s; bf16: %s\n   m     n     k          GFLOP/s (time over the first)\n",
+              cpu::product_path<float, float, float>().c_str(), cpu::product_path<bf16, bf16, bf16>().c_str());
   bool right = true;
   for (const Shape& shape : shapes)
     for (int layout = 0; layout < 3; ++layout) right = measure(shape, layout, budget) && right;

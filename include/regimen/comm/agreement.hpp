@@ -31,13 +31,15 @@ inline void agree(Control* ranks, const char* where, const char* what, std::uint
   for (std::size_t r = 1; r < all.size(); ++r)
     if (all[r] != all[0]) others += (others.empty() ? "" : ", ") + std::to_string(r);
   if (!others.empty())
-    throw Error(where, std::string("the same ") + what + " on all " + std::to_string(all.size()) + " ranks", "others than rank 0's on rank " + others,
+    throw Error(where, std::string("the same ") + what + " on all " + std::to_string(all.size()) + " ranks",
+                "others than rank 0's on rank " + others,
                 "start all ranks from one program with the same arguments, files and data");
 }
 
 /// The same for text: the error shows the texts of rank 0 and of the first rank that differs.
 ///   own   255 bytes are shown; the rest is compared as a hash
-inline void agree_in_words(Control* ranks, const char* where, const char* what, const std::string& own, const char* cure) {
+inline void agree_in_words(Control* ranks, const char* where, const char* what, const std::string& own,
+                           const char* cure) {
   if (ranks == nullptr || ranks->size() == 1) return;
   struct Words {
     std::uint64_t whole;
@@ -49,8 +51,10 @@ inline void agree_in_words(Control* ranks, const char* where, const char* what, 
   const std::vector<Words> all = gather_small(*ranks, words);
   for (std::size_t r = 1; r < all.size(); ++r)
     if (all[r].whole != all[0].whole || std::string(all[r].text) != all[0].text)
-      throw Error(where, std::string("the same ") + what + " on all " + std::to_string(all.size()) + " ranks",
-                  "\"" + std::string(all[0].text) + "\" on rank 0 and \"" + all[r].text + "\" on rank " + std::to_string(r), cure);
+      throw Error(
+          where, std::string("the same ") + what + " on all " + std::to_string(all.size()) + " ranks",
+          "\"" + std::string(all[0].text) + "\" on rank 0 and \"" + all[r].text + "\" on rank " + std::to_string(r),
+          cure);
 }
 
 /// Whether the condition is true on every rank.

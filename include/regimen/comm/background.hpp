@@ -49,20 +49,29 @@ class Background final : public detail::Waiter {
 
   std::size_t rank() const { return inner_.rank(); }
   std::size_t size() const { return inner_.size(); }
-  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return C::staging_bytes(ranks, slice_bytes); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
+    return C::staging_bytes(ranks, slice_bytes);
+  }
 
   Pending all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    return start(
-        {[](C& c, const Job& job) { c.all_gather(bytes(job.in), bytes(job.out), job.count, job.teams); }, own, all, slice_bytes, nullptr, teams});
+    return start({[](C& c, const Job& job) { c.all_gather(bytes(job.in), bytes(job.out), job.count, job.teams); }, own,
+                  all, slice_bytes, nullptr, teams});
   }
   Pending all_gather_small(const std::byte* own, std::byte* all, std::size_t count) {
-    return start({[](C& c, const Job& job) { c.all_gather_small(bytes(job.in), bytes(job.out), job.count); }, own, all, count, nullptr, {}});
+    return start({[](C& c, const Job& job) { c.all_gather_small(bytes(job.in), bytes(job.out), job.count); },
+                  own,
+                  all,
+                  count,
+                  nullptr,
+                  {}});
   }
   template <Number T>
   Pending reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
-    return start(
-        {[](C& c, const Job& job) { c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging, job.teams); },
-         all, own, count, staging, teams});
+    return start({[](C& c, const Job& job) {
+                    c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging,
+                                     job.teams);
+                  },
+                  all, own, count, staging, teams});
   }
   Pending barrier() {
     return start({[](C& c, const Job&) { c.barrier(); }, nullptr, nullptr, 0, nullptr, {}});

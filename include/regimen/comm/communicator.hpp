@@ -62,18 +62,19 @@ namespace comm {
 /// memory    staging_bytes(ranks, slice bytes) at `staging`, aligned to 64. Nothing is allocated after construction,
 ///           except the text of an error
 template <class C>
-concept Collectives = requires(C& c, const C& k, const std::byte* in, std::byte* out, const fp32* summands, fp32* sums, std::size_t n) {
-  { k.rank() } -> std::same_as<std::size_t>;
-  { k.size() } -> std::same_as<std::size_t>;
-  { C::staging_bytes(n, n) } -> std::same_as<std::size_t>;
-  c.all_gather(in, out, n);
-  c.all_gather(in, out, n, Teams{});
-  c.all_gather_small(in, out, n);
-  c.reduce_scatter(summands, sums, n, out);
-  c.reduce_scatter(summands, sums, n, out, Teams{});
-  c.barrier();
-  c.leave(std::string_view{});
-};
+concept Collectives =
+    requires(C& c, const C& k, const std::byte* in, std::byte* out, const fp32* summands, fp32* sums, std::size_t n) {
+      { k.rank() } -> std::same_as<std::size_t>;
+      { k.size() } -> std::same_as<std::size_t>;
+      { C::staging_bytes(n, n) } -> std::same_as<std::size_t>;
+      c.all_gather(in, out, n);
+      c.all_gather(in, out, n, Teams{});
+      c.all_gather_small(in, out, n);
+      c.reduce_scatter(summands, sums, n, out);
+      c.reduce_scatter(summands, sums, n, out, Teams{});
+      c.barrier();
+      c.leave(std::string_view{});
+    };
 
 namespace detail {
 template <class C>

@@ -49,7 +49,8 @@ class TensorCollectives {
   virtual std::size_t start_all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) = 0;
   /// Slice p of `all`, where p is this rank's place in its team, becomes the sum of the team's
   /// slices p; count elements each.
-  virtual std::size_t start_reduce_scatter(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Teams teams) = 0;
+  virtual std::size_t start_reduce_scatter(ElementType element, std::byte* all, std::size_t count, std::byte* staging,
+                                           Teams teams) = 0;
   virtual void await(std::size_t ticket) = 0;
 };
 

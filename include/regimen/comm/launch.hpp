@@ -65,8 +65,9 @@ class Endings final {
     changed_.wait(lock, [&] { return all() || cause_; });
     if (changed_.wait_until(lock, end_of(patience), all)) return;
     const std::string hang = ranks_where(returned_.size(), [this](std::size_t r) { return !returned_[r]; });
-    std::fprintf(stderr, "regimen: launch: %s; %s has not returned since, and a thread cannot be ended: the process ends\n", text().c_str(),
-                 hang.c_str());
+    std::fprintf(stderr,
+                 "regimen: launch: %s; %s has not returned since, and a thread cannot be ended: the process ends\n",
+                 text().c_str(), hang.c_str());
     std::_Exit(EXIT_FAILURE);
   }
 
@@ -74,7 +75,9 @@ class Endings final {
     if (!cause_) return;
     try {
       std::rethrow_exception(cause_);
-    } catch (...) { std::throw_with_nested(Error("launch", "all " + std::to_string(returned_.size()) + " ranks to return", text())); }
+    } catch (...) {
+      std::throw_with_nested(Error("launch", "all " + std::to_string(returned_.size()) + " ranks to return", text()));
+    }
   }
 
  private:

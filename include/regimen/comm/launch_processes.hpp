@@ -138,7 +138,9 @@ class Children final {
   static std::string words(const Child& child, std::size_t rank, int status) {
     const std::string name = "rank " + std::to_string(rank);
     if (child.given_up) return name + " did not end and was killed";
-    if (WIFSIGNALED(status)) return name + " was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
+    if (WIFSIGNALED(status))
+      return name + " was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) +
+             ")";
     std::string text(4096, ' ');
     const ::ssize_t count = ::read(*child.reader, text.data(), text.size());
     text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
@@ -162,11 +164,13 @@ class Children final {
 ///          s) after the first failure are killed.
 ///          If this process is killed, its ranks are killed, too
 template <class F>
-void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline, std::uint64_t fingerprint = 0) {
+void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline,
+                      std::uint64_t fingerprint = 0) {
   if (ranks == 0) throw Error("launch_processes", "at least one rank", "0");
   comm::refuse_other_ranks(comm::world_of_environment(), comm::cure_of_own_ranks);
   comm::detail::Socket listener = comm::detail::listen_at({htonl(INADDR_LOOPBACK), 0});
-  if (*listener < 0) throw Error("launch_processes", "a free port of the loopback interface", comm::detail::system_words(errno));
+  if (*listener < 0)
+    throw Error("launch_processes", "a free port of the loopback interface", comm::detail::system_words(errno));
   comm::TcpOptions options;
   options.size = ranks;
   options.port = ntohs(comm::detail::address_of(*listener).port);
@@ -188,9 +192,9 @@ void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = c
           communicator.leave(error.what());
           throw;
         }
-      } catch (const std::exception& error) { return error.what()[0] == '\0' ? "an exception without words" : error.what(); } catch (...) {
-        return "an exception that is no std::exception";
-      }
+      } catch (const std::exception& error) {
+        return error.what()[0] == '\0' ? "an exception without words" : error.what();
+      } catch (...) { return "an exception that is no std::exception"; }
       return {};
     });
   }

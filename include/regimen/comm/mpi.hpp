@@ -43,7 +43,8 @@ namespace regimen::comm {
 ///           waiting rank yields its core at first, and after a millisecond sleeps 50 µs at a time
 class Mpi final {
  public:
-  explicit Mpi(Deadline deadline = default_deadline) : deadline_(detail::checked(deadline)), exceptions_(std::uncaught_exceptions()) {
+  explicit Mpi(Deadline deadline = default_deadline)
+      : deadline_(detail::checked(deadline)), exceptions_(std::uncaught_exceptions()) {
     int started = 0, level = 0;
     MPI_Initialized(&started);
     if (started == 0) {
@@ -53,7 +54,8 @@ class Mpi final {
       MPI_Query_thread(&level);
     }
     if (level < MPI_THREAD_SERIALIZED) {
-      throw Error("Mpi", "MPI_THREAD_SERIALIZED at least", "level " + std::to_string(level), "call MPI_Init_thread, or leave it to Mpi");
+      throw Error("Mpi", "MPI_THREAD_SERIALIZED at least", "level " + std::to_string(level),
+                  "call MPI_Init_thread, or leave it to Mpi");
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &world_);
     int rank = 0, size = 1;
@@ -72,26 +74,34 @@ class Mpi final {
 
   std::size_t rank() const { return rank_; }
   std::size_t size() const { return requests_.size() / 2; }
-  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return chunked_staging_bytes(ranks, slice_bytes); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
+    return chunked_staging_bytes(ranks, slice_bytes);
+  }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
     gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
   }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(CollectiveKind::AllGatherSmall, own, all, bytes, {}); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
+    gather(CollectiveKind::AllGatherSmall, own, all, bytes, {});
+  }
 
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     begin(CollectiveKind::ReduceScatter, count * sizeof(T), sizeof(T));
     const std::size_t members = teams.members(size()), here = teams.place(rank_);
-    const std::size_t most = chunk_bytes(members) / sizeof(T), lane = ((count < most ? count : most) * sizeof(T) + 63) / 64 * 64;
+    const std::size_t most = chunk_bytes(members) / sizeof(T),
+                      lane = ((count < most ? count : most) * sizeof(T) + 63) / 64 * 64;
     const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
     for (std::size_t at = 0; at < count; at += most) {
       const std::size_t now = most < count - at ? most : count - at;
       for_each_other(teams, [&](std::size_t p) { receive(teams.member(rank_, p), lane_of(p), now * sizeof(T)); });
-      for_each_other(teams,
-                     [&](std::size_t p) { send(teams.member(rank_, p), reinterpret_cast<const std::byte*>(all + p * count + at), now * sizeof(T)); });
+      for_each_other(teams, [&](std::size_t p) {
+        send(teams.member(rank_, p), reinterpret_cast<const std::byte*>(all + p * count + at), now * sizeof(T));
+      });
       finish();
-      tree_sum([&](std::size_t p) { return p == here ? all + here * count + at : reinterpret_cast<const T*>(lane_of(p)); }, members, own + at, now);
+      tree_sum(
+          [&](std::size_t p) { return p == here ? all + here * count + at : reinterpret_cast<const T*>(lane_of(p)); },
+          members, own + at, now);
     }
   }
 
@@ -112,7 +122,8 @@ class Mpi final {
 
   void begin(CollectiveKind kind, std::size_t bytes, std::size_t about) {
     call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};
-    tag_ = static_cast<int>(call_.number % 4096 * collective_kinds) + static_cast<int>(kind);  // every MPI allows tags up to 32767
+    tag_ = static_cast<int>(call_.number % 4096 * collective_kinds) +
+           static_cast<int>(kind);  // every MPI allows tags up to 32767
   }
 
   /// Calls body(place) for the other ranks of the team.
@@ -144,7 +155,8 @@ class Mpi final {
           if (requests_[i] != MPI_REQUEST_NULL) MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
           if (done == 0) missing[i / 2] = true;
         }
-        end("no sign of " + detail::ranks_where(size(), [&](std::size_t r) { return missing[r]; }) + " within " + detail::words(deadline_));
+        end("no sign of " + detail::ranks_where(size(), [&](std::size_t r) { return missing[r]; }) + " within " +
+            detail::words(deadline_));
       }
       if (now < start + std::chrono::milliseconds(1)) std::this_thread::yield();
       else std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -84,7 +84,9 @@ std::string ranks_where(std::size_t ranks, const Is& is) {
 }
 
 /// How a rank names itself in an error.
-inline std::string place(std::size_t rank, std::size_t ranks) { return "rank " + std::to_string(rank) + " of " + std::to_string(ranks); }
+inline std::string place(std::size_t rank, std::size_t ranks) {
+  return "rank " + std::to_string(rank) + " of " + std::to_string(ranks);
+}
 
 /// Why all ranks end; every rank reports the same text.
 inline std::string rank_failed(std::size_t rank, std::string_view reason) {

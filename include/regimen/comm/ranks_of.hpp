@@ -22,7 +22,9 @@ class RanksOf final : public Ranks {
   std::size_t rank() const override { return behind_.rank(); }
   std::size_t size() const override { return behind_.size(); }
 
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) override { behind_.all_gather_small(own, all, bytes).wait(); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) override {
+    behind_.all_gather_small(own, all, bytes).wait();
+  }
   void all_gather(const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) override {
     behind_.all_gather(own, all, bytes, teams).wait();
   }
@@ -40,7 +42,8 @@ class RanksOf final : public Ranks {
   std::size_t start_all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) override {
     return ticket_of(behind_.all_gather_small(own, all, bytes));
   }
-  std::size_t start_reduce_scatter(ElementType element, std::byte* all, std::size_t count, std::byte* staging, Teams teams) override {
+  std::size_t start_reduce_scatter(ElementType element, std::byte* all, std::size_t count, std::byte* staging,
+                                   Teams teams) override {
     switch (element) {
       case ElementType::float64:
         return reduce_scatter<fp64>(all, count, staging, teams);
@@ -63,7 +66,8 @@ class RanksOf final : public Ranks {
   template <class T>
   std::size_t reduce_scatter(std::byte* all, std::size_t count, std::byte* staging, Teams teams) {
     T* const whole = reinterpret_cast<T*>(all);
-    return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole), whole + teams.place(behind_.rank()) * count, count, staging, teams));
+    return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole), whole + teams.place(behind_.rank()) * count,
+                                            count, staging, teams));
   }
 
   Background<C> behind_;

@@ -20,7 +20,9 @@ class Solo final {
   static constexpr std::size_t size() { return 1; }
   static constexpr std::size_t staging_bytes(std::size_t /*ranks*/, std::size_t /*slice_bytes*/) { return 0; }
 
-  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams = {}) const { copy(own, all, slice_bytes); }
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams = {}) const {
+    copy(own, all, slice_bytes);
+  }
   void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) const { copy(own, all, bytes); }
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/, Teams = {}) const {

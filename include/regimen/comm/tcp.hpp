@@ -49,18 +49,23 @@ class Tcp final {
 
   std::size_t rank() const { return wire_.rank(); }
   std::size_t size() const { return wire_.size(); }
-  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return chunked_staging_bytes(ranks, slice_bytes); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
+    return chunked_staging_bytes(ranks, slice_bytes);
+  }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
     gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
   }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(CollectiveKind::AllGatherSmall, own, all, bytes, {}); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
+    gather(CollectiveKind::AllGatherSmall, own, all, bytes, {});
+  }
 
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     wire_.begin(CollectiveKind::ReduceScatter, count * sizeof(T), sizeof(T));
     const std::size_t members = teams.members(size()), here = teams.place(rank());
-    const std::size_t most = chunk_bytes(members) / sizeof(T), chunk = count < most ? count : most, lane = (chunk * sizeof(T) + 63) / 64 * 64;
+    const std::size_t most = chunk_bytes(members) / sizeof(T), chunk = count < most ? count : most,
+                      lane = (chunk * sizeof(T) + 63) / 64 * 64;
     for_each_other(teams, [&](std::size_t p) {
       wire_.send(teams.member(rank(), p), reinterpret_cast<const std::byte*>(all + p * count), count * sizeof(T));
       wire_.expect(teams.member(rank(), p));
@@ -72,7 +77,9 @@ class Tcp final {
       const std::size_t now = chunk < count - at ? chunk : count - at;
       for_each_other(teams, [&](std::size_t p) { wire_.window(teams.member(rank(), p), lane_of(p), now * sizeof(T)); });
       wire_.run(false);
-      tree_sum([&](std::size_t p) { return p == here ? all + here * count + at : reinterpret_cast<const T*>(lane_of(p)); }, members, own + at, now);
+      tree_sum(
+          [&](std::size_t p) { return p == here ? all + here * count + at : reinterpret_cast<const T*>(lane_of(p)); },
+          members, own + at, now);
     }
     wire_.run(true);
   }
@@ -118,10 +125,11 @@ static_assert(Collectives<Tcp>);
 /// The options of Tcp from a World, with the secret from the environment (REGIMEN_SECRET, see secret_from).
 ///
 /// failure  Error if the World has no address and port of rank 0; errors of secret_from
-inline TcpOptions tcp_options(const Membership& world, std::uint64_t fingerprint, Deadline deadline = default_deadline) {
+inline TcpOptions tcp_options(const Membership& world, std::uint64_t fingerprint,
+                              Deadline deadline = default_deadline) {
   if (world.size > 1 && (world.address.empty() || world.port == 0)) {
-    throw Error(world.said, "MASTER_ADDR and MASTER_PORT, where rank 0 is to be found", world.address.empty() ? "no MASTER_ADDR" : "no MASTER_PORT",
-                "set both, the same for all ranks");
+    throw Error(world.said, "MASTER_ADDR and MASTER_PORT, where rank 0 is to be found",
+                world.address.empty() ? "no MASTER_ADDR" : "no MASTER_PORT", "set both, the same for all ranks");
   }
   TcpOptions options;
   options.rank = world.rank;

@@ -31,8 +31,10 @@ using ThreadsWorld = detail::ThreadsWorld;
 /// cost      no staging; a slice is read once by each rank that needs it; two barriers per collective
 class Threads final {
  public:
-  Threads(std::shared_ptr<ThreadsWorld> world, std::size_t rank) : world_(std::move(world)), rank_(rank), exceptions_(std::uncaught_exceptions()) {
-    if (rank_ >= world_->size()) throw Error("Threads", "a rank below " + std::to_string(world_->size()), std::to_string(rank_));
+  Threads(std::shared_ptr<ThreadsWorld> world, std::size_t rank)
+      : world_(std::move(world)), rank_(rank), exceptions_(std::uncaught_exceptions()) {
+    if (rank_ >= world_->size())
+      throw Error("Threads", "a rank below " + std::to_string(world_->size()), std::to_string(rank_));
   }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
@@ -48,11 +50,14 @@ class Threads final {
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
     gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
   }
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) { gather(CollectiveKind::AllGatherSmall, own, all, bytes, {}); }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
+    gather(CollectiveKind::AllGatherSmall, own, all, bytes, {});
+  }
 
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/, Teams teams = {}) {
-    world_->arrive(rank_, CollectiveKind::ReduceScatter, count * sizeof(T), sizeof(T), reinterpret_cast<const std::byte*>(all));
+    world_->arrive(rank_, CollectiveKind::ReduceScatter, count * sizeof(T), sizeof(T),
+                   reinterpret_cast<const std::byte*>(all));
     tree_sum(summands<T>(teams.place(rank_) * count, teams), teams.members(size()), own, count);
     world_->barrier();
   }

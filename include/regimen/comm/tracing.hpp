@@ -32,7 +32,8 @@ class Tracer final {
     const Span::Time end = std::chrono::steady_clock::now();
     const std::lock_guard lock(mutex_);
     const std::uint64_t number = seen_++;
-    if (spans_.size() < spans_.capacity()) spans_.push_back({.kind = kind, .number = number, .bytes = sent, .begin = begin, .end = end});
+    if (spans_.size() < spans_.capacity())
+      spans_.push_back({.kind = kind, .number = number, .bytes = sent, .begin = begin, .end = end});
   }
   std::vector<Span> spans() const {
     const std::lock_guard lock(mutex_);

@@ -19,7 +19,8 @@ inline constexpr std::size_t tree_block = 512;
 
 /// out[i] = Σ over ranks [first, last) of summand(r)[at + i], i < count <= tree_block.
 template <class T, class Summand>
-void tree_of_block(const Summand& summand, std::size_t first, std::size_t last, std::size_t at, std::size_t count, statistic_t<T>* out) {
+void tree_of_block(const Summand& summand, std::size_t first, std::size_t last, std::size_t at, std::size_t count,
+                   statistic_t<T>* out) {
   using Sum = statistic_t<T>;
   if (last - first == 1) {
     const T* const only = summand(first) + at;
@@ -68,7 +69,8 @@ void tree_sum(const Summand& summand, std::size_t ranks, T* out, std::size_t cou
 /// The same tree over `ranks` values that lie `stride` elements apart.
 template <Number T>
 constexpr statistic_t<T> tree_of_values(const T* values, std::size_t ranks, std::size_t stride = 1) {
-  return tree_of(std::size_t{0}, ranks, [&](std::size_t rank) { return static_cast<statistic_t<T>>(values[rank * stride]); });
+  return tree_of(std::size_t{0}, ranks,
+                 [&](std::size_t rank) { return static_cast<statistic_t<T>>(values[rank * stride]); });
 }
 
 }  // namespace regimen::comm

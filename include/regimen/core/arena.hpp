@@ -12,10 +12,20 @@
 namespace regimen {
 
 /// What a byte of the arena is for.
-enum class MemoryKind : unsigned char { parameter, gradient, optimizer, saved, transient, scratch, communication, input, cache };
+enum class MemoryKind : unsigned char {
+  parameter,
+  gradient,
+  optimizer,
+  saved,
+  transient,
+  scratch,
+  communication,
+  input,
+  cache
+};
 inline constexpr std::size_t memory_kinds = 9;
-inline constexpr std::array<const char*, memory_kinds> memory_kind_names{"parameter", "gradient",      "optimizer", "saved", "transient",
-                                                                         "scratch",   "communication", "input",     "cache"};
+inline constexpr std::array<const char*, memory_kinds> memory_kind_names{
+    "parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input", "cache"};
 
 /// Ends the program: a walker broke a rule of the arena. No input can cause it. Not constexpr, so a plan that reaches
 /// it does not compile and the compiler shows the call.

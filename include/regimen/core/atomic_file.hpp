@@ -45,8 +45,8 @@ inline std::string behind_links(const std::string& path) {
 /// directory. Without commit() the destructor removes them and `path` is as it was. Linux and other POSIX systems.
 ///
 /// links     a symbolic link stays one: the file that it leads to is replaced
-/// mode      the mode of `mode_of` if it is given, else of the replaced file; if that file does not exist, the process's
-///           default for new files
+/// mode      the mode of `mode_of` if it is given, else of the replaced file; if that file does not exist, the
+///           process's default for new files
 /// killed    a killed process leaves its temporary behind; the next writer of the same path removes it. The sticky bit
 ///           marks a temporary, since nobody sets it on a file of their own; a lock, which ends with its process, marks
 ///           a living writer. On a file system without locks (Lustre without -o flock) the temporary stays
@@ -55,11 +55,13 @@ inline std::string behind_links(const std::string& path) {
 ///           may hold the old or the new bytes
 class AtomicFile final {
  public:
-  explicit AtomicFile(const std::string& path, const std::string& mode_of = {}) : path_(path), target_(behind_links(path)) {
+  explicit AtomicFile(const std::string& path, const std::string& mode_of = {})
+      : path_(path), target_(behind_links(path)) {
     struct ::stat there{};
     if (path.empty()) throw Error("a file", "a name", "an empty one");
     if (::stat(target_.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
-      throw Error(path_, "a file, or a name that is free", S_ISDIR(there.st_mode) ? "a folder" : "a pipe or a device", "give the path of a file");
+      throw Error(path_, "a file, or a name that is free", S_ISDIR(there.st_mode) ? "a folder" : "a pipe or a device",
+                  "give the path of a file");
     remove_stale();
     replaces_ = ::stat(target_.c_str(), &there) == 0;
     const bool has_model = ::stat((mode_of.empty() ? target_ : mode_of).c_str(), &there) == 0;
@@ -69,7 +71,8 @@ class AtomicFile final {
       mode_ = there.st_mode & 0777;
       struct ::stat about{};
       const bool same = ::fstat(*file_, &about) == 0 && about.st_gid == there.st_gid && about.st_uid == there.st_uid;
-      if (!same && ::fchown(*file_, there.st_uid, there.st_gid) != 0 && ::fchown(*file_, ::uid_t(-1), there.st_gid) != 0)
+      if (!same && ::fchown(*file_, there.st_uid, there.st_gid) != 0 &&
+          ::fchown(*file_, ::uid_t(-1), there.st_gid) != 0)
         mode_ = (mode_ & ~::mode_t{070}) | (mode_ & 07) << 3;  // another group gets no more than others do
       set_mode(mode_ | mark);
     } else if (struct ::stat about{}; ::fstat(*file_, &about) == 0) {
@@ -82,7 +85,8 @@ class AtomicFile final {
 
   void write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
-      const ::ssize_t written = ::write(*file_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
+      const ::ssize_t written =
+          ::write(*file_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) throw failure("to write " + std::to_string(bytes.size()) + " bytes");
       bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -144,7 +148,8 @@ class AtomicFile final {
           throw failure("to be the only writer of " + temporary_);
         continue;  // the name belongs to somebody else
       }
-      if (::flock(*file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;  // another writer takes it for stale
+      if (::flock(*file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        continue;  // another writer takes it for stale
       struct ::stat about{};
       if (::fstat(*file_, &about) != 0) throw failure("to look at " + temporary_);
       if (about.st_nlink != 0) return;  // else another writer has removed it as stale
@@ -173,7 +178,8 @@ class AtomicFile final {
     if (entries == nullptr) return;  // creating the file says why
     while (const ::dirent* const entry = ::readdir(entries)) {
       const std::string_view found = entry->d_name;
-      if (found.starts_with(name) && ends_temporary(found.substr(name.size()))) remove_if_stale(directory + entry->d_name);
+      if (found.starts_with(name) && ends_temporary(found.substr(name.size())))
+        remove_if_stale(directory + entry->d_name);
     }
     ::closedir(entries);
   }

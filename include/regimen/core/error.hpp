@@ -16,7 +16,8 @@ namespace regimen {
 ///               "the file is damaged or no safetensors file; restore it from a copy");
 class Error : public std::runtime_error {
  public:
-  [[gnu::cold]] Error(const std::string& where, const std::string& expected, const std::string& found, const std::string& cure = {})
+  [[gnu::cold]] Error(const std::string& where, const std::string& expected, const std::string& found,
+                      const std::string& cure = {})
       : std::runtime_error(where + ": expected " + expected + ", found " + found + (cure.empty() ? "" : "; " + cure)) {}
 };
 

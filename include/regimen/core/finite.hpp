@@ -22,7 +22,9 @@ REGIMEN_HD inline Bits opaque(Bits bits) {
 }
 
 /// The bits without the sign, and the bits of infinity; every NaN lies above infinity.
-REGIMEN_HD inline std::uint64_t magnitude_of(double x) { return opaque(bits_as<std::uint64_t>(x)) & 0x7FFF'FFFF'FFFF'FFFFu; }
+REGIMEN_HD inline std::uint64_t magnitude_of(double x) {
+  return opaque(bits_as<std::uint64_t>(x)) & 0x7FFF'FFFF'FFFF'FFFFu;
+}
 REGIMEN_HD inline std::uint32_t magnitude_of(float x) { return opaque(bits_as<std::uint32_t>(x)) & 0x7FFF'FFFFu; }
 template <int Exponent>
 REGIMEN_HD std::uint32_t magnitude_of(half<Exponent> x) {

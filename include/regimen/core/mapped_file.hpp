@@ -52,22 +52,27 @@ class Descriptor final {
 class MappedFile final {
  public:
   explicit MappedFile(const std::string& path) {
-    const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe must not wait for its writer
-    if (*file < 0) throw Error(path, "a file that can be read", detail::system_words(errno), "check the path and its permissions");
+    const detail::Descriptor file(
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe must not wait for its writer
+    if (*file < 0)
+      throw Error(path, "a file that can be read", detail::system_words(errno), "check the path and its permissions");
     struct ::stat about{};
     if (::fstat(*file, &about) != 0) throw Error(path, "a file that can be read", detail::system_words(errno));
     if (!S_ISREG(about.st_mode)) {
-      throw Error(path, "a regular file", S_ISDIR(about.st_mode) ? "a directory" : "a pipe or a device", "give the path of a file");
+      throw Error(path, "a regular file", S_ISDIR(about.st_mode) ? "a directory" : "a pipe or a device",
+                  "give the path of a file");
     }
     size_ = static_cast<std::size_t>(about.st_size);
     if (size_ == 0) return;
     void* address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, *file, 0);
     if (address == MAP_FAILED) {
-      throw Error(path, "a mapping of " + std::to_string(size_) + " bytes", detail::system_words(errno), "is the address space limited (ulimit -v)?");
+      throw Error(path, "a mapping of " + std::to_string(size_) + " bytes", detail::system_words(errno),
+                  "is the address space limited (ulimit -v)?");
     }
     address_ = address;
   }
-  MappedFile(MappedFile&& other) noexcept : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  MappedFile(MappedFile&& other) noexcept
+      : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
     std::swap(address_, other.address_);
     std::swap(size_, other.size_);

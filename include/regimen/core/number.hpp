@@ -42,7 +42,8 @@ REGIMEN_HD constexpr std::uint16_t narrow(float value) {
       return static_cast<std::uint16_t>(sign | (bits_as<std::uint32_t>(rounded) - bits_as<std::uint32_t>(magic)));
     }
     const std::uint32_t rebased = magnitude - (static_cast<std::uint32_t>(127 - bias) << 23);
-    return static_cast<std::uint16_t>(sign | ((rebased + (1u << (shift - 1)) - 1 + ((rebased >> shift) & 1u)) >> shift));
+    return static_cast<std::uint16_t>(sign |
+                                      ((rebased + (1u << (shift - 1)) - 1 + ((rebased >> shift) & 1u)) >> shift));
   }
 }
 
@@ -99,7 +100,8 @@ REGIMEN_HD constexpr Number from_bits(std::uint16_t bits) {
 }
 
 template <class T>
-concept Number = std::is_same_v<T, fp64> || std::is_same_v<T, fp32> || std::is_same_v<T, bf16> || std::is_same_v<T, fp16>;
+concept Number =
+    std::is_same_v<T, fp64> || std::is_same_v<T, fp32> || std::is_same_v<T, bf16> || std::is_same_v<T, fp16>;
 
 /// What statistics, softmax, cross-entropy, reductions and final outputs of T are computed in: at least fp32.
 template <class T>
@@ -113,10 +115,12 @@ inline constexpr ElementType element_type_of = std::is_same_v<T, fp64>   ? Eleme
                                                : std::is_same_v<T, bf16> ? ElementType::bfloat16
                                                                          : ElementType::float16;
 template <ElementType type>
-using element_t =
-    std::conditional_t<type == ElementType::float64, fp64,
-                       std::conditional_t<type == ElementType::float32, fp32, std::conditional_t<type == ElementType::bfloat16, bf16, fp16>>>;
-constexpr std::size_t bytes_of(ElementType type) { return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 2; }
+using element_t = std::conditional_t<type == ElementType::float64, fp64,
+                                     std::conditional_t<type == ElementType::float32, fp32,
+                                                        std::conditional_t<type == ElementType::bfloat16, bf16, fp16>>>;
+constexpr std::size_t bytes_of(ElementType type) {
+  return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 2;
+}
 
 /// Distance from 1 to the next larger number.
 template <class T>

@@ -22,15 +22,20 @@ struct Path final {
   static constexpr Path outside(std::uint64_t index, const char* name) { return {name, ~index}; }
   constexpr bool is_outside() const { return digits >> (8 * levels) != 0; }
 
-  constexpr Path child(std::size_t index, const char* child_name) const { return {child_name, digits * 256 + index + 1, iteration, in_repeat}; }
-  constexpr Path repeated(std::size_t index, std::size_t count) const { return {name, digits, iteration * count + index, true}; }
+  constexpr Path child(std::size_t index, const char* child_name) const {
+    return {child_name, digits * 256 + index + 1, iteration, in_repeat};
+  }
+  constexpr Path repeated(std::size_t index, std::size_t count) const {
+    return {name, digits, iteration * count + index, true};
+  }
 
   /// A number that is unique to this place of the model; it is the key of the place's random numbers.
   constexpr std::uint64_t stream() const { return mix(digits, iteration); }
 
   /// "2.0.3": children count from 0. Empty outside of layers. Defined in core/path_text.hpp.
   std::string place() const;
-  /// "2.0.3 (layer_norm), iteration 5": counted over all Repeats around the layer; without them "3 (linear)". Defined in core/path_text.hpp.
+  /// "2.0.3 (layer_norm), iteration 5": counted over all Repeats around the layer; without them "3 (linear)". Defined
+  /// in core/path_text.hpp.
   std::string text() const;
 
   constexpr bool same_layer(const Path& other) const { return digits == other.digits; }

@@ -23,7 +23,8 @@ struct Philox {
     std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
     for (int round = 0; round < 10; ++round) {
       const std::uint64_t product0 = std::uint64_t{0xD251'1F53u} * c0, product1 = std::uint64_t{0xCD9E'8D57u} * c2;
-      const std::uint32_t high0 = static_cast<std::uint32_t>(product0 >> 32), high1 = static_cast<std::uint32_t>(product1 >> 32);
+      const std::uint32_t high0 = static_cast<std::uint32_t>(product0 >> 32),
+                          high1 = static_cast<std::uint32_t>(product1 >> 32);
       c0 = high1 ^ c1 ^ k0;
       c1 = static_cast<std::uint32_t>(product1);
       c2 = high0 ^ c3 ^ k1;

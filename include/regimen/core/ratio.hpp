@@ -14,7 +14,8 @@ namespace regimen {
 template <std::intmax_t Numerator, std::intmax_t Denominator = 1>
 struct Ratio final {
   static constexpr std::intmax_t numerator = Numerator, denominator = Denominator;
-  static constexpr double value = Denominator == 0 ? 0.0 : static_cast<double>(Numerator) / static_cast<double>(Denominator);
+  static constexpr double value =
+      Denominator == 0 ? 0.0 : static_cast<double>(Numerator) / static_cast<double>(Denominator);
 };
 
 template <class T>

@@ -12,7 +12,8 @@
 
 namespace regimen::step_decisions {
 
-inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN(), largest_scale = (std::numeric_limits<float>::max)();
+inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN(),
+                        largest_scale = (std::numeric_limits<float>::max)();
 
 /// op::Begin.   none   no anomaly, made on the host: its name points to memory of the host
 REGIMEN_HD inline void begin(Scalars& s, const op::Anomaly& none) {
@@ -32,8 +33,10 @@ REGIMEN_HD inline void combine(const op::CombineSums& o, Scalars& s, const RankS
   s.loss_sum = tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].loss_sum; });
   s.count = tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].count; });
   s.correct = tree_of(0, o.ranks, [&](std::size_t rank) { return sums[rank].correct; });
-  const std::size_t group = o.group == 0 ? o.ranks : o.group, groups = o.ranks / group;  // part p is that of rank p div groups + p mod groups · group
-  s.square_sum = tree_of(0, o.ranks, [&](std::size_t part) { return sums[part / groups + part % groups * group].square_sum; });
+  const std::size_t group = o.group == 0 ? o.ranks : o.group,
+                    groups = o.ranks / group;  // part p is that of rank p div groups + p mod groups · group
+  s.square_sum =
+      tree_of(0, o.ranks, [&](std::size_t part) { return sums[part / groups + part % groups * group].square_sum; });
 }
 
 /// op::Finish.

@@ -31,8 +31,8 @@ inline int number_above_zero(const char* text) {
 }
 
 /// The rule of threads(), for a thread without a number of its own. `look` maps a variable's name to its value, or to
-/// null. `ranks` are those of launch or launch_processes; 0: as torchrun or mpirun says. (srun gives each task processors
-/// of its own.)
+/// null. `ranks` are those of launch or launch_processes; 0: as torchrun or mpirun says. (srun gives each task
+/// processors of its own.)
 template <class Look>
 int threads_from(const Look& look, std::size_t ranks, int available) {
   if (const int asked = number_above_zero(look("OMP_NUM_THREADS")); asked > 0) return asked;
@@ -58,9 +58,9 @@ inline void share_processors(std::size_t ranks) {
   detail::share_here = detail::threads_of_environment(ranks);
 }
 
-/// The number of threads that the calling thread computes with: that of set_threads, or of Options::threads while a Trainer
-/// runs; else OMP_NUM_THREADS; else the processors that this process may run on, divided by the ranks on this machine
-/// (launch, launch_processes, torchrun and mpirun say how many), at least one.
+/// The number of threads that the calling thread computes with: that of set_threads, or of Options::threads while a
+/// Trainer runs; else OMP_NUM_THREADS; else the processors that this process may run on, divided by the ranks on this
+/// machine (launch, launch_processes, torchrun and mpirun say how many), at least one.
 inline int threads() {
   if (detail::threads_here > 0) return detail::threads_here;
   if (detail::share_here > 0) return detail::share_here;

@@ -14,7 +14,9 @@ struct View final {
 
   constexpr bool is_absent() const { return offset == absent; }
   /// The view that begins `elements` later.
-  constexpr View operator+(std::size_t elements) const { return {is_absent() ? absent : offset + elements * sizeof(T)}; }
+  constexpr View operator+(std::size_t elements) const {
+    return {is_absent() ? absent : offset + elements * sizeof(T)};
+  }
 };
 
 }  // namespace regimen

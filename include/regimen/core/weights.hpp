@@ -31,7 +31,8 @@ struct GatheredUnit {
 ///   whole   the slices of all ranks, one after the other
 ///   own     where this rank keeps its sum; absent: in place
 struct ReducingUnit {
-  std::size_t whole = View<char>::absent, own = View<char>::absent, staging = View<char>::absent, slice = 0, ticket = no_ticket;
+  std::size_t whole = View<char>::absent, own = View<char>::absent, staging = View<char>::absent, slice = 0,
+              ticket = no_ticket;
   bool add = false, on_stack = false;  // added to `own`?   does `whole` lie on the saved stack?
 
   constexpr bool is_absent() const { return whole == View<char>::absent; }

@@ -48,7 +48,8 @@ struct UpdateTensor final {
     const double count = double(rows) * double(columns);
     double flops = 12 * count;
     if constexpr (requires { UpdateRule::flops(rows, columns); }) flops = UpdateRule::flops(rows, columns);
-    return {flops, count * (sizeof(M) * (4 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};
+    return {flops, count * (sizeof(M) * (4 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))),
+            1};
   }
 };
 

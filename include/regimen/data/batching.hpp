@@ -40,7 +40,8 @@ class Batching final {
  public:
   constexpr Batching() = default;
   /// size, global_batch   at least 1      epochs   0: without end
-  constexpr Batching(std::uint64_t size, std::uint64_t global_batch, Order order, Remainder remainder, std::uint64_t epochs, const DataPlace& first)
+  constexpr Batching(std::uint64_t size, std::uint64_t global_batch, Order order, Remainder remainder,
+                     std::uint64_t epochs, const DataPlace& first)
       : size_(size),
         global_batch_(global_batch),
         order_(order),
@@ -103,7 +104,9 @@ class Batching final {
  private:
   static constexpr std::uint64_t endless = (std::numeric_limits<std::uint64_t>::max)();
 
-  constexpr std::uint64_t batches_of(std::uint64_t samples) const { return samples / global_batch_ + (!drops_ && samples % global_batch_ != 0); }
+  constexpr std::uint64_t batches_of(std::uint64_t samples) const {
+    return samples / global_batch_ + (!drops_ && samples % global_batch_ != 0);
+  }
   /// The number of samples of all epochs, from the first place on.
   constexpr std::uint64_t left_in_run() const { return (epochs_ - first_.epoch) * size_ - first_.samples; }
   constexpr std::uint64_t count() const {

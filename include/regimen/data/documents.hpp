@@ -46,7 +46,8 @@ class Documents final {
     content->cut();
     content->pack(batching);
     if (content->windows.empty())
-      throw Error("Documents", "a document of two tokens or more", "none among " + std::to_string(content->documents.size()),
+      throw Error("Documents", "a document of two tokens or more",
+                  "none among " + std::to_string(content->documents.size()),
                   "a token is predicted from those before it");
     content_ = std::move(content);
   }
@@ -93,8 +94,8 @@ class Documents final {
       for (std::size_t d = 0; d < documents.size(); ++d) {
         for (std::size_t i = 0; i < documents[d].size(); ++i) {
           if (documents[d][i] < 0)
-            throw Error("Documents, document " + std::to_string(d) + ", token " + std::to_string(i), "an id of at least 0",
-                        std::to_string(documents[d][i]));
+            throw Error("Documents, document " + std::to_string(d) + ", token " + std::to_string(i),
+                        "an id of at least 0", std::to_string(documents[d][i]));
           vocabulary = (std::max)(vocabulary, static_cast<std::size_t>(documents[d][i]) + 1);
         }
         for (std::size_t first = 0; first + 1 < documents[d].size(); first += length)

@@ -34,7 +34,8 @@ class Fake final {
   explicit Fake(const Options& options) : options_(options) {
     constexpr std::size_t most = 0x7FFF'FFFF;
     if (options.samples == 0) throw Error("Fake", "at least one sample", "0");
-    if (options.classes == 0 || options.classes > most) throw Error("Fake", "1 to 2147483647 classes", std::to_string(options.classes));
+    if (options.classes == 0 || options.classes > most)
+      throw Error("Fake", "1 to 2147483647 classes", std::to_string(options.classes));
   }
 
   std::string name() const { return "Fake"; }
@@ -60,7 +61,8 @@ class Fake final {
     const std::size_t targets = sample.target.size();
     for (std::size_t k = 0; k < targets; ++k) {
       double sum = 0, count = 0;
-      for (std::size_t i = k; i < sample.input.size(); i += targets) sum += static_cast<double>(sample.input[i]), count += 1;
+      for (std::size_t i = k; i < sample.input.size(); i += targets)
+        sum += static_cast<double>(sample.input[i]), count += 1;
       sample.target[k] = static_cast<Label>(count == 0 ? 0 : sum / count);
     }
   }
@@ -68,7 +70,9 @@ class Fake final {
   void read(std::size_t index, Sample<std::int32_t, std::int32_t> sample) const {
     const Philox::Words words = Philox::draw(options_.seed, index, stream);
     const std::uint64_t start = words.word[0] % options_.classes, step = 1 + words.word[1] % 7;
-    const auto token = [&](std::size_t i) { return static_cast<std::int32_t>((start + (i % options_.classes) * step) % options_.classes); };
+    const auto token = [&](std::size_t i) {
+      return static_cast<std::int32_t>((start + (i % options_.classes) * step) % options_.classes);
+    };
     for (std::size_t i = 0; i < sample.input.size(); ++i) sample.input[i] = token(i);
     const bool sequence = sample.target.size() == sample.input.size() && sample.input.size() > 1;
     for (std::size_t i = 0; i < sample.target.size(); ++i) {

@@ -36,7 +36,8 @@ class GzipReader final {
   explicit GzipReader(const std::string& path) : path_(path), file_(::gzopen(path.c_str(), "rbe")) {
     if (file_ == nullptr) {
       const int code = errno;
-      throw Error(path, "a file that can be read", code == 0 ? "no memory for zlib" : std::generic_category().message(code),
+      throw Error(path, "a file that can be read",
+                  code == 0 ? "no memory for zlib" : std::generic_category().message(code),
                   "check the path and its permissions");
     }
   }
@@ -52,7 +53,8 @@ class GzipReader final {
       const int got = ::gzread(file_, to.data() + done, static_cast<unsigned>(wanted));
       int code = Z_OK;
       const std::string words = ::gzerror(file_, &code);
-      if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) throw Error(path_, "gzip data, or a plain file", words, damaged);
+      if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+        throw Error(path_, "gzip data, or a plain file", words, damaged);
       if (got == 0) break;
       done += static_cast<std::size_t>(got);
     }
@@ -70,21 +72,25 @@ inline IdxContent read_idx(const std::string& path) {
   GzipReader file(path);
   IdxContent content{path, {}, {}};
   std::array<std::uint8_t, 4> word{};
-  if (file.read(word) != 4) throw Error(path + ", header", "the 4 bytes of an IDX magic number", "a shorter file", GzipReader::damaged);
+  if (file.read(word) != 4)
+    throw Error(path + ", header", "the 4 bytes of an IDX magic number", "a shorter file", GzipReader::damaged);
   if (word[0] != 0 || word[1] != 0 || word[2] != 8 || word[3] == 0) {
     std::string found;
     for (const std::uint8_t byte : word) {
       if (!found.empty()) found += ' ';
       found += std::to_string(byte);
     }
-    throw Error(path + ", header", "the IDX magic number of unsigned bytes, 0 0 8 and the number of dimensions", found, "is it an IDX file?");
+    throw Error(path + ", header", "the IDX magic number of unsigned bytes, 0 0 8 and the number of dimensions", found,
+                "is it an IDX file?");
   }
   std::size_t elements = 1;
   for (int dimension = 0; dimension < word[3]; ++dimension) {
     std::array<std::uint8_t, 4> digits{};
     if (file.read(digits) != 4)
-      throw Error(path + ", header", std::to_string(word[3]) + " dimensions", std::to_string(dimension), GzipReader::damaged);
-    const std::size_t extent = std::size_t{digits[0]} << 24 | std::size_t{digits[1]} << 16 | std::size_t{digits[2]} << 8 | digits[3];
+      throw Error(path + ", header", std::to_string(word[3]) + " dimensions", std::to_string(dimension),
+                  GzipReader::damaged);
+    const std::size_t extent =
+        std::size_t{digits[0]} << 24 | std::size_t{digits[1]} << 16 | std::size_t{digits[2]} << 8 | digits[3];
     if (__builtin_mul_overflow(elements, extent, &elements)) {
       throw Error(path + ", header", "dimensions whose product fits 64 bits",
                   "dimension " + std::to_string(dimension) + " of " + std::to_string(extent), GzipReader::damaged);
@@ -94,14 +100,17 @@ inline IdxContent read_idx(const std::string& path) {
   // Memory grows with the bytes in the file, not with the size that its header claims.
   constexpr std::size_t piece = std::size_t{1} << 20;
   while (content.data.size() < elements) {
-    const std::size_t before = content.data.size(), wanted = std::min<std::size_t>(elements - before, std::max<std::size_t>(before, piece));
+    const std::size_t before = content.data.size(),
+                      wanted = std::min<std::size_t>(elements - before, std::max<std::size_t>(before, piece));
     content.data.resize(before + wanted);
     const std::size_t got = file.read(std::span(content.data).subspan(before));
     if (got < wanted)
-      throw Error(path, std::to_string(elements) + " bytes of data, as its header says", std::to_string(before + got), GzipReader::damaged);
+      throw Error(path, std::to_string(elements) + " bytes of data, as its header says", std::to_string(before + got),
+                  GzipReader::damaged);
   }
   std::array<std::uint8_t, 1> more{};
-  if (file.read(more) != 0) throw Error(path, std::to_string(elements) + " bytes of data, as its header says", "more", GzipReader::damaged);
+  if (file.read(more) != 0)
+    throw Error(path, std::to_string(elements) + " bytes of data, as its header says", "more", GzipReader::damaged);
   return content;
 }
 
@@ -125,17 +134,21 @@ class Idx final {
     content->images = detail::read_idx(images);
     content->labels = detail::read_idx(labels);
     const auto &shape = content->images.extents, &count = content->labels.extents;
-    if (shape.size() < 2) throw Error(images, "images, of 2 dimensions or more", "1 dimension", "are images and labels exchanged?");
+    if (shape.size() < 2)
+      throw Error(images, "images, of 2 dimensions or more", "1 dimension", "are images and labels exchanged?");
     if (count.size() != 1) {
-      throw Error(labels, "labels, of 1 dimension", std::to_string(count.size()) + " dimensions", "are images and labels exchanged?");
+      throw Error(labels, "labels, of 1 dimension", std::to_string(count.size()) + " dimensions",
+                  "are images and labels exchanged?");
     }
     if (shape[0] != count[0]) {
-      throw Error(labels, std::to_string(shape[0]) + " labels, one for each image of " + images, std::to_string(count[0]),
-                  "give the two files of one set");
+      throw Error(labels, std::to_string(shape[0]) + " labels, one for each image of " + images,
+                  std::to_string(count[0]), "give the two files of one set");
     }
-    if (shape[0] == 0 || content->images.data.empty()) throw Error(images, "images", "none", "give a file with images in it");
+    if (shape[0] == 0 || content->images.data.empty())
+      throw Error(images, "images", "none", "give a file with images in it");
     content->pixels = content->images.data.size() / shape[0];
-    for (const std::uint8_t label : content->labels.data) content->classes = std::max<std::size_t>(content->classes, std::size_t{label} + 1);
+    for (const std::uint8_t label : content->labels.data)
+      content->classes = std::max<std::size_t>(content->classes, std::size_t{label} + 1);
     end_ = shape[0];
     content_ = std::move(content);
   }
@@ -152,7 +165,8 @@ class Idx final {
   /// Samples [begin, end) of this set, sharing its memory.
   Idx range(std::size_t begin, std::size_t end) const {
     if (begin >= end || end > length()) {
-      throw Error(name() + ", range", "begin < end <= " + std::to_string(length()), std::to_string(begin) + " to " + std::to_string(end));
+      throw Error(name() + ", range", "begin < end <= " + std::to_string(length()),
+                  std::to_string(begin) + " to " + std::to_string(end));
     }
     Idx result = *this;
     result.begin_ = begin_ + begin;
@@ -162,7 +176,8 @@ class Idx final {
 
   std::size_t size(const SampleShape& shape) const {
     detail::expect_extents(name(), shape, content_->pixels, 1);
-    detail::expect_classes(content_->labels.name, shape.classes != 0 ? shape.classes : shape.vocabulary_or_classes, classes());
+    detail::expect_classes(content_->labels.name, shape.classes != 0 ? shape.classes : shape.vocabulary_or_classes,
+                           classes());
     return length();
   }
 

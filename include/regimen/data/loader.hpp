@@ -69,18 +69,22 @@ class Loader final {
     const std::string name = detail::name_of_source(source_);
     if (size_ == 0) throw Error(name, "at least one sample", "none");
     if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
-    if (options.rank >= options.ranks) throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
+    if (options.rank >= options.ranks)
+      throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
     if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &global_batch_))
       throw Error("Loader", "a batch of all ranks that can be counted",
                   detail::counted(options.batch, "sample") + " on each of " + std::to_string(options.ranks));
     if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < global_batch_) {
-      throw Error(name, "at least one batch of " + detail::counted(global_batch_, "sample"), detail::counted(size_, "sample"),
+      throw Error(name, "at least one batch of " + detail::counted(global_batch_, "sample"),
+                  detail::counted(size_, "sample"),
                   "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
     }
     constexpr std::size_t most_ahead = 65536, most_workers = 1024;
-    if (options.ahead > most_ahead) throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
+    if (options.ahead > most_ahead)
+      throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
     if (options.workers > most_workers)
-      throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads", std::to_string(options.workers));
+      throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads",
+                  std::to_string(options.workers));
     batching_ = Batching(size_, global_batch_, options.order, options.remainder, options.epochs, options.first);
     allocate();
     try {
@@ -151,7 +155,8 @@ class Loader final {
 
   [[gnu::noinline]] void allocate() {
     std::size_t inputs = 0, targets = 0;
-    if (__builtin_mul_overflow(options_.batch, shape_.input, &inputs) || __builtin_mul_overflow(options_.batch, shape_.target, &targets)) {
+    if (__builtin_mul_overflow(options_.batch, shape_.input, &inputs) ||
+        __builtin_mul_overflow(options_.batch, shape_.target, &targets)) {
       throw Error("Loader", "a batch that fits memory", detail::counted(options_.batch, "sample"));
     }
     slots_.resize(options_.workers == 0 ? 1 : std::max<std::size_t>(options_.ahead, 1) + 1);
@@ -165,9 +170,11 @@ class Loader final {
   Slot& slot_of(std::uint64_t step) { return slots_[static_cast<std::size_t>(step % slots_.size())]; }
 
   void fill(Slot& slot, std::uint64_t step) const {
-    const std::uint64_t before = options_.rank * options_.batch, samples = batching_.samples(step);  // before: samples of the lower ranks
+    const std::uint64_t before = options_.rank * options_.batch,
+                        samples = batching_.samples(step);  // before: samples of the lower ranks
     const DataPlace place = batching_.place(step);
-    slot.samples = static_cast<std::size_t>(samples < before ? 0 : std::min<std::uint64_t>(samples - before, options_.batch));
+    slot.samples =
+        static_cast<std::size_t>(samples < before ? 0 : std::min<std::uint64_t>(samples - before, options_.batch));
     slot.epoch = place.epoch;
     for (std::size_t i = 0; i < slot.samples; ++i) {
       const auto index = static_cast<std::size_t>(batching_.index(options_.seed, place, before + i));
@@ -185,12 +192,15 @@ class Loader final {
     if constexpr (std::is_integral_v<T>) {
       if (bound == 0) return;
       for (const T id : ids) {
-        if (std::cmp_less(id, bound) && (std::cmp_greater_equal(id, 0) || (may_be_ignored && std::cmp_equal(id, ignore_index)))) continue;
+        if (std::cmp_less(id, bound) &&
+            (std::cmp_greater_equal(id, 0) || (may_be_ignored && std::cmp_equal(id, ignore_index))))
+          continue;
         refuse_id(bound, may_be_ignored, sample, std::to_string(id));
       }
     }
   }
-  [[noreturn, gnu::cold]] void refuse_id(std::size_t bound, bool is_target, std::size_t sample, const std::string& found) const {
+  [[noreturn, gnu::cold]] void refuse_id(std::size_t bound, bool is_target, std::size_t sample,
+                                         const std::string& found) const {
     throw Error(detail::name_of_source(source_) + ", sample " + std::to_string(sample),
                 std::string(is_target ? "a target" : "an input") + " of at least 0 and below " + std::to_string(bound) +
                     ", the model's vocabulary or number of classes",

@@ -58,12 +58,13 @@ constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uin
 /// error    Random prefers some samples by at most size / 2^64
 /// source   Luby, Rackoff 1988 (Feistel networks as permutations); Black, Rogaway 2002, section 4 (cycle walking)
 /// cost     for size > 64 on average fewer than four applications of 8 rounds, with two multiplications each
-constexpr std::uint64_t position(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, std::uint64_t size,
-                                 std::uint64_t run = 1) {
+constexpr std::uint64_t position(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index,
+                                 std::uint64_t size, std::uint64_t run = 1) {
   if (order == Order::Sequential) return index % size;
   if (order == Order::Shuffled) return detail::permute(mix(mix(seed, 0x5A), epoch), index, size);
   if (order == Order::Runs) {
-    const std::uint64_t key = mix(mix(seed, 0x5B), epoch), full = size / run, rest = size % run, short_run = mix(key, 1) % (full + 1);
+    const std::uint64_t key = mix(mix(seed, 0x5B), epoch), full = size / run, rest = size % run,
+                        short_run = mix(key, 1) % (full + 1);
     if (index >= full * run) return short_run * run + index % run;
     const std::uint64_t at = detail::permute(key, index / run, full);
     return at * run + (at >= short_run ? rest : 0) + index % run;

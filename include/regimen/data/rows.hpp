@@ -26,11 +26,13 @@ class Rows final {
  public:
   Rows(std::vector<In> inputs, std::vector<Label> targets, std::size_t input) : input_(input) {
     if (input == 0 || inputs.empty() || inputs.size() % input != 0) {
-      throw Error("Rows", "one or more rows of " + detail::counted(input, "input"), detail::counted(inputs.size(), "input"));
+      throw Error("Rows", "one or more rows of " + detail::counted(input, "input"),
+                  detail::counted(inputs.size(), "input"));
     }
     samples_ = inputs.size() / input;
     if (targets.empty() || targets.size() % samples_ != 0) {
-      throw Error("Rows", "the same number of targets for each of " + detail::counted(samples_, "sample"), detail::counted(targets.size(), "target"));
+      throw Error("Rows", "the same number of targets for each of " + detail::counted(samples_, "sample"),
+                  detail::counted(targets.size(), "target"));
     }
     target_ = targets.size() / samples_;
     content_ = std::make_shared<const Content>(Content{std::move(inputs), std::move(targets)});

@@ -61,7 +61,8 @@ class Text final {
       if (id < 0) {
         throw Error(name() + ", character " + std::to_string(ids.size()) + " to encode",
                     "one of the " + std::to_string(vocabulary()) + " characters of the text",
-                    "byte " + std::to_string(static_cast<unsigned char>(character)), "leave it out, or train on bytes (Text::Bytes)");
+                    "byte " + std::to_string(static_cast<unsigned char>(character)),
+                    "leave it out, or train on bytes (Text::Bytes)");
       }
       ids.push_back(id);
     }
@@ -73,8 +74,8 @@ class Text final {
     text.reserve(ids.size());
     for (const std::int32_t id : ids) {
       if (id < 0 || static_cast<std::size_t>(id) >= vocabulary()) {
-        throw Error(name() + ", token " + std::to_string(text.size()) + " to decode", "an id below " + std::to_string(vocabulary()),
-                    std::to_string(id));
+        throw Error(name() + ", token " + std::to_string(text.size()) + " to decode",
+                    "an id below " + std::to_string(vocabulary()), std::to_string(id));
       }
       text.push_back(content_->alphabet[static_cast<std::size_t>(id)]);
     }

@@ -38,7 +38,8 @@ class TokenFile final {
     if (bytes.empty()) throw Error(path, "tokens", "an empty file", "write it again with the program that prepared it");
     if (layout == Detect && has_header(bytes)) content->offset = check_header(path, bytes);
     if ((bytes.size() - content->offset) % 2 != 0) {
-      throw Error(path, "an even number of bytes, two a token", std::to_string(bytes.size()), "the file is cut off, or no file of tokens");
+      throw Error(path, "an even number of bytes, two a token", std::to_string(bytes.size()),
+                  "the file is cut off, or no file of tokens");
     }
     windows_.end = (bytes.size() - content->offset) / 2;
     content_ = std::move(content);
@@ -52,7 +53,8 @@ class TokenFile final {
   /// The largest id in this file or split; reads all of it.
   std::int32_t largest() const {
     std::int32_t result = 0;
-    for (std::size_t i = windows_.begin; i < windows_.end; ++i) result = std::max<std::int32_t>(result, token(content_->tokens(), i));
+    for (std::size_t i = windows_.begin; i < windows_.end; ++i)
+      result = std::max<std::int32_t>(result, token(content_->tokens(), i));
     return result;
   }
 
@@ -104,9 +106,11 @@ class TokenFile final {
 
   static std::size_t check_header(const std::string& path, std::span<const std::byte> bytes) {
     const std::string where = path + ", header";
-    const std::string cure = "the file is damaged, or cut off, or in another format (TokenFile::Raw reads bare uint16 tokens)";
+    const std::string cure =
+        "the file is damaged, or cut off, or in another format (TokenFile::Raw reads bare uint16 tokens)";
     if (bytes.size() < header_bytes) throw Error(where, "1024 bytes", std::to_string(bytes.size()), cure);
-    if (header_word(bytes, 0) != magic) throw Error(where, "the magic number 20240520", std::to_string(header_word(bytes, 0)), cure);
+    if (header_word(bytes, 0) != magic)
+      throw Error(where, "the magic number 20240520", std::to_string(header_word(bytes, 0)), cure);
     if (header_word(bytes, 1) != version)
       throw Error(where, "version 1, tokens of 16 bits", "version " + std::to_string(header_word(bytes, 1)), cure);
     const std::size_t tokens = (bytes.size() - header_bytes) / 2, odd = (bytes.size() - header_bytes) % 2;

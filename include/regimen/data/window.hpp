@@ -25,11 +25,12 @@ struct Windows {
   std::size_t size(const std::string& name, const SampleShape& shape) const {
     if (shape.input != shape.target || shape.input == 0) {
       throw Error(name, "a model with as many targets as inputs, as text has",
-                  counted(shape.input, "input") + " and " + counted(shape.target, "target"), "use Input<Tokens<T>> and a loss for each position");
+                  counted(shape.input, "input") + " and " + counted(shape.target, "target"),
+                  "use Input<Tokens<T>> and a loss for each position");
     }
     if (length() <= shape.input) {
-      throw Error(name, "more than " + counted(shape.input, "token") + ", the length of the model's input", counted(length(), "token"),
-                  "use a longer text, another split, or a shorter input");
+      throw Error(name, "more than " + counted(shape.input, "token") + ", the length of the model's input",
+                  counted(length(), "token"), "use a longer text, another split, or a shorter input");
     }
     return count(shape.input);
   }
@@ -41,7 +42,8 @@ struct Windows {
 
   /// `token(i)` gives token i of the whole stream.
   template <class Token>
-  void read(const std::string& name, std::size_t index, Sample<std::int32_t, std::int32_t> sample, const Token& token) const {
+  void read(const std::string& name, std::size_t index, Sample<std::int32_t, std::int32_t> sample,
+            const Token& token) const {
     const std::size_t extent = sample.input.size();
     if (sample.target.size() != extent) expect_extents(name, {extent, sample.target.size()}, extent, extent);
     expect_index(name, index, count(extent));
@@ -57,7 +59,8 @@ struct Windows {
 
   /// The first `fraction` of the stream, and the rest.
   void split(const std::string& name, double fraction, Windows& front, Windows& back) const {
-    if (!(fraction > 0 && fraction < 1)) throw Error(name + ", split", "a fraction between 0 and 1", std::to_string(fraction), "0.9 is usual");
+    if (!(fraction > 0 && fraction < 1))
+      throw Error(name + ", split", "a fraction between 0 and 1", std::to_string(fraction), "0.9 is usual");
     const std::size_t border = begin + static_cast<std::size_t>(static_cast<double>(length()) * fraction);
     front = {begin, border, blocks};
     back = {border, end, blocks};

@@ -41,7 +41,14 @@ struct Transfer {
 ///           ones add, the last one also reduces), or the update; or a batch of an evaluation
 ///   rows    samples of the batch on this rank; the last batch of an epoch may be short
 struct Recording {
-  enum class Piece : unsigned char { step, first_micro_batch, further_micro_batch, last_micro_batch, update, evaluation };
+  enum class Piece : unsigned char {
+    step,
+    first_micro_batch,
+    further_micro_batch,
+    last_micro_batch,
+    update,
+    evaluation
+  };
   Piece piece = Piece::step;
   std::size_t rows = 0;
 
@@ -97,7 +104,8 @@ concept Walked = requires(E& e, const op::Begin& operation, const Transfer& tran
 ///   numerics<T>()        what decides bits besides the program, for the compute type T: libraries, instruction set
 ///   description<T>()     the same with more detail, for people
 template <class E>
-concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, std::span<const std::byte> from, std::span<std::byte> to) {
+concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, std::span<const std::byte> from,
+                                       std::span<std::byte> to) {
   { e.upload(at, from) } -> std::same_as<typename E::Fence>;
   { e.download(at, to) } -> std::same_as<typename E::Fence>;
   { e.hash(at, at) } -> std::same_as<std::uint64_t>;

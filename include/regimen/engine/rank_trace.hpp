@@ -32,15 +32,16 @@ class RankTrace {
     name(rank, sending, "thread_name", "collectives");
     for (const OperationTimes::Event& event : times.events()) {
       const OperationTime& row = times.unsorted_rows()[event.row];
-      complete(rank, computing, row.name, row.phase_name(), event.began, event.seconds, "\"shape\":\"" + row.shape.text() + "\"");
+      complete(rank, computing, row.name, row.phase_name(), event.began, event.seconds,
+               "\"shape\":\"" + row.shape.text() + "\"");
     }
     std::vector<CollectiveTime> collectives = times.collectives();
     double waited = 0;
     for (const CollectiveTime& one : collectives) {
       if (one.ended == 0 || one.awaited == waited) continue;  // one wait may end several collectives
       waited = one.awaited;
-      complete(rank, computing, std::string("wait for ") + one.name() + " " + place(one.path), "wait", one.awaited, one.ended - one.awaited,
-               "\"operations beside it\":" + std::to_string(one.operations_beside()));
+      complete(rank, computing, std::string("wait for ") + one.name() + " " + place(one.path), "wait", one.awaited,
+               one.ended - one.awaited, "\"operations beside it\":" + std::to_string(one.operations_beside()));
     }
     const double from = collectives.empty() ? 0 : collectives.front().started;
     std::erase_if(collectives, [](const CollectiveTime& each) { return each.ticket == 0; });
@@ -50,8 +51,9 @@ class RankTrace {
       if (began < from) continue;                                                // before the recorded events
       while (one != collectives.cend() && one->ticket < span.number + 1) ++one;  // tickets count from 1
       const bool known = one != collectives.cend() && one->ticket == span.number + 1;
-      complete(rank, sending, known ? std::string(one->name()) + " " + place(one->path) : comm::name_of_collective(span.kind), "collective", began,
-               seconds(span.end) - began, "\"bytes sent\":" + std::to_string(span.bytes));
+      complete(rank, sending,
+               known ? std::string(one->name()) + " " + place(one->path) : comm::name_of_collective(span.kind),
+               "collective", began, seconds(span.end) - began, "\"bytes sent\":" + std::to_string(span.bytes));
     }
   }
 
@@ -69,18 +71,20 @@ class RankTrace {
 
   /// "2 (repeat), iteration 3"
   static std::string place(const Path& path) { return path.is_outside() ? path.name : path.text(); }
-  static double seconds(comm::Span::Time time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
+  static double seconds(comm::Span::Time time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+  }
 
   void complete(std::size_t rank, int lane, const std::string& what, const char* category, double began, double lasted,
                 const std::string& arguments) {
     char times[96];
     std::snprintf(times, sizeof times, "\"ts\":%.3f,\"dur\":%.3f", began * 1e6, lasted * 1e6);
-    add("{\"name\":\"" + what + "\",\"cat\":\"" + category + "\",\"ph\":\"X\",\"pid\":" + std::to_string(rank) + ",\"tid\":" + std::to_string(lane) +
-        "," + times + ",\"args\":{" + arguments + "}}");
+    add("{\"name\":\"" + what + "\",\"cat\":\"" + category + "\",\"ph\":\"X\",\"pid\":" + std::to_string(rank) +
+        ",\"tid\":" + std::to_string(lane) + "," + times + ",\"args\":{" + arguments + "}}");
   }
   void name(std::size_t rank, int lane, const char* kind, const std::string& value) {
-    add(std::string("{\"name\":\"") + kind + "\",\"ph\":\"M\",\"pid\":" + std::to_string(rank) + ",\"tid\":" + std::to_string(lane) +
-        ",\"args\":{\"name\":\"" + value + "\"}}");
+    add(std::string("{\"name\":\"") + kind + "\",\"ph\":\"M\",\"pid\":" + std::to_string(rank) +
+        ",\"tid\":" + std::to_string(lane) + ",\"args\":{\"name\":\"" + value + "\"}}");
   }
   void add(const std::string& event) { events_ += (events_.empty() ? "\n" : ",\n") + event; }
 

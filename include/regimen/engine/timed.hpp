@@ -79,7 +79,9 @@ struct OperationTime {
 
   double gigaflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }  // Gflop/s
   double gigabytes() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0; }  // GB/s
-  const char* phase_name() const { return std::array{"forward", "backward", "update"}[static_cast<std::size_t>(phase)]; }
+  const char* phase_name() const {
+    return std::array{"forward", "backward", "update"}[static_cast<std::size_t>(phase)];
+  }
 };
 
 /// A collective as its rank's main thread sees it: started, and awaited later. Seconds of CLOCK_MONOTONIC.
@@ -115,7 +117,8 @@ class OperationTimes {
  public:
   static constexpr std::size_t trace_limit = 1u << 16;
 
-  void add(const char* name, op::Phase phase, const OperationShape& shape, const Cost& cost, double began, double seconds) {
+  void add(const char* name, op::Phase phase, const OperationShape& shape, const Cost& cost, double began,
+           double seconds) {
     if (operations_ == 0) origin_ = began;
     const std::size_t row = row_of(name, phase, shape);
     OperationTime& time = rows_[row];
@@ -164,19 +167,20 @@ class OperationTimes {
   double seconds() const { return seconds_; }
   std::vector<OperationTime> rows() const {
     std::vector<OperationTime> sorted = rows_;
-    std::sort(sorted.begin(), sorted.end(), [](const OperationTime& a, const OperationTime& b) { return a.seconds > b.seconds; });
+    std::sort(sorted.begin(), sorted.end(),
+              [](const OperationTime& a, const OperationTime& b) { return a.seconds > b.seconds; });
     return sorted;
   }
 
   std::string table() const {
     char line[200];
-    std::snprintf(line, sizeof line, "%zu operations, %.3f ms\n%10s %6s %7s %9s %9s %9s  operation\n", operations_, seconds_ * 1e3, "ms", "share",
-                  "calls", "fastest us", "Gflop/s", "GB/s");
+    std::snprintf(line, sizeof line, "%zu operations, %.3f ms\n%10s %6s %7s %9s %9s %9s  operation\n", operations_,
+                  seconds_ * 1e3, "ms", "share", "calls", "fastest us", "Gflop/s", "GB/s");
     std::string text = line;
     for (const OperationTime& row : rows()) {
       std::snprintf(line, sizeof line, "%10.3f %5.1f%% %7zu %10.2f %9.1f %9.1f  %-8s %s %s\n", row.seconds * 1e3,
-                    seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0, row.calls, row.fastest * 1e6, row.gigaflops(), row.gigabytes(),
-                    row.phase_name(), row.name, row.shape.text().c_str());
+                    seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0, row.calls, row.fastest * 1e6, row.gigaflops(),
+                    row.gigabytes(), row.phase_name(), row.name, row.shape.text().c_str());
       text += line;
     }
     return text;
@@ -194,8 +198,8 @@ class OperationTimes {
       std::snprintf(line, sizeof line,
                     "%s\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,"
                     "\"args\":{\"shape\":\"%s\",\"flops\":%.0f,\"bytes\":%.0f}}",
-                    i == 0 ? "" : ",", row.name, row.phase_name(), (event.began - origin_) * 1e6, event.seconds * 1e6, row.shape.text().c_str(),
-                    row.flops / calls, row.bytes / calls);
+                    i == 0 ? "" : ",", row.name, row.phase_name(), (event.began - origin_) * 1e6, event.seconds * 1e6,
+                    row.shape.text().c_str(), row.flops / calls, row.bytes / calls);
       text += line;
     }
     text += "\n]}\n";
@@ -214,7 +218,8 @@ class OperationTimes {
   template <class T>
   static std::vector<T> in_order(const std::vector<T>& ring, std::size_t added) {
     std::vector<T> ordered = ring;
-    if (added > ring.size()) std::rotate(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(added % trace_limit), ordered.end());
+    if (added > ring.size())
+      std::rotate(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(added % trace_limit), ordered.end());
     return ordered;
   }
 
@@ -272,7 +277,8 @@ class Timed : public Engine {
   }
 
  private:
-  void start(CollectiveTime::Kind kind, const Path& path, std::size_t ticket, std::size_t bytes, double began, double seconds) {
+  void start(CollectiveTime::Kind kind, const Path& path, std::size_t ticket, std::size_t bytes, double began,
+             double seconds) {
     CollectiveTime collective;  // field by field: nvcc's own output for the braces does not compile
     collective.kind = kind;
     collective.phase = this->phase;

@@ -54,14 +54,16 @@ REGIMEN_HD S dot(const T* a, const T* b, std::size_t width) {
   return sum;
 }
 
-/// The factors of dropped probabilities: the very numbers of the CPU engine. Where nothing is dropped, `random` is not read.
+/// The factors of dropped probabilities: the very numbers of the CPU engine. Where nothing is dropped, `random` is not
+/// read.
 template <class S>
 struct DropFactor final {
   std::uint64_t key = 0, sample = 0, first = 0, length = 0;
   std::uint32_t threshold = 0;
   S keep = S(1);
 
-  REGIMEN_HD DropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head) : threshold(drop.threshold) {
+  REGIMEN_HD DropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head)
+      : threshold(drop.threshold) {
     if (threshold == 0) return;
     const op::Random random = *at(drop.random);
     key = mix(mix(random.seed, random.step), drop.stream);
@@ -79,22 +81,25 @@ struct DropFactor final {
   }
 };
 
-/// The plan of all blocks here: a tile of keys (or queries), a thread for each, gives one number each; then a thread for each
-/// channel adds what the tile gives. Numbers of a tile lie in shared memory, sums over tiles beside them. The order of sums
-/// is that of keys, tile by tile, whatever the number of threads.
+/// The plan of all blocks here: a tile of keys (or queries), a thread for each, gives one number each; then a thread
+/// for each channel adds what the tile gives. Numbers of a tile lie in shared memory, sums over tiles beside them. The
+/// order of sums is that of keys, tile by tile, whatever the number of threads.
 template <class S>
 struct AttentionTile final {
   static constexpr unsigned threads = 128, size = threads;
   static constexpr std::size_t largest_width = op::AttentionShape::largest_width;
   /// `sums` arrays of channels, `numbers` of the tile
-  static constexpr std::size_t shared_bytes(unsigned sums, unsigned numbers) { return (sums * largest_width + numbers * size) * sizeof(S); }
+  static constexpr std::size_t shared_bytes(unsigned sums, unsigned numbers) {
+    return (sums * largest_width + numbers * size) * sizeof(S);
+  }
 };
 
-/// sums[d] = sums[d] · before + Σ_j weight[j] · row(first + j)[d], for `count` rows of a tile; sums are new if `is_first`
+/// sums[d] = sums[d] · before + Σ_j weight[j] · row(first + j)[d], for `count` rows of a tile; sums are new if
+/// `is_first`
 REGIMEN_HD_UNCHECKED
 template <class S, class Block, class Sums, class Weights, class T>
-REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& weight, const HeadRows<T>& rows, std::size_t first, std::size_t count,
-                         std::size_t width, bool is_first, S before = S(1)) {
+REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& weight, const HeadRows<T>& rows,
+                         std::size_t first, std::size_t count, std::size_t width, bool is_first, S before = S(1)) {
   for (std::size_t d = block.thread(); d < width; d += block.threads()) {
     S sum = S(0);
     for (std::size_t j = 0; j < count; ++j) sum += static_cast<S>(weight[j]) * static_cast<S>(rows(first + j)[d]);
@@ -105,8 +110,9 @@ REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& we
 /// One query against `seen` keys, with a running maximum. log_sum may be null.
 REGIMEN_HD_UNCHECKED
 template <class S, class Block, class T>
-REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys, const HeadRows<const T>& values, std::size_t seen,
-                       std::size_t width, T* y, S* log_sum, const DropFactor<S>& drop, std::size_t position) {
+REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys,
+                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, T* y, S* log_sum,
+                       const DropFactor<S>& drop, std::size_t position) {
   using Tile = AttentionTile<S>;
   const auto sums = block.template shared<S>(0, Tile::largest_width);
   const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
@@ -115,11 +121,13 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
   S largest = -std::numeric_limits<S>::infinity(), total = S(0);
   for (std::size_t first = 0; first < seen; first += Tile::size) {
     const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
-    for (std::size_t j = block.thread(); j < count; j += block.threads()) p[j] = dot<S>(query, keys(first + j), width) * scale;
+    for (std::size_t j = block.thread(); j < count; j += block.threads())
+      p[j] = dot<S>(query, keys(first + j), width) * scale;
     block.sync();
     S peak = largest;
     for (std::size_t j = 0; j < count; ++j) peak = static_cast<S>(p[j]) > peak ? static_cast<S>(p[j]) : peak;
-    for (std::size_t j = block.thread(); j < count; j += block.threads()) kept[j] = exp_or_zero(static_cast<S>(p[j]) - peak);
+    for (std::size_t j = block.thread(); j < count; j += block.threads())
+      kept[j] = exp_or_zero(static_cast<S>(p[j]) - peak);
     block.sync();
     S sum = S(0);
     for (std::size_t j = 0; j < count; ++j) sum += static_cast<S>(kept[j]);
@@ -127,7 +135,8 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
     total = total * before + sum;
     largest = peak;
     if (drop.threshold > 0) {
-      for (std::size_t j = block.thread(); j < count; j += block.threads()) p[j] = static_cast<S>(kept[j]) * drop(position, first + j);
+      for (std::size_t j = block.thread(); j < count; j += block.threads())
+        p[j] = static_cast<S>(kept[j]) * drop(position, first + j);
       block.sync();
       add_tile<S>(block, sums, p, values, first, count, width, first == 0, before);
     } else {
@@ -136,7 +145,8 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
     block.sync();
   }
   const S factor = S(1) / total;
-  for (std::size_t d = block.thread(); d < width; d += block.threads()) y[d] = static_cast<T>(static_cast<S>(sums[d]) * factor);
+  for (std::size_t d = block.thread(); d < width; d += block.threads())
+    y[d] = static_cast<T>(static_cast<S>(sums[d]) * factor);
   if (log_sum != nullptr && block.thread() == 0) *log_sum = largest + std::log(total);
 }
 
@@ -145,8 +155,9 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
 /// A block for each query of each head. All arithmetic in S = statistic_t<T>; y is rounded once.
 ///
 /// error   that of exp and of sums over keys in tiles of 128; probabilities below e^-80 of the row's largest count as 0
-/// cost    each query reads the keys and values that it sees, 2 · T · D elements (half of them if causal), from the second-level
-///         cache: this is the plain form, for any head, and the reference of faster ones. With dropout one counter for each key
+/// cost    each query reads the keys and values that it sees, 2 · T · D elements (half of them if causal), from the
+///         second-level cache: this is the plain form, for any head, and the reference of faster ones. With dropout one
+///         counter for each key
 template <class T>
 struct Kernel<op::Attention<T>> final {
   using S = statistic_t<T>;
@@ -166,8 +177,9 @@ struct Kernel<op::Attention<T>> final {
     const op::AttentionShape& s = o.shape;
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
-      detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1), Rows::of_qkv(qkv, s, head, 2),
-                        s.causal ? t + 1 : s.length, s.width, detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
+      detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1),
+                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width,
+                        detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::DropFactor<S>(o.drop, at, s, head), t);
     }
   }
@@ -195,8 +207,10 @@ struct Kernel<op::AttendKept<T>> final {
     const op::AttentionShape& s = o.shape;
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
       const std::size_t kept = head * o.window * s.width;
-      detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width}, Rows{at(o.values) + kept, s.width}, o.seen,
-                        s.width, detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr), detail::DropFactor<S>({}, at, s, head), 0);
+      detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width},
+                        Rows{at(o.values) + kept, s.width}, o.seen, s.width,
+                        detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr),
+                        detail::DropFactor<S>({}, at, s, head), 0);
     }
   }
 };
@@ -208,7 +222,9 @@ struct Kernel<op::KeepKeys<T>> final {
   op::KeepKeys<T> o;
   Memory at;
 
-  constexpr unsigned blocks() const { return blocks_for(2 * o.shape.batch * o.shape.heads * o.shape.length * o.shape.width / width + 1, threads); }
+  constexpr unsigned blocks() const {
+    return blocks_for(2 * o.shape.batch * o.shape.heads * o.shape.length * o.shape.width / width + 1, threads);
+  }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
@@ -224,17 +240,19 @@ struct Kernel<op::KeepKeys<T>> final {
     const op::AttentionShape& s = o.shape;
     const std::size_t packs = s.width / n, rows = s.batch * s.heads * s.length;
     for_pieces(block, 2 * rows * packs, [&](std::size_t piece) {
-      const std::size_t part = piece / (rows * packs), row = piece / packs % rows, d = piece % packs * n, head = row / s.length, t = row % s.length;
+      const std::size_t part = piece / (rows * packs), row = piece / packs % rows, d = piece % packs * n,
+                        head = row / s.length, t = row % s.length;
       const T* const from = detail::HeadRows<const T>::of_qkv(at(o.qkv), s, head, 1 + part)(t) + d;
-      detail::write(detail::read<n>(from), at(part == 0 ? o.keys : o.values) + (head * o.window + o.first + t) * s.width + d);
+      detail::write(detail::read<n>(from),
+                    at(part == 0 ? o.keys : o.values) + (head * o.window + o.first + t) * s.width + d);
     });
   }
 };
 
 /// With p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot:
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
-/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key. All arithmetic in S,
-/// d_qkv is rounded once.
+/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key. All arithmetic in
+/// S, d_qkv is rounded once.
 ///
 /// error   as forward; δ is taken from the stored, rounded y
 /// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward
@@ -267,7 +285,8 @@ struct AttentionPair final {
   using S = statistic_t<T>;
   S kept, d_score;  // p ∘ f, d_s
 
-  REGIMEN_HD AttentionPair(const T* query, const T* key, const T* value, const T* d_y, S log_sum, S row_dot, S scale, S factor, std::size_t width) {
+  REGIMEN_HD AttentionPair(const T* query, const T* key, const T* value, const T* d_y, S log_sum, S row_dot, S scale,
+                           S factor, std::size_t width) {
     const S p = detail::exp_or_zero(detail::dot<S>(query, key, width) * scale - log_sum);
     kept = p * factor;
     d_score = p * (detail::dot<S>(d_y, value, width) * factor - row_dot) * scale;
@@ -302,14 +321,16 @@ struct Kernel<op::AttentionBackward<T>, 1> final {
       for (std::size_t first = 0; first < seen; first += Tile::size) {
         const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
         for (std::size_t j = block.thread(); j < count; j += block.threads())
-          d_scores[j] =
-              AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale, drop(t, first + j), s.width).d_score;
+          d_scores[j] = AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale,
+                                         drop(t, first + j), s.width)
+                            .d_score;
         block.sync();
         detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == 0);
         block.sync();
       }
       T* const d_q = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 0)(t);
-      for (std::size_t d = block.thread(); d < s.width; d += block.threads()) d_q[d] = static_cast<T>(static_cast<S>(sums[d]));
+      for (std::size_t d = block.thread(); d < s.width; d += block.threads())
+        d_q[d] = static_cast<T>(static_cast<S>(sums[d]));
     }
   }
 };
@@ -336,16 +357,19 @@ struct Kernel<op::AttentionBackward<T>, 2> final {
                kept = block.template shared<S>(numbers + Tile::size * sizeof(S), Tile::size);
     const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
-      const std::size_t head = row / s.length, u = row % s.length, begin = s.causal ? u : 0;  // the first query that sees key u
+      const std::size_t head = row / s.length, u = row % s.length,
+                        begin = s.causal ? u : 0;  // the first query that sees key u
       const Rows queries = Rows::of_qkv(at(o.qkv), s, head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
-      const T *const key = Rows::of_qkv(at(o.qkv), s, head, 1)(u), *const value = Rows::of_qkv(at(o.qkv), s, head, 2)(u);
+      const T *const key = Rows::of_qkv(at(o.qkv), s, head, 1)(u), *const value =
+                                                                       Rows::of_qkv(at(o.qkv), s, head, 2)(u);
       const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
       const detail::DropFactor<S> drop(o.drop, at, s, head);
       for (std::size_t first = begin; first < s.length; first += Tile::size) {
         const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
         for (std::size_t j = block.thread(); j < count; j += block.threads()) {
           const std::size_t t = first + j;
-          const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u), s.width);
+          const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
+                                      s.width);
           d_scores[j] = pair.d_score;
           kept[j] = pair.kept;
         }
@@ -354,7 +378,9 @@ struct Kernel<op::AttentionBackward<T>, 2> final {
         detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, first == begin);
         block.sync();
       }
-      T *const to_k = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 1)(u), *const to_v = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 2)(u);
+      T *const to_k = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 1)(u), *const to_v =
+                                                                                   detail::HeadRows<T>::of_qkv(
+                                                                                       at(o.d_qkv), s, head, 2)(u);
       for (std::size_t d = block.thread(); d < s.width; d += block.threads()) {
         to_k[d] = static_cast<T>(static_cast<S>(d_k[d]));
         to_v[d] = static_cast<T>(static_cast<S>(d_v[d]));

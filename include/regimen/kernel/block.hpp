@@ -77,7 +77,8 @@ inline constexpr std::size_t shared_bytes = [] {
 /// bits differ from those of a block of many threads, which sums in another order.
 class Serial final {
  public:
-  constexpr Serial(unsigned index, unsigned blocks, std::byte* shared) : shared_(shared), index_(index), blocks_(blocks) {}
+  constexpr Serial(unsigned index, unsigned blocks, std::byte* shared)
+      : shared_(shared), index_(index), blocks_(blocks) {}
   static constexpr unsigned thread() { return 0; }
   static constexpr unsigned threads() { return 1; }
   constexpr unsigned index() const { return index_; }
@@ -149,7 +150,8 @@ REGIMEN_HD To converted(From x) {
   if constexpr (std::is_same_v<To, From>) return x;
   else if constexpr (sizeof(From) == 2) return static_cast<To>(static_cast<float>(x));
   else {
-    static_assert(sizeof(To) != 2 || std::is_same_v<From, float>, "regimen: fp64 has no cast to 16 bits; cast to fp32 first");
+    static_assert(sizeof(To) != 2 || std::is_same_v<From, float>,
+                  "regimen: fp64 has no cast to 16 bits; cast to fp32 first");
     return static_cast<To>(x);
   }
 }

@@ -12,29 +12,35 @@
 
 namespace regimen::kernel {
 
-/// Σ over the rows of (rows, columns), in two launches. The first cuts the rows into chunks, a thread for each chunk and
-/// 16 bytes of columns, which adds 64 rows at a time; the second adds the chunks. All cuts depend on the shape alone, so the
-/// bits are the same for any number of threads. At most 64 rows are one chunk, added in order.
+/// Σ over the rows of (rows, columns), in two launches. The first cuts the rows into chunks, a thread for each chunk
+/// and 16 bytes of columns, which adds 64 rows at a time; the second adds the chunks. All cuts depend on the shape
+/// alone, so the bits are the same for any number of threads. At most 64 rows are one chunk, added in order.
 ///
 /// error   64 + rows / (64 · chunks) + chunks / 8 + 9 roundings to S, then one to G
 /// cost    reads its terms once; scratch of at most 2^19 S, or of a row
 struct ColumnSum final {
   static constexpr std::size_t at_once = 64, most_sums = std::size_t{1} << 19;
-  static constexpr unsigned strip = warp_lanes, shares = 8;  // of the second launch: columns of a block, and threads for each
+  static constexpr unsigned strip = warp_lanes,
+                            shares = 8;  // of the second launch: columns of a block, and threads for each
   std::size_t rows = 0, columns = 0;
 
   REGIMEN_HD constexpr std::size_t chunks() const {
-    const std::size_t by_rows = (rows + at_once - 1) / at_once, by_room = most_sums / columns, most = by_rows < by_room ? by_rows : by_room;
+    const std::size_t by_rows = (rows + at_once - 1) / at_once, by_room = most_sums / columns,
+                      most = by_rows < by_room ? by_rows : by_room;
     return most == 0 ? 1 : most;
   }
   REGIMEN_HD constexpr std::size_t begin(std::size_t chunk) const { return rows * chunk / chunks(); }
   /// Sums between the two launches; a single chunk writes its result itself.
   constexpr std::size_t sums() const { return chunks() == 1 ? 0 : chunks() * columns; }
-  constexpr unsigned blocks(unsigned width, unsigned threads) const { return blocks_for(chunks() * ((columns + width - 1) / width), threads); }
-  constexpr unsigned blocks_of_chunks() const { return chunks() == 1 ? 0 : blocks_for((columns + strip - 1) / strip, 1); }
+  constexpr unsigned blocks(unsigned width, unsigned threads) const {
+    return blocks_for(chunks() * ((columns + width - 1) / width), threads);
+  }
+  constexpr unsigned blocks_of_chunks() const {
+    return chunks() == 1 ? 0 : blocks_for((columns + strip - 1) / strip, 1);
+  }
 
-  /// The first launch. Terms give load<n>(i, column), and value<n>(loaded, i) of what it gave, which may write: four rows are
-  /// loaded before any of them is written. No sums where `sums` is null.
+  /// The first launch. Terms give load<n>(i, column), and value<n>(loaded, i) of what it gave, which may write: four
+  /// rows are loaded before any of them is written. No sums where `sums` is null.
   REGIMEN_HD_UNCHECKED
   template <unsigned width, class S, class G, class Block, class Terms>
   REGIMEN_HD void add_rows(const Block& block, const Terms& terms, bool aligned, S* partial, G* sums, bool add) const {
@@ -56,7 +62,8 @@ struct ColumnSum final {
   REGIMEN_HD void add_chunks(const Block& block, const S* partial, G* sums, bool add) const {
     const auto parts = block.template shared<S>(0, strip * shares);
     const std::size_t count = chunks();
-    for (std::size_t first = std::size_t{block.index()} * strip; first < columns; first += std::size_t{block.blocks()} * strip) {
+    for (std::size_t first = std::size_t{block.index()} * strip; first < columns;
+         first += std::size_t{block.blocks()} * strip) {
       for (unsigned t = block.thread(); t < strip * shares; t += block.threads()) {
         const std::size_t column = first + t % strip;
         S sum = S(0);
@@ -94,11 +101,14 @@ struct ColumnSum final {
         for (; row + together <= last; row += together) {
           // Written out: in a loop that the compiler does not unroll, what is loaded lies in memory.
           [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
-            const typename Terms::template Loaded<n> loaded[] = {terms.template load<n>((row + r) * columns + column)...};
+            const typename Terms::template Loaded<n> loaded[] = {
+                terms.template load<n>((row + r) * columns + column)...};
             (add_values(terms.template value<n>(loaded[r], (row + r) * columns + column, column)), ...);
           }(std::make_integer_sequence<unsigned, together>{});
         }
-        for (; row < last; ++row) add_values(terms.template value<n>(terms.template load<n>(row * columns + column), row * columns + column, column));
+        for (; row < last; ++row)
+          add_values(
+              terms.template value<n>(terms.template load<n>(row * columns + column), row * columns + column, column));
         for (unsigned k = 0; k < n; ++k) sum[k] += part[k];
       }
       if (sums == nullptr) return;
@@ -154,7 +164,8 @@ struct ActivationTerms final {
     if (bias != nullptr) shift = read<n>(bias + column);
     Pack<S, n> values;
     for (unsigned k = 0; k < n; ++k) {
-      const S at = bias == nullptr ? static_cast<S>(loaded.x.at[k]) : static_cast<S>(loaded.x.at[k]) + static_cast<S>(shift.at[k]);
+      const S at = bias == nullptr ? static_cast<S>(loaded.x.at[k])
+                                   : static_cast<S>(loaded.x.at[k]) + static_cast<S>(shift.at[k]);
       values.at[k] = static_cast<S>(loaded.d_y.at[k]) * Activation::template derivative<S>(at);
       rounded.at[k] = static_cast<T>(values.at[k]);
     }
@@ -176,7 +187,9 @@ struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
   static constexpr std::size_t scratch(const op::BiasBackward<Activation, T, G>& operation) {
     return operation.d_bias.is_absent() ? 0 : ColumnSum{operation.rows, operation.columns}.sums() * sizeof(S);
   }
-  constexpr unsigned blocks() const { return !writes && o.d_bias.is_absent() ? 0 : ColumnSum{o.rows, o.columns}.blocks(width, threads); }
+  constexpr unsigned blocks() const {
+    return !writes && o.d_bias.is_absent() ? 0 : ColumnSum{o.rows, o.columns}.blocks(width, threads);
+  }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
@@ -189,7 +202,8 @@ struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
       const T* const x = at(o.x);
       T* const d_x = at(o.d_x);
       const bool aligned = are_aligned(x, d_y, d_x) && (bias == nullptr || are_aligned(bias));
-      sum.template add_rows<width>(block, detail::ActivationTerms<Activation, T>{x, bias, d_y, d_x}, aligned, partial, d_bias, o.add);
+      sum.template add_rows<width>(block, detail::ActivationTerms<Activation, T>{x, bias, d_y, d_x}, aligned, partial,
+                                   d_bias, o.add);
     } else {
       sum.template add_rows<width>(block, detail::StoredTerms<T>{d_y}, are_aligned(d_y), partial, d_bias, o.add);
     }
@@ -204,7 +218,9 @@ struct Kernel<op::BiasBackward<Activation, T, G>, 1> final {
   op::BiasBackward<Activation, T, G> o;
   Memory at;
 
-  constexpr unsigned blocks() const { return o.d_bias.is_absent() ? 0 : ColumnSum{o.rows, o.columns}.blocks_of_chunks(); }
+  constexpr unsigned blocks() const {
+    return o.d_bias.is_absent() ? 0 : ColumnSum{o.rows, o.columns}.blocks_of_chunks();
+  }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
@@ -230,7 +246,8 @@ struct Kernel<op::AddTableBackward<T, G>, 0> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const T* const d_y = at(o.d_y);
     const ColumnSum sum{o.samples, o.elements};
-    sum.template add_rows<width>(block, detail::StoredTerms<T>{d_y}, are_aligned(d_y), sum.template partial<S>(at), at(o.d_table), o.add);
+    sum.template add_rows<width>(block, detail::StoredTerms<T>{d_y}, are_aligned(d_y), sum.template partial<S>(at),
+                                 at(o.d_table), o.add);
   }
 };
 

@@ -55,7 +55,8 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
       if (o.smoothing != 0) shifted = combined<Sum>(block, shifted);
       const double spread = o.smoothing / static_cast<double>(o.columns);
       if constexpr (WithGradient) {
-        const S scale = factor / total, everywhere = static_cast<S>(spread) * factor, there = static_cast<S>(1 - o.smoothing) * factor;
+        const S scale = factor / total, everywhere = static_cast<S>(spread) * factor,
+                there = static_cast<S>(1 - o.smoothing) * factor;
         for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
           const S gradient = std::exp(values[i] - most) * scale - everywhere;
           values[i] = i == static_cast<std::size_t>(target) ? gradient - there : gradient;

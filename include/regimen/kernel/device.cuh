@@ -19,13 +19,15 @@ class DeviceBlock final {
   __device__ void sync() const { __syncthreads(); }
   template <class T>
   __device__ T* shared(std::size_t offset, std::size_t) const {
-    extern __shared__ float4 regimen_shared_memory[];  // one type for all kernels: another type under this name does not compile
+    extern __shared__ float4
+        regimen_shared_memory[];  // one type for all kernels: another type under this name does not compile
     return reinterpret_cast<T*>(reinterpret_cast<unsigned char*>(regimen_shared_memory) + offset);
   }
   /// All lanes of the warp are here; 16 lanes apart first, as the emulation adds.
   template <class Combine, class T>
   __device__ T warp(T value) const {
-    for (unsigned apart = warp_lanes / 2; apart > 0; apart /= 2) value = Combine{}(value, __shfl_xor_sync(0xFFFF'FFFFu, value, apart));
+    for (unsigned apart = warp_lanes / 2; apart > 0; apart /= 2)
+      value = Combine{}(value, __shfl_xor_sync(0xFFFF'FFFFu, value, apart));
     return value;
   }
 };

@@ -47,7 +47,8 @@ struct Kernel<op::Zero<T>> final {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     T* const y = at(o.y);
-    detail::for_elements<width>(block, o.count, are_aligned(y), [&]<unsigned n>(std::size_t i) { detail::write(Pack<T, n>{}, y + i); });
+    detail::for_elements<width>(block, o.count, are_aligned(y),
+                                [&]<unsigned n>(std::size_t i) { detail::write(Pack<T, n>{}, y + i); });
   }
 };
 
@@ -136,10 +137,12 @@ struct Kernel<op::BiasActivation<Activation, T, B>> final {
     detail::for_elements<width>(block, o.rows * o.columns, aligned, [&]<unsigned n>(std::size_t i) {
       auto a = detail::read<n>(x + i);
       if (bias == nullptr) {
-        for (unsigned k = 0; k < n; ++k) a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k])));
+        for (unsigned k = 0; k < n; ++k)
+          a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k])));
       } else {
         const auto b = detail::read<n>(bias + i % o.columns);
-        for (unsigned k = 0; k < n; ++k) a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k])));
+        for (unsigned k = 0; k < n; ++k)
+          a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k])));
       }
       detail::write(a, y + i);
     });

@@ -37,7 +37,8 @@ struct Kernel<op::Embed<T>> final {
     constexpr statistic_t<T> nan = std::numeric_limits<statistic_t<T>>::quiet_NaN();
     const std::size_t packs = o.columns / n;
     for_pieces(block, o.count * packs, [&](std::size_t piece) {
-      const std::size_t row = static_cast<std::uint32_t>(token[piece / packs]);  // a negative token becomes a very large one
+      const std::size_t row =
+          static_cast<std::uint32_t>(token[piece / packs]);  // a negative token becomes a very large one
       Pack<T, n> values;
       if (row < o.vocabulary) {
         values = detail::read<n>(table + row * o.columns + piece % packs * n);
@@ -49,20 +50,22 @@ struct Kernel<op::Embed<T>> final {
   }
 };
 
-/// The gradient of a table, in three launches: each token's place in the order by (token, i) is the number of tokens before
-/// it in that order, which needs no atomics and no sorting; then the range of each row of the table in that order; then a
-/// thread for 16 bytes of each row, which adds its range in order and rounds once: the additions of the CPU engine. Tokens
-/// outside the vocabulary add nothing.
+/// The gradient of a table, in three launches: each token's place in the order by (token, i) is the number of tokens
+/// before it in that order, which needs no atomics and no sorting; then the range of each row of the table in that
+/// order; then a thread for 16 bytes of each row, which adds its range in order and rounds once: the additions of the
+/// CPU engine. Tokens outside the vocabulary add nothing.
 ///
-/// cost   count² comparisons: 65536 tokens, 4 · 10^9, some 0.3 ms of an H100 by estimate; reads d_y and writes the table
-///        once. The row of the most frequent token is the longest sum that one thread makes.
+/// cost   count² comparisons: 65536 tokens, 4 · 10^9, some 0.3 ms of an H100 by estimate; reads d_y and writes the
+///        table once. The row of the most frequent token is the longest sum that one thread makes.
 ///        scratch: 4 · count + 8 · vocabulary bytes
 struct TokenOrder final {
   std::uint32_t *order, *begin, *end;  // (count), (vocabulary), (vocabulary)
 
   REGIMEN_HD TokenOrder(std::uint32_t* scratch, std::size_t count, std::size_t vocabulary)
       : order(scratch), begin(scratch + count), end(scratch + count + vocabulary) {}
-  static constexpr std::size_t bytes(std::size_t count, std::size_t vocabulary) { return (count + 2 * vocabulary) * sizeof(std::uint32_t); }
+  static constexpr std::size_t bytes(std::size_t count, std::size_t vocabulary) {
+    return (count + 2 * vocabulary) * sizeof(std::uint32_t);
+  }
 };
 
 template <class T, class G>
@@ -71,7 +74,9 @@ struct Kernel<op::EmbedBackward<T, G>, 0> final {
   op::EmbedBackward<T, G> o;
   Memory at;
 
-  static constexpr std::size_t scratch(const op::EmbedBackward<T, G>& operation) { return TokenOrder::bytes(operation.count, operation.vocabulary); }
+  static constexpr std::size_t scratch(const op::EmbedBackward<T, G>& operation) {
+    return TokenOrder::bytes(operation.count, operation.vocabulary);
+  }
   constexpr unsigned blocks() const { return blocks_for(o.count + o.vocabulary, threads); }
 
   REGIMEN_HD_UNCHECKED
@@ -81,7 +86,9 @@ struct Kernel<op::EmbedBackward<T, G>, 0> final {
     const TokenOrder places(at.template scratch_of<std::uint32_t>(), o.count, o.vocabulary);
     for_pieces(block, o.count + o.vocabulary, [&](std::size_t piece) {
       if (piece < o.count) places.order[place_of(token, piece)] = static_cast<std::uint32_t>(piece);
-      else places.begin[piece - o.count] = places.end[piece - o.count] = 0;  // no token names the row, unless the next launch finds one
+      else
+        places.begin[piece - o.count] = places.end[piece - o.count] =
+            0;  // no token names the row, unless the next launch finds one
     });
   }
 
@@ -125,7 +132,8 @@ struct Kernel<op::EmbedBackward<T, G>, 1> final {
       const std::size_t row = static_cast<std::uint32_t>(own);
       if (row >= o.vocabulary) return;
       if (place == 0 || token[places.order[place - 1]] != own) places.begin[row] = static_cast<std::uint32_t>(place);
-      if (place + 1 == o.count || token[places.order[place + 1]] != own) places.end[row] = static_cast<std::uint32_t>(place + 1);
+      if (place + 1 == o.count || token[places.order[place + 1]] != own)
+        places.end[row] = static_cast<std::uint32_t>(place + 1);
     });
   }
 };
@@ -161,19 +169,23 @@ struct Kernel<op::EmbedBackward<T, G>, 2> final {
       if (begin == end && o.add) return;
       S sum[n] = {};
       const auto add_values = [&](const Pack<T, n>& values, bool is_first) {
-        for (unsigned k = 0; k < n; ++k) sum[k] = is_first ? static_cast<S>(values.at[k]) : sum[k] + static_cast<S>(values.at[k]);
+        for (unsigned k = 0; k < n; ++k)
+          sum[k] = is_first ? static_cast<S>(values.at[k]) : sum[k] + static_cast<S>(values.at[k]);
       };
       std::uint32_t place = begin;
       for (; end - place >= together; place += together) {
         Pack<T, n> loaded[together];
-        for (unsigned r = 0; r < together; ++r) loaded[r] = detail::read<n>(d_y + places.order[place + r] * o.columns + column);
+        for (unsigned r = 0; r < together; ++r)
+          loaded[r] = detail::read<n>(d_y + places.order[place + r] * o.columns + column);
         for (unsigned r = 0; r < together; ++r) add_values(loaded[r], place + r == begin);
       }
-      for (; place < end; ++place) add_values(detail::read<n>(d_y + places.order[place] * o.columns + column), place == begin);
+      for (; place < end; ++place)
+        add_values(detail::read<n>(d_y + places.order[place] * o.columns + column), place == begin);
       G* const to = d_table + row * o.columns + column;
       Pack<G, n> result;
       if (o.add) result = detail::read<n>(to);
-      for (unsigned k = 0; k < n; ++k) result.at[k] = static_cast<G>(o.add ? static_cast<S>(result.at[k]) + sum[k] : sum[k]);
+      for (unsigned k = 0; k < n; ++k)
+        result.at[k] = static_cast<G>(o.add ? static_cast<S>(result.at[k]) + sum[k] : sum[k]);
       detail::write(result, to);
     });
   }

@@ -69,7 +69,9 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   static constexpr std::size_t scratch(const op::NormalizeBackward<Centered, T, G>& operation) {
     return operation.d_gain.is_absent() ? 0 : normalize_chunks * 2 * operation.columns * sizeof(S);
   }
-  constexpr unsigned blocks() const { return o.d_gain.is_absent() ? 0 : blocks_for(o.columns * normalize_chunks, threads); }
+  constexpr unsigned blocks() const {
+    return o.d_gain.is_absent() ? 0 : blocks_for(o.columns * normalize_chunks, threads);
+  }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
@@ -115,13 +117,16 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 1> final {
       const S mean = Centered ? means[row] : S(0), rstd = rstds[row];
       S sum_e = S(0), sum_en = S(0);
       for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
-        const S e = static_cast<S>(d_y[first + i]) * static_cast<S>(gain[i]), normal = (static_cast<S>(x[first + i]) - mean) * rstd;
+        const S e = static_cast<S>(d_y[first + i]) * static_cast<S>(gain[i]),
+                normal = (static_cast<S>(x[first + i]) - mean) * rstd;
         sum_e += e;
         sum_en += e * normal;
       }
-      const S mean_e = Centered ? combined<Sum>(block, sum_e) * scale : S(0), mean_en = combined<Sum>(block, sum_en) * scale;
+      const S mean_e = Centered ? combined<Sum>(block, sum_e) * scale : S(0),
+              mean_en = combined<Sum>(block, sum_en) * scale;
       for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
-        const S e = static_cast<S>(d_y[first + i]) * static_cast<S>(gain[i]), normal = (static_cast<S>(x[first + i]) - mean) * rstd;
+        const S e = static_cast<S>(d_y[first + i]) * static_cast<S>(gain[i]),
+                normal = (static_cast<S>(x[first + i]) - mean) * rstd;
         d_x[first + i] = static_cast<T>((e - mean_e - normal * mean_en) * rstd);
       }
     }

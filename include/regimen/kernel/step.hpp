@@ -1,4 +1,5 @@
-// regimen/kernel/step.hpp — the sums and decisions of a step: losses, correct rows, anomalies, what ranks share, and Finish.
+// regimen/kernel/step.hpp — the sums and decisions of a step: losses, correct rows, anomalies, what ranks share, and
+// Finish.
 #pragma once
 
 #include <regimen/core/finite.hpp>
@@ -84,7 +85,9 @@ struct Kernel<op::CheckFinite<T>, 0> final {
   Memory at;
 
   REGIMEN_HD static constexpr std::size_t chunks(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
-  static constexpr std::size_t scratch(const op::CheckFinite<T>& operation) { return chunks(operation.count) * sizeof(std::uint64_t); }
+  static constexpr std::size_t scratch(const op::CheckFinite<T>& operation) {
+    return chunks(operation.count) * sizeof(std::uint64_t);
+  }
   constexpr unsigned blocks() const { return o.count == 0 ? 0 : blocks_for(chunks(o.count), 1); }
 
   REGIMEN_HD_UNCHECKED
@@ -134,7 +137,8 @@ struct Kernel<op::CheckFinite<T>, 1> final {
     if (anomaly.found) return;  // thread 0 writes it behind the barriers of `combined`
     const std::uint64_t* const of_chunks = at.template scratch_of<std::uint64_t>();
     std::uint64_t first = o.count;
-    for (std::size_t i = block.thread(); i < First::chunks(o.count); i += block.threads()) first = typename First::Smallest{}(first, of_chunks[i]);
+    for (std::size_t i = block.thread(); i < First::chunks(o.count); i += block.threads())
+      first = typename First::Smallest{}(first, of_chunks[i]);
     first = combined<typename First::Smallest>(block, first);
     if (block.thread() != 0 || first == o.count) return;
     anomaly.path = o.path;
@@ -161,8 +165,8 @@ REGIMEN_HD void add_all(const Block& block, const Value* values, std::size_t cou
 
 }  // namespace detail
 
-/// A block takes a row: its largest logit, whether one is NaN, and whether the target's is the first that is as large. Then
-/// the rows are counted, which is exact.
+/// A block takes a row: its largest logit, whether one is NaN, and whether the target's is the first that is as large.
+/// Then the rows are counted, which is exact.
 ///
 /// cost   reads the logits once, and a row a second time up to its target where that is the largest
 template <class S>
@@ -172,7 +176,9 @@ struct Kernel<op::CountCorrect<S>, 0> final {
   op::CountCorrect<S> o;
   Memory at;
 
-  static constexpr std::size_t scratch(const op::CountCorrect<S>& operation) { return operation.rows * sizeof(std::uint32_t); }
+  static constexpr std::size_t scratch(const op::CountCorrect<S>& operation) {
+    return operation.rows * sizeof(std::uint32_t);
+  }
   constexpr unsigned blocks() const { return blocks_for(o.rows, 1); }
 
   REGIMEN_HD_UNCHECKED
@@ -198,7 +204,8 @@ struct Kernel<op::CountCorrect<S>, 0> final {
       }
       if (is_right) {
         unsigned earlier = 0;
-        for (std::size_t i = block.thread(); i < target; i += block.threads()) earlier += values[i] == values[target] ? 1u : 0u;
+        for (std::size_t i = block.thread(); i < target; i += block.threads())
+          earlier += values[i] == values[target] ? 1u : 0u;
         is_right = combined<Sum>(block, earlier) == 0;
       }
       if (block.thread() == 0) correct[row] = is_right ? 1 : 0;
@@ -232,7 +239,9 @@ struct Kernel<op::SquaredError<WithGradient, S>, 0> final {
   Memory at;
 
   REGIMEN_HD static constexpr std::size_t chunks(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
-  static constexpr std::size_t scratch(const op::SquaredError<WithGradient, S>& operation) { return chunks(operation.count) * sizeof(double); }
+  static constexpr std::size_t scratch(const op::SquaredError<WithGradient, S>& operation) {
+    return chunks(operation.count) * sizeof(double);
+  }
   constexpr unsigned blocks() const { return o.count == 0 ? 0 : blocks_for(chunks(o.count), 1); }
 
   REGIMEN_HD_UNCHECKED

@@ -29,11 +29,13 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
     const G* const gradient = at(o.gradient);
     const M factor = static_cast<M>(scalars.factor);
     const typename UpdateRule::template Coefficients<M> coefficients(o.options, scalars);
-    const auto* const segments = reinterpret_cast<const op::Segment*>(&o.segments.items);  // the functions of std::array are the host's
+    const auto* const segments =
+        reinterpret_cast<const op::Segment*>(&o.segments.items);  // the functions of std::array are the host's
     for (std::size_t s = 0; s < o.segments.count; ++s) {
       const op::Segment segment = segments[s];
       const std::size_t first = segment.offset < o.first ? o.first : segment.offset;
-      const std::size_t last = segment.offset + segment.count < o.first + o.count ? segment.offset + segment.count : o.first + o.count;
+      const std::size_t last =
+          segment.offset + segment.count < o.first + o.count ? segment.offset + segment.count : o.first + o.count;
       if (first >= last) continue;
       for_pieces(block, last - first, [&](std::size_t piece) {
         const std::size_t i = first - o.first + piece;
@@ -73,7 +75,8 @@ struct Kernel<op::SumOfSquares<G>, 0> final {
       const std::size_t end = (chunk + 1) * square_chunk < o.count ? (chunk + 1) * square_chunk : o.count;
       double sum = 0;
       for (std::size_t i = chunk * square_chunk + block.thread(); i < end; i += block.threads()) {
-        const double value = static_cast<double>(static_cast<std::conditional_t<sizeof(G) == 8, double, float>>(gradient[i]));
+        const double value =
+            static_cast<double>(static_cast<std::conditional_t<sizeof(G) == 8, double, float>>(gradient[i]));
         sum += value * value;
       }
       sum = combined<Sum>(block, sum);

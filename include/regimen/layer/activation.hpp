@@ -23,16 +23,19 @@ struct ActivationBound : LayerDefaults {
   using Element = T;
   using Output = X;
   static constexpr auto parameters = [] {
-    if constexpr (has_bias) return std::array<Parameter, 1>{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
+    if constexpr (has_bias)
+      return std::array<Parameter, 1>{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
     else return std::array<Parameter, 0>{};
   }();
-  static constexpr Reads backward_reads(bool) { return output_suffices<Function> ? Reads::input_or_output : Reads::input; }
+  static constexpr Reads backward_reads(bool) {
+    return output_suffices<Function> ? Reads::input_or_output : Reads::input;
+  }
   static constexpr bool in_place = true;
   static constexpr bool always_writes_d_x = true;
 
   static constexpr void forward(auto& engine, const auto& call) {
-    engine.run(
-        op::BiasActivation<Function, T>{.x = {call.x}, .bias = bias_at(call), .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
+    engine.run(op::BiasActivation<Function, T>{
+        .x = {call.x}, .bias = bias_at(call), .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
   }
   static constexpr void backward(auto& engine, const auto& call) {
     View<G> d_bias{};

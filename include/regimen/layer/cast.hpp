@@ -20,7 +20,9 @@ struct Cast final {
     using From = typename X::Element;
     using Output = Value<To, typename X::Shape>;
 
-    static constexpr void forward(auto& engine, const auto& call) { engine.run(op::Cast<From, To>{{call.x}, {call.y}, engine.batch * X::size}); }
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::Cast<From, To>{{call.x}, {call.y}, engine.batch * X::size});
+    }
     static constexpr void backward(auto& engine, const auto& call) {
       if (call.wants_d_x()) engine.run(op::Cast<To, From>{{call.d_y}, {call.d_x}, engine.batch * X::size});
     }
@@ -46,7 +48,8 @@ struct Flatten final {
       if (call.x != call.y) engine.run(op::Cast<T, T>{{call.x}, {call.y}, engine.batch * X::size});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x() && call.d_x != call.d_y) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+      if (call.wants_d_x() && call.d_x != call.d_y)
+        engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
     }
   };
 };

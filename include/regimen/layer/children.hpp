@@ -1,4 +1,5 @@
-// regimen/layer/children.hpp — what a combinator is made of, said in one place: all that recurses over the type of a model goes by it.
+// regimen/layer/children.hpp — what a combinator is made of, said in one place: all that recurses over the type of a
+// model goes by it.
 #pragma once
 
 #include <regimen/layer/model.hpp>
@@ -13,9 +14,11 @@ namespace regimen {
 /// The layers that a layer is made of. Of a single layer it has no members; of a combinator it has
 ///
 ///   type             a list of the children
-///   levels           1: they are a list of their own; 0: they are written out in the list in which the combinator stands
+///   levels           1: they are a list of their own; 0: they are written out in the list in which the combinator
+///                    stands
 ///   with<Others...>  the same combinator, of other children
-///   output<X, Outputs...>  what it makes of an input X, where levels is 1 and it is not ours: a Value, from the outputs of its children
+///   output<X, Outputs...>  what it makes of an input X, where levels is 1 and it is not ours: a Value, from the
+///                          outputs of its children
 ///
 /// A combinator of a program's own is a struct with a name, this specialisation, and a walker, walk::Node:
 ///

@@ -29,8 +29,11 @@ struct PositionsFrom final {
 
     static constexpr void forward(auto& engine, const auto& call) {
       const View<T> table{call.parameters};
-      engine.run(
-          op::AddTable<T>{.x = {call.x}, .table = table + engine.position * X::columns, .y = {call.y}, .samples = engine.batch, .elements = X::size});
+      engine.run(op::AddTable<T>{.x = {call.x},
+                                 .table = table + engine.position * X::columns,
+                                 .y = {call.y},
+                                 .samples = engine.batch,
+                                 .elements = X::size});
     }
   };
 };
@@ -50,17 +53,25 @@ struct AttendOn final {
     static constexpr bool is_whole = X::rows == Window;
     static_assert(is_whole || X::rows == 1, "regimen: a model walks on by one position, or over its whole window");
     using Output = Value<T, Shape<X::rows, channels>>;
-    using Saved = std::conditional_t<is_whole, Tensors<PerSample<S, HeadCount * X::rows>>, Tensors<>>;  // as Attend declares them
-    using Cache = Tensors<Fixed<T, Window * channels>, Fixed<T, Window * channels>>;                    // keys, values
+    using Saved =
+        std::conditional_t<is_whole, Tensors<PerSample<S, HeadCount * X::rows>>, Tensors<>>;  // as Attend declares them
+    using Cache = Tensors<Fixed<T, Window * channels>, Fixed<T, Window * channels>>;          // keys, values
 
     static constexpr void forward(auto& engine, const auto& call) {
       const op::AttentionShape shape{.batch = 1, .length = X::rows, .heads = HeadCount, .width = width, .causal = true};
       const View<T> keys{call.cache[0]}, values{call.cache[1]};
-      engine.run(op::KeepKeys<T>{.qkv = {call.x}, .keys = keys, .values = values, .shape = shape, .first = engine.position, .window = Window});
-      if constexpr (is_whole) engine.run(op::Attention<T>{.qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape});
+      engine.run(op::KeepKeys<T>{
+          .qkv = {call.x}, .keys = keys, .values = values, .shape = shape, .first = engine.position, .window = Window});
+      if constexpr (is_whole)
+        engine.run(op::Attention<T>{.qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape});
       else
-        engine.run(op::AttendKept<T>{
-            .qkv = {call.x}, .keys = keys, .values = values, .y = {call.y}, .shape = shape, .seen = engine.position + 1, .window = Window});
+        engine.run(op::AttendKept<T>{.qkv = {call.x},
+                                     .keys = keys,
+                                     .values = values,
+                                     .y = {call.y},
+                                     .shape = shape,
+                                     .seen = engine.position + 1,
+                                     .window = Window});
     }
   };
 };

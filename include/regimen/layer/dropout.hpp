@@ -12,7 +12,8 @@ namespace detail {
 template <class Rate>
 constexpr op::Drop drop_of(const auto& engine, Path path) {
   static_assert(Rate::value >= 0 && Rate::value < 1, "regimen: Dropout<Ratio<N, D>> needs a rate in [0, 1)");
-  return {engine.training ? static_cast<std::uint32_t>(Rate::value * 65536.0 + 0.5) : 0u, path.stream(), engine.random()};
+  return {engine.training ? static_cast<std::uint32_t>(Rate::value * 65536.0 + 0.5) : 0u, path.stream(),
+          engine.random()};
 }
 
 }  // namespace detail
@@ -41,7 +42,8 @@ struct Dropout final {
    private:
     static constexpr void drop(auto& engine, std::size_t from, std::size_t to, Path path) {
       const op::Drop drop = detail::drop_of<Rate>(engine, path);
-      if (drop.threshold > 0) engine.run(op::Dropout<T>{.x = {from}, .y = {to}, .samples = engine.batch, .elements = X::size, .drop = drop});
+      if (drop.threshold > 0)
+        engine.run(op::Dropout<T>{.x = {from}, .y = {to}, .samples = engine.batch, .elements = X::size, .drop = drop});
       else if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
     }
   };

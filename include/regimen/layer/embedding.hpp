@@ -31,8 +31,8 @@ struct Embedding final {
     using G = typename Roles::reduce;
     using Element = T;
     using Output = Value<T, Shape<X::size, Channels>>;
-    static constexpr std::array<Parameter, 1> parameters{
-        Parameter{"weight", ParameterRole::table, 2, {Words::size, Channels, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
+    static constexpr std::array<Parameter, 1> parameters{Parameter{
+        "weight", ParameterRole::table, 2, {Words::size, Channels, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
 
     static constexpr void forward(auto& engine, const auto& call) {
       engine.run(op::Embed<T>{.token = {call.x},
@@ -78,13 +78,18 @@ struct PositionEmbedding final {
     static constexpr bool backward_reads_parameters(bool) { return false; }
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::AddTable<T>{.x = {call.x}, .table = {call.parameters}, .y = {call.y}, .samples = engine.batch, .elements = X::size});
+      engine.run(op::AddTable<T>{
+          .x = {call.x}, .table = {call.parameters}, .y = {call.y}, .samples = engine.batch, .elements = X::size});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       if (call.trains())
-        engine.run(op::AddTableBackward<T, G>{
-            .d_y = {call.d_y}, .d_table = {call.gradients}, .samples = engine.batch, .elements = X::size, .add = call.add});
-      if (call.wants_d_x() && call.d_x != call.d_y) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+        engine.run(op::AddTableBackward<T, G>{.d_y = {call.d_y},
+                                              .d_table = {call.gradients},
+                                              .samples = engine.batch,
+                                              .elements = X::size,
+                                              .add = call.add});
+      if (call.wants_d_x() && call.d_x != call.d_y)
+        engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
     }
   };
 };
@@ -116,16 +121,28 @@ struct TiedLinear<Embedding<Words, Channels>> final {
 
     static constexpr void forward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
-      engine.run(op::Product<T, T, Out>{
-          .a = {call.x}, .b = {call.parameters}, .c = {call.y}, .m = rows, .n = Words::size, .k = Channels, .transpose_b = true});
+      engine.run(op::Product<T, T, Out>{.a = {call.x},
+                                        .b = {call.parameters},
+                                        .c = {call.y},
+                                        .m = rows,
+                                        .n = Words::size,
+                                        .k = Channels,
+                                        .transpose_b = true});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
       if (call.wants_d_x())
-        engine.run(op::Product<Out, T, T>{.a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = Channels, .k = Words::size});
+        engine.run(op::Product<Out, T, T>{
+            .a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = Channels, .k = Words::size});
       if (call.trains())
-        engine.run(op::Product<Out, T, G>{
-            .a = {call.d_y}, .b = {call.x}, .c = {call.gradients}, .m = Words::size, .n = Channels, .k = rows, .transpose_a = true, .add = call.add});
+        engine.run(op::Product<Out, T, G>{.a = {call.d_y},
+                                          .b = {call.x},
+                                          .c = {call.gradients},
+                                          .m = Words::size,
+                                          .n = Channels,
+                                          .k = rows,
+                                          .transpose_a = true,
+                                          .add = call.add});
     }
   };
   template <class X, class Roles>

@@ -64,7 +64,9 @@ struct Fixed final {
 template <class... Declared>
 struct Tensors final {
   static constexpr std::size_t count = sizeof...(Declared);
-  static constexpr std::array<std::size_t, count> bytes([[maybe_unused]] std::size_t batch) { return {Arena::align(Declared::bytes(batch))...}; }
+  static constexpr std::array<std::size_t, count> bytes([[maybe_unused]] std::size_t batch) {
+    return {Arena::align(Declared::bytes(batch))...};
+  }
 };
 
 /// The default declarations of a layer. A layer's `Bound<X, Roles>` derives from LayerDefaults, names its `Output`, and

@@ -23,7 +23,8 @@ struct with_columns<Shape<Last>, Width, Before...> {
   using type = Shape<Before..., Width>;
 };
 template <std::size_t First, std::size_t Second, std::size_t... Rest, std::size_t Width, std::size_t... Before>
-struct with_columns<Shape<First, Second, Rest...>, Width, Before...> : with_columns<Shape<Second, Rest...>, Width, Before..., First> {};
+struct with_columns<Shape<First, Second, Rest...>, Width, Before...>
+    : with_columns<Shape<Second, Rest...>, Width, Before..., First> {};
 
 /// y = x · Wᵀ + b. The bias is added here, or by the neighbour it is fused with, or there is none.
 enum class BiasIs { added_here, added_by_neighbour, absent };
@@ -50,7 +51,8 @@ struct LinearBound : LayerDefaults {
   static constexpr void forward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     const View<T> weight{call.parameters};
-    engine.run(op::Product<T, T, Out>{.a = {call.x}, .b = weight, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true});
+    engine.run(op::Product<T, T, Out>{
+        .a = {call.x}, .b = weight, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true});
     if constexpr (has_bias)
       engine.run(op::BiasActivation<activation::Identity, Out, T>{
           .x = {call.y}, .bias = weight + Width * in, .y = {call.y}, .rows = rows, .columns = Width});
@@ -58,14 +60,25 @@ struct LinearBound : LayerDefaults {
   static constexpr void backward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     if (call.wants_d_x())
-      engine.run(op::Product<Out, T, T>{.a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = in, .k = Width});
+      engine.run(op::Product<Out, T, T>{
+          .a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = in, .k = Width});
     if (call.trains()) {
       const View<G> weight{call.gradients};
-      engine.run(
-          op::Product<Out, T, G>{.a = {call.d_y}, .b = {call.x}, .c = weight, .m = Width, .n = in, .k = rows, .transpose_a = true, .add = call.add});
+      engine.run(op::Product<Out, T, G>{.a = {call.d_y},
+                                        .b = {call.x},
+                                        .c = weight,
+                                        .m = Width,
+                                        .n = in,
+                                        .k = rows,
+                                        .transpose_a = true,
+                                        .add = call.add});
       if constexpr (has_bias)
-        engine.run(op::BiasBackward<activation::Identity, Out, G>{
-            .d_y = {call.d_y}, .d_x = {call.d_y}, .d_bias = weight + Width * in, .rows = rows, .columns = Width, .add = call.add});
+        engine.run(op::BiasBackward<activation::Identity, Out, G>{.d_y = {call.d_y},
+                                                                  .d_x = {call.d_y},
+                                                                  .d_bias = weight + Width * in,
+                                                                  .rows = rows,
+                                                                  .columns = Width,
+                                                                  .add = call.add});
     }
   }
 };

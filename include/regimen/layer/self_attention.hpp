@@ -39,8 +39,11 @@ struct Attend final {
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Attention<T>{
-          .qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape(engine), .drop = drop_of<Rate>(engine, call.path)});
+      engine.run(op::Attention<T>{.qkv = {call.x},
+                                  .y = {call.y},
+                                  .log_sum = {call.saved[0]},
+                                  .shape = shape(engine),
+                                  .drop = drop_of<Rate>(engine, call.path)});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       engine.run(op::AttentionBackward<T>{.qkv = {call.x},
@@ -111,7 +114,8 @@ struct SelfAttention final {
 /// Written out where it stands: two products, and Attend between them.
 template <class HeadCount, class... Options>
 struct children<SelfAttention<HeadCount, Options...>> {
-  using type = boost::mp11::mp_list<detail::LinearTimes<3>, typename SelfAttention<HeadCount, Options...>::Attend, detail::LinearTimes<1>>;
+  using type = boost::mp11::mp_list<detail::LinearTimes<3>, typename SelfAttention<HeadCount, Options...>::Attend,
+                                    detail::LinearTimes<1>>;
   static constexpr std::size_t levels = 0;
 };
 

@@ -50,8 +50,11 @@ struct SmoothedCrossEntropy {
   /// Adds the rows whose largest logit is the target's to scalars.correct.
   template <class Output>
   static constexpr void count_correct(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars) {
-    engine.run(op::CountCorrect<typename Output::Element>{
-        .logits = {output}, .target = {target}, .scalars = scalars, .rows = engine.batch * Output::rows, .columns = Output::columns});
+    engine.run(op::CountCorrect<typename Output::Element>{.logits = {output},
+                                                          .target = {target},
+                                                          .scalars = scalars,
+                                                          .rows = engine.batch * Output::rows,
+                                                          .columns = Output::columns});
   }
 };
 

@@ -22,8 +22,11 @@ struct MeanSquaredError final {
   template <bool gradient, class Output>
   static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
     using S = typename Output::Element;
-    engine.run(op::SquaredError<gradient, S>{
-        .output = {output}, .target = {target}, .scalars = scalars, .count = engine.batch * Output::size, .scale = scale});
+    engine.run(op::SquaredError<gradient, S>{.output = {output},
+                                             .target = {target},
+                                             .scalars = scalars,
+                                             .count = engine.batch * Output::size,
+                                             .scale = scale});
   }
 };
 

@@ -33,15 +33,17 @@ struct gpt2_layers {
   using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal, Dropout<Rate>>, Dropout<Rate>>,
                            Residual<LayerNorm, Linear<4 * Channels>, GeluTanh, Linear<Channels>, Dropout<Rate>>>;
   template <std::size_t Length>
-  using model = Model<Input<Tokens<Length>>, Table, PositionEmbedding, Dropout<Rate>, Repeat<Depth, Block>, LayerNorm, TiedLinear<Table>>;
+  using model = Model<Input<Tokens<Length>>, Table, PositionEmbedding, Dropout<Rate>, Repeat<Depth, Block>, LayerNorm,
+                      TiedLinear<Table>>;
 };
 template <std::size_t Words, std::size_t Channels, std::size_t HeadCount, std::size_t Depth>
 struct gpt2_layers<Words, Channels, HeadCount, Depth, Ratio<0>> {
   using Table = Embedding<Vocabulary<Words>, Channels>;
-  using Block =
-      Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal>>, Residual<LayerNorm, Linear<4 * Channels>, GeluTanh, Linear<Channels>>>;
+  using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal>>,
+                           Residual<LayerNorm, Linear<4 * Channels>, GeluTanh, Linear<Channels>>>;
   template <std::size_t Length>
-  using model = Model<Input<Tokens<Length>>, Table, PositionEmbedding, Repeat<Depth, Block>, LayerNorm, TiedLinear<Table>>;
+  using model =
+      Model<Input<Tokens<Length>>, Table, PositionEmbedding, Repeat<Depth, Block>, LayerNorm, TiedLinear<Table>>;
 };
 
 }  // namespace detail
@@ -56,10 +58,12 @@ struct gpt2_layers<Words, Channels, HeadCount, Depth, Ratio<0>> {
 ///   struct Mine : Gpt2Model<50257, 256, 384, 6, 6> {};   Trainer<Mine, Init<Gpt2>, ...>
 ///
 /// source   Radford et al. 2019
-template <std::size_t Words, std::size_t Length, std::size_t Channels, std::size_t HeadCount, std::size_t Depth, class Rate = Ratio<0>>
+template <std::size_t Words, std::size_t Length, std::size_t Channels, std::size_t HeadCount, std::size_t Depth,
+          class Rate = Ratio<0>>
 struct Gpt2Model : detail::gpt2_layers<Words, Channels, HeadCount, Depth, Rate>::template model<Length> {
   static constexpr std::size_t gpt2_depth = Depth;
-  static constexpr std::size_t parameter_count = (Words + Length) * Channels + Depth * (12 * Channels + 13) * Channels + 2 * Channels;
+  static constexpr std::size_t parameter_count =
+      (Words + Length) * Channels + Depth * (12 * Channels + 13) * Channels + 2 * Channels;
 };
 
 /// The published sizes. Parameters are counted once, the tied table too.
@@ -67,8 +71,8 @@ struct Gpt2Small : Gpt2Model<50257, 1024, 768, 12, 12> {};
 struct Gpt2Medium : Gpt2Model<50257, 1024, 1024, 16, 24> {};
 struct Gpt2Large : Gpt2Model<50257, 1024, 1280, 20, 36> {};
 struct Gpt2Xl : Gpt2Model<50257, 1024, 1600, 25, 48> {};
-static_assert(Gpt2Small::parameter_count == 124'439'808 && Gpt2Medium::parameter_count == 354'823'168 && Gpt2Large::parameter_count == 774'030'080 &&
-              Gpt2Xl::parameter_count == 1'557'611'200);
+static_assert(Gpt2Small::parameter_count == 124'439'808 && Gpt2Medium::parameter_count == 354'823'168 &&
+              Gpt2Large::parameter_count == 774'030'080 && Gpt2Xl::parameter_count == 1'557'611'200);
 
 namespace hugging_face {
 
@@ -123,7 +127,9 @@ inline bool is_mask(std::string_view name, std::size_t depth) {
   return false;
 }
 
-inline std::vector<std::size_t> reversed(const std::vector<std::size_t>& shape) { return {shape.rbegin(), shape.rend()}; }
+inline std::vector<std::size_t> reversed(const std::vector<std::size_t>& shape) {
+  return {shape.rbegin(), shape.rend()};
+}
 
 template <class Parameters>
 void write(const std::vector<Name>& names, const Parameters& parameters, const std::string& path) {
@@ -142,7 +148,8 @@ void write(const std::vector<Name>& names, const Parameters& parameters, const s
         bytes = copies[i];
         shape = {in, out};
       }
-      tensors.push_back({std::string(prefix) + names[i].text, safetensors::dtype_of<std::remove_const_t<T>>, shape, bytes});
+      tensors.push_back(
+          {std::string(prefix) + names[i].text, safetensors::dtype_of<std::remove_const_t<T>>, shape, bytes});
     });
   safetensors::write(path, tensors);
 }
@@ -161,7 +168,9 @@ template <class Owner>
 void load(Owner& owner, const std::string& path) {
   static_assert(sizeof(typename rule::model_is_gpt2<typename Owner::Recipe::Network>::must_hold));
   constexpr bool trains = requires { typename Owner::Master; };
-  if constexpr (trains) train::StateAccess<typename Owner::Session>::expect_finished_step(train::Inside::session(owner), "hugging_face::load");
+  if constexpr (trains)
+    train::StateAccess<typename Owner::Session>::expect_finished_step(train::Inside::session(owner),
+                                                                      "hugging_face::load");
   const safetensors::File file(path);
   constexpr std::size_t depth = detail::depth_of<typename Owner::Recipe::Network>;
   const std::vector<detail::Name> names = detail::names_of(depth);
@@ -169,7 +178,8 @@ void load(Owner& owner, const std::string& path) {
   for (const safetensors::Tensor& tensor : file.tensors()) {
     std::string_view name = tensor.name;
     if (name.starts_with(detail::prefix)) name.remove_prefix(detail::prefix.size());
-    if (!found.emplace(name, &tensor).second) throw Error(path, "one tensor " + std::string(name), "two, with and without \"transformer.\"");
+    if (!found.emplace(name, &tensor).second)
+      throw Error(path, "one tensor " + std::string(name), "two, with and without \"transformer.\"");
   }
   auto parameters = owner.parameters();
   std::set<std::string, std::less<>> known;
@@ -178,23 +188,29 @@ void load(Owner& owner, const std::string& path) {
     const auto place = found.find(names[i].text);
     if (place == found.end()) throw Error(path, "the tensor " + names[i].text, "none", "is it a GPT-2 of this depth?");
     const safetensors::Tensor& tensor = *place->second;
-    train::expect_numbers(file, tensor.name, names[i].transposed ? detail::reversed(parameters[i].shape) : parameters[i].shape);
+    train::expect_numbers(file, tensor.name,
+                          names[i].transposed ? detail::reversed(parameters[i].shape) : parameters[i].shape);
     if constexpr (trains)
       if (safetensors::bytes_of_dtype(tensor.dtype) > sizeof(typename Owner::Master))
-        throw Error(path + ", tensor \"" + tensor.name + "\"", std::string("elements no wider than ") + name_of<typename Owner::Master>,
+        throw Error(path + ", tensor \"" + tensor.name + "\"",
+                    std::string("elements no wider than ") + name_of<typename Owner::Master>,
                     safetensors::name_of_dtype(tensor.dtype), "convert the file, or train with Precision<fp64>");
   }
   for (const auto& [name, tensor] : found) {
     if (known.contains(name) || detail::is_mask(name, depth)) continue;
-    if (name != "lm_head.weight") throw Error(path, "tensors of this GPT-2 only", "the tensor " + tensor->name, "is it a GPT-2 of this depth?");
+    if (name != "lm_head.weight")
+      throw Error(path, "tensors of this GPT-2 only", "the tensor " + tensor->name, "is it a GPT-2 of this depth?");
     const safetensors::Tensor& table = *found.find("wte.weight")->second;
-    if (tensor->dtype != table.dtype || !std::equal(tensor->bytes.begin(), tensor->bytes.end(), table.bytes.begin(), table.bytes.end()))
-      throw Error(path + ", tensor \"" + tensor->name + "\"", "the values of wte.weight, to which it is tied", "others");
+    if (tensor->dtype != table.dtype ||
+        !std::equal(tensor->bytes.begin(), tensor->bytes.end(), table.bytes.begin(), table.bytes.end()))
+      throw Error(path + ", tensor \"" + tensor->name + "\"", "the values of wte.weight, to which it is tied",
+                  "others");
   }
   if constexpr (trains) train::StateAccess<typename Owner::Session>::begin_anew(train::Inside::session(owner));
   for (std::size_t i = 0; i < names.size(); ++i)
     parameters[i].visit([&]<class T>(std::span<T> values) {
-      train::copy_converted(file, *found.find(names[i].text)->second, values, names[i].transposed ? parameters[i].shape[0] : 0);
+      train::copy_converted(file, *found.find(names[i].text)->second, values,
+                            names[i].transposed ? parameters[i].shape[0] : 0);
     });
   owner.parameters_changed();
 }
@@ -208,7 +224,8 @@ void save(Owner& owner, const std::string& path) {
   const std::vector<detail::Name> names = detail::names_of(detail::depth_of<typename Owner::Recipe::Network>);
   const auto parameters = owner.parameters();
   if constexpr (requires { typename Owner::Master; })
-    return train::StateAccess<typename Owner::Session>::do_once(train::Inside::session(owner), [&] { detail::write(names, parameters, path); });
+    return train::StateAccess<typename Owner::Session>::do_once(train::Inside::session(owner),
+                                                                [&] { detail::write(names, parameters, path); });
   else detail::write(names, parameters, path);
 }
 

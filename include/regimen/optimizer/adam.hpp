@@ -23,7 +23,8 @@ struct Adam final : detail::Moments {
 
   template <class S>
   struct Coefficients : detail::Moments::Coefficients<S> {
-    REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s) : detail::Moments::Coefficients<S>(o, s, o.weight_decay) {}
+    REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s)
+        : detail::Moments::Coefficients<S>(o, s, o.weight_decay) {}
   };
 
   /// One element (V = S) or a register of them. The gradient is divided, unscaled and clipped.

@@ -45,7 +45,10 @@ struct Sgd final {
     bool nesterov;
 
     REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s)
-        : decay(static_cast<S>(o.weight_decay)), momentum(static_cast<S>(o.momentum)), rate(static_cast<S>(s.learning_rate)), nesterov(o.nesterov) {}
+        : decay(static_cast<S>(o.weight_decay)),
+          momentum(static_cast<S>(o.momentum)),
+          rate(static_cast<S>(s.learning_rate)),
+          nesterov(o.nesterov) {}
   };
 
   /// One element (V = S) or a register of them. The gradient is divided, unscaled and clipped.

@@ -34,14 +34,18 @@ struct Tcp final {
   using option_of = regimen::axis::communicator;
   using type = comm::Tcp;
   static constexpr bool is_built = true, is_alone = false;
-  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return comm::chunked_staging_bytes(ranks, slice_bytes); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
+    return comm::chunked_staging_bytes(ranks, slice_bytes);
+  }
 };
 /// Ranks that mpirun starts.
 struct Mpi final {
   using option_of = regimen::axis::communicator;
   using type = comm::Mpi;
   static constexpr bool is_built = true, is_alone = false;
-  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return comm::chunked_staging_bytes(ranks, slice_bytes); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
+    return comm::chunked_staging_bytes(ranks, slice_bytes);
+  }
 };
 /// GPUs. Declared; refused until they are built.
 struct Nccl final {

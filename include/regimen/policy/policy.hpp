@@ -6,8 +6,8 @@
 
 namespace regimen {
 
-/// One tag per axis. A recipe has at most one policy for each; verdict/configuration.hpp has the defaults. `decided_by<P>`
-/// gives a Configuration the member that names the policy of the axis: `Configuration::batch`.
+/// One tag per axis. A recipe has at most one policy for each; verdict/configuration.hpp has the defaults.
+/// `decided_by<P>` gives a Configuration the member that names the policy of the axis: `Configuration::batch`.
 namespace axis {
 struct Axis {};
 // clang-format off: one axis a line
@@ -68,7 +68,8 @@ inline constexpr bool is_incomplete = !requires { sizeof(T); };
 ///   invalid    Every<2>: an option of Checkpoint, which is the policy
 ///   invalid    struct Mine { using axis = mine::axis; };   nothing reads that axis, so nothing would happen
 template <class P>
-concept Policy = std::is_class_v<P> && std::same_as<P, std::remove_cv_t<P>> && requires { typename P::axis; } && detail::is_axis<typename P::axis>;
+concept Policy = std::is_class_v<P> && std::same_as<P, std::remove_cv_t<P>> && requires { typename P::axis; } &&
+                 detail::is_axis<typename P::axis>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -55,9 +55,9 @@ struct KeepSegments final {
   using option_of = regimen::axis::shard;
 };
 
-/// Reduces the gradients of neighbouring units together, once they have at least this many bytes: `Bucket<25_MiB>`. This
-/// makes fewer and larger collectives, for networks with high latency; the sums have the same bits. Without a Bucket
-/// each unit is reduced alone.
+/// Reduces the gradients of neighbouring units together, once they have at least this many bytes: `Bucket<25_MiB>`.
+/// This makes fewer and larger collectives, for networks with high latency; the sums have the same bits. Without a
+/// Bucket each unit is reduced alone.
 ///
 /// cost    the first gradients of a bucket wait for its last ones; memory for the transport of one bucket
 /// source  Li et al. 2020, "PyTorch Distributed: experiences on accelerating data parallel training", section 3.2.3
@@ -139,15 +139,17 @@ struct Shard final {
   using stage = Stage;
   using wrap = typename detail::wrap_among<Options...>::type;
   static constexpr bool has_options = sizeof...(Options) > 0;
-  static constexpr bool prefetches = !detail::is_any_of<Prefetch<0>, Options...>, keeps = detail::is_any_of<KeepSegments, Options...>;
+  static constexpr bool prefetches = !detail::is_any_of<Prefetch<0>, Options...>,
+                        keeps = detail::is_any_of<KeepSegments, Options...>;
   static constexpr std::size_t bucket = (detail::bucket_bytes<Options> + ... + std::size_t{0});
   static constexpr bool options_fit = [] {
     if constexpr (!requires { Stage::level; }) return false;
     else if constexpr (sizeof...(Options) == 0) return true;
     else
-      return (detail::shard_takes<Stage, Options> && ...) && (detail::is_any_of<Options, Prefetch<0>, Prefetch<1>> + ...) <= 1 &&
-             (detail::is_any_of<Options, KeepSegments> + ...) <= 1 && ((detail::bucket_bytes<Options> > 0) + ...) <= 1 &&
-             (detail::wraps_units<Options> + ...) <= 1;
+      return (detail::shard_takes<Stage, Options> && ...) &&
+             (detail::is_any_of<Options, Prefetch<0>, Prefetch<1>> + ...) <= 1 &&
+             (detail::is_any_of<Options, KeepSegments> + ...) <= 1 &&
+             ((detail::bucket_bytes<Options> > 0) + ...) <= 1 && (detail::wraps_units<Options> + ...) <= 1;
   }();
 };
 

@@ -20,12 +20,13 @@ inline constexpr std::size_t planned_ranks_of = Configuration::world::ranks > 0 
 /// The sharding that the policies choose.
 template <class Configuration>
 using sharding_of = walk::ShardingOf<typename Configuration::shard, typename Configuration::communicator::ranks,
-                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level), planned_ranks_of<Configuration>>;
+                                     Configuration::accumulate::reduces_each(Configuration::shard::stage::level),
+                                     planned_ranks_of<Configuration>>;
 /// A single rank, which keeps everything.
 using Unsharded = walk::ShardingOf<Shard<Replicated>, Solo, false>;
 
-/// What a walk that trains needs to know of the policies (walk::ContextOf). Of the policies themselves it has only these,
-/// so that recipes that differ in others share their walkers.
+/// What a walk that trains needs to know of the policies (walk::ContextOf). Of the policies themselves it has only
+/// these, so that recipes that differ in others share their walkers.
 template <class Sharding_, class... Policies>
 struct TrainingFacts final {
  private:

@@ -48,8 +48,8 @@ struct Forward {
     const Weights weights{r.parameters, r.gradients, false};
     Bound::enter_tied(engine, weights, false);
     engine.phase(op::Phase::forward);
-    const std::size_t output =
-        Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::discard, walk::Place::transient});
+    const std::size_t output = Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path,
+                                             {walk::Mode::discard, walk::Place::transient});
     engine.arena.pop_to(r.end);
     return output;
   }
@@ -67,7 +67,9 @@ struct Forward {
                         path_of_target = Path::outside(2, "target"), path_of_sums = Path::outside(3, "rank_sums"),
                         path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache");
 
-  static constexpr std::size_t push_input(auto& engine) { return engine.arena.push(walk::bytes_of<X>(engine), MemoryKind::input, path_of_input); }
+  static constexpr std::size_t push_input(auto& engine) {
+    return engine.arena.push(walk::bytes_of<X>(engine), MemoryKind::input, path_of_input);
+  }
   /// Allocates each child's part under the child's name.
   static constexpr std::size_t push_units(auto& engine, MemoryKind kind, std::size_t walk::UnitOffsets::* region) {
     const std::size_t begin = engine.arena.top;
@@ -95,12 +97,14 @@ void download(auto& walk, View<T> at, std::span<T> to) {
 /// The outputs of any number of samples, a batch at a time.   inputs (samples,X)  →  (samples,Output)
 ///   vocabulary   upper bound of tokens; 0: inputs are no tokens
 template <class Forward>
-std::vector<typename Forward::Output::Element> predict_all(auto& walk, const Resident& r, std::span<const typename Forward::X::Element> inputs,
+std::vector<typename Forward::Output::Element> predict_all(auto& walk, const Resident& r,
+                                                           std::span<const typename Forward::X::Element> inputs,
                                                            std::size_t vocabulary, const char* who) {
   using Output = typename Forward::Output::Element;
   constexpr std::size_t input_size = Forward::X::size, output_size = Forward::Output::size;
   if (inputs.size() % input_size != 0)
-    throw Error(who, "a multiple of " + std::to_string(input_size) + " numbers, the size of a sample", std::to_string(inputs.size()));
+    throw Error(who, "a multiple of " + std::to_string(input_size) + " numbers, the size of a sample",
+                std::to_string(inputs.size()));
   check_tokens(inputs, input_size, vocabulary, who, 0);
   const std::size_t samples = inputs.size() / input_size;
   std::vector<Output> outputs(samples * output_size);

@@ -48,7 +48,8 @@ void fill_initial(T* values, std::size_t count, InitialValue fill, std::uint64_t
     double value = fill.kind == InitialValue::Kind::one ? 1 : 0;
     if (fill.kind == InitialValue::Kind::normal || fill.kind == InitialValue::Kind::uniform) {
       const Philox::Words words = Philox::draw(key, i, 0);
-      const double u = (double((std::uint64_t{words.word[0]} << 21) | (words.word[1] >> 11)) + 0.5) * 0x1p-53;  // in (0, 1)
+      const double u =
+          (double((std::uint64_t{words.word[0]} << 21) | (words.word[1] >> 11)) + 0.5) * 0x1p-53;  // in (0, 1)
       const double v = double(words.word[2]) * 0x1p-32;
       if (fill.kind == InitialValue::Kind::uniform) value = (2 * u - 1) * fill.scale;
       else value = fill.scale * std::sqrt(-2 * std::log(u)) * std::cos(6.28318530717958647693 * v);  // Box, Muller 1958

@@ -44,12 +44,13 @@ struct TensorRecord {
   bool shares_master = true;
   std::size_t first = 0, count = 0;      // the elements whose master weights and state this rank keeps
   std::size_t master = 0, gradient = 0;  // where these begin in the unit's master weights and state, in elements
-  std::size_t value_slice = 0;           // where this rank's slice of the unit's parameters begins, in elements of the unit
+  std::size_t value_slice = 0;  // where this rank's slice of the unit's parameters begins, in elements of the unit
 };
 
 /// The elements of a tensor that lie in the slice [from, from + slice) of its unit. The tensor has `count` elements and
 /// begins at element `begin` of the unit.
-constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, std::size_t count, std::size_t from, std::size_t slice) {
+constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, std::size_t count, std::size_t from,
+                                                            std::size_t slice) {
   const std::size_t first = from > begin ? from - begin : 0;
   const std::size_t last = from + slice < begin ? 0 : (count < from + slice - begin ? count : from + slice - begin);
   return first < last ? std::pair{first, last - first} : std::pair{std::size_t{0}, std::size_t{0}};
@@ -109,7 +110,8 @@ template <class Bound>
   });
   std::size_t index = 0;
   Bound::name_tensors([&](const std::string& name, const Parameter& parameter, bool ends_branch) {
-    if (index >= records.size() || records[index].place.count != parameter.size()) defect("names and places of parameters disagree");
+    if (index >= records.size() || records[index].place.count != parameter.size())
+      defect("names and places of parameters disagree");
     records[index].name = name;
     records[index].parameter = parameter;
     records[index].ends_branch = ends_branch;

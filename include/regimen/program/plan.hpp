@@ -68,20 +68,24 @@ struct MemoryPlan final {
     line("plan: %zu parameters, batch %zu", parameters, batch);
     if (micro_batches > 1) line(" x %zu micro-batches", micro_batches);
     if (ranks > 1) line(", one of %zu ranks", ranks);
-    line(", %.3g Gflop a step (forward %.3g, backward %.3g), %.3g GB moved\n", flops() / 1e9, forward.flops / 1e9, backward.flops / 1e9,
-         bytes_moved() / 1e9);
+    line(", %.3g Gflop a step (forward %.3g, backward %.3g), %.3g GB moved\n", flops() / 1e9, forward.flops / 1e9,
+         backward.flops / 1e9, bytes_moved() / 1e9);
     const bool large = peak >> 34 != 0;
     const char* const unit = large ? "GiB" : "MiB";
     const auto size = [&](std::size_t bytes) { return double(bytes) / (large ? 0x1p30 : 0x1p20); };
-    if (ranks > 1) line("  %.2f %s kept from step to step, %.2f %s sent to other ranks in a step\n", size(kept), unit, size(wire()), unit);
+    if (ranks > 1)
+      line("  %.2f %s kept from step to step, %.2f %s sent to other ranks in a step\n", size(kept), unit, size(wire()),
+           unit);
     for (std::size_t kind = 0; kind < memory_kinds; ++kind)
       if (kinds[kind] > 0)
-        line("  %-14s %10.2f %s  %5.1f %%\n", memory_kind_names[kind], size(kinds[kind]), unit, 100.0 * double(kinds[kind]) / double(peak));
+        line("  %-14s %10.2f %s  %5.1f %%\n", memory_kind_names[kind], size(kinds[kind]), unit,
+             100.0 * double(kinds[kind]) / double(peak));
     line("  %-14s %10.2f %s  %zu bytes\n", "peak", size(peak), unit, peak);
     text += "largest at the peak:\n";
     for (const Report::Line& entry : largest) {
       if (entry.copies == 0) break;
-      line("  %10.2f %s  %-13s ", size(entry.bytes()), unit, memory_kind_names[static_cast<std::size_t>(entry.item.kind)]);
+      line("  %10.2f %s  %-13s ", size(entry.bytes()), unit,
+           memory_kind_names[static_cast<std::size_t>(entry.item.kind)]);
       const std::string place = entry.item.path.place();
       line(place.empty() ? "%s%s" : "%s %s", place.c_str(), entry.item.path.name);
       if (entry.copies > 1) line(", %zu x %.2f %s", entry.copies, size(entry.item.bytes), unit);
@@ -100,7 +104,8 @@ struct BatchBracket {
 
   /// The batch to plan next; 0: the lower one is the largest that fits.
   constexpr std::size_t next(std::size_t bytes) const {
-    const std::size_t slope = (high_peak - low_peak) / (high - low), guess = low + (bytes - low_peak) / (slope > 0 ? slope : 1);
+    const std::size_t slope = (high_peak - low_peak) / (high - low),
+                      guess = low + (bytes - low_peak) / (slope > 0 ? slope : 1);
     if (high_peak <= bytes) return guess >= high ? guess + 1 : high + 1;
     if (high - low <= 1) return 0;
     return guess <= low ? low + 1 : guess >= high ? high - 1 : guess;

@@ -23,8 +23,9 @@ struct Recipe {
   using Network = Network_;
   using UpdateRule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
-  using Facts = TrainingFacts<sharding_of<Configuration>, typename Configuration::precision, typename Configuration::checkpoint,
-                              typename Configuration::freeze, typename Configuration::optimizer, typename Configuration::fusion>;
+  using Facts =
+      TrainingFacts<sharding_of<Configuration>, typename Configuration::precision, typename Configuration::checkpoint,
+                    typename Configuration::freeze, typename Configuration::optimizer, typename Configuration::fusion>;
   using Roles = typename Facts::Roles;
   using Bound = walk::BoundModel<Network, Facts>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
@@ -34,13 +35,14 @@ struct Recipe {
   using Device = typename Configuration::device::where;
   using Planned = walk::Walk<plan::Engine<typename engine::Of<Device>::Traits>>;
 
-  static constexpr op::LossScaling loss_scaling{Configuration::loss_scale::initial, Configuration::loss_scale::interval};
+  static constexpr op::LossScaling loss_scaling{Configuration::loss_scale::initial,
+                                                Configuration::loss_scale::interval};
   static constexpr double clip = Configuration::clip::clips ? double(Configuration::clip::bound) : 0.0;
   static constexpr bool checks_finite = Configuration::debug::template uses<Anomaly>;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr Planned walk_step(std::size_t samples, bool full = false, TensorLog* log = nullptr, std::size_t ranks = planned_ranks,
-                                     plan::WireLog* wire = nullptr) {
+  static constexpr Planned walk_step(std::size_t samples, bool full = false, TensorLog* log = nullptr,
+                                     std::size_t ranks = planned_ranks, plan::WireLog* wire = nullptr) {
     Planned walk(samples, ranks, std::size_t{0}, ranks, full);
     walk.checks_finite = checks_finite;
     walk.arena.log = log;
@@ -49,7 +51,8 @@ struct Recipe {
     Step::step(walk, resident, loss_scaling, clip, {}, [](std::size_t) { return true; });
     return walk;
   }
-  static constexpr Planned walk_evaluation(std::size_t samples, bool full = false, TensorLog* log = nullptr, std::size_t ranks = planned_ranks) {
+  static constexpr Planned walk_evaluation(std::size_t samples, bool full = false, TensorLog* log = nullptr,
+                                           std::size_t ranks = planned_ranks) {
     Planned walk(samples, ranks, std::size_t{0}, ranks, full);
     walk.checks_finite = checks_finite;
     walk.training = false;
@@ -95,11 +98,14 @@ struct Recipe {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
     std::array<Cost, 3> cost{};
   };
-  static constexpr Walked summary(const Planned& walk) { return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost}; }
+  static constexpr Walked summary(const Planned& walk) {
+    return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost};
+  }
 
   /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
   /// live tensors at that time.
-  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step, const Walked& evaluation) {
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step,
+                                        const Walked& evaluation) {
     const bool training = step.peak >= evaluation.peak;
     const Walked& larger = training ? step : evaluation;
     TensorLog log{};
@@ -138,7 +144,9 @@ template <class Network_, class Configuration>
 struct InferenceRecipe {
   using Network = Network_;
   template <class Walked>
-  using bound = walk::BoundModel<Walked, InferenceFacts<typename Configuration::precision::compute, Configuration::fusion::fuses>>;
+  using bound =
+      walk::BoundModel<Walked,
+                       InferenceFacts<typename Configuration::precision::compute, Configuration::fusion::fuses>>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
@@ -159,8 +167,9 @@ struct InferenceRecipe {
   }
   static constexpr std::size_t cache_bytes = [] {
     if constexpr (decodes) {
-      static_assert(bound<typename Decoding::template by<1>>::size(1).parameters == Bound::size(1).parameters,
-                    "regimen: a layer says couples_positions = false, and has parameters that depend on how many there are");
+      static_assert(
+          bound<typename Decoding::template by<1>>::size(1).parameters == Bound::size(1).parameters,
+          "regimen: a layer says couples_positions = false, and has parameters that depend on how many there are");
       Planned walk = begin_plan(1, false, nullptr);
       Resident resident = Step::setup_inference(walk);
       resident.cache = 0;

@@ -33,9 +33,12 @@ struct Step : Forward<Bound_> {
     Resident r{};
     r.parameters = Base::push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
     r.states = Base::push_units(engine, MemoryKind::optimizer, &walk::UnitOffsets::states);
-    if (engine.ranks > 1) r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), MemoryKind::communication, Base::path_of_sums)};
+    if (engine.ranks > 1)
+      r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), MemoryKind::communication,
+                                  Base::path_of_sums)};
     if constexpr (Sharding::bucket > 0) push_bucket_staging(engine);
-    r.scalars = engine.scalars = {engine.arena.push(Arena::align(sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_scalars)};
+    r.scalars = engine.scalars = {
+        engine.arena.push(Arena::align(sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
     r.target = engine.arena.push(walk::bytes_of<Labels>(engine), MemoryKind::input, Base::path_of_target);
     r.gradients = Base::push_units(engine, MemoryKind::gradient, &walk::UnitOffsets::gradients);
@@ -53,7 +56,8 @@ struct Step : Forward<Bound_> {
   /// hole below the next gradient). If it is read for longer, it is a transient tensor; if the last layer reads its own
   /// output, it is a copy.
   static constexpr bool copies_output = Body::reads_output, gradient_on_stack = !copies_output && !Body::keeps_d_y;
-  static constexpr walk::Place output_place = copies_output || gradient_on_stack ? walk::Place::saved : walk::Place::transient;
+  static constexpr walk::Place output_place =
+      copies_output || gradient_on_stack ? walk::Place::saved : walk::Place::transient;
 
   /// Forward and loss of the micro-batch in the input. Returns the gradient of the output.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
@@ -61,8 +65,10 @@ struct Step : Forward<Bound_> {
     engine.phase(op::Phase::forward);
     Bound::enter_tied(engine, weights, true);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
-    std::size_t output = Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
-    if (engine.arena.top != floor + Body::footprint(engine, output_place)) defect("a walker pushed other than its footprint");
+    std::size_t output =
+        Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
+    if (engine.arena.top != floor + Body::footprint(engine, output_place))
+      defect("a walker pushed other than its footprint");
     if constexpr (copies_output) {
       using S = typename Output::Element;
       const std::size_t copy = walk::allocate<Output>(engine, walk::Place::transient, Bound::path);
@@ -78,8 +84,8 @@ struct Step : Forward<Bound_> {
     const Weights weights{r.parameters, r.gradients, micro_batch > 0};
     engine.phase(op::Phase::backward);
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
-    Body::backward(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input, r.end + Bound::tied_bytes(engine.ranks, true), weights, Bound::path,
-                   output_place);
+    Body::backward(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input,
+                   r.end + Bound::tied_bytes(engine.ranks, true), weights, Bound::path, output_place);
     Bound::reduce_tied(engine, weights);
     if constexpr (!Sharding::alone) walk::finish_reductions<Reduce, Sharding>(engine);
     engine.arena.pop_to(r.end);
@@ -89,27 +95,41 @@ struct Step : Forward<Bound_> {
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
                                const typename UpdateRule::Options& options) {
     engine.phase(op::Phase::update);
-    if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {  // every rank has its slice of the sums, and needs all of them
+    if constexpr (Sharding::stage == 0 &&
+                  Sharding::reduces_each) {  // every rank has its slice of the sums, and needs all of them
       for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
-        const std::size_t bytes = Unit::gradient_slice(engine.ranks) * sizeof(Reduce), whole = r.gradients + at.gradients;
-        if (engine.ranks > 1) engine.await(engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
+        const std::size_t bytes = Unit::gradient_slice(engine.ranks) * sizeof(Reduce),
+                          whole = r.gradients + at.gradients;
+        if (engine.ranks > 1)
+          engine.await(
+              engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
       });
     }
     if constexpr (!Sharding::alone)
-      if (engine.ranks > 1) engine.run(op::Zero<double>{{r.sums.offset}, engine.ranks * (sizeof(RankSums) / sizeof(double))});
+      if (engine.ranks > 1)
+        engine.run(op::Zero<double>{{r.sums.offset}, engine.ranks * (sizeof(RankSums) / sizeof(double))});
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) { sum_squares<Unit>(engine, r, at); });
     if constexpr (!Sharding::alone)
       if (engine.ranks > 1) combine_sums(engine, r);
-    engine.run(op::Finish<UpdateRule>{
-        .scalars = r.scalars, .scale = scale_of(engine.capacity, engine.ranks), .clip = clip, .loss_scaling = loss_scaling, .options = options});
-    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) { update_unit<Unit>(engine, r, at, options, path); });
+    engine.run(op::Finish<UpdateRule>{.scalars = r.scalars,
+                                      .scale = scale_of(engine.capacity, engine.ranks),
+                                      .clip = clip,
+                                      .loss_scaling = loss_scaling,
+                                      .options = options});
+    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
+      update_unit<Unit>(engine, r, at, options, path);
+    });
     gather_values<true>(engine, r);
   }
   /// Sums the loss over all ranks, and the norm, if each rank has a part of it.
   static constexpr void combine_sums(auto& engine, const Resident& r) {
     const View<RankSums> own = r.sums + engine.rank;
     engine.run(op::ShareSums{r.scalars, own});
-    engine.await(engine.all_gather({.own = own.offset, .all = r.sums.offset, .bytes = sizeof(RankSums), .small = true, .path = Base::path_of_sums}));
+    engine.await(engine.all_gather({.own = own.offset,
+                                    .all = r.sums.offset,
+                                    .bytes = sizeof(RankSums),
+                                    .small = true,
+                                    .path = Base::path_of_sums}));
     engine.run(op::CombineSums{r.scalars, r.sums, engine.ranks, Sharding::group});
   }
   /// All-gathers the parameters that kernels read from the ranks' slices.
@@ -118,7 +138,9 @@ struct Step : Forward<Bound_> {
     if constexpr (Sharding::slices_state && !Sharding::slices_parameters) {
       for_each_apart<trained_alone>(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
         const std::size_t bytes = Unit::values_slice_bytes(engine.ranks), whole = r.parameters + at.parameters;
-        if (engine.ranks > 1) engine.await(engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
+        if (engine.ranks > 1)
+          engine.await(
+              engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
       });
     }
   }
@@ -179,10 +201,12 @@ struct Step : Forward<Bound_> {
       all += count * bytes;
       largest = bytes > largest ? bytes : largest;
     });
-    const std::size_t filled = Sharding::bucket - 1 < all ? Sharding::bucket - 1 + largest : all, most = filled < all ? filled : all,
+    const std::size_t filled = Sharding::bucket - 1 < all ? Sharding::bucket - 1 + largest : all,
+                      most = filled < all ? filled : all,
                       staging = Sharding::Transport::staging_bytes(engine.ranks, most / engine.ranks);
     if (staging == 0) return;
-    const std::size_t offset = engine.arena.push(Arena::align(staging), MemoryKind::communication, Base::path_of_bucket);
+    const std::size_t offset =
+        engine.arena.push(Arena::align(staging), MemoryKind::communication, Base::path_of_bucket);
     engine.bucket.staging = offset;
   }
 
@@ -194,7 +218,8 @@ struct Step : Forward<Bound_> {
   template <class Unit>
   static constexpr bool joins(std::size_t next) {
     const auto &before = Unit::tensors[next - 1], &here = Unit::tensors[next];
-    return before.trains && here.trains && before.element == here.element && before.values + before.count * bytes_of(before.element) == here.values;
+    return before.trains && here.trains && before.element == here.element &&
+           before.values + before.count * bytes_of(before.element) == here.values;
   }
   template <class Unit>
   static constexpr auto all_pieces = [] {
@@ -222,7 +247,8 @@ struct Step : Forward<Bound_> {
     std::size_t offset = 0;
     for (std::size_t i = here.first; i < here.last; ++i) {
       const walk::TensorPlace& tensor = Unit::tensors[i];
-      if (result.count > 0 && result.items[result.count - 1].decays == tensor.decays) result.items[result.count - 1].count += tensor.count;
+      if (result.count > 0 && result.items[result.count - 1].decays == tensor.decays)
+        result.items[result.count - 1].count += tensor.count;
       else result.items[result.count++] = {offset, tensor.count, tensor.decays};
       offset += tensor.count;
     }
@@ -237,7 +263,9 @@ struct Step : Forward<Bound_> {
     Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path path) {
       if constexpr (!trained_alone || Unit::layout.trained > 0) {
         const walk::UnitOffsets size = Unit::size(engine.ranks);
-        engine.repeat(count, [&](std::size_t i) { f(static_cast<Unit*>(nullptr), first + size * i, count > 1 ? path.repeated(i, count) : path); });
+        engine.repeat(count, [&](std::size_t i) {
+          f(static_cast<Unit*>(nullptr), first + size * i, count > 1 ? path.repeated(i, count) : path);
+        });
       }
     });
   }
@@ -269,8 +297,8 @@ struct Step : Forward<Bound_> {
   }
 
   template <class Unit>
-  static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options,
-                                    [[maybe_unused]] Path path) {
+  static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at,
+                                    const typename UpdateRule::Options& options, [[maybe_unused]] Path path) {
     if constexpr (regimen::detail::sees_whole_tensors<UpdateRule>) {
       [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
         (update_tensor<Unit, tensor>(engine, r, at, options, path), ...);
@@ -284,12 +312,14 @@ struct Step : Forward<Bound_> {
     }
   }
   template <class Unit, std::size_t piece>
-  static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options) {
+  static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at,
+                                     const typename UpdateRule::Options& options) {
     constexpr walk::TensorPlace first = Unit::tensors[all_pieces<Unit>.first[piece].first];
     constexpr auto& made = segments<Unit, piece>;
     const std::size_t parameters = r.parameters + at.parameters;
     const View<Master> master{parameters + Unit::master_offset(engine.ranks) + first.master * sizeof(Master)};
-    const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
+    const View<Master> state =
+        UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
     const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
     const auto run = [&]<class T>(View<T> copy) {
       engine.run(op::Update<UpdateRule, Master, T, Reduce>{.master = master,
@@ -307,7 +337,8 @@ struct Step : Forward<Bound_> {
   }
 
   template <class Unit, std::size_t index>
-  static constexpr void update_tensor(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options, Path path) {
+  static constexpr void update_tensor(auto& engine, const Resident& r, walk::UnitOffsets at,
+                                      const typename UpdateRule::Options& options, Path path) {
     static_assert(!Sharding::slices_state, "regimen: a rule of whole tensors was handed slices");
     constexpr walk::TensorPlace tensor = Unit::tensors[index];
     if constexpr (tensor.trains) {
@@ -316,9 +347,12 @@ struct Step : Forward<Bound_> {
         using Update = op::UpdateTensor<UpdateRule, Master, T, Reduce>;
         constexpr std::size_t columns = tensor.count / tensor.rows;
         const std::size_t scratch =
-            engine.arena.take(Arena::align((tensor.count + Update::scratch_of(tensor.rows, columns)) * sizeof(Master)), MemoryKind::scratch, path);
+            engine.arena.take(Arena::align((tensor.count + Update::scratch_of(tensor.rows, columns)) * sizeof(Master)),
+                              MemoryKind::scratch, path);
         engine.run(Update{{parameters + Unit::master_offset(engine.ranks) + tensor.master * sizeof(Master)},
-                          UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + tensor.gradient * sizeof(Master)},
+                          UpdateRule::states == 0
+                              ? View<Master>{}
+                              : View<Master>{r.states + at.states + tensor.gradient * sizeof(Master)},
                           copy,
                           {r.gradients + at.gradients + tensor.gradient * sizeof(Reduce)},
                           r.scalars,
@@ -337,16 +371,22 @@ struct Step : Forward<Bound_> {
 
   /// Updates this rank's slice of a piece: of the master weights, the state, and the copy that kernels read.
   template <class Unit, std::size_t piece>
-  static constexpr void update_slice(auto& engine, const Resident& r, walk::UnitOffsets at, const typename UpdateRule::Options& options) {
+  static constexpr void update_slice(auto& engine, const Resident& r, walk::UnitOffsets at,
+                                     const typename UpdateRule::Options& options) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
     constexpr auto& made = segments<Unit, piece>;
-    constexpr std::size_t first = Unit::tensors[all_pieces<Unit>.first[piece].first].gradient, last = first + made.second;
-    const std::size_t slice = Unit::slice(engine.ranks), begin = Sharding::slice_of(engine.rank) * slice, parameters = r.parameters + at.parameters;
-    const std::size_t from = begin > first ? begin : first, to = begin + slice < last ? begin + slice : last;  // of the piece, within this slice
+    constexpr std::size_t first = Unit::tensors[all_pieces<Unit>.first[piece].first].gradient,
+                          last = first + made.second;
+    const std::size_t slice = Unit::slice(engine.ranks), begin = Sharding::slice_of(engine.rank) * slice,
+                      parameters = r.parameters + at.parameters;
+    const std::size_t from = begin > first ? begin : first,
+                      to = begin + slice < last ? begin + slice : last;  // of the piece, within this slice
     const std::size_t count = from < to ? to - from : 0, offset = count > 0 ? from - begin : 0;
-    const View<Value> values = View<Value>{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))} + offset;
-    const View<Reduce> gradient = View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset;
+    const View<Value> values =
+        View<Value>{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))} + offset;
+    const View<Reduce> gradient =
+        View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset;
     const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states} + offset;
     const auto run = [&]<class T>(View<Master> master, View<T> copy) {
       engine.run(op::Update<UpdateRule, Master, T, Reduce>{.master = master,

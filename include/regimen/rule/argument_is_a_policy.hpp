@@ -29,7 +29,9 @@ template <class Argument>
 struct argument_is_a_policy {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: this argument of Trainer decides nothing; write a policy, such as Batch<32> or Optimizer<AdamW>");
+    static_assert(
+        holds,
+        "regimen: this argument of Trainer decides nothing; write a policy, such as Batch<32> or Optimizer<AdamW>");
   };
 };
 
@@ -38,7 +40,8 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: nothing reads the axis of this policy; take it out, or decide an axis of regimen::axis");
+    static_assert(holds,
+                  "regimen: nothing reads the axis of this policy; take it out, or decide an axis of regimen::axis");
   };
 };
 
@@ -103,7 +106,9 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: tf32 and fp8 formats are not built, and no policies; write Precision<fp32>, or Precision<bf16, fp32>");
+    static_assert(
+        holds,
+        "regimen: tf32 and fp8 formats are not built, and no policies; write Precision<fp32>, or Precision<bf16, fp32>");
   };
 };
 
@@ -129,7 +134,8 @@ template <class T, class... Layers>
 struct argument_is_a_policy<As<T, Layers...>> {
   static constexpr bool holds = Policy<As<T, Layers...>>;
   struct must_hold {
-    static_assert(holds, "regimen: As<T, Layer> wraps a layer inside the model; write Precision<T> to decide for all layers");
+    static_assert(holds,
+                  "regimen: As<T, Layer> wraps a layer inside the model; write Precision<T> to decide for all layers");
   };
 };
 
@@ -138,7 +144,8 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: None is an option, not a policy; write Checkpoint<None>, Clip<None>, or leave it out");
+    static_assert(holds,
+                  "regimen: None is an option, not a policy; write Checkpoint<None>, Clip<None>, or leave it out");
   };
 };
 
@@ -156,7 +163,8 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: Offload and Budget<...> are schedules, not policies; write Checkpoint<...> around them");
+    static_assert(holds,
+                  "regimen: Offload and Budget<...> are schedules, not policies; write Checkpoint<...> around them");
   };
 };
 

@@ -13,7 +13,9 @@ template <class T, class Precision>
 struct as_fits_precision {
   static constexpr bool holds = std::is_same_v<T, fp64> == std::is_same_v<typename Precision::master, fp64>;
   struct must_hold {
-    static_assert(holds, "regimen: As<T, ...> mixes fp64 with narrower types; compute all of the model in Precision<fp64>, or none");
+    static_assert(
+        holds,
+        "regimen: As<T, ...> mixes fp64 with narrower types; compute all of the model in Precision<fp64>, or none");
   };
 };
 

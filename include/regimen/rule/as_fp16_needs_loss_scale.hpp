@@ -12,7 +12,9 @@ template <class T, class LossScale>
 struct as_fp16_needs_loss_scale {
   static constexpr bool holds = !std::is_same_v<T, fp16> || LossScale::scales;
   struct must_hold {
-    static_assert(holds, "regimen: As<fp16, ...> needs Precision<fp16, fp32> and LossScale<Dynamic>; write As<bf16, ...>, or add them");
+    static_assert(
+        holds,
+        "regimen: As<fp16, ...> needs Precision<fp16, fp32> and LossScale<Dynamic>; write As<bf16, ...>, or add them");
   };
 };
 

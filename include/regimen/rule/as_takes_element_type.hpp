@@ -10,7 +10,8 @@ template <class T>
 struct as_takes_element_type {
   static constexpr bool holds = Number<T>;
   struct must_hold {
-    static_assert(holds, "regimen: As<T, Layers...> computes in T; write fp64, fp32, bf16 or fp16 first, then the layers");
+    static_assert(holds,
+                  "regimen: As<T, Layers...> computes in T; write fp64, fp32, bf16 or fp16 first, then the layers");
   };
 };
 

@@ -9,7 +9,9 @@ template <class Option, bool Known = false>
 struct attention_takes_option {
   static constexpr bool holds = Known;
   struct must_hold {
-    static_assert(holds, "regimen: SelfAttention takes Heads<N> first, then Causal and Dropout<Ratio<...>>; write no other option");
+    static_assert(
+        holds,
+        "regimen: SelfAttention takes Heads<N> first, then Causal and Dropout<Ratio<...>>; write no other option");
   };
 };
 

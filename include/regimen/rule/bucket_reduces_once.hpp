@@ -12,8 +12,9 @@ template <class Shard, class Accumulate>
 struct bucket_reduces_once {
   static constexpr bool holds = Shard::bucket == 0 || !Accumulate::reduces_each(0);
   struct must_hold {
-    static_assert(holds,
-                  "regimen: Bucket<Bytes> joins gradients that every rank keeps whole until the last micro-batch; write ReduceOnce, or no Bucket");
+    static_assert(
+        holds,
+        "regimen: Bucket<Bytes> joins gradients that every rank keeps whole until the last micro-batch; write ReduceOnce, or no Bucket");
   };
 };
 

@@ -10,7 +10,9 @@ template <class Network, class Batch, bool Countable>
 struct bytes_can_be_counted {
   static constexpr bool holds = Countable;
   struct must_hold {
-    static_assert(holds, "regimen: this model and batch need more bytes than can be counted; write smaller extents, a smaller Repeat or Batch");
+    static_assert(
+        holds,
+        "regimen: this model and batch need more bytes than can be counted; write smaller extents, a smaller Repeat or Batch");
   };
 };
 

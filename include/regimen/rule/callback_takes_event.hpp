@@ -9,7 +9,9 @@ template <class Callback, bool Called>
 struct callback_takes_event {
   static constexpr bool holds = Called;
   struct must_hold {
-    static_assert(holds, "regimen: fit never calls this; write a callback of (auto& trainer, const StepResult&), or of const Evaluation&");
+    static_assert(
+        holds,
+        "regimen: fit never calls this; write a callback of (auto& trainer, const StepResult&), or of const Evaluation&");
   };
 };
 

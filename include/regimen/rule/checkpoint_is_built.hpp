@@ -16,7 +16,9 @@ template <class Schedule>
 struct checkpoint_is_built<Schedule> {
   static constexpr bool holds = !std::same_as<Schedule, Offload>;
   struct must_hold {
-    static_assert(holds, "regimen: Checkpoint<Offload> is not built yet; write Checkpoint<Every<N>> or Checkpoint<Selective<...>>");
+    static_assert(
+        holds,
+        "regimen: Checkpoint<Offload> is not built yet; write Checkpoint<Every<N>> or Checkpoint<Selective<...>>");
   };
 };
 
@@ -24,7 +26,8 @@ template <std::size_t Bytes>
 struct checkpoint_is_built<Budget<Bytes>> {
   static constexpr bool holds = Bytes != Bytes;
   struct must_hold {
-    static_assert(holds, "regimen: Checkpoint<Budget<...>> is not built yet; write Checkpoint<Every<N>> with a Target<...>");
+    static_assert(holds,
+                  "regimen: Checkpoint<Budget<...>> is not built yet; write Checkpoint<Every<N>> with a Target<...>");
   };
 };
 

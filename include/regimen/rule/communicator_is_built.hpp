@@ -11,7 +11,9 @@ template <class Communicator>
 struct communicator_is_built {
   static constexpr bool holds = Communicator::ranks::is_built;
   struct must_hold {
-    static_assert(holds, "regimen: this communicator is not built; write Communicator<Threads>, <Tcp> or <Mpi>, or leave it out for one rank");
+    static_assert(
+        holds,
+        "regimen: this communicator is not built; write Communicator<Threads>, <Tcp> or <Mpi>, or leave it out for one rank");
   };
 };
 

@@ -8,7 +8,9 @@ template <class Communicator, bool Given = false>
 struct communicator_is_given {
   static constexpr bool holds = Given;
   struct must_hold {
-    static_assert(holds, "regimen: a recipe with Communicator<...> needs a communicator object; write Train trainer(communicator)");
+    static_assert(
+        holds,
+        "regimen: a recipe with Communicator<...> needs a communicator object; write Train trainer(communicator)");
   };
 };
 

@@ -9,7 +9,9 @@ template <class Given, class Communicator, bool Known = false>
 struct communicator_matches {
   static constexpr bool holds = Known;
   struct must_hold {
-    static_assert(holds, "regimen: this communicator is not the one that the recipe names; write its Communicator<...>, or hand over another");
+    static_assert(
+        holds,
+        "regimen: this communicator is not the one that the recipe names; write its Communicator<...>, or hand over another");
   };
 };
 

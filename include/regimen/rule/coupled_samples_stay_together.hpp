@@ -11,7 +11,8 @@ namespace regimen::detail {
 
 /// Whether the batch of a step is computed in several pieces.
 template <class Accumulate, class Communicator, class World>
-inline constexpr bool cuts_the_batch = Accumulate::count > 1 || (!std::is_same_v<typename Communicator::ranks, Solo> && World::ranks != 1);
+inline constexpr bool cuts_the_batch = Accumulate::count > 1 ||
+                                       (!std::is_same_v<typename Communicator::ranks, Solo> && World::ranks != 1);
 
 }  // namespace regimen::detail
 
@@ -24,7 +25,9 @@ template <class LossOrLayer, bool Couples, class Accumulate, class Communicator,
 struct coupled_samples_stay_together {
   static constexpr bool holds = !Couples || !detail::cuts_the_batch<Accumulate, Communicator, World>;
   struct must_hold {
-    static_assert(holds, "regimen: this couples the samples of a batch, and Accumulate, SimulateWorld or ranks cut it; use Batch<N> alone");
+    static_assert(
+        holds,
+        "regimen: this couples the samples of a batch, and Accumulate, SimulateWorld or ranks cut it; use Batch<N> alone");
   };
 };
 

@@ -28,7 +28,9 @@ template <class Layer>
 struct coupling_is_declared {
   static constexpr bool holds = detail::SaysWhetherItCouples<Layer>;
   struct must_hold {
-    static_assert(holds, "regimen: a layer says whether it couples the samples of a batch; add static constexpr bool couples_samples");
+    static_assert(
+        holds,
+        "regimen: a layer says whether it couples the samples of a batch; add static constexpr bool couples_samples");
   };
 };
 
@@ -37,7 +39,9 @@ template <class Loss>
 struct coupling_is_declared_by_loss {
   static constexpr bool holds = detail::SaysWhetherItCouples<Loss>;
   struct must_hold {
-    static_assert(holds, "regimen: a loss says whether it couples the samples of a batch; add static constexpr bool couples_samples");
+    static_assert(
+        holds,
+        "regimen: a loss says whether it couples the samples of a batch; add static constexpr bool couples_samples");
   };
 };
 

@@ -8,7 +8,9 @@ template <class Data, bool Lies = false>
 struct data_lies_somewhere {
   static constexpr bool holds = Lies;
   struct must_hold {
-    static_assert(holds, "regimen: a step reads data where they lie; put the numbers into a std::vector of Train::Input or Train::Label first");
+    static_assert(
+        holds,
+        "regimen: a step reads data where they lie; put the numbers into a std::vector of Train::Input or Train::Label first");
   };
 };
 

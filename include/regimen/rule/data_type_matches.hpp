@@ -10,7 +10,9 @@ template <class From, class To>
 struct data_type_matches {
   static constexpr bool holds = std::is_same_v<From, To>;
   struct must_hold {
-    static_assert(holds, "regimen: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Label>");
+    static_assert(
+        holds,
+        "regimen: this model reads other data or labels; give it std::vector<Train::Input> and std::vector<Train::Label>");
   };
 };
 

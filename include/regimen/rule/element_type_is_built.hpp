@@ -26,7 +26,9 @@ template <class T>
 struct element_type_is_built<T> {
   static constexpr bool holds = !std::is_same_v<T, tf32>;
   struct must_hold {
-    static_assert(holds, "regimen: tf32 is no element type, and fp32 means fp32 here; write Precision<fp32>, or Precision<bf16, fp32>");
+    static_assert(
+        holds,
+        "regimen: tf32 is no element type, and fp32 means fp32 here; write Precision<fp32>, or Precision<bf16, fp32>");
   };
 };
 template <class T>

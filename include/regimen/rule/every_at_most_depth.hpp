@@ -10,7 +10,9 @@ template <class Checkpoint, std::size_t Depth>
 struct every_at_most_depth {
   static constexpr bool holds = Checkpoint::segment <= Depth;
   struct must_hold {
-    static_assert(holds, "regimen: Checkpoint<Every<N>> needs N <= the number of blocks, and this model has fewer; write a smaller N");
+    static_assert(
+        holds,
+        "regimen: Checkpoint<Every<N>> needs N <= the number of blocks, and this model has fewer; write a smaller N");
   };
 };
 
@@ -19,7 +21,9 @@ template <class Checkpoint>
 struct every_at_most_depth<Checkpoint, 0> {
   static constexpr bool holds = Checkpoint::segment == 0;
   struct must_hold {
-    static_assert(holds, "regimen: Every<N> counts the blocks of a Repeat, and this model has none; add a Repeat, or write Selective<...>");
+    static_assert(
+        holds,
+        "regimen: Every<N> counts the blocks of a Repeat, and this model has none; add a Repeat, or write Selective<...>");
   };
 };
 

@@ -11,7 +11,8 @@ template <std::size_t Needed, std::size_t There, class... Owners>
 struct fits_target {
   static constexpr bool holds = Needed <= There;
   struct must_hold {
-    static_assert(holds, "regimen: the plan needs more bytes than its Target has; lower Batch<N>, or add Checkpoint<Every<1>>");
+    static_assert(
+        holds, "regimen: the plan needs more bytes than its Target has; lower Batch<N>, or add Checkpoint<Every<1>>");
   };
 };
 

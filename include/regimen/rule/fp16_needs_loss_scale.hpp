@@ -12,7 +12,8 @@ template <class Precision, class LossScale>
 struct fp16_needs_loss_scale {
   static constexpr bool holds = !std::is_same_v<typename Precision::compute, fp16> || LossScale::scales;
   struct must_hold {
-    static_assert(holds, "regimen: Precision<fp16, ...> needs a loss scale; add LossScale<Dynamic>, or compute in bf16");
+    static_assert(holds,
+                  "regimen: Precision<fp16, ...> needs a loss scale; add LossScale<Dynamic>, or compute in bf16");
   };
 };
 

@@ -10,9 +10,12 @@ namespace regimen::rule {
 /// No narrower product reads fp64 weights, so they would gain nothing.   docs/errors/fp64_masters_need_fp64.md
 template <class Precision>
 struct fp64_masters_need_fp64 {
-  static constexpr bool holds = std::is_same_v<typename Precision::compute, fp64> || !std::is_same_v<typename Precision::master, fp64>;
+  static constexpr bool holds =
+      std::is_same_v<typename Precision::compute, fp64> || !std::is_same_v<typename Precision::master, fp64>;
   struct must_hold {
-    static_assert(holds, "regimen: Precision<..., fp64> serves fp64 products alone; write Precision<..., fp32>, or Precision<fp64>");
+    static_assert(
+        holds,
+        "regimen: Precision<..., fp64> serves fp64 products alone; write Precision<..., fp32>, or Precision<fp64>");
   };
 };
 

@@ -11,7 +11,8 @@ template <class Layer, bool Weights>
 struct frozen_layer_has_weights {
   static constexpr bool holds = Weights;
   struct must_hold {
-    static_assert(holds, "regimen: Freeze<...> names a layer without weights, so nothing would be frozen; leave it out");
+    static_assert(holds,
+                  "regimen: Freeze<...> names a layer without weights, so nothing would be frozen; leave it out");
   };
 };
 

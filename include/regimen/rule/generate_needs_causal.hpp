@@ -8,7 +8,8 @@ template <class Network, bool IsCausal>
 struct generate_needs_causal {
   static constexpr bool holds = IsCausal;
   struct must_hold {
-    static_assert(holds, "regimen: generate needs a model that does not look ahead; write SelfAttention<Heads<H>, Causal>");
+    static_assert(holds,
+                  "regimen: generate needs a model that does not look ahead; write SelfAttention<Heads<H>, Causal>");
   };
 };
 

@@ -10,7 +10,9 @@ template <class Model, bool Predicts>
 struct generate_needs_logits {
   static constexpr bool holds = Predicts;
   struct must_hold {
-    static_assert(holds, "regimen: generate needs a model from Tokens<T> to (T,V), one row of logits for each token; call predict");
+    static_assert(
+        holds,
+        "regimen: generate needs a model from Tokens<T> to (T,V), one row of logits for each token; call predict");
   };
 };
 

@@ -13,9 +13,12 @@ template <class GlobalBatch, class World, class Accumulate>
 struct global_batch_divides {
   static constexpr auto divisor = World::ranks * Accumulate::count;
   // nvcc warns about a remainder by zero, even in a branch that is not taken.
-  static constexpr bool holds = GlobalBatch::global == 0 || (divisor > 0 && GlobalBatch::global % (divisor > 0 ? divisor : 1) == 0);
+  static constexpr bool holds =
+      GlobalBatch::global == 0 || (divisor > 0 && GlobalBatch::global % (divisor > 0 ? divisor : 1) == 0);
   struct must_hold {
-    static_assert(holds, "regimen: GlobalBatch<N> is cut into World<R> times Accumulate<K> equal parts; name the World, and an N that these divide");
+    static_assert(
+        holds,
+        "regimen: GlobalBatch<N> is cut into World<R> times Accumulate<K> equal parts; name the World, and an N that these divide");
   };
 };
 

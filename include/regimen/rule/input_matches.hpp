@@ -11,7 +11,8 @@ template <class Input, class Layer, bool Accepts = false>
 struct input_matches {
   static constexpr bool holds = Accepts;
   struct must_hold {
-    static_assert(holds, "regimen: this layer looks up tokens and is given numbers; write Input<Tokens<T>>, or another layer");
+    static_assert(holds,
+                  "regimen: this layer looks up tokens and is given numbers; write Input<Tokens<T>>, or another layer");
   };
 };
 

@@ -8,7 +8,9 @@ template <class Kind, bool IsKind = requires { typename Kind::template value<flo
 struct input_takes_kind {
   static constexpr bool holds = IsKind;
   struct must_hold {
-    static_assert(holds, "regimen: Input<...> takes what a sample is; write Tokens<T>, Vector<N> or Image<Height, Width, Channels>");
+    static_assert(
+        holds,
+        "regimen: Input<...> takes what a sample is; write Tokens<T>, Vector<N> or Image<Height, Width, Channels>");
   };
 };
 

@@ -12,7 +12,9 @@ template <class Batch, class Target>
 struct largest_batch_needs_target {
   static constexpr bool holds = !Batch::largest || !std::is_same_v<typename Target::description, targets::unlimited>;
   struct must_hold {
-    static_assert(holds, "regimen: Batch<Largest> needs memory to fill; add Target<targets::h200> or your own, or write Batch<32>");
+    static_assert(
+        holds,
+        "regimen: Batch<Largest> needs memory to fill; add Target<targets::h200> or your own, or write Batch<32>");
   };
 };
 

@@ -8,7 +8,9 @@ template <class Layer, bool Whole = false>
 struct layer_goes_both_ways {
   static constexpr bool holds = Whole;
   struct must_hold {
-    static_assert(holds, "regimen: a layer's Bound<X, Roles> has Output, forward(engine, call) and backward(engine, call); give it all three");
+    static_assert(
+        holds,
+        "regimen: a layer's Bound<X, Roles> has Output, forward(engine, call) and backward(engine, call); give it all three");
   };
 };
 

@@ -10,7 +10,9 @@ template <class List, std::size_t Count>
 struct layers_one_to_255 {
   static constexpr bool holds = Count >= 1 && Count <= 255;
   struct must_hold {
-    static_assert(holds, "regimen: Model, Residual and Repeat hold 1 to 255 layers; write at least one, or write equal ones as Repeat");
+    static_assert(
+        holds,
+        "regimen: Model, Residual and Repeat hold 1 to 255 layers; write at least one, or write equal ones as Repeat");
   };
 };
 

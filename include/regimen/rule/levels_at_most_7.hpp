@@ -11,7 +11,9 @@ template <class Network, std::size_t Levels>
 struct levels_at_most_7 {
   static constexpr bool holds = Levels <= 7;
   struct must_hold {
-    static_assert(holds, "regimen: Residuals and Repeats stand in each other more than 6 deep; write the inner ones side by side");
+    static_assert(
+        holds,
+        "regimen: Residuals and Repeats stand in each other more than 6 deep; write the inner ones side by side");
   };
 };
 

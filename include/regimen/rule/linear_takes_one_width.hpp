@@ -8,7 +8,9 @@ template <class Linear, bool One = false>
 struct linear_takes_one_width {
   static constexpr bool holds = One;
   struct must_hold {
-    static_assert(holds, "regimen: Linear<N> takes its outputs alone, and its inputs from what stands before it; write one number");
+    static_assert(
+        holds,
+        "regimen: Linear<N> takes its outputs alone, and its inputs from what stands before it; write one number");
   };
 };
 

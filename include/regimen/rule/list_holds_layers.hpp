@@ -22,8 +22,9 @@ struct binds;
 template <class T>
 inline constexpr bool can_be_bound =
     is_composite<T> ||
-    (requires { static_cast<const char*>(T::name); } &&
-     (requires { typename binds<T::template Bound>; } || requires { typename T::template Bound<Value<float, Shape<1>>, Roles<float, float, float>>; }));
+    (requires { static_cast<const char*>(T::name); } && (requires { typename binds<T::template Bound>; } || requires {
+       typename T::template Bound<Value<float, Shape<1>>, Roles<float, float, float>>;
+     }));
 
 }  // namespace detail
 
@@ -36,7 +37,9 @@ template <class T>
 struct list_holds_layers {
   static constexpr bool holds = detail::can_be_bound<T>;
   struct must_hold {
-    static_assert(holds, "regimen: a list of layers holds something that is no layer; take it out (layers have a name and Bound<X, Roles>)");
+    static_assert(
+        holds,
+        "regimen: a list of layers holds something that is no layer; take it out (layers have a name and Bound<X, Roles>)");
   };
 };
 
@@ -44,7 +47,8 @@ template <Policy P>
 struct list_holds_layers<P> {
   static constexpr bool holds = !Policy<P>;
   struct must_hold {
-    static_assert(holds, "regimen: a list of layers holds a policy; write it behind the model, Trainer<Model, Policies...>");
+    static_assert(holds,
+                  "regimen: a list of layers holds a policy; write it behind the model, Trainer<Model, Policies...>");
   };
 };
 

@@ -9,7 +9,8 @@ template <class Loss, class Output, bool Accepts = false>
 struct loss_accepts_output {
   static constexpr bool holds = Accepts;
   struct must_hold {
-    static_assert(holds, "regimen: this loss does not read such an output; write another Loss<...>, or another last layer");
+    static_assert(holds,
+                  "regimen: this loss does not read such an output; write another Loss<...>, or another last layer");
   };
 };
 

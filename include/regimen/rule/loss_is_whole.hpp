@@ -8,7 +8,9 @@ template <class Loss, class Output, bool Whole = false>
 struct loss_is_whole {
   static constexpr bool holds = Whole;
   struct must_hold {
-    static_assert(holds, "regimen: a loss has rows<Output> and run<gradient, Output>(engine, output, target, scalars, scale); give it both");
+    static_assert(
+        holds,
+        "regimen: a loss has rows<Output> and run<gradient, Output>(engine, output, target, scalars, scale); give it both");
   };
 };
 

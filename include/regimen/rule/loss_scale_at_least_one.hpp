@@ -8,7 +8,9 @@ template <class Scale>
 struct loss_scale_at_least_one {
   static constexpr bool holds = !Scale::scales || (Scale::initial >= 1.0f && (!Scale::dynamic || Scale::interval >= 1));
   struct must_hold {
-    static_assert(holds, "regimen: Static<N> and DynamicScale<N, Interval> need N >= 1 and Interval >= 1; write Static<1024>, or Dynamic");
+    static_assert(
+        holds,
+        "regimen: Static<N> and DynamicScale<N, Interval> need N >= 1 and Interval >= 1; write Static<1024>, or Dynamic");
   };
 };
 

@@ -12,7 +12,8 @@ template <class Precision>
 struct masters_are_not_half {
   static constexpr bool holds = !detail::is_any_of<typename Precision::master, bf16, fp16>;
   struct must_hold {
-    static_assert(holds, "regimen: Precision<bf16> and Precision<fp16> would keep 16-bit weights; write Precision<bf16, fp32>");
+    static_assert(
+        holds, "regimen: Precision<bf16> and Precision<fp16> would keep 16-bit weights; write Precision<bf16, fp32>");
   };
 };
 

@@ -10,7 +10,8 @@ namespace regimen::rule {
 /// Precision<fp64, fp32> would round every fp64 update to fp32.   docs/errors/masters_as_wide_as_compute.md
 template <class Precision>
 struct masters_as_wide_as_compute {
-  static constexpr bool holds = !std::is_same_v<typename Precision::compute, fp64> || !std::is_same_v<typename Precision::master, fp32>;
+  static constexpr bool holds =
+      !std::is_same_v<typename Precision::compute, fp64> || !std::is_same_v<typename Precision::master, fp32>;
   struct must_hold {
     static_assert(holds, "regimen: Precision<fp64, ...> keeps fp64 weights; write Precision<fp64>, or Precision<fp32>");
   };

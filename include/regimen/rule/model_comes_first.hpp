@@ -17,7 +17,8 @@ std::false_type derives_from_model(const void*);
 
 /// Whether T is a Model<...> or a struct that derives from one.
 template <class T>
-inline constexpr bool is_model = std::is_class_v<T> && decltype(derives_from_model(static_cast<std::remove_reference_t<T>*>(nullptr)))::value;
+inline constexpr bool is_model =
+    std::is_class_v<T> && decltype(derives_from_model(static_cast<std::remove_reference_t<T>*>(nullptr)))::value;
 }  // namespace detail
 
 }  // namespace regimen
@@ -29,7 +30,9 @@ template <class First>
 struct model_comes_first {
   static constexpr bool holds = detail::is_model<First>;
   struct must_hold {
-    static_assert(holds, "regimen: Trainer begins with a model; write struct Net : Model<Input<...>, Layers...> {}, and Trainer<Net>");
+    static_assert(
+        holds,
+        "regimen: Trainer begins with a model; write struct Net : Model<Input<...>, Layers...> {}, and Trainer<Net>");
   };
 };
 

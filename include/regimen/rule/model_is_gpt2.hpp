@@ -10,7 +10,8 @@ template <class Network>
 struct model_is_gpt2 {
   static constexpr bool holds = requires { Network::gpt2_depth; };
   struct must_hold {
-    static_assert(holds, "regimen: hugging_face names the weights of a Gpt2Model; derive the network from Gpt2Model<...>");
+    static_assert(holds,
+                  "regimen: hugging_face names the weights of a Gpt2Model; derive the network from Gpt2Model<...>");
   };
 };
 

@@ -13,7 +13,9 @@ template <class From, class To>
 struct narrowing_data {
   static constexpr bool holds = !std::is_same_v<From, fp64> || std::is_same_v<To, fp64> || std::is_integral_v<To>;
   struct must_hold {
-    static_assert(holds, "regimen: fp64 data would lose digits in this model; convert them to float, or compute in Precision<fp64>");
+    static_assert(
+        holds,
+        "regimen: fp64 data would lose digits in this model; convert them to float, or compute in Precision<fp64>");
   };
 };
 

@@ -8,7 +8,9 @@ template <class Third, bool Follow = false>
 struct options_follow_sources {
   static constexpr bool holds = Follow;
   struct must_hold {
-    static_assert(holds, "regimen: fit takes a source, perhaps one for validation, then its options; write fit(source, {.steps = 1000})");
+    static_assert(
+        holds,
+        "regimen: fit takes a source, perhaps one for validation, then its options; write fit(source, {.steps = 1000})");
   };
 };
 

@@ -9,7 +9,9 @@ template <class Given, bool Taken = false>
 struct options_have_names {
   static constexpr bool holds = Taken;
   struct must_hold {
-    static_assert(holds, "regimen: a Trainer takes its options by name; write Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
+    static_assert(
+        holds,
+        "regimen: a Trainer takes its options by name; write Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
   };
 };
 

@@ -23,10 +23,12 @@ namespace regimen::detail {
 /// Whether the axis accepts Option: its own options, and None if it can be switched off.
 template <class Axis, class Option>
 inline constexpr bool is_option =
-    belongs_to<Option, Axis> || (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
+    belongs_to<Option, Axis> ||
+    (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
 
 template <class Option>
-inline constexpr bool is_option<axis::precision, Option> = Number<Option> || is_unbuilt_number<Option>;  // element_type_is_built refuses these
+inline constexpr bool is_option<axis::precision, Option> =
+    Number<Option> || is_unbuilt_number<Option>;  // element_type_is_built refuses these
 template <class Option>
 inline constexpr bool is_option<axis::optimizer, Option> = belongs_to<Option, axis::optimizer> || is_incomplete<Option>;
 template <class Option>
@@ -68,7 +70,8 @@ template <class Option>
 struct policy_takes_option<axis::accumulate, Option> {
   static constexpr bool holds = detail::is_option<axis::accumulate, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Accumulate<N, ...> takes when to reduce; name ReduceOnce or ReduceEach, or leave it out");
+    static_assert(holds,
+                  "regimen: Accumulate<N, ...> takes when to reduce; name ReduceOnce or ReduceEach, or leave it out");
   };
 };
 

@@ -9,7 +9,9 @@ template <class Layer, bool Replayable = false>
 struct recomputed_layer_is_replayable {
   static constexpr bool holds = Replayable;
   struct must_hold {
-    static_assert(holds, "regimen: Checkpoint<...> computes this layer twice, with two results; make it replayable, or keep its output");
+    static_assert(
+        holds,
+        "regimen: Checkpoint<...> computes this layer twice, with two results; make it replayable, or keep its output");
   };
 };
 

@@ -8,9 +8,12 @@ namespace regimen::rule {
 /// A third type would add a rounding without need.   docs/errors/reduce_in_compute_or_master.md
 template <class Precision>
 struct reduce_in_compute_or_master {
-  static constexpr bool holds = detail::is_any_of<typename Precision::reduce, typename Precision::compute, typename Precision::master>;
+  static constexpr bool holds =
+      detail::is_any_of<typename Precision::reduce, typename Precision::compute, typename Precision::master>;
   struct must_hold {
-    static_assert(holds, "regimen: Precision<..., ..., Reduce> sums gradients in Compute or Master; name one, or leave Reduce out");
+    static_assert(
+        holds,
+        "regimen: Precision<..., ..., Reduce> sums gradients in Compute or Master; name one, or leave Reduce out");
   };
 };
 

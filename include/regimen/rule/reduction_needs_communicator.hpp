@@ -13,7 +13,9 @@ template <class Accumulate, class Communicator>
 struct reduction_needs_communicator {
   static constexpr bool holds = Accumulate::answers == 0 || !std::is_same_v<typename Communicator::ranks, Solo>;
   struct must_hold {
-    static_assert(holds, "regimen: ReduceOnce and ReduceEach say when ranks sum gradients; write Communicator<...>, or Accumulate<N> alone");
+    static_assert(
+        holds,
+        "regimen: ReduceOnce and ReduceEach say when ranks sum gradients; write Communicator<...>, or Accumulate<N> alone");
   };
 };
 

@@ -10,7 +10,8 @@ template <class In, class Out>
 struct repeat_keeps_shape {
   static constexpr bool holds = std::is_same_v<In, Out>;
   struct must_hold {
-    static_assert(holds, "regimen: Repeat<N, Block> feeds each block to the next; end Block with the shape that it begins with");
+    static_assert(
+        holds, "regimen: Repeat<N, Block> feeds each block to the next; end Block with the shape that it begins with");
   };
 };
 

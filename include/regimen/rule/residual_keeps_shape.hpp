@@ -10,7 +10,8 @@ template <class In, class Out>
 struct residual_keeps_shape {
   static constexpr bool holds = std::is_same_v<In, Out>;
   struct must_hold {
-    static_assert(holds, "regimen: Residual<...> adds its input to its output; end it with the shape that it begins with");
+    static_assert(holds,
+                  "regimen: Residual<...> adds its input to its output; end it with the shape that it begins with");
   };
 };
 

@@ -9,7 +9,9 @@ template <class RuleOptions, bool Taken = false>
 struct rule_options_stand_inside {
   static constexpr bool holds = Taken;
   struct must_hold {
-    static_assert(holds, "regimen: these options are the update rule's; write them inside, Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
+    static_assert(
+        holds,
+        "regimen: these options are the update rule's; write them inside, Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
   };
 };
 

@@ -13,7 +13,8 @@ namespace regimen::rule {
 /// docs/errors/scaled_gradients_reduce_in_fp32.md
 template <class Precision, class LossScale, class Communicator>
 struct scaled_gradients_reduce_in_fp32 {
-  static constexpr bool holds = !LossScale::scales || sizeof(typename Precision::reduce) >= 4 || std::is_same_v<typename Communicator::ranks, Solo>;
+  static constexpr bool holds = !LossScale::scales || sizeof(typename Precision::reduce) >= 4 ||
+                                std::is_same_v<typename Communicator::ranks, Solo>;
   struct must_hold {
     static_assert(holds, "regimen: ranks would add scaled gradients in 16 bits; write Precision<fp16, fp32, fp32>");
   };

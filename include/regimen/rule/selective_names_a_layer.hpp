@@ -21,7 +21,9 @@ template <class Layer, bool Found>
 struct selective_names_a_layer<Layer, Found> {
   static constexpr bool holds = !detail::is_composite<Layer>;
   struct must_hold {
-    static_assert(holds, "regimen: Selective<...> recomputes single layers, such as LayerNorm or Gelu; name these, or write Every<N>");
+    static_assert(
+        holds,
+        "regimen: Selective<...> recomputes single layers, such as LayerNorm or Gelu; name these, or write Every<N>");
   };
 };
 

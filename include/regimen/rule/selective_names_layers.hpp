@@ -15,7 +15,8 @@ template <class... Layers>
 struct selective_names_layers<Selective<Layers...>> {
   static constexpr bool holds = sizeof...(Layers) > 0;
   struct must_hold {
-    static_assert(holds, "regimen: Checkpoint<Selective<...>> needs at least one layer; name it, or write Checkpoint<None>");
+    static_assert(holds,
+                  "regimen: Checkpoint<Selective<...>> needs at least one layer; name it, or write Checkpoint<None>");
   };
 };
 

@@ -10,9 +10,10 @@ template <class Shard, class Unit, bool Even>
 struct shard_cuts_even_units {
   static constexpr bool holds = Even;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: Shard<...> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a unit "
-                  "(a child of the model, WrapIf), or keep it Replicated");
+    static_assert(
+        holds,
+        "regimen: Shard<...> cuts units whose weights are of one element type, and all trained or all frozen; make this layer a unit "
+        "(a child of the model, WrapIf), or keep it Replicated");
   };
 };
 

@@ -12,10 +12,12 @@ namespace regimen::rule {
 /// docs/errors/shard_needs_communicator.md
 template <class Shard, class Communicator>
 struct shard_needs_communicator {
-  static constexpr bool holds = (Shard::stage::level <= 0 && !Shard::has_options) || !std::is_same_v<typename Communicator::ranks, Solo>;
+  static constexpr bool holds =
+      (Shard::stage::level <= 0 && !Shard::has_options) || !std::is_same_v<typename Communicator::ranks, Solo>;
   struct must_hold {
     static_assert(
-        holds, "regimen: Shard<...> says what is exchanged among ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>");
+        holds,
+        "regimen: Shard<...> says what is exchanged among ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>");
   };
 };
 

@@ -11,7 +11,9 @@ template <class Shard, class World>
 struct shard_needs_ranks {
   static constexpr bool holds = (Shard::stage::level <= 0 && !Shard::has_options) || World::ranks != 1;
   struct must_hold {
-    static_assert(holds, "regimen: Shard<...> says what is exchanged among ranks, and World<1> is one; write more, or leave World out");
+    static_assert(
+        holds,
+        "regimen: Shard<...> says what is exchanged among ranks, and World<1> is one; write more, or leave World out");
   };
 };
 

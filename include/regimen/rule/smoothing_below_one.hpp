@@ -17,7 +17,8 @@ template <class Smoothing>
 struct smoothing_below_one<Smoothing> {
   static constexpr bool holds = Smoothing::denominator != 0 && Smoothing::value >= 0 && Smoothing::value < 1;
   struct must_hold {
-    static_assert(holds, "regimen: SmoothedCrossEntropy<Ratio<...>> smooths by at least 0 and less than 1; write Ratio<1, 10>");
+    static_assert(
+        holds, "regimen: SmoothedCrossEntropy<Ratio<...>> smooths by at least 0 and less than 1; write Ratio<1, 10>");
   };
 };
 

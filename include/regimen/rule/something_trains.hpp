@@ -10,7 +10,9 @@ template <class Network, std::size_t Trained>
 struct something_trains {
   static constexpr bool holds = (Trained > 0);
   struct must_hold {
-    static_assert(holds, "regimen: no parameter of this model trains; add a layer with weights, freeze fewer layers, or write Inference<...>");
+    static_assert(
+        holds,
+        "regimen: no parameter of this model trains; add a layer with weights, freeze fewer layers, or write Inference<...>");
   };
 };
 

@@ -11,7 +11,9 @@ template <class S, class In, class Label>
 struct source_writes_samples {
   static constexpr bool holds = Source<S, In, Label>;
   struct must_hold {
-    static_assert(holds, "regimen: this source writes other samples; give it size(SampleShape) const and read(index, Sample<In, Label>) const");
+    static_assert(
+        holds,
+        "regimen: this source writes other samples; give it size(SampleShape) const and read(index, Sample<In, Label>) const");
   };
 };
 

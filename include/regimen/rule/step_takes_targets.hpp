@@ -8,7 +8,8 @@ template <class Inputs, bool Takes = false>
 struct step_takes_targets {
   static constexpr bool holds = Takes;
   struct must_hold {
-    static_assert(holds, "regimen: a step takes inputs and targets; write step(inputs, targets), or predict(inputs) for outputs");
+    static_assert(
+        holds, "regimen: a step takes inputs and targets; write step(inputs, targets), or predict(inputs) for outputs");
   };
 };
 

@@ -8,7 +8,9 @@ template <class Target, class Compute>
 struct target_computes_in {
   static constexpr bool holds = Target::description::template supports<Compute>;
   struct must_hold {
-    static_assert(holds, "regimen: this target does not compute in this element type; write Precision<bf16, fp32>, or another Target");
+    static_assert(
+        holds,
+        "regimen: this target does not compute in this element type; write Precision<bf16, fp32>, or another Target");
   };
 };
 

@@ -10,7 +10,8 @@ template <class Target, class Compute>
 struct target_has_rates {
   static constexpr bool holds = TargetWithRates<Target, Compute>;
   struct must_hold {
-    static_assert(holds, "regimen: this target states no bandwidth, or no peak in this element type; ask seconds of another");
+    static_assert(holds,
+                  "regimen: this target states no bandwidth, or no peak in this element type; ask seconds of another");
   };
 };
 

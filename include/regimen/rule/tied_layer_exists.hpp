@@ -9,7 +9,8 @@ template <class Layer, bool Found = false, bool Shares = true>
 struct tied_layer_exists {
   static constexpr bool holds = Found;
   struct must_hold {
-    static_assert(holds, "regimen: a tied layer shares the weights of a layer that this model lacks; name one that it has");
+    static_assert(holds,
+                  "regimen: a tied layer shares the weights of a layer that this model lacks; name one that it has");
   };
 };
 

@@ -8,7 +8,9 @@ template <class Table, bool Shares>
 struct tied_layers_share_a_type {
   static constexpr bool holds = Shares;
   struct must_hold {
-    static_assert(holds, "regimen: an Embedding and its TiedLinear compute in one type; write both inside As<T, ...>, or neither");
+    static_assert(
+        holds,
+        "regimen: an Embedding and its TiedLinear compute in one type; write both inside As<T, ...>, or neither");
   };
 };
 

@@ -8,7 +8,8 @@ template <class Trainer, bool Copied = true>
 struct trainer_is_not_copied {
   static constexpr bool holds = !Copied;
   struct must_hold {
-    static_assert(holds, "regimen: a Trainer is neither copied nor moved; pass it by reference, or keep it in a std::unique_ptr");
+    static_assert(
+        holds, "regimen: a Trainer is neither copied nor moved; pass it by reference, or keep it in a std::unique_ptr");
   };
 };
 

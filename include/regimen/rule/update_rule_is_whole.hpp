@@ -8,7 +8,9 @@ template <class UpdateRule, bool Whole = false>
 struct update_rule_is_whole {
   static constexpr bool holds = Whole;
   struct must_hold {
-    static_assert(holds, "regimen: an update rule has Options::learning_rate, Coefficients<S>, both corrections, and update; give it all");
+    static_assert(
+        holds,
+        "regimen: an update rule has Options::learning_rate, Coefficients<S>, both corrections, and update; give it all");
   };
 };
 

@@ -8,7 +8,9 @@ template <class UpdateRule, bool Agree = false>
 struct update_rule_states_agree {
   static constexpr bool holds = Agree;
   struct must_hold {
-    static_assert(holds, "regimen: an update rule counts its states differently; let states, state_names and the array of update agree");
+    static_assert(
+        holds,
+        "regimen: an update rule counts its states differently; let states, state_names and the array of update agree");
   };
 };
 

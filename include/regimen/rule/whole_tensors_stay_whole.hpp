@@ -10,9 +10,12 @@ namespace regimen::rule {
 /// docs/errors/whole_tensors_stay_whole.md
 template <class Optimizer, class Shard>
 struct whole_tensors_stay_whole {
-  static constexpr bool holds = Shard::stage::level == 0 || !regimen::detail::sees_whole_tensors<typename Optimizer::rule>;
+  static constexpr bool holds =
+      Shard::stage::level == 0 || !regimen::detail::sees_whole_tensors<typename Optimizer::rule>;
   struct must_hold {
-    static_assert(holds, "regimen: this update rule looks at whole tensors, and Shard<...> keeps slices of them; write Shard<Replicated>");
+    static_assert(
+        holds,
+        "regimen: this update rule looks at whole tensors, and Shard<...> keeps slices of them; write Shard<Replicated>");
   };
 };
 

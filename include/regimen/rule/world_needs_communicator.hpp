@@ -14,7 +14,9 @@ template <class World, class Communicator>
 struct world_needs_communicator {
   static constexpr bool holds = World::ranks <= 1 || !std::is_same_v<typename Communicator::ranks, Solo>;
   struct must_hold {
-    static_assert(holds, "regimen: World<N> has several ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>");
+    static_assert(
+        holds,
+        "regimen: World<N> has several ranks, and there is no Communicator; write Communicator<Threads>, <Tcp> or <Mpi>");
   };
 };
 

@@ -12,8 +12,9 @@ template <class Wrap, bool Found = false>
 struct wrap_matches_a_layer {
   static constexpr bool holds = Found;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: WrapIf<P> is true of no layer with weights; P<Layer> is asked of the model's children, and of Repeat<N, B> with B");
+    static_assert(
+        holds,
+        "regimen: WrapIf<P> is true of no layer with weights; P<Layer> is asked of the model's children, and of Repeat<N, B> with B");
   };
 };
 

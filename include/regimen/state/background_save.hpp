@@ -50,12 +50,13 @@ struct StateFiles final {
     if (!first) return;
     for (const std::string& part : parts)
       if (!std::filesystem::exists(part))
-        throw Error(path, "the part " + part, "none any more", "one run at a time may save to a path; the older state is in place");
+        throw Error(path, "the part " + part, "none any more",
+                    "one run at a time may save to a path; the older state is in place");
     if (!save.empty()) safetensors::write(path, {}, index);
     SavedState::remove_parts_before(path, time);
   }
-  /// Removes the files of unfinished saves, which would fill the disk: of this save, if its index is not in place, and of
-  /// older ones. What cannot be removed stays: often an exception is on its way, which must not be lost.
+  /// Removes the files of unfinished saves, which would fill the disk: of this save, if its index is not in place, and
+  /// of older ones. What cannot be removed stays: often an exception is on its way, which must not be lost.
   void clean(bool this_one) const noexcept {
     if (!first) return;
     try {
@@ -79,7 +80,9 @@ class BackgroundSave final {
 
  public:
   BackgroundSave(StateFiles files, std::chrono::seconds limit)
-      : files_(std::move(files)), limit_((std::min)(limit, std::chrono::seconds(std::chrono::hours(24 * 365)))), until_(Clock::now() + limit_) {
+      : files_(std::move(files)),
+        limit_((std::min)(limit, std::chrono::seconds(std::chrono::hours(24 * 365)))),
+        until_(Clock::now() + limit_) {
     std::size_t bytes = 0;
     for (const safetensors::Tensor& tensor : files_.tensors) bytes += tensor.byte_count();
     copy_.resize(bytes);
@@ -110,7 +113,9 @@ class BackgroundSave final {
     if (!writer_.joinable()) return;
     try {
       wait();
-    } catch (const std::exception& error) { regimen::detail::say(std::string("regimen: the state was not saved: ") + error.what() + "\n"); }
+    } catch (const std::exception& error) {
+      regimen::detail::say(std::string("regimen: the state was not saved: ") + error.what() + "\n");
+    }
   }
 
   /// Returns when this rank's own file is written.
@@ -141,8 +146,9 @@ class BackgroundSave final {
       while (!std::filesystem::exists(part, unknown)) {
         if (given_up_) return false;
         if (Clock::now() >= until_)
-          throw Error(files_.path, "the part " + part + " within " + std::to_string(limit_.count()) + " s", "none",
-                      "all ranks must call save_in_background, and write to one file system; the older state is in place");
+          throw Error(
+              files_.path, "the part " + part + " within " + std::to_string(limit_.count()) + " s", "none",
+              "all ranks must call save_in_background, and write to one file system; the older state is in place");
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     }

@@ -24,14 +24,17 @@
 
 namespace regimen::train {
 
-inline std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata, const std::string& key) {
+inline std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata,
+                                  const std::string& key) {
   const auto found = metadata.find(key);
-  if (found == metadata.end()) throw Error(path + ", metadata", "the key " + key, "none", "the file was not written by save");
+  if (found == metadata.end())
+    throw Error(path + ", metadata", "the key " + key, "none", "the file was not written by save");
   const char *const begin = found->second.data(), *const end = begin + found->second.size();
   std::uint64_t value = 0;  // no signs, no spaces, no more than 64 bits
   const auto [stopped, failure] = std::from_chars(begin, end, value);
   if (failure != std::errc{} || stopped != end)
-    throw Error(path + ", metadata, " + key, "a whole number below 2^64", std::string("\"").append(found->second).append("\""));
+    throw Error(path + ", metadata, " + key, "a whole number below 2^64",
+                std::string("\"").append(found->second).append("\""));
   return value;
 }
 
@@ -116,32 +119,36 @@ class SavedState final {
     }
     expect_runs(name, shape, [&](const safetensors::Tensor& run) {
       if (run.dtype == safetensors::dtype_of<T>) return;
-      throw Error(path_ + ", tensor \"" + name + "\"", std::string("elements of type ") + safetensors::name_of_dtype(safetensors::dtype_of<T>),
+      throw Error(path_ + ", tensor \"" + name + "\"",
+                  std::string("elements of type ") + safetensors::name_of_dtype(safetensors::dtype_of<T>),
                   safetensors::name_of_dtype(run.dtype), "load it with the precision it was saved with");
     });
   }
   /// The same for any floating-point type.
   void expect_numbers(const std::string& name, const std::vector<std::size_t>& shape) const {
     if (!in_parts()) train::expect_numbers(files_.front(), name, shape);
-    else expect_runs(name, shape, [&](const safetensors::Tensor& run) { with_dtype(files_.front(), run, [](auto) {}); });
+    else
+      expect_runs(name, shape, [&](const safetensors::Tensor& run) { with_dtype(files_.front(), run, [](auto) {}); });
   }
 
   /// Reads elements [first, first + to.size()) of a tensor that expect has checked.
   template <class T>
   void copy(const std::string& name, std::size_t first, std::span<T> to) const {
-    for_each_overlap(name, first, to.size(), [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
-      std::memcpy(to.data() + at, run.bytes.data() + from * sizeof(T), count * sizeof(T));
-    });
+    for_each_overlap(name, first, to.size(),
+                     [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
+                       std::memcpy(to.data() + at, run.bytes.data() + from * sizeof(T), count * sizeof(T));
+                     });
   }
   /// The same with conversion: each number is rounded once to T.
   template <class T>
   void copy_converted(const std::string& name, std::size_t first, std::span<T> to) const {
-    for_each_overlap(name, first, to.size(), [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
-      const std::size_t width = safetensors::bytes_of_dtype(run.dtype);
-      safetensors::Tensor part = run;
-      part.bytes = run.bytes.subspan(from * width, count * width);
-      train::copy_converted(files_.front(), part, to.subspan(at, count));
-    });
+    for_each_overlap(name, first, to.size(),
+                     [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
+                       const std::size_t width = safetensors::bytes_of_dtype(run.dtype);
+                       safetensors::Tensor part = run;
+                       part.bytes = run.bytes.subspan(from * width, count * width);
+                       train::copy_converted(files_.front(), part, to.subspan(at, count));
+                     });
   }
 
   /// The name of the save at `path`: empty if it is one file, or if there is none; nullopt if it cannot be determined.
@@ -161,11 +168,13 @@ class SavedState final {
   /// state that was replaced, and files of ranks that failed or were killed while saving. Files with other names, and
   /// parts of later saves, stay.
   static void remove_parts_before(const std::string& path, std::uint64_t time, const std::string& kept = {}) {
-    const std::filesystem::path whole(path), directory = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
+    const std::filesystem::path whole(path),
+        directory = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
     const std::string index = whole.filename().string();
     std::vector<std::string> others;
     std::error_code failed;  // ignored: the state is saved, whatever cannot be removed
-    for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end; entry.increment(failed)) {
+    for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
       const std::string name = entry->path().filename().string();
       const PartNames::Found part = PartNames::find(name, index);
       if (part.save.empty() || part.save == kept || PartNames::time_of(part.save) >= time) continue;
@@ -181,23 +190,27 @@ class SavedState final {
     std::size_t first;
   };
 
-  static std::size_t elements_of(const safetensors::Tensor& run) { return run.bytes.size() / safetensors::bytes_of_dtype(run.dtype); }
+  static std::size_t elements_of(const safetensors::Tensor& run) {
+    return run.bytes.size() / safetensors::bytes_of_dtype(run.dtype);
+  }
 
   template <class CheckType>
   void expect_runs(const std::string& name, const std::vector<std::size_t>& shape, const CheckType& check_type) const {
     std::size_t whole = 1, at = 0;
     for (const std::size_t extent : shape) whole *= extent;
     const auto found = runs_.find(name);
-    if (found == runs_.end()) throw Error(path_, "tensor \"" + name + "\"", "no part of it", "was the file written by another model?");
+    if (found == runs_.end())
+      throw Error(path_, "tensor \"" + name + "\"", "no part of it", "was the file written by another model?");
     for (const Run& run : found->second) {
       check_type(*run.tensor);
       if (run.first != at)
-        throw Error(path_ + ", tensor \"" + name + "\"", "a part that begins with element " + std::to_string(at), std::to_string(run.first),
-                    "the parts are not of one run");
+        throw Error(path_ + ", tensor \"" + name + "\"", "a part that begins with element " + std::to_string(at),
+                    std::to_string(run.first), "the parts are not of one run");
       at += elements_of(*run.tensor);
     }
     if (at != whole)
-      throw Error(path_ + ", tensor \"" + name + "\"", std::to_string(whole) + " elements", std::to_string(at), "was it written by another model?");
+      throw Error(path_ + ", tensor \"" + name + "\"", std::to_string(whole) + " elements", std::to_string(at),
+                  "was it written by another model?");
   }
 
   /// Calls f(run, element of the run, element of the request, count) for the pieces of [first,
@@ -205,7 +218,8 @@ class SavedState final {
   template <class F>
   void for_each_overlap(const std::string& name, std::size_t first, std::size_t count, const F& f) const {
     for (const Run& run : runs_.at(name)) {
-      const std::size_t begin = (std::max)(first, run.first), end = (std::min)(first + count, run.first + elements_of(*run.tensor));
+      const std::size_t begin = (std::max)(first, run.first),
+                        end = (std::min)(first + count, run.first + elements_of(*run.tensor));
       if (begin < end) f(*run.tensor, begin - run.first, begin - first, end - begin);
     }
   }
@@ -217,19 +231,24 @@ class SavedState final {
 
   void read_parts() {
     const std::uint64_t count = whole_number(path_, metadata_, PartNames::count);
-    if (count < 1 || count > 65536) throw Error(path_ + ", metadata, " + PartNames::count, "1 to 65536 parts", std::to_string(count));
+    if (count < 1 || count > 65536)
+      throw Error(path_ + ", metadata, " + PartNames::count, "1 to 65536 parts", std::to_string(count));
     files_.reserve(static_cast<std::size_t>(count) + 1);  // runs point into them
     for (std::size_t rank = 0; rank < count; ++rank) {
-      const std::string part = beside(regimen::detail::behind_links(path_), files_.front().value(PartNames::part(rank)));
+      const std::string part =
+          beside(regimen::detail::behind_links(path_), files_.front().value(PartNames::part(rank)));
       files_.emplace_back(part);
       const safetensors::File& file = files_.back();
       const auto same = file.metadata().find("regimen.save");
       if (same == file.metadata().end() || same->second != files_.front().value("regimen.save"))
-        throw Error(part, "a part of the state that " + path_ + " is the index of", "one of another", "copy an index and its parts together");
+        throw Error(part, "a part of the state that " + path_ + " is the index of", "one of another",
+                    "copy an index and its parts together");
       for (const safetensors::Tensor& tensor : file.tensors())
-        runs_[tensor.name].push_back({&tensor, static_cast<std::size_t>(whole_number(part, file.metadata(), PartNames::first(tensor.name)))});
+        runs_[tensor.name].push_back(
+            {&tensor, static_cast<std::size_t>(whole_number(part, file.metadata(), PartNames::first(tensor.name)))});
     }
-    for (auto& [name, runs] : runs_) std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
+    for (auto& [name, runs] : runs_)
+      std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
   }
 
   std::string path_;

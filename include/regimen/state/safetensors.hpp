@@ -6,7 +6,8 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/number.hpp>
-#include <regimen/state/detail/safetensors_header.hpp>  // JSON: 1.4 s of compile time, so include this header only where files are opened
+// JSON: 1.4 s of compile time, so include this header only where files are opened.
+#include <regimen/state/detail/safetensors_header.hpp>
 
 #include <algorithm>
 #include <array>
@@ -71,8 +72,9 @@ class File final {
   const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const {
     const Tensor& found = tensor(name);
     if (found.dtype != dtype_of<T>) {
-      throw Error(path_ + ", tensor \"" + found.name + "\"", std::string("elements of type ") + name_of_dtype(dtype_of<T>),
-                  name_of_dtype(found.dtype), "load it with the precision it was saved with, or convert the file");
+      throw Error(path_ + ", tensor \"" + found.name + "\"",
+                  std::string("elements of type ") + name_of_dtype(dtype_of<T>), name_of_dtype(found.dtype),
+                  "load it with the precision it was saved with, or convert the file");
     }
     if (!std::equal(found.shape.begin(), found.shape.end(), shape.begin(), shape.end())) {
       throw Error(path_ + ", tensor \"" + found.name + "\"", "shape " + shape_text(shape), shape_text(found.shape),
@@ -86,7 +88,8 @@ class File final {
   void copy(std::string_view name, std::span<const std::size_t> shape, std::span<T> to) const {
     const Tensor& from = expect<T>(name, shape);
     if (from.bytes.size() != to.size_bytes()) {
-      throw Error(path_ + ", tensor \"" + from.name + "\"", std::to_string(to.size_bytes()) + " bytes", std::to_string(from.bytes.size()));
+      throw Error(path_ + ", tensor \"" + from.name + "\"", std::to_string(to.size_bytes()) + " bytes",
+                  std::to_string(from.bytes.size()));
     }
     if (!to.empty()) std::memcpy(to.data(), from.bytes.data(), from.bytes.size());
   }
@@ -94,29 +97,34 @@ class File final {
   /// The metadata of that key; throws Error if there is none.
   const std::string& value(const std::string& key) const {
     const auto place = metadata_.find(key);
-    if (place == metadata_.end()) throw Error(path_, "metadata \"" + key + "\"", "none", "was the file written by another program?");
+    if (place == metadata_.end())
+      throw Error(path_, "metadata \"" + key + "\"", "none", "was the file written by another program?");
     return place->second;
   }
 
  private:
   void check_sums() {
-    const bool summed = std::any_of(metadata_.begin(), metadata_.end(), [](const auto& entry) { return detail::is_checksum(entry.first); });
+    const bool summed = std::any_of(metadata_.begin(), metadata_.end(),
+                                    [](const auto& entry) { return detail::is_checksum(entry.first); });
     if (!summed) return;
     const char* const cure = "the file is damaged; use an older one";
     const auto take = [this, cure](const std::string& key) {
       const auto place = metadata_.find(key);
-      if (place == metadata_.end()) throw Error(path_ + ", header", "a checksum \"" + key + "\" beside the others", "none", cure);
+      if (place == metadata_.end())
+        throw Error(path_ + ", header", "a checksum \"" + key + "\" beside the others", "none", cure);
       std::string value = std::move(place->second);
       metadata_.erase(place);
       return value;
     };
     const std::string header = take(detail::checksum_key),
                       computed = detail::header_checksum(tensors_, metadata_);  // includes the checksums of the tensors
-    if (header != computed) throw Error(path_ + ", header", "checksum " + header + ", as written in it", computed, cure);
+    if (header != computed)
+      throw Error(path_ + ", header", "checksum " + header + ", as written in it", computed, cure);
     for (const Tensor& tensor : tensors_) {
       const std::string written = take(detail::checksum_key_of(tensor)), found = detail::checksum(tensor.bytes);
       if (written != found)
-        throw Error(path_ + ", tensor \"" + tensor.name + "\"", "checksum " + written + ", as written in the header", found, cure);
+        throw Error(path_ + ", tensor \"" + tensor.name + "\"", "checksum " + written + ", as written in the header",
+                    found, cure);
     }
   }
 
@@ -137,7 +145,8 @@ class File final {
 /// failure  Error with the system's reason; for two tensors of one name, a name that is no UTF-8, or a number of bytes
 ///          that does not match the shape
 /// cost     two passes over the data, for checksums and for writing, and the time of the disk
-inline void write(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata = {});
+inline void write(const std::string& path, std::span<const Tensor> tensors,
+                  std::map<std::string, std::string> metadata = {});
 
 namespace detail {
 /// The same, into a file that the caller commits.
@@ -150,11 +159,13 @@ inline void write_into(regimen::detail::AtomicFile& file, const std::string& pat
   for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xFF);
   file.write(length);
   file.write(std::as_bytes(std::span(header)));
-  for (const Tensor& tensor : ordered) tensor.for_each_piece([&](std::span<const std::byte> piece) { file.write(piece); });
+  for (const Tensor& tensor : ordered)
+    tensor.for_each_piece([&](std::span<const std::byte> piece) { file.write(piece); });
 }
 }  // namespace detail
 
-inline void write(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata) {
+inline void write(const std::string& path, std::span<const Tensor> tensors,
+                  std::map<std::string, std::string> metadata) {
   regimen::detail::AtomicFile file(path);
   detail::write_into(file, path, tensors, std::move(metadata));
   file.commit();

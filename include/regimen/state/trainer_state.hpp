@@ -26,7 +26,9 @@ namespace regimen::train {
 
 /// In a file `<name>` is a weight and `optimizer.<state>.<name>` its optimizer state. Everything else that exact
 /// resumption needs is in the metadata, under "regimen.".
-inline std::string state_name(const char* state, const std::string& name) { return std::string("optimizer.") + state + "." + name; }
+inline std::string state_name(const char* state, const std::string& name) {
+  return std::string("optimizer.") + state + "." + name;
+}
 
 inline std::vector<std::size_t> shape_of(const Parameter& parameter) {
   return {parameter.extents.begin(), parameter.extents.begin() + parameter.rank};
@@ -74,8 +76,9 @@ struct StateAccess {
     session.guarded([&] {  // the other ranks wait for this rank's part
       const StateFiles files = files_of(session, path);
       try {
-        files.write_own([&] { comm::barrier(session.control()); });  // all bytes are on the disk: no rank will lack room
-        comm::barrier(session.control());                            // all parts are there
+        files.write_own(
+            [&] { comm::barrier(session.control()); });  // all bytes are on the disk: no rank will lack room
+        comm::barrier(session.control());                // all parts are there
         files.finish();
       } catch (...) {
         files.clean(true);
@@ -123,7 +126,9 @@ struct StateAccess {
     return files;
   }
 
-  static std::uint64_t now() { return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()); }
+  static std::uint64_t now() {
+    return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  }
 
   static void describe_parts(Session& session, StateFiles& files) {
     // A name that no older save has, so that an older index never names a part of this save.
@@ -132,7 +137,8 @@ struct StateAccess {
     files.metadata["regimen.save"] = files.save;
     const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, session.ranks()); };
     files.own = part(session.rank());
-    for_each_array(session, [&](const std::string& name, const auto&, View<Master> values, std::size_t first, std::size_t count) {
+    for_each_array(session, [&](const std::string& name, const auto&, View<Master> values, std::size_t first,
+                                std::size_t count) {
       // Tensors that several ranks keep are written once, an equal share by each of these ranks.
       using Sharding = typename Session::Step::Sharding;
       const std::size_t copies = session.is_sliced() ? Sharding::groups(session.ranks()) : session.ranks(),
@@ -178,7 +184,8 @@ struct StateAccess {
       if (session.rank() == 0) safetensors::write(path, kept(session), metadata_of(session));
     } else {
       using Collector = typename Session::Collector;
-      std::vector<std::vector<Master>> arrays{Collector::collect(session.walk, *session.control(), session.resident, Collector::master_weights)};
+      std::vector<std::vector<Master>> arrays{
+          Collector::collect(session.walk, *session.control(), session.resident, Collector::master_weights)};
       for (std::size_t state = 0; state < UpdateRule::states; ++state)
         arrays.push_back(Collector::collect(session.walk, *session.control(), session.resident, state));
       if (session.rank() == 0) {
@@ -187,7 +194,8 @@ struct StateAccess {
         for (const auto& tensor : session.tensors)
           for (std::size_t array = 0; array < arrays.size(); ++array) {
             if (array > 0 && !tensor.place.trains) continue;
-            const std::string name = array == 0 ? tensor.name : state_name(UpdateRule::state_names[array - 1], tensor.name);
+            const std::string name =
+                array == 0 ? tensor.name : state_name(UpdateRule::state_names[array - 1], tensor.name);
             tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter),
                                std::as_bytes(std::span(arrays[array].data() + at[array], tensor.place.count))});
             at[array] += tensor.place.count;
@@ -203,12 +211,13 @@ struct StateAccess {
       f(tensor.name, tensor, session.master_view(tensor), tensor.first, tensor.count);
       if (!tensor.place.trains) continue;
       for (std::size_t state = 0; state < tensor.states; ++state)
-        f(state_name(UpdateRule::state_names[state], tensor.name), tensor, session.state_view(tensor, state), tensor.first, tensor.count);
+        f(state_name(UpdateRule::state_names[state], tensor.name), tensor, session.state_view(tensor, state),
+          tensor.first, tensor.count);
     }
   }
   /// A tensor of the arena, to be written to a file.
-  static safetensors::Tensor tensor_of(Session& session, const std::string& name, std::vector<std::size_t> shape, View<Master> values,
-                                       std::size_t count) {
+  static safetensors::Tensor tensor_of(Session& session, const std::string& name, std::vector<std::size_t> shape,
+                                       View<Master> values, std::size_t count) {
     safetensors::Tensor tensor{name, safetensors::dtype_of<Master>, std::move(shape), {}};
     tensor.read = [](const safetensors::Tensor& of, std::size_t offset, std::span<std::byte> to) {
       static_cast<Session*>(of.owner)->walk.engine.download(of.at + offset, to).wait();
@@ -222,9 +231,10 @@ struct StateAccess {
   /// All tensors of a rank that keeps everything whole.
   static std::vector<safetensors::Tensor> kept(Session& session) {
     std::vector<safetensors::Tensor> tensors;
-    for_each_array(session, [&](const std::string& name, const auto& tensor, View<Master> values, std::size_t, std::size_t) {
-      tensors.push_back(tensor_of(session, name, shape_of(tensor.parameter), values, tensor.place.count));
-    });
+    for_each_array(
+        session, [&](const std::string& name, const auto& tensor, View<Master> values, std::size_t, std::size_t) {
+          tensors.push_back(tensor_of(session, name, shape_of(tensor.parameter), values, tensor.place.count));
+        });
     return tensors;
   }
 
@@ -234,7 +244,8 @@ struct StateAccess {
         {"format", "pt"},
         {"regimen.version", "1"},
         {"regimen.step", std::to_string(session.steps_done)},
-        {"regimen.epoch", std::to_string(session.place.epoch)},  // of the data; all ranks together have used this many of its samples
+        {"regimen.epoch",
+         std::to_string(session.place.epoch)},  // of the data; all ranks together have used this many of its samples
         {"regimen.samples", std::to_string(session.place.samples)},
         {"regimen.run", std::to_string(session.place.run)},
         {"regimen.seed", std::to_string(session.seed)},
@@ -267,18 +278,24 @@ struct StateAccess {
       if (resumes && tensor.place.trains)
         for (std::size_t state = 0; state < tensor.states; ++state) {
           const std::string name = state_name(UpdateRule::state_names[state], tensor.name);
-          if (!file.contains(name)) throw Error(path, "the optimizer state \"" + name + "\"", "the weights of this model without it", weights_alone);
+          if (!file.contains(name))
+            throw Error(path, "the optimizer state \"" + name + "\"", "the weights of this model without it",
+                        weights_alone);
           file.template expect<Master>(name, shape_of(tensor.parameter));
         }
     for (const std::string& found : file.names()) {
       bool known = false;
       for (const auto& tensor : session.tensors) {
         known = known || found == tensor.name;
-        for (std::size_t state = 0; state < tensor.states; ++state) known = known || found == state_name(UpdateRule::state_names[state], tensor.name);
+        for (std::size_t state = 0; state < tensor.states; ++state)
+          known = known || found == state_name(UpdateRule::state_names[state], tensor.name);
       }
       if (!known && is_state_of_weights(session, found))
-        throw Error(path, "optimizer state that this Trainer keeps", "the weights of this model and \"" + found + "\"", weights_alone);
-      if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
+        throw Error(path, "optimizer state that this Trainer keeps", "the weights of this model and \"" + found + "\"",
+                    weights_alone);
+      if (!known)
+        throw Error(path, "tensors of this model only", "the tensor " + found,
+                    "load it into the model that it was saved from");
     }
     std::uint64_t step = 0, seed = session.seed, updates = 0, skipped = 0, streak = 0;
     double loss_scale = Session::Recipe::loss_scaling.initial;
@@ -293,8 +310,10 @@ struct StateAccess {
       const std::uint64_t saved_streak = whole_number(path, metadata, "regimen.finite_streak");
       const double saved_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
       if (!(saved_scale >= 1 && saved_scale <= 3.5e38))
-        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38", std::to_string(saved_scale), "the file is damaged");
-      if (moves_loss_scale && whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // otherwise the policy decides
+        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38", std::to_string(saved_scale),
+                    "the file is damaged");
+      if (moves_loss_scale &&
+          whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // otherwise the policy decides
         loss_scale = saved_scale;
         streak = saved_streak;
       }
@@ -306,8 +325,8 @@ struct StateAccess {
       }
       const auto written = metadata.find("regimen.path");
       if (written != metadata.end() && written->second != path_text() && session.rank() == 0)
-        regimen::detail::say("regimen: " + path + " was written with \"" + written->second + "\", this run has \"" + path_text() +
-                             "\": training continues, but not with the bits of that run\n");
+        regimen::detail::say("regimen: " + path + " was written with \"" + written->second + "\", this run has \"" +
+                             path_text() + "\": training continues, but not with the bits of that run\n");
     }
     session.abandon();
     for (const auto& tensor : session.tensors) {
@@ -317,7 +336,8 @@ struct StateAccess {
       session.write(session.master_view(tensor), std::span<const Master>(values));
       if (!tensor.place.trains || !resumes) continue;
       for (std::size_t state = 0; state < tensor.states; ++state) {
-        file.template copy<Master>(state_name(UpdateRule::state_names[state], tensor.name), tensor.first, std::span(values));
+        file.template copy<Master>(state_name(UpdateRule::state_names[state], tensor.name), tensor.first,
+                                   std::span(values));
         session.write(session.state_view(tensor, state), std::span<const Master>(values));
       }
     }
@@ -347,7 +367,9 @@ struct StateAccess {
     for (const std::string& found : file.names()) {
       bool known = is_state_of_weights(session, found);
       for (const auto& tensor : session.tensors) known = known || found == tensor.name;
-      if (!known) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
+      if (!known)
+        throw Error(path, "tensors of this model only", "the tensor " + found,
+                    "load it into the model that it was saved from");
     }
     for (const auto& tensor : session.tensors)
       if (tensor.count > 0) {
@@ -373,7 +395,8 @@ struct StateAccess {
       place = {number("regimen.epoch"), number("regimen.samples"), number("regimen.run"), 0};
     else place.run = metadata.contains("regimen.together") ? number("regimen.together") : Session::batch;
     if (metadata.contains("regimen.batches")) place.batches = number("regimen.batches");
-    if (place.batches != 0 && place.run == 0) throw Error(path + ", metadata", "batches of at least one sample", "0", "the file is damaged");
+    if (place.batches != 0 && place.run == 0)
+      throw Error(path + ", metadata", "batches of at least one sample", "0", "the file is damaged");
     return place;
   }
 
@@ -390,7 +413,9 @@ struct StateAccess {
   }
 
   /// What decides the bits of a run, besides the program.
-  static std::string path_text() { return Session::Engine::template numerics<typename Session::Recipe::Roles::compute>(); }
+  static std::string path_text() {
+    return Session::Engine::template numerics<typename Session::Recipe::Roles::compute>();
+  }
 };
 
 }  // namespace regimen::train

@@ -34,14 +34,17 @@ class Collector final {
       for (std::size_t i = 0; i < count; ++i) {
         const walk::UnitOffsets at = first + Unit::size(engine.ranks) * i;
         const bool among_values = Unit::shares_master && !Sharding::slices_parameters;
-        const View<Master> kept = state == master_weights ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} +
-                                                                (among_values ? Sharding::slice_of(engine.rank) * slice : 0)
-                                                          : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
+        const View<Master> kept = state == master_weights
+                                      ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} +
+                                            (among_values ? Sharding::slice_of(engine.rank) * slice : 0)
+                                      : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
         own.resize(slice);
         download(engine, kept, std::span(own));
-        ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(unit_of_all_ranks.data()),
-                         slice * sizeof(Master), Sharding::shard_group);
-        all.insert(all.end(), unit_of_all_ranks.begin(), unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
+        ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()),
+                         reinterpret_cast<std::byte*>(unit_of_all_ranks.data()), slice * sizeof(Master),
+                         Sharding::shard_group);
+        all.insert(all.end(), unit_of_all_ranks.begin(),
+                   unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
       }
     });
     return all;

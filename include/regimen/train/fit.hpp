@@ -40,10 +40,11 @@ struct Borrowed final {
 
 /// Whether Trainer::fit ever calls a Callback.
 template <class Trainer, class Callback>
-inline constexpr bool is_called =
-    std::is_invocable_v<Callback&, Trainer&, const StepResult&> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
+inline constexpr bool is_called = std::is_invocable_v<Callback&, Trainer&, const StepResult&> ||
+                                  std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
 template <class Trainer, class Callback>
-using heard_callback = typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
+using heard_callback =
+    typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
 
 /// The loop of fit. Callbacks receive the Trainer; the loop itself works on its Session.
 template <class Trainer>
@@ -52,12 +53,14 @@ struct FitLoop final {
 
   /// `validation` may be null.
   template <class Source, class Validation, class... Callbacks>
-  static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run, Callbacks&... callbacks) {
+  static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run,
+                    Callbacks&... callbacks) {
     if (run.steps == 0 && run.epochs == 0)
       throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
     if (validation == nullptr && (run.validate_every != 0 || run.patience != 0))
-      throw Error("Trainer::fit", std::string("validation data for ") + (run.validate_every != 0 ? "validate_every" : "patience"), "none",
-                  "write fit(source, validation, {...}), or leave the option out");
+      throw Error("Trainer::fit",
+                  std::string("validation data for ") + (run.validate_every != 0 ? "validate_every" : "patience"),
+                  "none", "write fit(source, validation, {...}), or leave the option out");
     Session& session = Inside::session(trainer);
     session.expect_no_fit("Trainer::fit");
     const Running running(session);
@@ -72,18 +75,20 @@ struct FitLoop final {
       if (session.ranks() > 1) {
         const std::uint64_t how =
             mix(mix(run.steps, run.epochs),
-                mix(mix(run.validate_every, run.patience), mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
+                mix(mix(run.validate_every, run.patience),
+                    mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
         comm::agree(session.control(), "Trainer::fit", "run", how);
         comm::agree(session.control(), "Trainer::fit", "data", fingerprint_of_source(source));
-        if (validation != nullptr) comm::agree(session.control(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
+        if (validation != nullptr)
+          comm::agree(session.control(), "Trainer::fit", "validation data", fingerprint_of_source(*validation));
         comm::agree(session.control(), "Trainer::fit", "step", session.steps_done);
       }
     }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
     if (session.rank() == 0) say_if_short(session.ranks(), loader.size(), run);
     const bool drops = run.remainder == Remainder::Drop;  // then an incomplete step is left out, too
-    const std::uint64_t in_epochs =
-        session.steps_done + loader.steps() / Trainer::micro_batches + (!drops && loader.steps() % Trainer::micro_batches != 0);
+    const std::uint64_t in_epochs = session.steps_done + loader.steps() / Trainer::micro_batches +
+                                    (!drops && loader.steps() % Trainer::micro_batches != 0);
     const auto has_step = [&] { return loader.steps() - loader.step() >= (drops ? Trainer::micro_batches : 1); };
     Progress progress(run.progress && session.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
     Fitted fitted{session.steps_done};
@@ -105,8 +110,8 @@ struct FitLoop final {
       ((goes_on = tell(trainer, callbacks, evaluation) && goes_on), ...);
     };
     const auto is_due = [&] {
-      return validation != nullptr && run.validate_every != 0 && session.steps_done > 0 && session.steps_done % run.validate_every == 0 &&
-             patience.validated_at != session.steps_done;
+      return validation != nullptr && run.validate_every != 0 && session.steps_done > 0 &&
+             session.steps_done % run.validate_every == 0 && patience.validated_at != session.steps_done;
     };
     // A state that a callback saved between a step and its evaluation: evaluate first. A state saved
     // when patience had ended: stop.
@@ -118,7 +123,8 @@ struct FitLoop final {
     patience.is_resumed = false;
     const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // a callback of one rank may stop all ranks
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
-    // Without callbacks the results of a step are read while the next step runs, unless that must not follow an anomaly.
+    // Without callbacks the results of a step are read while the next step runs, unless that must not follow an
+    // anomaly.
     constexpr bool reads_late = sizeof...(Callbacks) == 0 && !Trainer::Recipe::checks_finite;
     typename Session::Ran* before = nullptr;
     const auto finish = [&](typename Session::Ran& ran) {
@@ -158,11 +164,12 @@ struct FitLoop final {
     const std::size_t batch = Trainer::batch * ranks, step = batch * Trainer::micro_batches;
     if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
     const auto text = [](std::size_t number) { return std::to_string(number); };
-    regimen::detail::say(
-        "regimen: an epoch has " + regimen::detail::counted(size, "sample") + ", fewer than the " + text(step) + " of a step (" +
-        text(Trainer::micro_batches) + " x Batch<" + text(Trainer::batch) + "> x " + regimen::detail::counted(ranks, "rank") + "): " +
-        (size < batch ? "every batch is " + (size == 1 ? "that one" : "those " + text(size)) + "; Remainder::Wrap fills batches across epochs\n"
-                      : "a step sees samples of more than one epoch\n"));
+    regimen::detail::say("regimen: an epoch has " + regimen::detail::counted(size, "sample") + ", fewer than the " +
+                         text(step) + " of a step (" + text(Trainer::micro_batches) + " x Batch<" +
+                         text(Trainer::batch) + "> x " + regimen::detail::counted(ranks, "rank") + "): " +
+                         (size < batch ? "every batch is " + (size == 1 ? "that one" : "those " + text(size)) +
+                                             "; Remainder::Wrap fills batches across epochs\n"
+                                       : "a step sees samples of more than one epoch\n"));
   }
 
   /// Throws Error if the source cannot serve this model, or its first or last sample cannot be read.
@@ -170,7 +177,8 @@ struct FitLoop final {
   static void ask(const Source& source) {
     LoaderOptions options{.order = Order::Sequential, .workers = 0};
     for (const bool last : {false, true}) {
-      Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader({&source}, Trainer::sample_shape(), options);
+      Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader(
+          {&source}, Trainer::sample_shape(), options);
       if (last || loader.size() > 1) loader.next();
       options.first.samples = loader.size() - 1;
     }

@@ -50,7 +50,8 @@ template <class Model>
 inline constexpr bool is_causal = true;
 template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
-inline constexpr bool is_causal<Model> = !train::looks_ahead<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
+inline constexpr bool is_causal<Model> =
+    !train::looks_ahead<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
 }  // namespace detail
 
 /// Samples a token from logits; `position` numbers the draws of one text.   logits (V)
@@ -59,8 +60,11 @@ std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling
   if (sampling.vocabulary > 0 && sampling.vocabulary < logits.size()) logits = logits.first(sampling.vocabulary);
   for (std::size_t i = 0; i < logits.size(); ++i)
     if (!is_finite(logits[i]))
-      throw Error("generate, token " + std::to_string(position), "finite logits", "one that is not finite, for token " + std::to_string(i));
-  const auto larger = [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; };
+      throw Error("generate, token " + std::to_string(position), "finite logits",
+                  "one that is not finite, for token " + std::to_string(i));
+  const auto larger = [&](std::size_t a, std::size_t b) {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  };
   std::vector<std::size_t> ids(logits.size());
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
   const std::size_t best = *std::min_element(ids.begin(), ids.end(), larger);
@@ -70,7 +74,9 @@ std::int32_t draw_token(std::span<const Number> logits, const Sampling& sampling
     ids.resize(sampling.top_k);
     std::sort(ids.begin(), ids.end());  // fixes the order of the sum, whatever order nth_element left
   }
-  const auto weight = [&](std::size_t id) { return std::exp((double(logits[id]) - double(logits[best])) / sampling.temperature); };
+  const auto weight = [&](std::size_t id) {
+    return std::exp((double(logits[id]) - double(logits[best])) / sampling.temperature);
+  };
   double sum = 0;
   for (const std::size_t id : ids) sum += weight(id);
   const Philox::Words words = Philox::draw(mix(sampling.seed, 0x6E4E), position, 0);
@@ -94,13 +100,16 @@ concept Decodes = PredictsTokens<Model> && requires(Model& model, std::span<cons
 inline std::size_t tokens_in_memory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
   const std::size_t addressable = (std::numeric_limits<std::ptrdiff_t>::max)();
-  return (pages > 0 && bytes > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes) : addressable) / sizeof(std::int32_t);
+  return (pages > 0 && bytes > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes) : addressable) /
+         sizeof(std::int32_t);
 }
 
 template <PredictsTokens Model>
-std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling) {
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
+                                   const Sampling& sampling) {
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
-  if (prompt.empty()) throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
+  if (prompt.empty())
+    throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
   if (!(sampling.temperature >= 0) || !is_finite(sampling.temperature))
     throw Error("generate, temperature", "0 or more", std::to_string(sampling.temperature));
   for (const std::int32_t token : prompt)
@@ -109,7 +118,8 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 
   const std::size_t most = tokens_in_memory();
   if (prompt.size() > most || count > most - prompt.size())
-    throw Error("generate, count", "a text that fits this machine's memory, which holds " + std::to_string(most) + " tokens",
+    throw Error("generate, count",
+                "a text that fits this machine's memory, which holds " + std::to_string(most) + " tokens",
                 std::to_string(count) + " tokens after " + std::to_string(prompt.size()),
                 "write a long text in parts: the end of one is the next prompt");
 
@@ -149,9 +159,11 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 ///          memory cannot hold, logits that are not finite
 /// cost     per token: one position with the cache, otherwise one forward pass over T tokens
 template <class Model>
-std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
+                                   const Sampling& sampling = {}) {
   static_assert(sizeof(typename rule::generate_needs_logits<Model, PredictsTokens<Model>>::must_hold));
-  static_assert(sizeof(typename rule::generate_needs_causal < Model, !PredictsTokens<Model> || detail::is_causal < Model >> ::must_hold));
+  static_assert(sizeof(typename rule::generate_needs_causal < Model,
+                       !PredictsTokens<Model> || detail::is_causal < Model >> ::must_hold));
   if constexpr (PredictsTokens<Model>) return detail::generate(model, prompt, count, sampling);
   else return {};
 }

@@ -55,7 +55,9 @@ template <class Layer, class SampleShape>
 struct LayerModel final : Model<Input<AnyShape<SampleShape>>, Linear<SampleShape::columns>, Layer> {};
 
 /// A number in [-1, 1), a pure function of its index.
-inline double check_number(std::uint64_t key, std::uint64_t index) { return double(Philox::draw(key, index, 0).word[0]) * 0x1p-31 - 1; }
+inline double check_number(std::uint64_t key, std::uint64_t index) {
+  return double(Philox::draw(key, index, 0).word[0]) * 0x1p-31 - 1;
+}
 
 /// The step of a recipe on an engine of its own, without the updates.
 template <class Recipe>
@@ -65,12 +67,14 @@ class GradientProbe final {
   using Label = typename Step::Labels::Element;
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;
-  static_assert(std::is_same_v<Master, fp64> && std::is_same_v<Reduce, fp64>,
-                "regimen: a gradient check compares differences of the loss, which only Precision<fp64> resolves; leave Precision out");
+  static_assert(
+      std::is_same_v<Master, fp64> && std::is_same_v<Reduce, fp64>,
+      "regimen: a gradient check compares differences of the loss, which only Precision<fp64> resolves; leave Precision out");
 
  public:
   explicit GradientProbe(std::uint64_t seed)
-      : walk_(Recipe::batch, std::size_t{1}, std::size_t{0}, engine::Resources<typename Engine::Ranks>{Recipe::plan.peak}),
+      : walk_(Recipe::batch, std::size_t{1}, std::size_t{0},
+              engine::Resources<typename Engine::Ranks>{Recipe::plan.peak}),
         tensors_(train::list_tensors<typename Recipe::Bound>()),
         seed_(seed) {
     walk_.arena.capacity = Recipe::plan.peak;
@@ -84,9 +88,11 @@ class GradientProbe final {
   GradientCheck check(const GradientCheckOptions& options) {
     if (options.samples == 0) throw Error("gradient_check, samples", "at least 1 element of each tensor to check", "0");
     if (!(options.distance > 0) || !is_finite(options.distance))
-      throw Error("gradient_check, distance", "a finite number above 0", std::to_string(options.distance), "1e-3 is usual");
+      throw Error("gradient_check, distance", "a finite number above 0", std::to_string(options.distance),
+                  "1e-3 is usual");
     for (const train::TensorRecord& tensor : tensors_)  // poisoned: the first write must assign
-      if (tensor.place.trains) write(gradient(tensor), std::vector<Reduce>(tensor.place.count, std::numeric_limits<Reduce>::quiet_NaN()));
+      if (tensor.place.trains)
+        write(gradient(tensor), std::vector<Reduce>(tensor.place.count, std::numeric_limits<Reduce>::quiet_NaN()));
     loss_sum(true);
     double largest_of_all = 0;
     std::vector<std::vector<Reduce>> analytic;
@@ -104,7 +110,8 @@ class GradientProbe final {
       for (std::size_t look = 0; look < looks; ++look) {
         const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
         const double found = slope(weight(tensors_[t]) + element, options.distance);
-        const double error = std::abs(found - analytic[t][element] / Step::scale_of(walk_.capacity, 1)) * Step::scale_of(walk_.capacity, 1) / largest;
+        const double error = std::abs(found - analytic[t][element] / Step::scale_of(walk_.capacity, 1)) *
+                             Step::scale_of(walk_.capacity, 1) / largest;
         ++result.checked;
         if (!(error <= result.worst)) {
           result.worst = is_finite(error) ? error : std::numeric_limits<double>::infinity();
@@ -135,7 +142,8 @@ class GradientProbe final {
     std::uint64_t index = 0;
     for (const train::TensorRecord& tensor : tensors_) {
       std::vector<Master> values(tensor.place.count);
-      for (Master& value : values) value = (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(mix(seed_, 1), index++);
+      for (Master& value : values)
+        value = (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(mix(seed_, 1), index++);
       write(weight(tensor), values);
     }
   }
@@ -145,8 +153,10 @@ class GradientProbe final {
     given_.random.first_sample = micro_batch * walk_.batch;
     walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes)).wait();
     write(View<In>{resident_.input},
-          numbers<In>(walk_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(), mix(mix(seed_, 2), micro_batch)));
-    std::vector<Label> targets = numbers<Label>(walk_.batch * Step::Labels::size, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
+          numbers<In>(walk_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(),
+                      mix(mix(seed_, 2), micro_batch)));
+    std::vector<Label> targets =
+        numbers<Label>(walk_.batch * Step::Labels::size, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
     if constexpr (std::is_integral_v<Label>)
       for (std::size_t i = 4; i < targets.size(); i += 5) targets[i] = ignore_index;
     write(View<Label>{resident_.target}, targets);
@@ -197,7 +207,8 @@ template <class Network, class Policies>
 struct GradientRecipe;
 template <class Network, class... Policies>
 struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
-  static_assert(Composable<Network, Policies...>, "regimen: these policies do not compose; a Trainer of this network and them says why");
+  static_assert(Composable<Network, Policies...>,
+                "regimen: these policies do not compose; a Trainer of this network and them says why");
   using type = train::Recipe<Network, Configured<Policies...>>;
 };
 
@@ -211,8 +222,8 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 ///   policies  any but Precision and LossScale; the batch is 3 unless Batch says otherwise. Checkpoint, Fusion,
 ///             Accumulate, Freeze and Loss change what is checked
 ///
-/// error     of the differences: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. For one smooth layer they are
-///           at most 1e-9; for several one after the other d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms and
+/// error     of the differences: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. For one smooth layer they
+///           are at most 1e-9; for several one after the other d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms and
 ///           four attentions). Half the distance divides the truncation by 16 (that network: 2e-9 with h = 5e-4, 1e-10
 ///           with 2.5e-4); an error that stays is a defect. A missing or wrong term shows as 1e-3 to 1. Relu has kinks:
 ///           use a distance of 1e-5 there, for errors near 1e-8

@@ -42,8 +42,9 @@ template <class P>
 using inference_single_rules = typename inference_single<P>::rules;
 
 template <class Configuration>
-using inference_cross_rules = mp::mp_list<rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
-                                          rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>>;
+using inference_cross_rules =
+    mp::mp_list<rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
+                rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>>;
 
 template <class Network, class... Policies>
 constexpr auto all_broken_inference_rules() {
@@ -89,7 +90,8 @@ struct HeldParameter {
   /// Calls f with the values as a span of their type.
   template <class F>
   void visit(F&& f) const {
-    train::with_element(element, [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
+    train::with_element(
+        element, [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
   }
   /// The values; throws Error if their type is not T.
   template <class T>
@@ -123,7 +125,8 @@ class Inference {
   using Engine = typename engine::Of<typename Configuration::device::where>::type;
 
   static constexpr std::size_t batch = Recipe::batch;  // samples per forward pass
-  static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size, output_rows = Step::Output::rows;  // per sample
+  static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size,
+                               output_rows = Step::Output::rows;  // per sample
 
   /// Bytes and work of one batch, a constant: no gradients, no optimizer state.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
@@ -135,7 +138,8 @@ class Inference {
 
   /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
   explicit Inference(int threads = 0)
-      : walk_(batch, std::size_t{1}, std::size_t{0}, engine::Resources<typename Engine::Ranks>{plan().peak, nullptr, threads}),
+      : walk_(batch, std::size_t{1}, std::size_t{0},
+              engine::Resources<typename Engine::Ranks>{plan().peak, nullptr, threads}),
         tensors_(train::list_tensors<typename Recipe::Bound>()) {
     walk_.arena.capacity = plan().peak;
     walk_.training = false;
@@ -148,9 +152,12 @@ class Inference {
   /// fit leaves everything unchanged.
   void load(const std::string& path) {
     const train::SavedState file(path);
-    for (const train::TensorRecord& tensor : tensors_) file.expect_numbers(tensor.name, train::shape_of(tensor.parameter));
+    for (const train::TensorRecord& tensor : tensors_)
+      file.expect_numbers(tensor.name, train::shape_of(tensor.parameter));
     for (const std::string& found : file.names())
-      if (!is_known(found)) throw Error(path, "tensors of this model only", "the tensor " + found, "load it into the model that it was saved from");
+      if (!is_known(found))
+        throw Error(path, "tensors of this model only", "the tensor " + found,
+                    "load it into the model that it was saved from");
     host_weights_ = {};
     for (const train::TensorRecord& tensor : tensors_)
       train::with_element(tensor.place.element, [&]<class T>(T) {
@@ -190,7 +197,8 @@ class Inference {
   {
     expect_weights("Inference::start");
     if (text.empty() || text.size() > Recipe::window)
-      throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window", std::to_string(text.size()));
+      throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window",
+                  std::to_string(text.size()));
     train::check_tokens(text, Recipe::window, train::vocabulary_of<Network>(), "Inference::start", 0);
     position_ = 0;
     if (text.size() * 16 > Recipe::window) return read<Recipe::window>(text);
@@ -206,9 +214,11 @@ class Inference {
   {
     if (position_ == 0) throw Error("Inference::next", "a text that start has read", "none, or new weights since");
     if (position_ == Recipe::window)
-      throw Error("Inference::next", "fewer than " + std::to_string(position_) + " tokens before, as the model's window has", "a full window",
-                  "start again with the last tokens of the text");
-    train::check_tokens(std::span<const Input>(&token, 1), Recipe::window, train::vocabulary_of<Network>(), "Inference::next", 0);
+      throw Error("Inference::next",
+                  "fewer than " + std::to_string(position_) + " tokens before, as the model's window has",
+                  "a full window", "start again with the last tokens of the text");
+    train::check_tokens(std::span<const Input>(&token, 1), Recipe::window, train::vocabulary_of<Network>(),
+                        "Inference::next", 0);
     return read<1>({&token, 1});
   }
 
@@ -230,7 +240,8 @@ class Inference {
         walk_.engine.download(offset_of(tensor), values).wait();
       }
       at += Arena::align(values.size());
-      result.push_back({tensor.name, train::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
+      result.push_back(
+          {tensor.name, train::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
     }
     return result;
   }
@@ -238,7 +249,9 @@ class Inference {
     std::size_t at = 0;
     if (!host_weights_.empty())
       for (const train::TensorRecord& tensor : tensors_) {
-        walk_.engine.upload(offset_of(tensor), std::span<const std::byte>(host_weights_.data() + at, bytes_of_tensor(tensor))).wait();
+        walk_.engine
+            .upload(offset_of(tensor), std::span<const std::byte>(host_weights_.data() + at, bytes_of_tensor(tensor)))
+            .wait();
         at += Arena::align(bytes_of_tensor(tensor));
       }
     weights_are_new();
@@ -287,14 +300,19 @@ class Inference {
   bool is_known(const std::string& name) const {
     for (const train::TensorRecord& tensor : tensors_) {
       if (name == tensor.name) return true;
-      if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) && name.find('.', 10) == name.size() - tensor.name.size() - 1)
+      if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) &&
+          name.find('.', 10) == name.size() - tensor.name.size() - 1)
         return true;
     }
     return false;
   }
 
-  static std::size_t bytes_of_tensor(const train::TensorRecord& tensor) { return tensor.place.count * bytes_of(tensor.place.element); }
-  std::size_t offset_of(const train::TensorRecord& tensor) const { return resident_.parameters + tensor.unit.parameters + tensor.place.values; }
+  static std::size_t bytes_of_tensor(const train::TensorRecord& tensor) {
+    return tensor.place.count * bytes_of(tensor.place.element);
+  }
+  std::size_t offset_of(const train::TensorRecord& tensor) const {
+    return resident_.parameters + tensor.unit.parameters + tensor.place.values;
+  }
 
   walk::Walk<Engine> walk_;
   std::vector<std::byte> host_weights_;  // the values of the last call of parameters()
@@ -315,10 +333,12 @@ struct InferenceAnswers : InertAnswers {
 /// Policies that do not compose: each broken rule gives one error, the rest of the program none.
 template <class Network, class... Policies>
   requires(!Inferable<Network, Policies...>)
-class Inference<Network, Policies...> : public detail::rejected<detail::silent, detail::silent::must_hold, detail::InferenceAnswers> {
+class Inference<Network, Policies...>
+    : public detail::rejected<detail::silent, detail::silent::must_hold, detail::InferenceAnswers> {
   using Base = typename Inference::rejected;
   using Broken = detail::broken_inference_rules<Network, Policies...>;
-  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
+  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
+                sizeof(detail::speech<Broken, 2>));
 
  public:
   using Base::Base;

@@ -21,7 +21,8 @@ struct LoopByHand final {
   using Step = typename Session::Step;
   using Recipe = typename Session::Recipe;
 
-  static UnscaledLoss forward(Session& session, std::span<const typename Session::Input> inputs, std::span<const typename Session::Label> targets) {
+  static UnscaledLoss forward(Session& session, std::span<const typename Session::Input> inputs,
+                              std::span<const typename Session::Label> targets) {
     const std::size_t samples = Session::check_batch("Trainer::forward", inputs.size(), targets.size(), Session::batch);
     if (session.waiting != Waiting::forward && session.waiting != Waiting::apply) session.out_of_order("forward");
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
@@ -60,7 +61,8 @@ struct LoopByHand final {
   static StepResult apply(Session& session, const Gradients& gradients) {
     check_ticket(session, gradients.ticket_, "apply");
     if (session.waiting != Waiting::apply) session.out_of_order("apply");
-    if (session.ranks() > 1 && session.by_hand.batches != Session::micro_batches) wrong_count("apply", session.by_hand.batches);
+    if (session.ranks() > 1 && session.by_hand.batches != Session::micro_batches)
+      wrong_count("apply", session.by_hand.batches);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     StepResult result;
     session.guarded([&] {
@@ -80,7 +82,8 @@ struct LoopByHand final {
   static void run_backward(Session& session, std::uint64_t ticket) {
     check_ticket(session, ticket, "backward");
     if (session.waiting != Waiting::backward) session.out_of_order("backward");
-    if (session.ranks() > 1 && session.by_hand.batches >= Session::micro_batches) wrong_count("backward", session.by_hand.batches + 1);
+    if (session.ranks() > 1 && session.by_hand.batches >= Session::micro_batches)
+      wrong_count("backward", session.by_hand.batches + 1);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     session.guarded([&] {
       Step::backward(session.walk, session.resident, session.by_hand.output, session.by_hand.batches);
@@ -90,11 +93,13 @@ struct LoopByHand final {
   }
   static void check_ticket(const Session& session, std::uint64_t ticket, const char* what) {
     if (ticket != session.ticket)
-      throw Error(std::string("Trainer::") + what, "the result of this Trainer's last forward", "the result of another one");
+      throw Error(std::string("Trainer::") + what, "the result of this Trainer's last forward",
+                  "the result of another one");
   }
   /// Ranks reduce gradients in the last micro-batch, so all must know the number of micro-batches.
   [[noreturn]] static void wrong_count(const char* what, std::size_t found) {
-    throw Error(std::string("Trainer::") + what, std::to_string(Session::micro_batches) + " micro-batches, as Accumulate says", std::to_string(found),
+    throw Error(std::string("Trainer::") + what,
+                std::to_string(Session::micro_batches) + " micro-batches, as Accumulate says", std::to_string(found),
                 "call forward and backward that many times, then apply");
   }
 };

@@ -39,16 +39,20 @@ struct Schedule final {
   static constexpr Schedule warmup_linear(std::uint64_t warmup, std::uint64_t steps, double floor = 0) {
     return {.shape = Shape::linear, .warmup = warmup, .decay_from = warmup, .end = steps, .floor = floor};
   }
-  static constexpr Schedule warmup_stable_decay(std::uint64_t warmup, std::uint64_t decay_from, std::uint64_t steps, double floor = 0) {
+  static constexpr Schedule warmup_stable_decay(std::uint64_t warmup, std::uint64_t decay_from, std::uint64_t steps,
+                                                double floor = 0) {
     return {.shape = Shape::stable, .warmup = warmup, .decay_from = decay_from, .end = steps, .floor = floor};
   }
-  static constexpr Schedule steps(std::uint64_t every, double factor) { return {.shape = Shape::stairs, .end = every, .floor = factor}; }
+  static constexpr Schedule steps(std::uint64_t every, double factor) {
+    return {.shape = Shape::stairs, .end = every, .floor = factor};
+  }
 
   /// Throws Error when a number lies outside its range.
   void check() const {
     detail::at_least_zero(shape == Shape::stairs ? "schedule, factor" : "schedule, floor", floor);
     if (shape != Shape::constant && (end == 0 || end < warmup || end < decay_from))
-      throw Error("Trainer, options.schedule", shape == Shape::stairs ? "every at least 1" : "steps of at least 1, warmup and decay_from",
+      throw Error("Trainer, options.schedule",
+                  shape == Shape::stairs ? "every at least 1" : "steps of at least 1, warmup and decay_from",
                   std::to_string(end));
   }
 
@@ -59,7 +63,8 @@ struct Schedule final {
     if (step < decay_from) return 1;
     if (step >= end) return floor;
     const double done = double(step - decay_from) / double(end - decay_from);
-    return shape == Shape::cosine ? floor + (1 - floor) * 0.5 * (1 + std::cos(3.14159265358979323846 * done)) : floor + (1 - floor) * (1 - done);
+    return shape == Shape::cosine ? floor + (1 - floor) * 0.5 * (1 + std::cos(3.14159265358979323846 * done))
+                                  : floor + (1 - floor) * (1 - done);
   }
 };
 
@@ -90,7 +95,8 @@ namespace train {
 template <class Master, class UpdateRule>
 void check_options(const Options<UpdateRule>& options) {
   regimen::detail::at_least_zero("optimizer.learning_rate", options.optimizer.learning_rate);
-  if constexpr (requires { UpdateRule::template check<Master>(options.optimizer); }) UpdateRule::template check<Master>(options.optimizer);
+  if constexpr (requires { UpdateRule::template check<Master>(options.optimizer); })
+    UpdateRule::template check<Master>(options.optimizer);
   options.schedule.check();
 }
 /// Throws Error when the rate of a step is no number of the weights' type: no weight would survive the step.
@@ -99,8 +105,8 @@ void check_rate(double rate, std::uint64_t step) {
   if (rate >= 0 && rate <= double((std::numeric_limits<Master>::max)())) return;
   std::ostringstream found;
   found << rate;
-  throw Error("step " + std::to_string(step) + ", learning rate", std::string("a finite number in ") + name_of<Master>, found.str(),
-              "give a smaller options.optimizer.learning_rate, or an options.schedule that grows less");
+  throw Error("step " + std::to_string(step) + ", learning rate", std::string("a finite number in ") + name_of<Master>,
+              found.str(), "give a smaller options.optimizer.learning_rate, or an options.schedule that grows less");
 }
 }  // namespace train
 

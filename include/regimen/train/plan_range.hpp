@@ -16,8 +16,10 @@ void check_plan(const char* who, std::size_t batch, std::size_t ranks = 1) {
   constexpr std::size_t most_ranks = std::size_t{1} << 20;
   if (batch == 0) throw Error(std::string(who) + ", batch", "at least 1 sample", "0");
   if (!shapes_of<Network, Configuration>::can_count(double(batch)))
-    throw Error(std::string(who) + ", batch", "samples whose bytes can be counted", std::to_string(batch) + " samples", "plan a smaller batch");
-  if (ranks == 0 || ranks > most_ranks) throw Error(std::string(who) + ", ranks", "1 to " + std::to_string(most_ranks), std::to_string(ranks));
+    throw Error(std::string(who) + ", batch", "samples whose bytes can be counted", std::to_string(batch) + " samples",
+                "plan a smaller batch");
+  if (ranks == 0 || ranks > most_ranks)
+    throw Error(std::string(who) + ", ranks", "1 to " + std::to_string(most_ranks), std::to_string(ranks));
 }
 
 }  // namespace regimen::train

@@ -38,14 +38,17 @@ inline std::size_t grown_beside(std::size_t arena, std::size_t before) {
   return grown > before + arena ? grown - before - arena : 0;
 }
 
-inline void announce_debug() { regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n"); }
+inline void announce_debug() {
+  regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
+}
 
 /// Writes to standard error. On a terminal redraws one line, at most ten times a second; elsewhere writes a line at the
 /// first step, at the last, and at most every two seconds. If nobody reads the output any more,
 /// stops writing; the run continues.
 class Progress {
  public:
-  Progress(bool shown, std::uint64_t steps) : shown_(shown), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), began_(now()) {}
+  Progress(bool shown, std::uint64_t steps)
+      : shown_(shown), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), began_(now()) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() { clear(); }
@@ -60,11 +63,14 @@ class Progress {
     if (!last && done_ != 1 && time - drawn_ < (terminal_ ? 0.1 : 2.0)) return;
     drawn_ = time;
     const double rate = seconds_ > 0 ? targets_ / seconds_ : 0;
-    const double left =
-        steps_ != (std::numeric_limits<std::uint64_t>::max)() && step < steps_ ? (time - began_) / double(done_) * double(steps_ - step) : 0;
+    const double left = steps_ != (std::numeric_limits<std::uint64_t>::max)() && step < steps_
+                            ? (time - began_) / double(done_) * double(steps_ - step)
+                            : 0;
     char text[96];  // of numbers that %g and 64 bits bound
     std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
-    const auto line = [&](const char* gap) { return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + text; };
+    const auto line = [&](const char* gap) {
+      return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + text;
+    };
     if (terminal_) {
       constexpr int width = 24;
       const int filled = steps_ > 0 ? static_cast<int>(double(width) * double(step) / double(steps_)) : 0;
@@ -81,7 +87,8 @@ class Progress {
   void validation(std::uint64_t step, double loss, double accuracy) {
     if (!shown_) return;
     clear();
-    write("step " + std::to_string(step) + "  validation loss " + shown(loss) + (is_finite(accuracy) ? "  accuracy " + shown(accuracy) : "") + "\n");
+    write("step " + std::to_string(step) + "  validation loss " + shown(loss) +
+          (is_finite(accuracy) ? "  accuracy " + shown(accuracy) : "") + "\n");
   }
 
  private:
@@ -91,7 +98,9 @@ class Progress {
     std::snprintf(text, sizeof text, std::abs(number) < 1e9 || !is_finite(number) ? "%.4f" : "%.4e", number);
     return text;
   }
-  std::string total() const { return steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_); }
+  std::string total() const {
+    return steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_);
+  }
   void clear() {
     if (open_) write("\n");
     open_ = false;

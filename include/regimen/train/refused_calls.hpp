@@ -117,7 +117,8 @@ struct RefusedCalls {
 };
 
 template <class Recipe, class Step = typename Recipe::Step>
-using RefusedCallsOf = RefusedCalls<typename Step::X::Element, typename Step::Labels::Element, typename Step::Output::Element>;
+using RefusedCallsOf =
+    RefusedCalls<typename Step::X::Element, typename Step::Labels::Element, typename Step::Output::Element>;
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

@@ -30,8 +30,8 @@ struct element_of_data<T[N]> {
 };
 /// A class whose instantiation is the error for Data where T is read.
 template <class Data, class T, class From = typename element_of_data<Data>::type>
-using refused_data =
-    typename std::conditional_t<rule::narrowing_data<From, T>::holds, rule::data_type_matches<From, T>, rule::narrowing_data<From, T>>::must_hold;
+using refused_data = typename std::conditional_t<rule::narrowing_data<From, T>::holds, rule::data_type_matches<From, T>,
+                                                 rule::narrowing_data<From, T>>::must_hold;
 template <class Inputs, class In, class Targets, class Label>
 using refused_sample = std::conditional_t<ReadAs<Inputs, In>, refused_data<Targets, Label>, refused_data<Inputs, In>>;
 

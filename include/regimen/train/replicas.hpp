@@ -30,9 +30,11 @@ void compare_hashes(std::span<const std::uint64_t> hashes, const SliceOf& slice_
       if (slice_of(q) == slice_of(r) && votes(q) > votes(best)) best = q;
     if (hashes[r] != hashes[best]) others += (others.empty() ? "" : ", ") + std::to_string(r);
   }
-  throw Error("Trainer, after step " + std::to_string(step), "the same weights on all ranks that keep them", "others on rank " + others,
-              "they were equal before: look for another processor or library, for faulty memory, and for code that writes to parameters on "
-              "one rank; then resume from an earlier saved state");
+  throw Error(
+      "Trainer, after step " + std::to_string(step), "the same weights on all ranks that keep them",
+      "others on rank " + others,
+      "they were equal before: look for another processor or library, for faulty memory, and for code that writes to parameters on "
+      "one rank; then resume from an earlier saved state");
 }
 
 }  // namespace regimen::train

@@ -120,13 +120,14 @@ struct Session final {
              engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads}) {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
-        throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says", std::to_string(ranks()),
-                    "start that many, or leave World out");
+        throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",
+                    std::to_string(ranks()), "start that many, or leave World out");
     check_options<Master, UpdateRule>(options);
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (!Sharding::alone) {
       comm::agree(all_ranks.get(), "Trainer", "program, seed and options", fingerprint_of<Session>(options, seed));
-      comm::agree_in_words(all_ranks.get(), "Trainer", "arithmetic", Engine::template numerics<typename Recipe::Roles::compute>(),
+      comm::agree_in_words(all_ranks.get(), "Trainer", "arithmetic",
+                           Engine::template numerics<typename Recipe::Roles::compute>(),
                            "build for one processor (-march), and give all ranks the same libraries");
       hashes.resize(ranks());
     }
@@ -137,7 +138,8 @@ struct Session final {
     if constexpr (Configuration::debug::checks)
       if (rank() == 0) announce_debug();
     if (options.verbose && rank() == 0)
-      std::fprintf(stderr, "regimen: %s\n", walk.engine.template description<typename Recipe::Roles::compute>().c_str());
+      std::fprintf(stderr, "regimen: %s\n",
+                   walk.engine.template description<typename Recipe::Roles::compute>().c_str());
     Scalars scalars{};
     scalars.loss_scale = Recipe::loss_scaling.initial;
     write_scalars(scalars);
@@ -159,11 +161,11 @@ struct Session final {
     constexpr std::size_t group = Sharding::group;
     if constexpr (group > 0)
       if (ranks % group != 0)
-        throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says", std::to_string(ranks),
-                    "start that many, or write Hybrid<N> with an N that divides them");
+        throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says",
+                    std::to_string(ranks), "start that many, or write Hybrid<N> with an N that divides them");
   }
-  /// The control interface of the ranks, after all earlier operations, since both may use one connection. Null: a single
-  /// rank.
+  /// The control interface of the ranks, after all earlier operations, since both may use one connection. Null: a
+  /// single rank.
   comm::Control* control() {
     if (all_ranks) walk.engine.download(0, {}).wait();
     return all_ranks.get();
@@ -225,14 +227,19 @@ struct Session final {
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
   [[noreturn]] void out_of_order(const char* what) const {
-    const char* const due = waiting == Waiting::forward ? "forward" : waiting == Waiting::backward ? "backward" : "apply, or another forward,";
-    throw Error(std::string("Trainer::") + what, "the order forward, backward, apply", std::string(what) + " where " + due + " is due",
-                "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
+    const char* const due = waiting == Waiting::forward    ? "forward"
+                            : waiting == Waiting::backward ? "backward"
+                                                           : "apply, or another forward,";
+    throw Error(
+        std::string("Trainer::") + what, "the order forward, backward, apply",
+        std::string(what) + " where " + due + " is due",
+        "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
   }
   /// fit reads on where it is, and counts what it has seen: neither follows a state that changes under it.
   void expect_no_fit(const char* who) const {
     if (fits)
-      throw Error(who, "a call outside of fit", "one in a callback of fit", "let the callback return false, which ends fit, and call it then");
+      throw Error(who, "a call outside of fit", "one in a callback of fit",
+                  "let the callback return false, which ends fit, and call it then");
   }
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
@@ -251,14 +258,17 @@ struct Session final {
 
   static std::size_t check_batch(const char* where, std::size_t inputs, std::size_t targets, std::size_t limit) {
     const std::size_t samples = inputs / input_size;
-    if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit) return samples;
+    if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit)
+      return samples;
     throw Error(where,
-                "1 to " + regimen::detail::counted(limit, "sample") + " of " + regimen::detail::counted(input_size, "input") + " and " +
+                "1 to " + regimen::detail::counted(limit, "sample") + " of " +
+                    regimen::detail::counted(input_size, "input") + " and " +
                     regimen::detail::counted(target_size, "target"),
                 regimen::detail::counted(inputs, "input") + " and " + regimen::detail::counted(targets, "target"));
   }
   /// The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.
-  void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples, std::size_t micro_batch) {
+  void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
+                    std::size_t micro_batch) {
     const std::size_t first = (micro_batch * ranks() + rank()) * batch;
     const std::string where = "step " + std::to_string(steps_done + 1);
     check_tokens(inputs, input_size, vocabulary, where, first);
@@ -305,14 +315,17 @@ struct Session final {
       std::uint64_t own = 0;
       for (const TensorRecord& tensor : tensors) {
         std::size_t begin = master_view(tensor).offset, bytes = tensor.count * sizeof(Master);
-        if (Sharding::slices_state && !Sharding::slices_parameters) {  // one rank keeps the master weights, all ranks keep the copies
+        if (Sharding::slices_state &&
+            !Sharding::slices_parameters) {  // one rank keeps the master weights, all ranks keep the copies
           begin = resident.parameters + tensor.unit.parameters + tensor.place.values;
           bytes = tensor.place.count * bytes_of(tensor.place.element);
         }
         own = mix(own, walk.engine.hash(begin, bytes));
       }
-      control()->all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes.data()), sizeof own);
-      compare_hashes(hashes, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); }, steps_done + 1);
+      control()->all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes.data()),
+                                  sizeof own);
+      compare_hashes(
+          hashes, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); }, steps_done + 1);
     }
   }
   Ran& note_step(std::size_t samples) {
@@ -350,7 +363,8 @@ struct Session final {
   static void expect_finite(const Scalars& s) {
     if (!s.anomaly.found) return;
     const std::string element = std::to_string(s.anomaly.element);
-    throw Error("step " + std::to_string(s.random.step + 1) + ", " + (s.anomaly.phase == op::Phase::forward ? "output" : "gradient") + " of layer " +
+    throw Error("step " + std::to_string(s.random.step + 1) + ", " +
+                    (s.anomaly.phase == op::Phase::forward ? "output" : "gradient") + " of layer " +
                     s.anomaly.path.text(),
                 "finite numbers", (s.anomaly.is_nan ? "a NaN at element " : "an infinity at element ") + element,
                 "this is the first layer where one appears; look at its input, its weights and the learning rate");

@@ -69,8 +69,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   using Session = train::Session<Recipe, Configuration>;
   using Engine = typename Session::Engine;
 
-  static constexpr std::size_t batch = Recipe::batch;                                         // samples of a micro-batch
-  static constexpr std::size_t micro_batches = Recipe::micro_batches;                         // of a step
+  static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
+  static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;  // per sample
   static constexpr std::size_t output_size = Step::Output::size, output_rows = Step::Output::rows;
   static constexpr bool scales_loss = Configuration::loss_scale::scales;
@@ -79,8 +79,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// Bytes and work, as a constant.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed at run time, for any batch and any number of ranks, from 1 on. Throws Error if Hybrid<N> does not
-  /// divide the ranks, or bytes cannot be counted.
+  /// The same, computed at run time, for any batch and any number of ranks, from 1 on. Throws Error if Hybrid<N> does
+  /// not divide the ranks, or bytes cannot be counted.
   static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) {
     train::check_plan<Network, Configuration>("Trainer::plan", batch_size, ranks);
     Session::check_groups(ranks);
@@ -89,7 +89,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// A single rank. Throws Error if the environment names other ranks. Refuses a recipe with a Communicator; see below.
   explicit Trainer(const Options& options = {}) : Trainer(std::unique_ptr<comm::Ranks>(), options) {
-    static_assert(sizeof(typename rule::communicator_is_given<typename Configuration::communicator, Step::Sharding::alone>::must_hold));
+    static_assert(sizeof(
+        typename rule::communicator_is_given<typename Configuration::communicator, Step::Sharding::alone>::must_hold));
     comm::refuse_other_ranks(comm::world_of_environment());
   }
 
@@ -147,12 +148,13 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// One optimizer step on `batch · micro_batches` samples, or fewer; the last micro-batch may be short.
   ///   inputs (samples,input_size), targets (samples,target_size)
   StepResult step(std::span<const Input> inputs, std::span<const Label> targets) {
-    const std::size_t samples = Session::check_batch("Trainer::step", inputs.size(), targets.size(), batch * micro_batches);
+    const std::size_t samples =
+        Session::check_batch("Trainer::step", inputs.size(), targets.size(), batch * micro_batches);
     std::size_t done = 0;
     return session_.run_step([&](std::size_t) {
       const std::size_t now = samples - done < batch ? samples - done : batch;
-      session_.upload_batch(inputs.subspan(done * input_size, now * input_size), targets.subspan(done * target_size, now * target_size), now,
-                            done / batch);
+      session_.upload_batch(inputs.subspan(done * input_size, now * input_size),
+                            targets.subspan(done * target_size, now * target_size), now, done / batch);
       done += now;
       return now;
     });
@@ -176,11 +178,13 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   template <class Source, class Validation, class... Callbacks>
     requires(!std::is_convertible_v<const Validation&, FitOptions>)
   Fitted fit(const Source& source, const Validation& validation, const FitOptions& run = {}, Callbacks&&... callbacks) {
-    static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>, Input, Label>::must_hold));
+    static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>,
+                                                              Input, Label>::must_hold));
     if constexpr (!serves<Source> || !serves<Validation>) return {};
     else {
       static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
-      if constexpr ((train::is_called<Trainer, Callbacks> && ...)) return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
+      if constexpr ((train::is_called<Trainer, Callbacks> && ...))
+        return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
       else return {};
     }
   }
@@ -191,8 +195,9 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
-    Loader<Input, Label, train::Borrowed<Source>> loader({&source}, sample_shape(),
-                                                         {batch, Order::Sequential, Remainder::Short, seed(), {}, 1, workers, 2, rank(), ranks()});
+    Loader<Input, Label, train::Borrowed<Source>> loader(
+        {&source}, sample_shape(),
+        {batch, Order::Sequential, Remainder::Short, seed(), {}, 1, workers, 2, rank(), ranks()});
     const typename Session::Mode mode(session_);
     const Scalars kept = session_.scalars();
     Scalars found{};
@@ -219,7 +224,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
     const typename Session::Mode mode(session_);
     const auto predicted = [&] {
-      return train::predict_all<Step>(session_.walk, session_.resident, inputs, Session::vocabulary, "Trainer::predict");
+      return train::predict_all<Step>(session_.walk, session_.resident, inputs, Session::vocabulary,
+                                      "Trainer::predict");
     };
     if constexpr (Recipe::checks_finite) {
       const Scalars kept = session_.scalars();
@@ -237,7 +243,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// Generates tokens after a prompt, for causal models of tokens; see generate.hpp. Each token costs a pass over the
   /// window; an Inference, with its cache of keys and values, is far faster.
-  std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling = {}) {
+  std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count,
+                                     const Sampling& sampling = {}) {
     return regimen::generate(*this, prompt, count, sampling);
   }
 
@@ -255,17 +262,21 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
         session_.batching = {size, batch * ranks(), run.order, run.remainder, run.epochs, session_.place};
     return {{&source},
             sample_shape(),
-            {batch, run.order, run.remainder, mix(seed(), 0xDA7A), session_.place, run.epochs, run.workers, run.ahead, rank(), ranks()}};
+            {batch, run.order, run.remainder, mix(seed(), 0xDA7A), session_.place, run.epochs, run.workers, run.ahead,
+             rank(), ranks()}};
   }
 
   /// Forward and loss of one micro-batch.
-  UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) { return ByHand::forward(session_, inputs, targets); }
+  UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) {
+    return ByHand::forward(session_, inputs, targets);
+  }
   using Refused::forward;
   ScaledLoss scale(const UnscaledLoss& loss) const { return ByHand::scale(session_, loss); }
   /// Backward; adds to the gradients of earlier micro-batches of the step.
   ScaledGradients backward(const ScaledLoss& loss) { return ByHand::backward(session_, loss); }
   Gradients backward(const UnscaledLoss& loss) {
-    if constexpr (scales_loss) static_assert(sizeof(typename rule::backward_needs_scaled_loss<typename Configuration::loss_scale>::must_hold));
+    if constexpr (scales_loss)
+      static_assert(sizeof(typename rule::backward_needs_scaled_loss<typename Configuration::loss_scale>::must_hold));
     return ByHand::backward(session_, loss);
   }
   Gradients unscale(const ScaledGradients& gradients) const { return ByHand::unscale(session_, gradients); }
@@ -378,10 +389,12 @@ struct Answers {
 template <class Network, class... Policies>
   requires(!Composable<Network, Policies...>)
 class Trainer<Network, Policies...>
-    : public detail::rejected<regimen::Options<typename detail::named_rule<AdamW, Policies...>::type>, FitOptions, detail::Answers> {
+    : public detail::rejected<regimen::Options<typename detail::named_rule<AdamW, Policies...>::type>, FitOptions,
+                              detail::Answers> {
   using Base = typename Trainer::rejected;
   using Broken = detail::broken_rules<Network, Policies...>;
-  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) && sizeof(detail::speech<Broken, 2>));
+  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
+                sizeof(detail::speech<Broken, 2>));
 
  public:
   using Base::Base;

@@ -28,11 +28,13 @@ struct Weights final {
 
   static void initialise(Session& session) {
     ParameterContext context{};
-    for (const TensorRecord& tensor : session.tensors) context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
+    for (const TensorRecord& tensor : session.tensors)
+      context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
     std::uint64_t index = 0;
     for (const TensorRecord& tensor : session.tensors) {
       context.ends_branch = tensor.ends_branch;
-      const InitialValue value = detail::initial_value<typename Session::Configuration::init::scheme>(tensor.parameter, context);
+      const InitialValue value =
+          detail::initial_value<typename Session::Configuration::init::scheme>(tensor.parameter, context);
       const std::uint64_t key = mix(mix(session.seed, 0x1417), index++);
       if (tensor.count == 0) continue;
       std::vector<Master> whole(tensor.place.count);
@@ -53,9 +55,10 @@ struct Weights final {
     for (const TensorRecord& tensor : session.tensors)
       if (!tensor.shares_master && tensor.count > 0)
         with_element(tensor.place.element, [&]<class T>(T) {
-          const std::size_t values = session.resident.parameters + tensor.unit.parameters +
-                                     (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) +
-                                     tensor.first * sizeof(T);
+          const std::size_t values =
+              session.resident.parameters + tensor.unit.parameters +
+              (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) +
+              tensor.first * sizeof(T);
           if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
           else session.walk.run(op::Cast<Master, T>{session.master_view(tensor), {values}, tensor.count});
         });
@@ -81,7 +84,8 @@ struct Weights final {
   static std::vector<NamedParameter<Reduce>> gradients(Session& session) {
     std::vector<NamedParameter<Reduce>> result;
     if (session.ranks() > 1)
-      throw Error("Trainer::gradients", "one rank", std::to_string(session.ranks()), "ask it of a Trainer of one rank on the global batch");
+      throw Error("Trainer::gradients", "one rank", std::to_string(session.ranks()),
+                  "ask it of a Trainer of one rank on the global batch");
     if (!is_host_memory) session.host_gradients.resize(Layout::layout.trained);
     std::size_t at = 0;
     for (const TensorRecord& tensor : session.tensors)
@@ -104,8 +108,8 @@ struct Weights final {
       typename Session::Engine::Fence uploaded{};
       std::size_t at = 0;
       for (const TensorRecord& tensor : session.tensors) {
-        uploaded =
-            upload(session.walk, session.master_view(tensor), std::span<const Master>(session.host_weights).subspan(at + tensor.first, tensor.count));
+        uploaded = upload(session.walk, session.master_view(tensor),
+                          std::span<const Master>(session.host_weights).subspan(at + tensor.first, tensor.count));
         at += tensor.place.count;
       }
       uploaded.wait();
@@ -127,7 +131,8 @@ struct Weights final {
   static std::vector<Master> collect(Session& session) {
     if constexpr (Step::Sharding::slices_state)
       if (session.is_sliced())
-        return Session::Collector::collect(session.walk, *session.control(), session.resident, Session::Collector::master_weights);
+        return Session::Collector::collect(session.walk, *session.control(), session.resident,
+                                           Session::Collector::master_weights);
     std::vector<Master> all(Layout::layout.count);
     std::size_t at = 0;
     for (const TensorRecord& tensor : session.tensors) {

@@ -33,9 +33,10 @@ namespace detail {
 namespace mp = boost::mp11;
 
 /// The default policies: each axis once. This is the canonical order of the axes.
-using default_policies = mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>, Clip<None>, Optimizer<AdamW>,
-                                     Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>, Shard<Replicated>, Seed<1>,
-                                     Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, World<>>;
+using default_policies =
+    mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>, Clip<None>,
+                Optimizer<AdamW>, Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>,
+                Shard<Replicated>, Seed<1>, Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, World<>>;
 
 /// A recipe as a map from axes to policies, searched by overload resolution: one deduction per
 /// lookup. No axis may occur twice.
@@ -96,13 +97,14 @@ using all_policies = mp::mp_transform_q<decided_in<Decisions>, default_policies>
 
 }  // namespace detail
 
-/// The policy of each axis of a recipe, defaults included; made by `Configured<Policies...>`. Its members have the names
-/// of the axes: `precision`, `batch`, ...
+/// The policy of each axis of a recipe, defaults included; made by `Configured<Policies...>`. Its members have the
+/// names of the axes: `precision`, `batch`, ...
 ///
 /// `Chosen` has the policies that differ from the defaults, in canonical order: one type for all orders of a pack,
 /// whether or not it contains defaults.
 template <class... Chosen>
-struct Configuration final : boost::mp11::mp_apply<detail::policies_by_axis, detail::all_policies<detail::decisions<Chosen...>>> {};
+struct Configuration final
+    : boost::mp11::mp_apply<detail::policies_by_axis, detail::all_policies<detail::decisions<Chosen...>>> {};
 
 /// The configuration of policies that are Compatible.
 template <class... Policies>
@@ -114,7 +116,8 @@ using Configured = boost::mp11::mp_rename<detail::canonical<detail::decisions<Po
 ///   using Recipe = boost::mp11::mp_apply<Trainer, boost::mp11::mp_push_front<Merged<Own, Given...>, Model>>;
 template <class Own, class... Given>
 using Merged =
-    boost::mp11::mp_append<boost::mp11::mp_remove_if_q<Own, detail::replaced_by<boost::mp11::mp_list<Given...>>>, boost::mp11::mp_list<Given...>>;
+    boost::mp11::mp_append<boost::mp11::mp_remove_if_q<Own, detail::replaced_by<boost::mp11::mp_list<Given...>>>,
+                           boost::mp11::mp_list<Given...>>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -35,7 +35,8 @@ inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // tied_layer_exi
 template <class Layer>
 using is_known = mp::mp_bool<holds_layers<Layer>>;
 template <class Layers>
-using unknown_layers_in = mp::mp_transform<rule::list_holds_layers, mp::mp_remove_if<detail::layers_in<Layers>, is_known>>;
+using unknown_layers_in =
+    mp::mp_transform<rule::list_holds_layers, mp::mp_remove_if<detail::layers_in<Layers>, is_known>>;
 
 template <class Layer>
 inline constexpr bool looks_ahead = false;

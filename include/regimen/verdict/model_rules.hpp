@@ -54,7 +54,9 @@ struct names_of {
 template <class Compute, class Layers>
 struct shared_types {
   template <class Table>
-  using one = rule::tied_layers_share_a_type<Table, mp::mp_size<typename walk::tied_types<Table, Compute, Layers>::type>::value <= 1>;
+  using one =
+      rule::tied_layers_share_a_type<Table,
+                                     mp::mp_size<typename walk::tied_types<Table, Compute, Layers>::type>::value <= 1>;
 };
 
 template <class Layer>
@@ -75,8 +77,8 @@ struct schedule_rules<Every<N>, All> {
 };
 template <class... Layers, class All>
 struct schedule_rules<Selective<Layers...>, All> {
-  using type =
-      mp::mp_list<typename names_of<All>::template selected<Layers>..., rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...>;
+  using type = mp::mp_list<typename names_of<All>::template selected<Layers>...,
+                           rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...>;
 };
 
 template <class Freeze, class All>
@@ -99,8 +101,10 @@ struct as_rules {
 template <class Configuration>
 struct coupling_rules {
   template <class Layer>
-  using together = rule::coupled_samples_stay_together<Layer, regimen::detail::couples_samples<Layer>, typename Configuration::accumulate,
-                                                       typename Configuration::communicator, typename Configuration::world>;
+  using together =
+      rule::coupled_samples_stay_together<Layer, regimen::detail::couples_samples<Layer>,
+                                          typename Configuration::accumulate, typename Configuration::communicator,
+                                          typename Configuration::world>;
   template <class Layers>
   using of = mp::mp_append<mp::mp_transform<rule::coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
 };
@@ -113,11 +117,12 @@ constexpr bool accepts_output() {
 
 /// The members of a loss that a step uses.
 template <class Loss, class Output>
-concept WholeLoss = requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, std::size_t at, View<Scalars> scalars, double scale) {
-  { Loss::template rows<Output> } -> std::convertible_to<std::size_t>;
-  Loss::template run<true, Output>(engine, at, at, scalars, scale);
-  Loss::template run<false, Output>(engine, at, at, scalars, scale);
-};
+concept WholeLoss =
+    requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, std::size_t at, View<Scalars> scalars, double scale) {
+      { Loss::template rows<Output> } -> std::convertible_to<std::size_t>;
+      Loss::template run<true, Output>(engine, at, at, scalars, scale);
+      Loss::template run<false, Output>(engine, at, at, scalars, scale);
+    };
 
 // ---- memory
 
@@ -126,24 +131,26 @@ constexpr auto memory_rules() {
   if constexpr (Recipe::Target::memory == targets::unlimited::memory) return mp::mp_list<>{};
   else if constexpr (Recipe::plan.peak <= Recipe::Target::memory) return mp::mp_list<>{};
   else
-    return mp::mp_list<
-        rule::fits_target<Recipe::plan.peak, Recipe::Target::memory, owner_of_line<Recipe, 0>, owner_of_line<Recipe, 1>, owner_of_line<Recipe, 2>>>{};
+    return mp::mp_list<rule::fits_target<Recipe::plan.peak, Recipe::Target::memory, owner_of_line<Recipe, 0>,
+                                         owner_of_line<Recipe, 1>, owner_of_line<Recipe, 2>>>{};
 }
 
 // ---- what trains
 
 template <class Network, class Configuration, class Frozen>
 inline constexpr std::size_t trained_with =
-    walk::BoundModel<Network, TrainingFacts<Unsharded, typename Configuration::precision, Checkpoint<None>, Frozen, typename Configuration::optimizer,
-                                            typename Configuration::fusion>>::layout.trained;
+    walk::BoundModel<Network, TrainingFacts<Unsharded, typename Configuration::precision, Checkpoint<None>, Frozen,
+                                            typename Configuration::optimizer, typename Configuration::fusion>>::layout
+        .trained;
 
 template <class Network, class Configuration, class Frozen>
 struct training_rules;
 template <class Network, class Configuration, class... Layers>
 struct training_rules<Network, Configuration, Freeze<Layers...>> {
-  using type = mp::mp_list<rule::frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
-                                                                   trained_with<Network, Configuration, Freeze<>>)>...,
-                           rule::something_trains<Network, Recipe<Network, Configuration>::Bound::layout.trained>>;
+  using type =
+      mp::mp_list<rule::frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
+                                                          trained_with<Network, Configuration, Freeze<>>)>...,
+                  rule::something_trains<Network, Recipe<Network, Configuration>::Bound::layout.trained>>;
 };
 
 // ---- what can be sharded
@@ -168,7 +175,9 @@ inline constexpr std::uint64_t uneven_unit = find_uneven_unit<Bound>();
 template <class Shard, class Bound>
 constexpr auto slice_rules() {
   if constexpr (Shard::stage::level <= 0 || uneven_unit<Bound> == 0) return mp::mp_list<>{};
-  else return mp::mp_list<rule::shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type, false>>{};
+  else
+    return mp::mp_list<
+        rule::shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type, false>>{};
 }
 
 // ---- which layers are units
@@ -178,8 +187,9 @@ constexpr auto unit_rules() {
   if constexpr (std::is_void_v<typename Shard::wrap>) return mp::mp_list<>{};
   else {
     using Units = walk::Grouping<typename Shard::wrap, typename Bound::Flat>;
-    return broken_of<mp::mp_list<rule::wrap_matches_a_layer<typename Shard::wrap, Units::matches>,
-                                 rule::kept_segments_exist<Shard, Checkpoint, !Units::matches || Units::matches_block>>>{};
+    return broken_of<
+        mp::mp_list<rule::wrap_matches_a_layer<typename Shard::wrap, Units::matches>,
+                    rule::kept_segments_exist<Shard, Checkpoint, !Units::matches || Units::matches_block>>>{};
   }
 }
 
@@ -189,9 +199,10 @@ constexpr auto rules_of_bound_model() {
     return memory_rules<InferenceRecipe<Network, Configuration>>();
   } else {
     using Training = typename training_rules<Network, Configuration, typename Configuration::freeze>::type;
-    using Units =
-        decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint, typename Recipe<Network, Configuration>::Bound>());
-    using Slices = decltype(slice_rules<typename Configuration::shard, typename Recipe<Network, Configuration>::Bound>());
+    using Units = decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint,
+                                      typename Recipe<Network, Configuration>::Bound>());
+    using Slices =
+        decltype(slice_rules<typename Configuration::shard, typename Recipe<Network, Configuration>::Bound>());
     if constexpr (!mp::mp_empty<broken_of<Training>>::value) return broken_of<Training>{};
     else if constexpr (!mp::mp_empty<Units>::value) return Units{};
     else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
@@ -211,7 +222,8 @@ struct shapes_of {
   /// Whether the bytes of so many samples do not overflow.
   static constexpr bool can_count(double samples) {
     constexpr double of_a_sample = elements_in<typename X::Shape>;
-    return (Checked::elements + of_a_sample) * samples < 0x1p+52 && of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60;
+    return (Checked::elements + of_a_sample) * samples < 0x1p+52 &&
+           of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60;
   }
 };
 
@@ -224,13 +236,14 @@ constexpr auto rules_of_layers() {
   using All = detail::layers_in<typename P::Layers>;
   using Tables = walk::tied_tables<typename P::Layers>;
   using AsTypes = mp::mp_unique<as_types<typename P::Layers>>;
-  using Names =
-      mp::mp_append<mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
-                    mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
-                    typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
-                    typename freeze_rules<typename Configuration::freeze, All>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
-                    mp::mp_transform<shared_types<typename Roles::compute, typename P::Layers>::template one, Tables>,
-                    mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
+  using Names = mp::mp_append<
+      mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
+      mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
+      typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
+      typename freeze_rules<typename Configuration::freeze, All>::type,
+      mp::mp_transform<names_of<All>::template tied, Tables>,
+      mp::mp_transform<shared_types<typename Roles::compute, typename P::Layers>::template one, Tables>,
+      mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
   using Shapes = typename shapes_of<Network, Configuration>::Checked;
   using Extents = mp::mp_list<rule::extents_at_least_one<Input<typename P::InputKind>, X::size>,
@@ -243,11 +256,13 @@ constexpr auto rules_of_layers() {
   else {
     using Output = Value<typename Roles::statistic, typename Shapes::Output::Shape>;
     using Loss = typename Configuration::loss::function;
-    using Last = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<mp::mp_back<typename P::Layers>>::type>,
-                             rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>,
-                             rule::loss_is_whole<Loss, Output, !trains || WholeLoss<Loss, Output>>>;
+    using Last =
+        mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<mp::mp_back<typename P::Layers>>::type>,
+                    rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>,
+                    rule::loss_is_whole<Loss, Output, !trains || WholeLoss<Loss, Output>>>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
-    using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch, shapes_of<Network, Configuration>::can_count(samples)>;
+    using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch,
+                                                 shapes_of<Network, Configuration>::can_count(samples)>;
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
     else if constexpr (!Countable::holds) return mp::mp_list<Countable>{};
     else return rules_of_bound_model<Network, Configuration, trains>();

@@ -58,16 +58,18 @@ template <class Bound, std::uint64_t digits>
 constexpr auto owner_at() {
   constexpr std::size_t children = Bound::Flat::count;
   if constexpr (Path{"", digits, 0}.is_outside())
-    return mp::mp_identity<std::conditional_t<digits == Path::outside(0, "").digits, step_scalars,
-                                              std::conditional_t<digits == Path::outside(4, "").digits, bucket_staging, input_buffer>>>{};
+    return mp::mp_identity<
+        std::conditional_t<digits == Path::outside(0, "").digits, step_scalars,
+                           std::conditional_t<digits == Path::outside(4, "").digits, bucket_staging, input_buffer>>>{};
   else if constexpr (digits > children && digits <= children + Bound::tied_count)
     return mp::mp_identity<mp::mp_at_c<typename Bound::Tied, digits - children - 1>>{};
   else return layer_at<typename Bound::Flat, digits>();
 }
 
 template <class Recipe, std::size_t line>
-using owner_of_line = Owner<typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.largest[line].item.path.digits>())::type,
-                            static_cast<std::size_t>(Recipe::plan.largest[line].item.path.iteration), Recipe::plan.largest[line].bytes()>;
+using owner_of_line =
+    Owner<typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.largest[line].item.path.digits>())::type,
+          static_cast<std::size_t>(Recipe::plan.largest[line].item.path.iteration), Recipe::plan.largest[line].bytes()>;
 
 }  // namespace train
 }  // namespace regimen

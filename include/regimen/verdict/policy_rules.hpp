@@ -63,7 +63,8 @@ namespace regimen::detail {
 
 namespace mp = boost::mp11;
 
-// All aliases take a list, never an enclosing pack, because a member alias that names an outer pack is substituted eagerly.
+// All aliases take a list, never an enclosing pack, because a member alias that names an outer pack is substituted
+// eagerly.
 
 /// Every argument is a policy.
 template <class Argument>
@@ -78,8 +79,8 @@ struct on_axis {
 template <class List>
 struct claims_in {
   template <class P>
-  using fn =
-      mp::mp_apply<mp::mp_bind_front<rule::one_policy_per_axis, typename P::axis>::template fn, mp::mp_copy_if_q<List, on_axis<typename P::axis>>>;
+  using fn = mp::mp_apply<mp::mp_bind_front<rule::one_policy_per_axis, typename P::axis>::template fn,
+                          mp::mp_copy_if_q<List, on_axis<typename P::axis>>>;
 };
 template <class List>
 using axis_rules = mp::mp_unique<mp::mp_transform_q<claims_in<List>, List>>;
@@ -98,7 +99,8 @@ struct options<P<Options...>> {
 template <class Compute, class Master, class Reduce>
 struct options<Precision<Compute, Master, Reduce>> {
   template <class... T>
-  using asked = mp::mp_append<mp::mp_list<rule::policy_takes_option<axis::precision, T>...>, mp::mp_list<rule::element_type_is_built<T>...>>;
+  using asked = mp::mp_append<mp::mp_list<rule::policy_takes_option<axis::precision, T>...>,
+                              mp::mp_list<rule::element_type_is_built<T>...>>;
   using rules = mp::mp_apply<asked, mp::mp_unique<mp::mp_list<Compute, Master, Reduce>>>;
 };
 template <class Fraction>
@@ -129,8 +131,9 @@ struct loss_rules<Loss> {
 template <class Loss>
   requires requires { typename Loss::smoothing; }
 struct loss_rules<Loss> {
-  using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::smoothing>,
-                            rule::smoothing_below_one<typename Loss::smoothing>>;
+  using rules =
+      mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::smoothing>,
+                  rule::smoothing_below_one<typename Loss::smoothing>>;
 };
 
 /// The rules about an update rule: its options, and its update with this many states.
@@ -138,19 +141,21 @@ template <class UpdateRule>
 concept HasCoefficients = requires(const typename UpdateRule::Options& options, const Scalars& scalars, double number) {
   { options.learning_rate } -> std::convertible_to<double>;
   typename UpdateRule::template Coefficients<fp64>;
-  requires std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>, const typename UpdateRule::Options&, const Scalars&>;
+  requires std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>,
+                                   const typename UpdateRule::Options&, const Scalars&>;
   number = UpdateRule::correction_first(options, 1);
   number = UpdateRule::correction_second(options, 1);
 };
 template <class UpdateRule, std::size_t states>
-concept UpdatesElements =
-    requires(fp64& weight, fp64 gradient, fp64 (&state)[states == 0 ? 1 : states], const typename UpdateRule::template Coefficients<fp64>& c) {
-      UpdateRule::update(weight, gradient, state, c, true);
-    };
-template <class UpdateRule, std::size_t states>
-concept UpdatesTensors = requires(const WholeTensor<fp64, states>& tensor, const typename UpdateRule::template Coefficients<fp64>& c) {
-  UpdateRule::update_tensor(tensor, c);
+concept UpdatesElements = requires(fp64& weight, fp64 gradient, fp64 (&state)[states == 0 ? 1 : states],
+                                   const typename UpdateRule::template Coefficients<fp64>& c) {
+  UpdateRule::update(weight, gradient, state, c, true);
 };
+template <class UpdateRule, std::size_t states>
+concept UpdatesTensors =
+    requires(const WholeTensor<fp64, states>& tensor, const typename UpdateRule::template Coefficients<fp64>& c) {
+      UpdateRule::update_tensor(tensor, c);
+    };
 template <class UpdateRule, std::size_t states>
 constexpr bool updates_with() {
   if constexpr (sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;
@@ -164,7 +169,8 @@ template <class UpdateRule>
 constexpr bool states_agree() {
   if constexpr (!updates_with<UpdateRule, UpdateRule::states>()) return false;
   else if constexpr (UpdateRule::states == 0) return true;
-  else if constexpr (requires { UpdateRule::state_names.size(); }) return UpdateRule::state_names.size() == UpdateRule::states;
+  else if constexpr (requires { UpdateRule::state_names.size(); })
+    return UpdateRule::state_names.size() == UpdateRule::states;
   else return false;
 }
 /// An update rule that is not defined yet is not checked here.
@@ -185,7 +191,8 @@ struct update_rules<UpdateRule> {
     if constexpr (agree) return true;
     else return updates_with_any<UpdateRule>(std::make_index_sequence<5>{});
   }();
-  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>, rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
+  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>,
+                            rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
 };
 
 /// The rules about a policy by itself.
@@ -195,8 +202,8 @@ struct single {
 };
 template <class P>
 struct single<P, axis::precision> {
-  using rules = mp::mp_list<rule::masters_are_not_half<P>, rule::masters_as_wide_as_compute<P>, rule::fp64_masters_need_fp64<P>,
-                            rule::reduce_in_compute_or_master<P>>;
+  using rules = mp::mp_list<rule::masters_are_not_half<P>, rule::masters_as_wide_as_compute<P>,
+                            rule::fp64_masters_need_fp64<P>, rule::reduce_in_compute_or_master<P>>;
 };
 template <class P>
 struct single<P, axis::loss_scale> {
@@ -205,7 +212,8 @@ struct single<P, axis::loss_scale> {
 template <class P>
 struct single<P, axis::checkpoint> {
   using schedule = typename P::schedule;
-  using rules = mp::mp_list<rule::every_at_least_one<schedule>, rule::selective_names_layers<schedule>, rule::checkpoint_is_built<schedule>>;
+  using rules = mp::mp_list<rule::every_at_least_one<schedule>, rule::selective_names_layers<schedule>,
+                            rule::checkpoint_is_built<schedule>>;
 };
 template <class P>
 struct single<P, axis::batch> {
@@ -261,15 +269,17 @@ using cross_rules = mp::mp_list<
     rule::world_needs_communicator<typename Configuration::world, typename Configuration::communicator>,
     rule::scaled_gradients_reduce_in_fp32<typename Configuration::precision, typename Configuration::loss_scale,
                                           typename Configuration::communicator>,
-    rule::global_batch_divides<typename Configuration::batch, typename Configuration::world, typename Configuration::accumulate>,
+    rule::global_batch_divides<typename Configuration::batch, typename Configuration::world,
+                               typename Configuration::accumulate>,
     rule::groups_divide_world<typename Configuration::shard, typename Configuration::world>,
     rule::whole_tensors_stay_whole<typename Configuration::optimizer, typename Configuration::shard>,
     rule::kept_segments_exist<typename Configuration::shard, typename Configuration::checkpoint>,
     rule::bucket_reduces_once<typename Configuration::shard, typename Configuration::accumulate>,
     rule::shard_needs_ranks<typename Configuration::shard, typename Configuration::world>,
     rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
-    rule::coupled_samples_stay_together<typename Configuration::loss::function, couples_samples<typename Configuration::loss::function>,
-                                        typename Configuration::accumulate, typename Configuration::communicator, typename Configuration::world>>;
+    rule::coupled_samples_stay_together<
+        typename Configuration::loss::function, couples_samples<typename Configuration::loss::function>,
+        typename Configuration::accumulate, typename Configuration::communicator, typename Configuration::world>>;
 
 }  // namespace regimen::detail
 // SPDX-License-Identifier: Apache-2.0

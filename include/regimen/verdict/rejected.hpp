@@ -41,9 +41,10 @@ struct Nothing {
 /// The result of an inert member whose real type is unknown: converts to anything, and has the members that programs
 /// read from steps, evaluations, plans and parameters. Nothing here ever runs.
 struct Inert {
-  double loss = 0, accuracy = 0, validation_loss = 0, learning_rate = 0, gradient_norm = 0, milliseconds = 0, loss_scale = 1;
-  std::size_t peak = 0, library = 0, operations = 0, parameters = 0, trained = 0, batch = 0, micro_batches = 1, targets = 0, samples = 0, step = 0,
-              steps = 0;
+  double loss = 0, accuracy = 0, validation_loss = 0, learning_rate = 0, gradient_norm = 0, milliseconds = 0,
+         loss_scale = 1;
+  std::size_t peak = 0, library = 0, operations = 0, parameters = 0, trained = 0, batch = 0, micro_batches = 1,
+              targets = 0, samples = 0, step = 0, steps = 0;
   bool applied = true, stopped_early = false, trains = true, decays = true;
   Nothing name{}, shape{}, values{}, kinds{}, largest{}, input{}, target{};
 
@@ -105,7 +106,8 @@ struct silent {
 /// The must_hold of the rule at Index of a list of broken rules: a class whose instantiation is the error. A refused
 /// Trainer instantiates the first three; further ones appear when these are mended.
 template <class Broken, std::size_t Index>
-using speech = typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, silent, silent, silent>, Index>::must_hold;
+using speech =
+    typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, silent, silent, silent>, Index>::must_hold;
 
 /// The update rule of a recipe, or Default, whatever else in the recipe is wrong; so the
 /// names of its options are known.
@@ -145,7 +147,8 @@ struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...
 ///   FitOptions   the options of fit: `{.steps = 1000}`
 ///   Answers      the result types of the members, and the options of generate
 ///
-/// It has every public name of a Trainer and an Inference that a program uses; the test docs.rejected compares the lists.
+/// It has every public name of a Trainer and an Inference that a program uses; the test docs.rejected compares the
+/// lists.
 template <class Settings, class FitOptions, class Answers = InertAnswers>
 struct rejected {
   using Options = Settings;
@@ -154,7 +157,8 @@ struct rejected {
   using Output = float;
   using Master = float;
   using Reduce = float;
-  static constexpr std::size_t batch = 1, micro_batches = 1, input_size = 1, target_size = 1, output_size = 1, output_rows = 1;
+  static constexpr std::size_t batch = 1, micro_batches = 1, input_size = 1, target_size = 1, output_size = 1,
+                               output_rows = 1;
   static constexpr bool scales_loss = false, decodes = true;
   template <class Source>
   static constexpr bool serves = true;
@@ -185,7 +189,10 @@ struct rejected {
   static constexpr typename Answers::Prediction predict(const Anything&) { return {}; }
   static constexpr typename Answers::Prediction start(const Anything&) { return {}; }
   static constexpr typename Answers::Prediction next(const Anything&) { return {}; }
-  static constexpr typename Answers::Tokens generate(const Anything&, const Anything&, typename Answers::Sampling = {}) { return {}; }
+  static constexpr typename Answers::Tokens generate(const Anything&, const Anything&,
+                                                     typename Answers::Sampling = {}) {
+    return {};
+  }
   static constexpr Inert batches(const Anything&, FitOptions = {}) { return {}; }
   static constexpr Inert forward(const Anything&, const Anything&) { return {}; }
   static constexpr Inert scale(const Anything&) { return {}; }

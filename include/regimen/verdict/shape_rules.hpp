@@ -40,7 +40,8 @@ struct layer_rules<Layer, X> {
 };
 template <std::size_t Width, class X>
 struct layer_rules<Linear<Width>, X> {
-  using type = mp::mp_list<rule::input_matches<X, Linear<Width>, Number<typename X::Element>>, rule::extents_at_least_one<Linear<Width>, Width>>;
+  using type = mp::mp_list<rule::input_matches<X, Linear<Width>, Number<typename X::Element>>,
+                           rule::extents_at_least_one<Linear<Width>, Width>>;
 };
 template <std::size_t Width, auto Second, auto... More, class X>
 struct layer_rules<Linear<Width, Second, More...>, X> {
@@ -71,16 +72,18 @@ template <std::size_t Count, class... Options, class X>
 struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
   using type = mp::mp_append<
       mp::mp_list<rule::input_matches<X, SelfAttention<Heads<Count>, Options...>, Number<typename X::Element>>,
-                  rule::heads_divide_width<Heads<Count>, typename X::Shape>, rule::heads_at_most_2048<Heads<Count>, typename X::Shape>,
+                  rule::heads_divide_width<Heads<Count>, typename X::Shape>,
+                  rule::heads_at_most_2048<Heads<Count>, typename X::Shape>,
                   rule::attention_takes_option<Options, attention_option<Options>::known>...,
-                  rule::attention_options_differ<SelfAttention<Heads<Count>, Options...>, (std::size_t{0} + ... + std::is_same_v<Options, Causal>),
+                  rule::attention_options_differ<SelfAttention<Heads<Count>, Options...>,
+                                                 (std::size_t{0} + ... + std::is_same_v<Options, Causal>),
                                                  (std::size_t{0} + ... + attention_option<Options>::drops)>>,
       typename attention_option<Options>::rules...>;
 };
 template <class Rate, class X>
 struct layer_rules<Dropout<Rate>, X> {
-  using type =
-      mp::mp_list<rule::input_matches<X, Dropout<Rate>, Number<typename X::Element>>, rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
+  using type = mp::mp_list<rule::input_matches<X, Dropout<Rate>, Number<typename X::Element>>,
+                           rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
 };
 template <class Words, std::size_t Channels, class X>
 struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
@@ -115,13 +118,13 @@ struct check_chain {
 
 /// The members of a bound layer that a walk uses and LayerDefaults lacks.
 template <class Bound>
-concept GoesBothWays =
-    requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
-             const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
-      typename Bound::Output::Shape;
-      Bound::forward(engine, forward);
-      Bound::backward(engine, backward);
-    };
+concept GoesBothWays = requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine,
+                                const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
+                                const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
+  typename Bound::Output::Shape;
+  Bound::forward(engine, forward);
+  Bound::backward(engine, backward);
+};
 
 template <class Layer, class X, class Roles>
 struct check_layer {
@@ -160,7 +163,8 @@ struct check_branches {
   static constexpr double elements = (0.0 + ... + check_chain<X, Roles, Children>::elements);
 };
 template <Combinator Layer, class X, class Roles>
-struct check_layer<Layer, X, Roles> : mp::mp_apply<check_branches, mp::mp_append<mp::mp_list<Layer, X, Roles>, typename children<Layer>::type>> {};
+struct check_layer<Layer, X, Roles>
+    : mp::mp_apply<check_branches, mp::mp_append<mp::mp_list<Layer, X, Roles>, typename children<Layer>::type>> {};
 template <class HeadCount, class... Options, class X, class Roles>
 struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {
   using broken = broken_of<typename layer_rules<SelfAttention<HeadCount, Options...>, X>::type>;
@@ -171,8 +175,9 @@ template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
-  using broken = broken_of<
-      mp::mp_list<std::conditional_t<regimen::detail::is_unbuilt_number<T>, rule::element_type_is_built<T>, rule::as_takes_element_type<T>>>>;
+  using broken =
+      broken_of<mp::mp_list<std::conditional_t<regimen::detail::is_unbuilt_number<T>, rule::element_type_is_built<T>,
+                                               rule::as_takes_element_type<T>>>>;
   using Output = X;
   static constexpr double elements = 0;
 };
@@ -187,24 +192,28 @@ struct check_layer<As<T, Layers...>, X, Roles> {
 template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
-  using broken = mp::mp_append<broken_of<mp::mp_list<rule::input_matches<X, Residual<Layers...>, Number<typename X::Element>>,
-                                                     rule::layers_one_to_255<Residual<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
-                               typename Inner::broken,
-                               broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
-                                                                        rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
-                                                                        rule::residual_keeps_shape<X, X>>>>>;
+  using broken = mp::mp_append<
+      broken_of<mp::mp_list<rule::input_matches<X, Residual<Layers...>, Number<typename X::Element>>,
+                            rule::layers_one_to_255<Residual<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
+      typename Inner::broken,
+      broken_of<
+          mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
+                                         rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
+                                         rule::residual_keeps_shape<X, X>>>>>;
   using Output = X;
   static constexpr double elements = Inner::elements;
 };
 template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {
   using Inner = check_layer<Block, X, Roles>;
-  using broken = mp::mp_append<broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
-                                                     rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
-                               typename Inner::broken,
-                               broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
-                                                                        rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
-                                                                        rule::repeat_keeps_shape<X, X>>>>>;
+  using broken =
+      mp::mp_append<broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
+                                          rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
+                    typename Inner::broken,
+                    broken_of<mp::mp_list<
+                        std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
+                                           rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
+                                           rule::repeat_keeps_shape<X, X>>>>>;
   using Output = X;
   static constexpr double elements = double(Count) * Inner::elements;
 };

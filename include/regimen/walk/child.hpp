@@ -13,7 +13,8 @@ inline constexpr std::size_t not_grouped = ~std::size_t{0};
 
 /// Value i is the input of child i; value 0 and the last value belong to the caller. The children of a Group begin at
 /// index `group` of the list that paths refer to; its output may be `computed_again`.
-template <class Entries, class X, class Context, bool flows, std::size_t group = not_grouped, bool computed_again = false>
+template <class Entries, class X, class Context, bool flows, std::size_t group = not_grouped,
+          bool computed_again = false>
 struct Chain;
 
 /// Neighbouring children of the model that are one unit; the first is child `place`. Names, paths and saved tensors are
@@ -51,10 +52,11 @@ struct Child {
   using Entry = mp::mp_at_c<Entries, index>;
 
  public:
-  using type = Node<
-      typename Entry::Layer, typename Before::type::Output,
-      typename std::conditional_t<is_repeat<typename Entry::Layer>, Context, typename Context::inner>::template with_compute<typename Entry::Compute>,
-      Before::type::active>;
+  using type =
+      Node<typename Entry::Layer, typename Before::type::Output,
+           typename std::conditional_t<is_repeat<typename Entry::Layer>, Context,
+                                       typename Context::inner>::template with_compute<typename Entry::Compute>,
+           Before::type::active>;
 };
 template <class Entries, class X, class Context, bool flows>
 struct Child<0, Entries, X, Context, flows> {
@@ -62,10 +64,11 @@ struct Child<0, Entries, X, Context, flows> {
   using Entry = mp::mp_at_c<Entries, 0>;
 
  public:
-  using type = Node<
-      typename Entry::Layer, X,
-      typename std::conditional_t<is_repeat<typename Entry::Layer>, Context, typename Context::inner>::template with_compute<typename Entry::Compute>,
-      flows>;
+  using type =
+      Node<typename Entry::Layer, X,
+           typename std::conditional_t<is_repeat<typename Entry::Layer>, Context,
+                                       typename Context::inner>::template with_compute<typename Entry::Compute>,
+           flows>;
 };
 
 }  // namespace regimen::walk

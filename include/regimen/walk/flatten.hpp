@@ -70,12 +70,14 @@ struct Written final {
   using Element = Element_;
   /// With a Cast behind it where the element type changes.
   template <class Compute>
-  using cast_to = Written<mp::mp_if_c<Number<Element> && !std::is_same_v<Element, Compute>,
-                                      mp::mp_push_back<Entries, Placed<detail::Cast<Compute>, Compute, mp::mp_list<>>>, Entries>,
-                          Compute>;
+  using cast_to =
+      Written<mp::mp_if_c<Number<Element> && !std::is_same_v<Element, Compute>,
+                          mp::mp_push_back<Entries, Placed<detail::Cast<Compute>, Compute, mp::mp_list<>>>, Entries>,
+              Compute>;
   /// With layers of one compute type.
   template <class Layer, class... More>
-  using with = Written<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>, typename Layer::Compute>;
+  using with = Written<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>,
+                       typename Layer::Compute>;
 };
 
 /// Where the next layer stands in the user's lists.
@@ -100,11 +102,13 @@ struct Writer {
 };
 
 template <class Done, class At, class Layer, class... Rest>
-struct Writer<Done, At, Layer, Rest...> : Writer<typename Done::template with<typename At::template placed<Layer>>, typename At::next, Rest...> {};
+struct Writer<Done, At, Layer, Rest...>
+    : Writer<typename Done::template with<typename At::template placed<Layer>>, typename At::next, Rest...> {};
 
 template <class Done, class At, class... Inner, class... Rest>
 struct Writer<Done, At, Sequential<Inner...>, Rest...>
-    : Writer<typename Writer<Done, typename At::template inside<typename At::Compute>, Inner...>::type, typename At::next, Rest...> {};
+    : Writer<typename Writer<Done, typename At::template inside<typename At::Compute>, Inner...>::type,
+             typename At::next, Rest...> {};
 
 template <class Done, class At, class T, class... Inner, class... Rest>
 struct Writer<Done, At, As<T, Inner...>, Rest...>
@@ -112,10 +116,12 @@ struct Writer<Done, At, As<T, Inner...>, Rest...>
 
 template <class Done, class At, class HeadCount, class... Options, class... Rest>
 struct Writer<Done, At, SelfAttention<HeadCount, Options...>, Rest...>
-    : Writer<typename Done::template with<typename At::template named<detail::LinearTimes<3>, detail::qkv_label>,
-                                          typename At::template named<typename SelfAttention<HeadCount, Options...>::Attend, detail::attend_label>,
-                                          typename At::template named<detail::LinearTimes<1>, detail::projection_label>>,
-             typename At::next, Rest...> {};
+    : Writer<
+          typename Done::template with<
+              typename At::template named<detail::LinearTimes<3>, detail::qkv_label>,
+              typename At::template named<typename SelfAttention<HeadCount, Options...>::Attend, detail::attend_label>,
+              typename At::template named<detail::LinearTimes<1>, detail::projection_label>>,
+          typename At::next, Rest...> {};
 
 /// Replaces neighbours by their fused form. Names and, within rounding, results stay the same.
 template <class Done, class... Rest>
@@ -126,19 +132,23 @@ template <class Done, class First, class... Rest>
 struct Fuser<Done, First, Rest...> : Fuser<mp::mp_push_back<Done, First>, Rest...> {};
 
 template <class Activation>
-concept FusedWithBias =
-    std::is_same_v<Activation, Relu> || std::is_same_v<Activation, Silu> || std::is_same_v<Activation, Gelu> || std::is_same_v<Activation, GeluTanh>;
+concept FusedWithBias = std::is_same_v<Activation, Relu> || std::is_same_v<Activation, Silu> ||
+                        std::is_same_v<Activation, Gelu> || std::is_same_v<Activation, GeluTanh>;
 
-template <class Done, std::size_t Width, class Compute, class Labels, FusedWithBias Activation, class ActivationLabels, class... Rest>
+template <class Done, std::size_t Width, class Compute, class Labels, FusedWithBias Activation, class ActivationLabels,
+          class... Rest>
 struct Fuser<Done, Placed<Linear<Width>, Compute, Labels>, Placed<Activation, Compute, ActivationLabels>, Rest...>
-    : Fuser<mp::mp_push_back<Done, Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_by_neighbour, void>, Compute, Labels>,
-                             Placed<detail::BiasActivation<Activation, Linear<Width>>, Compute, Labels>>,
+    : Fuser<mp::mp_push_back<
+                Done,
+                Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_by_neighbour, void>, Compute, Labels>,
+                Placed<detail::BiasActivation<Activation, Linear<Width>>, Compute, Labels>>,
             Rest...> {};
 
 // A product that rounds once, to the wider type of the final output.
 template <class Done, std::size_t Width, class Compute, class Labels, class To>
 struct Fuser<Done, Placed<Linear<Width>, Compute, Labels>, Placed<detail::Cast<To>, To, mp::mp_list<>>>
-    : Fuser<mp::mp_push_back<Done, Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_here, To>, Compute, Labels>>> {};
+    : Fuser<mp::mp_push_back<
+          Done, Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_here, To>, Compute, Labels>>> {};
 template <class Done, class Table, class Compute, class Labels, class To>
 struct Fuser<Done, Placed<TiedLinear<Table>, Compute, Labels>, Placed<detail::Cast<To>, To, mp::mp_list<>>>
     : Fuser<mp::mp_push_back<Done, Placed<detail::TiedLinearTo<Table, To>, Compute, Labels>>> {};
@@ -147,8 +157,8 @@ struct Fuser<Done, Placed<TiedLinear<Table>, Compute, Labels>, Placed<detail::Ca
 template <bool fuses, class Current, class Compute, class Final, class... Layers>
 struct flatten {
  private:
-  using Ended =
-      typename Writer<Written<mp::mp_list<>, Current>, Cursor<Compute, mp::mp_list<>, 0>, Layers...>::type::template cast_to<Final>::Entries;
+  using Ended = typename Writer<Written<mp::mp_list<>, Current>, Cursor<Compute, mp::mp_list<>, 0>,
+                                Layers...>::type::template cast_to<Final>::Entries;
   template <class... Entries>
   static auto fused(mp::mp_list<Entries...>) -> typename Fuser<mp::mp_list<>, Entries...>::type;
 

@@ -26,8 +26,11 @@ struct Grouping {
   /// with a layer that has weights. The two walked layers of a fused layer have one name and count as one.
   static constexpr std::array<std::size_t, count> ends = []<std::size_t... i>(std::index_sequence<i...>) {
     constexpr std::array<bool, count> chosen{wraps<Wrap, typename Flat::template Entry<i>::Layer>...},
-        weighs{(Flat::template At<i>::layout.count > 0)...}, repeats{is_repeat<typename Flat::template Entry<i>::Layer>...},
-        is_second{std::is_same_v<typename Flat::template Entry<i>::Labels, typename Flat::template Entry<(i > 0 ? i - 1 : 0)>::Labels> && i > 0 ...};
+        weighs{(Flat::template At<i>::layout.count > 0)...},
+        repeats{is_repeat<typename Flat::template Entry<i>::Layer>...},
+        is_second{std::is_same_v<typename Flat::template Entry<i>::Labels,
+                                 typename Flat::template Entry<(i > 0 ? i - 1 : 0)>::Labels> &&
+                  i > 0 ...};
     std::array<std::size_t, count> result{};
     for (std::size_t begin = 0; begin < count;) {
       std::size_t end = begin + 1, members = weighs[begin] ? 1 : 0;
@@ -53,14 +56,15 @@ struct Grouping {
   }(std::make_index_sequence<count>{});
 
   template <std::size_t begin, std::size_t... i>
-  static auto group(std::index_sequence<i...>)
-      -> Placed<Group<begin, Flat::template is_recomputed<begin + sizeof...(i)>(), typename Flat::template Entry<begin + i>...>,
-                typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
+  static auto group(std::index_sequence<i...>) -> Placed<
+      Group<begin, Flat::template is_recomputed<begin + sizeof...(i)>(), typename Flat::template Entry<begin + i>...>,
+      typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
   template <std::size_t begin, class... Done>
   static auto from(mp::mp_list<Done...>) {
     if constexpr (begin == count) return mp::mp_list<Done...>{};
     else if constexpr (ends[begin] > 0)
-      return from<ends[begin]>(mp::mp_list<Done..., decltype(group<begin>(std::make_index_sequence<ends[begin] - begin>{}))>{});
+      return from<ends[begin]>(
+          mp::mp_list<Done..., decltype(group<begin>(std::make_index_sequence<ends[begin] - begin>{}))>{});
     else return from<begin + 1>(mp::mp_list<Done..., typename Flat::template Entry<begin>>{});
   }
   using type = decltype(from<0>(mp::mp_list<>{}));

@@ -57,8 +57,9 @@ struct BoundModel {
     using Tied = tied_tables<mp::mp_list<Layers...>>;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
     using Ctx = ContextOf<Facts, Tied, typename Roles::compute, true>;
-    using Flat = Chain<typename flatten<Facts::fuses, typename X::Element, typename Roles::compute, typename Roles::statistic, Layers...>::type, X,
-                       Ctx, false>;
+    using Flat = Chain<typename flatten<Facts::fuses, typename X::Element, typename Roles::compute,
+                                        typename Roles::statistic, Layers...>::type,
+                       X, Ctx, false>;
     using Body = typename Grouped<typename Facts::Sharding::Wrap, Flat, X, Ctx>::type;
     using List = mp::mp_list<Layers...>;
   };
@@ -78,28 +79,33 @@ struct BoundModel {
   static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
 
   template <class Table>
-  using TableUnit = Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
-                                        typename Ctx::inner::template with_compute<
-                                            mp::mp_front<typename tied_types<Table, typename Roles::compute, typename Parts::List>::type>>,
-                                        false>>,
-                         Ctx>;
+  using TableUnit =
+      Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
+                          typename Ctx::inner::template with_compute<mp::mp_front<
+                              typename tied_types<Table, typename Roles::compute, typename Parts::List>::type>>,
+                          false>>,
+           Ctx>;
 
   /// Bytes of the persistent regions: the children's units, then the tied tables.
   static constexpr UnitOffsets size(std::size_t ranks) {
     UnitOffsets sum = Body::unit_offset(Body::count, ranks);
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) { sum = sum + TableUnit<typename decltype(table)::type>::size(ranks); });
+    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>(
+        [&](auto table) { sum = sum + TableUnit<typename decltype(table)::type>::size(ranks); });
     return sum;
   }
   static constexpr ParameterLayout layout = [] {
     ParameterLayout sum = Body::layout;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) { sum.append(TableUnit<typename decltype(table)::type>::layout); });
+    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>(
+        [&](auto table) { sum.append(TableUnit<typename decltype(table)::type>::layout); });
     return sum;
   }();
 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path): children first, tied tables last.
   static constexpr void for_each_unit(std::size_t ranks, auto&& f) {
     Body::for_each_unit(ranks, path, f);
-    for_each_table(ranks, [&]<class Unit>(UnitOffsets at, std::size_t, Path table) { f.template operator()<Unit>(at, std::size_t{1}, table); });
+    for_each_table(ranks, [&]<class Unit>(UnitOffsets at, std::size_t, Path table) {
+      f.template operator()<Unit>(at, std::size_t{1}, table);
+    });
   }
 
   /// Calls visit(name, parameter, whether it ends a residual branch) in the order of the units' tensors. A tied table
@@ -122,9 +128,13 @@ struct BoundModel {
       if (engine.ranks == 1) return;
       if constexpr (Unit::Sharding::slices_parameters) {
         const std::size_t kept = tied.values;
-        tied.values = engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), MemoryKind::communication, table);
-        engine.await(engine.all_gather(
-            {.own = kept, .all = tied.values, .bytes = Unit::values_slice_bytes(engine.ranks), .teams = Unit::Sharding::shard_group, .path = table}));
+        tied.values =
+            engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), MemoryKind::communication, table);
+        engine.await(engine.all_gather({.own = kept,
+                                        .all = tied.values,
+                                        .bytes = Unit::values_slice_bytes(engine.ranks),
+                                        .teams = Unit::Sharding::shard_group,
+                                        .path = table}));
       }
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
         if (!with_gradients) return;
@@ -139,14 +149,16 @@ struct BoundModel {
     for_each_table(ranks, [&]<class Unit>(UnitOffsets, std::size_t, Path) {
       if (ranks == 1) return;
       if constexpr (Unit::Sharding::slices_parameters) sum += Arena::align(Unit::gathered_bytes(ranks));
-      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) sum += with_gradients ? Unit::whole_gradient_bytes(ranks) : 0;
+      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each)
+        sum += with_gradients ? Unit::whole_gradient_bytes(ranks) : 0;
     });
     return sum;
   }
   /// After backward: the tables' gradients are complete; reduces them over all ranks.
   static constexpr void reduce_tied(auto& engine, Weights base) {
     for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
-      reduce<Unit>(engine, {base.values + at.parameters, base.gradients + at.gradients, base.add}, engine.tied[index], table, true);
+      reduce<Unit>(engine, {base.values + at.parameters, base.gradients + at.gradients, base.add}, engine.tied[index],
+                   table, true);
     });
   }
 

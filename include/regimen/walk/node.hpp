@@ -7,8 +7,8 @@
 //   retire_output(place)     before backward: pops y, unless the node itself reads it
 //   backward(..., place)     consumes d_y, pops the rest down to `floor`, returns d_x (owned, transient), or absent
 //
-// How a node is walked is an argument, no template parameter: one function of each serves training, recomputation and inference.
-// The shapes determine the layout of the saved stack, so no offset is stored between the two passes.
+// How a node is walked is an argument, no template parameter: one function of each serves training, recomputation and
+// inference. The shapes determine the layout of the saved stack, so no offset is stored between the two passes.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -86,7 +86,9 @@ struct ParameterLayout {
   std::size_t value_bytes = 0, value_alignment = 1, count = 0, trained = 0, tensors = 0;
   bool all_master = true;  // whether kernels read the master weights themselves
 
-  static constexpr std::size_t align(std::size_t offset, std::size_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
+  static constexpr std::size_t align(std::size_t offset, std::size_t alignment) {
+    return (offset + alignment - 1) / alignment * alignment;
+  }
 
   constexpr void append(const ParameterLayout& next) {
     value_bytes = align(value_bytes, next.value_alignment) + next.value_bytes;
@@ -189,16 +191,17 @@ struct Node {
     if constexpr (declared_count > 0) return sizeof(typename Bound::Element);
     else return std::size_t{1};
   }();
-  static constexpr ParameterLayout own_layout{
-      .value_bytes = declared_count * element_bytes,
-      .value_alignment = element_bytes,
-      .count = declared_count,
-      .trained = trains ? declared_count : 0,
-      .tensors = Bound::parameters.size(),
-      .all_master = declared_count == 0 || std::is_same_v<Master, NoMaster> || std::is_same_v<typename Bound::Element, Master>};
+  static constexpr ParameterLayout own_layout{.value_bytes = declared_count * element_bytes,
+                                              .value_alignment = element_bytes,
+                                              .count = declared_count,
+                                              .trained = trains ? declared_count : 0,
+                                              .tensors = Bound::parameters.size(),
+                                              .all_master = declared_count == 0 || std::is_same_v<Master, NoMaster> ||
+                                                            std::is_same_v<typename Bound::Element, Master>};
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
-  static constexpr bool recomputes_output = active && Context::Checkpoint::template recomputes<typename origin<Layer>::output>;
+  static constexpr bool recomputes_output =
+      active && Context::Checkpoint::template recomputes<typename origin<Layer>::output>;
   static constexpr bool reads(Reads wanted) {
     Reads declared = Bound::backward_reads(trains);
     if (declared == Reads::input_or_output) declared = recomputes_output ? Reads::input : Reads::output;
@@ -209,7 +212,8 @@ struct Node {
   /// here: the only pop comes last.
   static constexpr bool keeps_d_y = false;
   static constexpr bool reads_weights = active && layout.count > 0 && Bound::backward_reads_parameters(flows);
-  static_assert(!recomputes_output || !reads_output, "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
+  static_assert(!recomputes_output || !reads_output,
+                "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
   using Saved = std::conditional_t<active, Declared, Tensors<>>;
 
   static constexpr std::size_t footprint(const auto& engine, Place place) {
@@ -241,11 +245,12 @@ struct Node {
   }
   /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
   static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
-    ForwardCall<Declared::count, Bound::ForwardScratch::count> call{.x = x,
-                                                                    .y = allocate<Output>(engine, Place::transient, path),
-                                                                    .parameters = locate(engine, weights).values,
-                                                                    .saved = offsets_from<Declared>(engine, floor),
-                                                                    .path = path};
+    ForwardCall<Declared::count, Bound::ForwardScratch::count> call{
+        .x = x,
+        .y = allocate<Output>(engine, Place::transient, path),
+        .parameters = locate(engine, weights).values,
+        .saved = offsets_from<Declared>(engine, floor),
+        .path = path};
     compute(engine, call);
     return call.y;
   }
@@ -254,7 +259,8 @@ struct Node {
     if (place == Place::saved && !reads_output) pop<Output>(engine);
   }
 
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path, Place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
+                                        Path path, Place) {
     const std::size_t y = reads_output ? floor + bytes_of_all<Declared>(engine) : absent;
     const Weights here = locate(engine, weights);
     constexpr bool writes = flows || Bound::always_writes_d_x;
@@ -315,7 +321,8 @@ struct Node {
   }
 
  private:
-  static constexpr bool can_reuse = Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
+  static constexpr bool can_reuse =
+      Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
 
   static constexpr Weights locate(const auto& engine, Weights weights) {
     if constexpr (is_tied) return engine.tied[tied_index];

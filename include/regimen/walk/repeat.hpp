@@ -10,7 +10,8 @@ namespace regimen::walk {
 /// Runs body(0) ... body(count - 1); each moves the saved stack by `stride`. A plan skips iterations once one begins
 /// with the same transient side as one or two iterations before: from there all repeats, and the peak lies in the
 /// period where the stack is highest, which is evaluated. `unit` is the distance between the units of two iterations.
-constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std::size_t unit, bool growing, auto&& body) {
+constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std::size_t unit, bool growing,
+                       auto&& body) {
   if (!engine.may_skip()) {
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
@@ -24,7 +25,8 @@ constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std:
       engine.skip(periods, period * stride, growing, period == 1 ? one_before : two_before);
       i += periods * period;
       if (engine.ahead.unit != absent)
-        engine.ahead.unit = growing ? engine.ahead.unit + periods * period * unit : engine.ahead.unit - periods * period * unit;
+        engine.ahead.unit =
+            growing ? engine.ahead.unit + periods * period * unit : engine.ahead.unit - periods * period * unit;
       skipped = true;
     }
     if (!skipped) {
@@ -52,20 +54,25 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     if (!holds_units) one.value_bytes = ParameterLayout::align(one.value_bytes, one.value_alignment);
     return one;
   }();
-  static constexpr ParameterLayout layout{body_layout.value_bytes * Count, body_layout.value_alignment, body_layout.count* Count,
-                                          body_layout.trained* Count,      body_layout.tensors* Count,  body_layout.all_master};
+  static constexpr ParameterLayout layout{body_layout.value_bytes * Count, body_layout.value_alignment,
+                                          body_layout.count* Count,        body_layout.trained* Count,
+                                          body_layout.tensors* Count,      body_layout.all_master};
 
   // The place of the value between two iterations; between two segments it is always saved.
   static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;
   static constexpr bool checkpoints = Checkpoint::segment > 0 && active;
-  static constexpr std::size_t segment = checkpoints ? (Checkpoint::segment < Count ? Checkpoint::segment : Count) : Count;
+  static constexpr std::size_t segment =
+      checkpoints ? (Checkpoint::segment < Count ? Checkpoint::segment : Count) : Count;
   static constexpr std::size_t segments = (Count + segment - 1) / segment;
   static constexpr std::size_t last_segment = Count - (segments - 1) * segment;
-  static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
-  static constexpr bool keeps_d_y = checkpoints || Body::keeps_d_y;  // a segment is recomputed before its gradient is read
+  static constexpr bool reads_input = checkpoints || Body::reads_input,
+                        reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
+  static constexpr bool keeps_d_y =
+      checkpoints || Body::keeps_d_y;  // a segment is recomputed before its gradient is read
   static constexpr bool reads_weights = active && layout.count > 0;
   /// Whether the units of a segment are gathered together, side by side, when the segment is recomputed.
-  static constexpr bool keeps_segments = checkpoints && segment > 1 && holds_units&& Context::Sharding::slices_parameters&& Context::Sharding::keeps;
+  static constexpr bool keeps_segments =
+      checkpoints && segment > 1 && holds_units&& Context::Sharding::slices_parameters&& Context::Sharding::keeps;
 
   static constexpr bool is_idle(Place) { return false; }
   static constexpr std::size_t footprint(const auto& engine, Place place) {
@@ -78,24 +85,27 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     const NextUnit after = engine.after;
     if (!checkpoints || way.mode == Mode::discard) return run(engine, 0, Count, x, weights, path, way, after);
     iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
-      run(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path, {Mode::discard, Place::saved},
-          unit(engine, weights, (s + 1) * segment, path));
+      run(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
+          {Mode::discard, Place::saved}, unit(engine, weights, (s + 1) * segment, path));
     });
     if (way.place == Place::nowhere) return absent;
-    return run(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path, {Mode::discard, way.place},
-               after);
+    return run(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
+               {Mode::discard, way.place}, after);
   }
 
   static constexpr void retire_output(auto& engine, Place place) {
     if constexpr (!checkpoints) Body::retire_output(engine, place);
     else if (place == Place::saved) pop<X>(engine);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path, Place place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
+                                        Path path, Place place) {
     const NextUnit after = engine.after;
-    if constexpr (!checkpoints) d_y = {backward_blocks(engine, 0, Count, d_y, x, floor, weights, path, place, after), true};
+    if constexpr (!checkpoints)
+      d_y = {backward_blocks(engine, 0, Count, d_y, x, floor, weights, path, place, after), true};
     else {
       const auto redo = [&](std::size_t s, std::size_t count) {
-        return Tensor{recompute_segment(engine, s, count, d_y, x, weights, path, s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after),
+        return Tensor{recompute_segment(engine, s, count, d_y, x, weights, path,
+                                        s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after),
                       true};
       };
       d_y = redo(segments - 1, last_segment);
@@ -113,7 +123,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   /// The unit of iteration i, for prefetching.
   static constexpr NextUnit unit(const auto& engine, Weights weights, std::size_t i, Path path) {
-    if constexpr (holds_units) return unit_at<UnitOfIteration>(engine, resident_of(engine, weights, i).values, path.repeated(i, Count));
+    if constexpr (holds_units)
+      return unit_at<UnitOfIteration>(engine, resident_of(engine, weights, i).values, path.repeated(i, Count));
     else return {};
   }
 
@@ -125,7 +136,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
     for (std::size_t i = 0; i < Count; ++i)
-      Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count, at.gradient + i * body_layout.trained});
+      Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count,
+                                at.gradient + i * body_layout.trained});
   }
   static void name_tensors(const std::string& prefix, bool, auto& visit) {
     for (std::size_t i = 0; i < Count; ++i) Body::name_tensors(prefix + std::to_string(i) + ".", false, visit);
@@ -146,7 +158,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       const UnitOffsets size = UnitOfIteration::size(engine.ranks);
       return {weights.values + i * size.parameters, weights.gradients + i * size.gradients, weights.add};
     } else {
-      return {weights.values + i * body_layout.value_bytes, weights.gradients + i * body_layout.trained * sizeof(Reduce), weights.add};
+      return {weights.values + i * body_layout.value_bytes,
+              weights.gradients + i * body_layout.trained * sizeof(Reduce), weights.add};
     }
   }
   /// The units of a segment, gathered side by side, from its recomputation to the end of its backward.
@@ -171,11 +184,13 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return kept;
   }
 
-  static constexpr Weights enter(auto& engine, std::size_t i, Weights resident, Path path, const NextUnit& next, const Kept& kept) {
+  static constexpr Weights enter(auto& engine, std::size_t i, Weights resident, Path path, const NextUnit& next,
+                                 const Kept& kept) {
     if constexpr (keeps_segments)
       if (kept.values != absent) {
         engine.await(kept.tickets[i - kept.first]);
-        return {kept.values + (i - kept.first) * UnitOfIteration::gathered_bytes(engine.ranks), resident.gradients, resident.add};
+        return {kept.values + (i - kept.first) * UnitOfIteration::gathered_bytes(engine.ranks), resident.gradients,
+                resident.add};
       }
     if constexpr (holds_units) return gather<UnitOfIteration>(engine, resident, path, next);
     else return resident;
@@ -185,9 +200,10 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       if (kept.values == absent) release<UnitOfIteration>(engine, resident, own, next);
   }
 
-  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, Way way, const NextUnit& next,
-                                            const Kept& kept) {
-    const Weights resident = resident_of(engine, weights, i), own = enter(engine, i, resident, path.repeated(i, Count), next, kept);
+  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, Way way,
+                                            const NextUnit& next, const Kept& kept) {
+    const Weights resident = resident_of(engine, weights, i),
+                  own = enter(engine, i, resident, path.repeated(i, Count), next, kept);
     const std::size_t y = Body::forward(engine, x, own, path.repeated(i, Count), way);
     leave(engine, resident, own, next, kept);
     return y;
@@ -195,21 +211,25 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   /// Forward of iterations first ... first + count - 1; the last output goes to `place`. `after`
   /// is the unit that is used next.
-  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights, Path path, Way way,
-                                   const NextUnit& after, const Kept& kept = {}) {
+  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights,
+                                   Path path, Way way, const NextUnit& after, const Kept& kept = {}) {
     const Place inner = way.mode == Mode::save ? between : Place::transient;
     const std::size_t stride = way.mode == Mode::save ? Body::footprint(engine, inner) : 0;
-    const auto input = [&](std::size_t i) { return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x; };
+    const auto input = [&](std::size_t i) {
+      return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x;
+    };
     iterate(engine, count - 1, stride, unit_bytes(engine), true, [&](std::size_t i) {
-      x = {step_forward(engine, first + i, input(i), weights, path, {way.mode, inner}, unit(engine, weights, first + i + 1, path), kept),
+      x = {step_forward(engine, first + i, input(i), weights, path, {way.mode, inner},
+                        unit(engine, weights, first + i + 1, path), kept),
            inner == Place::transient};
     });
     return step_forward(engine, first + count - 1, input(count - 1), weights, path, way, after, kept);
   }
 
   /// Backward of the same iterations; their saved tensors begin at `floor`.
-  static constexpr std::size_t backward_blocks(auto& engine, std::size_t first, std::size_t count, Tensor d_y, std::size_t x, std::size_t floor,
-                                               Weights weights, Path path, Place place, const NextUnit& after, const Kept& kept = {}) {
+  static constexpr std::size_t backward_blocks(auto& engine, std::size_t first, std::size_t count, Tensor d_y,
+                                               std::size_t x, std::size_t floor, Weights weights, Path path,
+                                               Place place, const NextUnit& after, const Kept& kept = {}) {
     const std::size_t stride = Body::footprint(engine, between);
     const auto step = [&](std::size_t i, Place here) {
       const std::size_t bottom = floor + i * stride;
@@ -232,16 +252,18 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return d_y.offset;
   }
 
-  static constexpr std::size_t recompute_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y, std::size_t x, Weights weights,
-                                                 Path path, const NextUnit& after) {
-    constexpr Place place = Body::reads_output ? Place::saved : Place::nowhere;  // only tensors before the output are needed
+  static constexpr std::size_t recompute_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y,
+                                                 std::size_t x, Weights weights, Path path, const NextUnit& after) {
+    constexpr Place place =
+        Body::reads_output ? Place::saved : Place::nowhere;  // only tensors before the output are needed
     const Tensor input = segment_input(engine, s, x);
     const std::size_t bottom = engine.arena.top;
     const Kept kept = gather_segment(engine, s * segment, count, weights, path);
     const std::size_t floor = engine.arena.top;
     const std::size_t last = s * segment + count - 1;  // its unit stays gathered: its backward follows at once
     run(engine, s * segment, count, input, weights, path, {Mode::save, place}, unit(engine, weights, last, path), kept);
-    const std::size_t d_x = backward_blocks(engine, s * segment, count, d_y, input.offset, floor, weights, path, place, after, kept);
+    const std::size_t d_x =
+        backward_blocks(engine, s * segment, count, d_y, input.offset, floor, weights, path, place, after, kept);
     if constexpr (keeps_segments) engine.arena.pop_to(bottom);
     return d_x;
   }

@@ -10,20 +10,23 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   using Branch = Inner<X, Context, flows, Layers...>;
   using Output = X;
   static constexpr ParameterLayout layout = Branch::layout;
-  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false, recomputes_output = false,
-                        reads_weights = Branch::reads_weights, keeps_d_y = true;  // d_y is added to d_x after the branch
+  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false,
+                        recomputes_output = false, reads_weights = Branch::reads_weights,
+                        keeps_d_y = true;  // d_y is added to d_x after the branch
   /// Whether the branch's last layer reads its own output: then the output is saved, and the sum is another tensor.
   static constexpr bool keeps_branch = Branch::reads_output;
   static constexpr Place branch_place(Place place) { return keeps_branch ? Place::saved : place; }
 
   static constexpr std::size_t footprint(const auto& engine, Place place) {
-    return Branch::footprint(engine, branch_place(place)) + (keeps_branch && place == Place::saved ? bytes_of<X>(engine) : 0);
+    return Branch::footprint(engine, branch_place(place)) +
+           (keeps_branch && place == Place::saved ? bytes_of<X>(engine) : 0);
   }
   static constexpr bool is_idle(Place place) { return Branch::is_idle(branch_place(place)); }
 
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
     const bool apart = keeps_branch && way.mode == Mode::save;
-    std::size_t y = Branch::forward(engine, Tensor{x.offset, false}, weights, path, {way.mode, apart ? Place::saved : way.place});
+    std::size_t y =
+        Branch::forward(engine, Tensor{x.offset, false}, weights, path, {way.mode, apart ? Place::saved : way.place});
     if constexpr (keeps_branch)
       if (apart) y = way.place == Place::nowhere ? absent : copy_of(engine, y, way.place, path);
     if (way.place != Place::nowhere) add(engine, x.offset, y);
@@ -34,8 +37,10 @@ struct Node<Residual<Layers...>, X, Context, flows> {
     if constexpr (!keeps_branch) Branch::retire_output(engine, place);
     else if (place == Place::saved) pop<X>(engine);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path, Place place) {
-    const std::size_t d_x = Branch::backward(engine, Tensor{d_y.offset, false}, x, floor, weights, path, branch_place(place));
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
+                                        Path path, Place place) {
+    const std::size_t d_x =
+        Branch::backward(engine, Tensor{d_y.offset, false}, x, floor, weights, path, branch_place(place));
     if constexpr (flows) add(engine, d_y.offset, d_x);
     if (d_y.owned) engine.arena.give(d_y.offset);
     return d_x;

@@ -11,7 +11,8 @@ namespace regimen::walk {
 template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again>
 struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> {
   static constexpr std::size_t count = sizeof...(Entries);
-  static_assert(count > 0 && count < 256, "regimen: a Sequential has 1 to 255 layers; group them in Sequentials of Sequentials, or Repeat");
+  static_assert(count > 0 && count < 256,
+                "regimen: a Sequential has 1 to 255 layers; group them in Sequentials of Sequentials, or Repeat");
   static constexpr std::array<const char*, count> names{Entries::Layer::name...};
   template <std::size_t i>
   using Entry = mp::mp_at_c<mp::mp_list<Entries...>, i>;
@@ -41,7 +42,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     bool read = false;
     if constexpr (i > 0) read = At<i - 1>::reads_output;
     if constexpr (i < count) read = read || At<i>::reads_input;
-    if constexpr (i + 1 < count) read = read || (At<i>::recomputes_output && sizes[i] == 0 && is_read<i + 1>());  // a Group checks this inside
+    if constexpr (i + 1 < count)
+      read = read || (At<i>::recomputes_output && sizes[i] == 0 && is_read<i + 1>());  // a Group checks this inside
     else if constexpr (i + 1 == count) read = read || recomputes_output;
     return read;
   }
@@ -58,18 +60,20 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   template <std::size_t i>
   static constexpr Place place_before(Place next) {
     constexpr Place own = place_of<i + 1>();
-    return own == Place::transient && At<i + 1>::is_idle(Place::nowhere) && At<i + 1>::is_idle(next) ? Place::nowhere : own;
+    return own == Place::transient && At<i + 1>::is_idle(Place::nowhere) && At<i + 1>::is_idle(next) ? Place::nowhere
+                                                                                                     : own;
   }
-  /// For each place of the last child's output, those of all children: tables, so that a plan of many children takes no more
-  /// steps of the compiler than they are.
-  static constexpr std::array<std::array<Place, count>, place_count> output_places = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<std::array<Place, count>, place_count> all{};
-    for (std::size_t last = 0; last < place_count; ++last) {
-      all[last][count - 1] = static_cast<Place>(last);
-      ((all[last][count - 2 - i] = place_before<count - 2 - i>(all[last][count - 1 - i])), ...);
-    }
-    return all;
-  }(std::make_index_sequence<count - 1>{});
+  /// For each place of the last child's output, those of all children: tables, so that a plan of many children takes no
+  /// more steps of the compiler than they are.
+  static constexpr std::array<std::array<Place, count>, place_count> output_places =
+      []<std::size_t... i>(std::index_sequence<i...>) {
+        std::array<std::array<Place, count>, place_count> all{};
+        for (std::size_t last = 0; last < place_count; ++last) {
+          all[last][count - 1] = static_cast<Place>(last);
+          ((all[last][count - 2 - i] = place_before<count - 2 - i>(all[last][count - 1 - i])), ...);
+        }
+        return all;
+      }(std::make_index_sequence<count - 1>{});
   /// Where the output of child i goes, if that of the last goes to `place`.
   template <std::size_t i>
   static constexpr Place output_place(Place place) {
@@ -80,10 +84,12 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
       return (At<i>::is_idle(output_place<i>(place)) && ...);
     }(std::make_index_sequence<count>{});
   }
-  static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output, keeps_d_y = At<count - 1>::keeps_d_y;
+  static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output,
+                        keeps_d_y = At<count - 1>::keeps_d_y;
   static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
     // Recomputed children need their weights, too. (The owner of the chain decides about the last child's output.)
-    return (At<i>::reads_weights || ...) || ((At<i>::layout.count > 0 && i + 1 < count && is_recomputed<i + 1>()) || ...);
+    return (At<i>::reads_weights || ...) ||
+           ((At<i>::layout.count > 0 && i + 1 < count && is_recomputed<i + 1>()) || ...);
   }(std::make_index_sequence<count>{});
 
   static constexpr ParameterLayout layout = []<std::size_t... i>(std::index_sequence<i...>) {
@@ -111,7 +117,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   static constexpr void retire_output(auto& engine, Place place) { At<count - 1>::retire_output(engine, place); }
 
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights, Path path, Place place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
+                                        Path path, Place place) {
     Values values{x, floors(engine, floor, place), weights, path, {}, {}};
     return backward_from<count - 1>(engine, d_y, values, place);
   }
@@ -121,7 +128,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     constexpr std::size_t last = count - 1;
     Values values{x, floors(engine, floor, Place::transient), weights, path, {}, {}};
     const std::size_t input = value<last>(engine, values);
-    const std::size_t y = At<last>::recompute(engine, input, values.floors[last], resident_of(engine, weights, last), path_of(path, last));
+    const std::size_t y = At<last>::recompute(engine, input, values.floors[last], resident_of(engine, weights, last),
+                                              path_of(path, last));
     for (std::size_t i = 0; i < count; ++i)
       if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
     return y;
@@ -129,19 +137,25 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (At<i>::place_tensors(out, {at.values + offsets[i].values, at.master + offsets[i].master, at.gradient + offsets[i].gradient}), ...);
+      (At<i>::place_tensors(
+           out, {at.values + offsets[i].values, at.master + offsets[i].master, at.gradient + offsets[i].gradient}),
+       ...);
     }(std::make_index_sequence<count>{});
   }
   static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (At<i>::name_tensors(prefix + label_of(typename Entries::Labels{}), ends_branch && i + 1 == last_with_parameters(), visit), ...);
+      (At<i>::name_tensors(prefix + label_of(typename Entries::Labels{}),
+                           ends_branch && i + 1 == last_with_parameters(), visit),
+       ...);
     }(std::make_index_sequence<count>{});
   }
 
  protected:
   static constexpr std::size_t last_with_parameters() {  // one past the last child with parameters; 0 if none
     std::size_t last = 0;
-    [&]<std::size_t... i>(std::index_sequence<i...>) { ((At<i>::layout.count > 0 ? last = i + 1 : last), ...); }(std::make_index_sequence<count>{});
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      ((At<i>::layout.count > 0 ? last = i + 1 : last), ...);
+    }(std::make_index_sequence<count>{});
     return last;
   }
 
@@ -149,7 +163,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   static constexpr std::array<TensorPlace, count> offsets = []<std::size_t... i>(std::index_sequence<i...>) {
     std::array<TensorPlace, count> result{};
     ParameterLayout sum{};
-    ((result[i] = {ParameterLayout::align(sum.value_bytes, At<i>::layout.value_alignment), sum.count, sum.trained}, sum.append(At<i>::layout)), ...);
+    ((result[i] = {ParameterLayout::align(sum.value_bytes, At<i>::layout.value_alignment), sum.count, sum.trained},
+      sum.append(At<i>::layout)),
+     ...);
     return result;
   }(std::make_index_sequence<count>{});
 
@@ -175,7 +191,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     }(std::make_index_sequence<count>{});
   }
   static constexpr std::array<UnitOffsets, count + 1> unit_offsets_alone = unit_offsets_at(1),
-                                                      unit_offsets_planned = unit_offsets_at(Context::Sharding::planned_ranks);
+                                                      unit_offsets_planned =
+                                                          unit_offsets_at(Context::Sharding::planned_ranks);
 
   /// Where child i's parameters and gradients are kept.
   static constexpr Weights resident_of(const auto& engine, Weights weights, std::size_t i) {
@@ -185,7 +202,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     } else if (Context::Sharding::slices_parameters && weights.values == absent) {  // not read
       return {absent, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
     } else {
-      return {weights.values + offsets[i].values, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
+      return {weights.values + offsets[i].values,
+              weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
     }
   }
 
@@ -195,8 +213,10 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   template <std::size_t i>
   static constexpr NextUnit first_from(const auto& engine, Weights weights, Path path) {
     if constexpr (i >= count) return {};
-    else if constexpr (is_unit<i>) return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
-    else if constexpr (holds_units<i>) return At<i>::unit(engine, resident_of(engine, weights, i), 0, unit_path(path, i));
+    else if constexpr (is_unit<i>)
+      return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
+    else if constexpr (holds_units<i>)
+      return At<i>::unit(engine, resident_of(engine, weights, i), 0, unit_path(path, i));
     else return first_from<i + 1>(engine, weights, path);
   }
   /// The first unit of a backward that begins with child i.
@@ -205,7 +225,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     constexpr bool goes_on = i > 0 && At<i>::active;
     if constexpr (is_unit<i> && At<i>::active && At<i>::reads_weights)
       return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
-    else if constexpr (holds_units<i> && At<i>::active) return At<i>::first_of_backward(engine, resident_of(engine, weights, i), unit_path(path, i));
+    else if constexpr (holds_units<i> && At<i>::active)
+      return At<i>::first_of_backward(engine, resident_of(engine, weights, i), unit_path(path, i));
     else if constexpr (goes_on) return last_from<i - 1>(engine, weights, path);
     else return {};
   }
@@ -269,7 +290,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   /// Child i; its output is the input of the next.
   template <std::size_t i>
   static constexpr Tensor forward_of(auto& engine, Tensor x, Weights weights, Path path, Way way) {
-    const Way here{way.mode, i + 1 < count && way.mode == Mode::discard ? Place::transient : output_place<i>(way.place)};
+    const Way here{way.mode,
+                   i + 1 < count && way.mode == Mode::discard ? Place::transient : output_place<i>(way.place)};
     std::size_t y = absent;
     if constexpr (slices_parameters) {
       const NextUnit next = behind<i>(engine, weights, path, way.mode);
@@ -299,7 +321,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
         const std::size_t input = value<i - 1>(engine, values);
         Weights own = resident_of(engine, values.weights, i - 1);
         if constexpr (slices_parameters) own = enter<i - 1>(engine, values.weights, values.path, {});
-        values.recomputed[i] = At<i - 1>::recompute(engine, input, values.floors[i - 1], own, path_of(values.path, i - 1));
+        values.recomputed[i] =
+            At<i - 1>::recompute(engine, input, values.floors[i - 1], own, path_of(values.path, i - 1));
         if constexpr (slices_parameters) leave<i - 1>(engine, values.weights, own, {});
         values.is_ready[i] = true;
       }
@@ -341,13 +364,14 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 };
 
 template <std::size_t place, bool computed_again, class... Entries, class X, class Context, bool flows>
-struct Node<Group<place, computed_again, Entries...>, X, Context, flows> : Chain<mp::mp_list<Entries...>, X, Context, flows, place, computed_again> {
-};
+struct Node<Group<place, computed_again, Entries...>, X, Context, flows>
+    : Chain<mp::mp_list<Entries...>, X, Context, flows, place, computed_again> {};
 
 /// The layers of a list inside another layer, bound to X: the element type of their input stays.
 template <class X, class Context, bool flows, class... Layers>
-using Inner = Chain<typename flatten<Context::fuses, typename X::Element, typename Context::Roles::compute, typename X::Element, Layers...>::type, X,
-                    Context, flows>;
+using Inner = Chain<typename flatten<Context::fuses, typename X::Element, typename Context::Roles::compute,
+                                     typename X::Element, Layers...>::type,
+                    X, Context, flows>;
 
 /// A block as Repeat names it: a Sequential stands for its layers.
 template <class Block, class X, class Context, bool flows>

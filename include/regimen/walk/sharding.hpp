@@ -35,7 +35,8 @@ struct ShardingOf final {
   /// Known to be one rank: nothing is gathered, reduced or exchanged, and no code for it is instantiated.
   static constexpr bool alone = Transport::is_alone;
 
-  static constexpr bool slices_state = stage >= 1, slices_gradients = stage >= 1 && reduces_each, slices_parameters = stage >= 3;
+  static constexpr bool slices_state = stage >= 1, slices_gradients = stage >= 1 && reduces_each,
+                        slices_parameters = stage >= 3;
 
   /// The number of slices of a buffer, the number of groups, and the slice of a rank.
   static constexpr std::size_t slices(std::size_t ranks) { return group == 0 || ranks == 1 ? ranks : group; }
@@ -44,7 +45,9 @@ struct ShardingOf final {
   /// The index of the part, within the slice, that belongs to this rank where each part must count once: the rank's
   /// place among the ranks that keep the same slice.
   static constexpr std::size_t copy_of(std::size_t rank) { return rank / shard_group_size; }
-  static constexpr std::size_t part_of(std::size_t rank, std::size_t ranks) { return slice_of(rank) * groups(ranks) + copy_of(rank); }
+  static constexpr std::size_t part_of(std::size_t rank, std::size_t ranks) {
+    return slice_of(rank) * groups(ranks) + copy_of(rank);
+  }
   /// The rank to which a part belongs.
   static constexpr std::size_t rank_of(std::size_t part, std::size_t ranks) {
     return part / groups(ranks) + part % groups(ranks) * (group == 0 ? 0 : group);

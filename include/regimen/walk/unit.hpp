@@ -12,7 +12,9 @@ struct UnitOffsets {
   constexpr UnitOffsets operator+(const UnitOffsets& other) const {
     return {parameters + other.parameters, gradients + other.gradients, states + other.states};
   }
-  constexpr UnitOffsets operator*(std::size_t count) const { return {parameters * count, gradients * count, states * count}; }
+  constexpr UnitOffsets operator*(std::size_t count) const {
+    return {parameters * count, gradients * count, states * count};
+  }
 };
 
 /// A child of the model, an iteration of a Repeat, or a tied table: one flat buffer each of parameters, gradients and
@@ -60,12 +62,20 @@ struct Unit final {
     const std::size_t share = (count + ranks - 1) / ranks;
     return ranks == 1 ? count : (share + line - 1) / line * line;
   }
-  static constexpr std::size_t gradient_part(std::size_t ranks) { return cut(layout.trained, ranks); }                       // elements
-  static constexpr std::size_t slice(std::size_t ranks) { return cut(layout.count, ranks) * Sharding::groups(ranks); }       // elements
-  static constexpr std::size_t gradient_slice(std::size_t ranks) { return gradient_part(ranks) * Sharding::groups(ranks); }  // elements
+  static constexpr std::size_t gradient_part(std::size_t ranks) { return cut(layout.trained, ranks); }  // elements
+  static constexpr std::size_t slice(std::size_t ranks) {
+    return cut(layout.count, ranks) * Sharding::groups(ranks);
+  }  // elements
+  static constexpr std::size_t gradient_slice(std::size_t ranks) {
+    return gradient_part(ranks) * Sharding::groups(ranks);
+  }  // elements
   static constexpr std::size_t values_slice_bytes(std::size_t ranks) { return slice(ranks) * value_size; }
-  static constexpr std::size_t gathered_bytes(std::size_t ranks) { return values_slice_bytes(ranks) * Sharding::slices(ranks); }
-  static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) { return Arena::align(gradient_part(ranks) * ranks * sizeof(Reduce)); }
+  static constexpr std::size_t gathered_bytes(std::size_t ranks) {
+    return values_slice_bytes(ranks) * Sharding::slices(ranks);
+  }
+  static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) {
+    return Arena::align(gradient_part(ranks) * ranks * sizeof(Reduce));
+  }
 
   /// Where the master weights begin in the region of parameters.
   static constexpr std::size_t master_offset(std::size_t ranks) {
@@ -73,12 +83,17 @@ struct Unit final {
     else return values_bytes(ranks);
   }
   /// Elements of master weights and of state that a rank keeps: all, or its slice.
-  static constexpr std::size_t kept_master(std::size_t ranks) { return Sharding::slices_state ? slice(ranks) : layout.count; }
-  static constexpr std::size_t kept_state(std::size_t ranks) { return Sharding::slices_state ? gradient_slice(ranks) : layout.trained; }
+  static constexpr std::size_t kept_master(std::size_t ranks) {
+    return Sharding::slices_state ? slice(ranks) : layout.count;
+  }
+  static constexpr std::size_t kept_state(std::size_t ranks) {
+    return Sharding::slices_state ? gradient_slice(ranks) : layout.trained;
+  }
 
   static constexpr UnitOffsets size(std::size_t ranks) {
     if (ranks == 1) return alone;
-    const std::size_t gradients = Sharding::slices_gradients ? Arena::align(gradient_slice(ranks) * sizeof(Reduce)) : whole_gradient_bytes(ranks);
+    const std::size_t gradients =
+        Sharding::slices_gradients ? Arena::align(gradient_slice(ranks) * sizeof(Reduce)) : whole_gradient_bytes(ranks);
     return {values_bytes(ranks) + (shares_master ? 0 : Arena::align(kept_master(ranks) * sizeof(Master))), gradients,
             Arena::align(kept_state(ranks) * states * sizeof(Master))};
   }
@@ -88,8 +103,9 @@ struct Unit final {
     if (ranks == 1 || !Sharding::slices_state) return Arena::align(layout.value_bytes);
     return Arena::align(Sharding::slices_parameters ? values_slice_bytes(ranks) : gathered_bytes(ranks));
   }
-  static constexpr UnitOffsets alone{Arena::align(layout.value_bytes) + (shares_master ? 0 : Arena::align(layout.count * sizeof(Master))),
-                                     Arena::align(layout.trained * sizeof(Reduce)), Arena::align(layout.trained* states * sizeof(Master))};
+  static constexpr UnitOffsets alone{
+      Arena::align(layout.value_bytes) + (shares_master ? 0 : Arena::align(layout.count * sizeof(Master))),
+      Arena::align(layout.trained * sizeof(Reduce)), Arena::align(layout.trained* states * sizeof(Master))};
 };
 
 /// A parameter that several layers use is a unit of its own: the owner's node, without the walk.
@@ -112,9 +128,14 @@ constexpr NextUnit unit_at(const auto& engine, std::size_t values, Path path) {
 
 template <class Sharding>
 constexpr GatheredUnit start_all_gather(auto& engine, const NextUnit& unit) {
-  const std::size_t whole = engine.arena.take(unit.slice_bytes * Sharding::slices(engine.ranks), MemoryKind::communication, unit.path);
+  const std::size_t whole =
+      engine.arena.take(unit.slice_bytes * Sharding::slices(engine.ranks), MemoryKind::communication, unit.path);
   return {unit.values, whole,
-          engine.all_gather({.own = unit.values, .all = whole, .bytes = unit.slice_bytes, .teams = Sharding::shard_group, .path = unit.path})};
+          engine.all_gather({.own = unit.values,
+                             .all = whole,
+                             .bytes = unit.slice_bytes,
+                             .teams = Sharding::shard_group,
+                             .path = unit.path})};
 }
 
 /// Before a unit computes: gathers its parameters for the kernels, and starts to gather the next unit.
@@ -154,7 +175,8 @@ template <class Unit>
 constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
   if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
     if (engine.ranks == 1) return gathered;
-    return {gathered.values, engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path), false};
+    return {gathered.values, engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path),
+            false};
   } else {
     return gathered;
   }
@@ -188,8 +210,10 @@ constexpr void send_bucket(auto& engine) {
                          .staging = bucket.staging,
                          .teams = Sharding::shard_group,
                          .path = bucket.path});
-  bucket.ticket =
-      engine.all_gather({.own = bucket.begin + engine.rank * slice_bytes, .all = bucket.begin, .bytes = slice_bytes, .path = bucket.path});
+  bucket.ticket = engine.all_gather({.own = bucket.begin + engine.rank * slice_bytes,
+                                     .all = bucket.begin,
+                                     .bytes = slice_bytes,
+                                     .path = bucket.path});
   bucket.bytes = 0;
 }
 /// After a unit's backward: adds its gradients to the bucket, which has those of the next unit, directly above them.
@@ -228,8 +252,10 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
     if (engine.ranks == 1 || !engine.reduces) return;
     if constexpr (Sharding::bucket > 0) return reduce_in_bucket<Unit>(engine, written.gradients, path);
     finish_reduction<Reduce, Sharding>(engine);
-    const std::size_t slice = Unit::gradient_slice(engine.ranks), part = Unit::gradient_part(engine.ranks), groups = Sharding::groups(engine.ranks),
-                      of_shards = Sharding::Transport::staging_bytes(Sharding::slices(engine.ranks), slice * sizeof(Reduce)),
+    const std::size_t slice = Unit::gradient_slice(engine.ranks), part = Unit::gradient_part(engine.ranks),
+                      groups = Sharding::groups(engine.ranks),
+                      of_shards =
+                          Sharding::Transport::staging_bytes(Sharding::slices(engine.ranks), slice * sizeof(Reduce)),
                       of_replicas = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)),
                       staging_bytes = of_shards > of_replicas ? of_shards : of_replicas;
     ReducingUnit& under_way = engine.reducing;
@@ -237,16 +263,19 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
     under_way.slice = slice;
     under_way.add = resident.add;
     under_way.on_stack = on_stack;
-    if (staging_bytes > 0) under_way.staging = engine.arena.take(Arena::align(staging_bytes), MemoryKind::communication, path);
+    if (staging_bytes > 0)
+      under_way.staging = engine.arena.take(Arena::align(staging_bytes), MemoryKind::communication, path);
     if constexpr (Sharding::reduces_each)
-      under_way.own = resident.gradients + (Sharding::slices_gradients ? 0 : Sharding::slice_of(engine.rank) * slice * sizeof(Reduce));
+      under_way.own = resident.gradients +
+                      (Sharding::slices_gradients ? 0 : Sharding::slice_of(engine.rank) * slice * sizeof(Reduce));
     under_way.ticket = engine.reduce_scatter({.all = under_way.whole,
                                               .bytes = slice * sizeof(Reduce),
                                               .element = element_type_of<Reduce>,
                                               .staging = under_way.staging,
                                               .teams = Sharding::shard_group,
                                               .path = path});
-    if (groups > 1) {  // then, in order: sums over the groups, part by part, and their all-gather among the ranks of the slice
+    if (groups >
+        1) {  // then, in order: sums over the groups, part by part, and their all-gather among the ranks of the slice
       const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(engine.rank) * slice,
                          summed = own + Sharding::copy_of(engine.rank) * part;
       const std::size_t bytes = part * sizeof(Reduce);
@@ -256,12 +285,17 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
                              .staging = under_way.staging,
                              .teams = Sharding::replica_group(engine.ranks),
                              .path = path});
-      under_way.ticket =
-          engine.all_gather({.own = summed.offset, .all = own.offset, .bytes = bytes, .teams = Sharding::replica_group(engine.ranks), .path = path});
+      under_way.ticket = engine.all_gather({.own = summed.offset,
+                                            .all = own.offset,
+                                            .bytes = bytes,
+                                            .teams = Sharding::replica_group(engine.ranks),
+                                            .path = path});
     }
     if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // then, in order: every rank gets all sums
-      under_way.ticket = engine.all_gather(
-          {.own = under_way.whole + engine.rank * slice * sizeof(Reduce), .all = under_way.whole, .bytes = slice * sizeof(Reduce), .path = path});
+      under_way.ticket = engine.all_gather({.own = under_way.whole + engine.rank * slice * sizeof(Reduce),
+                                            .all = under_way.whole,
+                                            .bytes = slice * sizeof(Reduce),
+                                            .path = path});
   }
 }
 

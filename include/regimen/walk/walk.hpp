@@ -31,8 +31,9 @@ struct Walk {
   Arena arena{};
   std::array<Weights, tied_limit> tied{};
   View<Scalars> scalars{};
-  std::size_t cache = 0, position = 0;  // in decoding: where the next layer's keys and values lie, and the first position
-  Path path{};                          // of the layer that computes
+  std::size_t cache = 0,
+              position = 0;  // in decoding: where the next layer's keys and values lie, and the first position
+  Path path{};               // of the layer that computes
 
   std::size_t ranks = 1, rank = 0;
   bool reduces = true;
@@ -43,7 +44,11 @@ struct Walk {
 
   template <class... Arguments>
   explicit constexpr Walk(std::size_t batch_size, std::size_t world, std::size_t own_rank, Arguments&&... arguments)
-      : engine(std::forward<Arguments>(arguments)...), capacity(batch_size), batch(batch_size), ranks(world), rank(own_rank) {}
+      : engine(std::forward<Arguments>(arguments)...),
+        capacity(batch_size),
+        batch(batch_size),
+        ranks(world),
+        rank(own_rank) {}
 
   // ---- operations
 
@@ -64,7 +69,8 @@ struct Walk {
   template <class T>
   constexpr void produced(std::size_t offset, std::size_t count, const Path& of) {
     if constexpr (Number<T>) {
-      if (checks_finite) run(op::CheckFinite<T>{.x = {offset}, .scalars = scalars, .count = count, .path = of, .phase = engine.phase});
+      if (checks_finite)
+        run(op::CheckFinite<T>{.x = {offset}, .scalars = scalars, .count = count, .path = of, .phase = engine.phase});
     }
   }
   constexpr View<op::Random> random() const { return random_of(scalars); }
@@ -85,7 +91,9 @@ struct Walk {
   constexpr bool may_skip() const { return engine.may_skip(); }
   constexpr auto mark() const { return engine.mark(*this); }
   constexpr bool repeats(const auto& then) const { return engine.repeats(*this, then); }
-  constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const auto& then) { engine.skip(*this, periods, stride, growing, then); }
+  constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const auto& then) {
+    engine.skip(*this, periods, stride, growing, then);
+  }
 
   // ---- for an engine that computes
 
@@ -101,7 +109,8 @@ struct Walk {
   /// From now on fills freed memory with NaN. The Walk object must not move afterwards.
   void poison_dead() {
     engine.poison_dead();
-    witness_ = {&engine, [](void* self, std::size_t offset, std::size_t bytes) { static_cast<E*>(self)->dies(offset, bytes); },
+    witness_ = {&engine,
+                [](void* self, std::size_t offset, std::size_t bytes) { static_cast<E*>(self)->dies(offset, bytes); },
                 [](void* self, std::size_t offset, std::size_t bytes) { static_cast<E*>(self)->lives(offset, bytes); }};
     arena.witness = &witness_;
     if (arena.capacity > arena.top) engine.dies(arena.top, arena.capacity - arena.top);

@@ -18,11 +18,14 @@ int main() {
     comm::Mpi world(std::chrono::seconds(60));
     cpu::set_threads(1);
     const test::Outcome own = test::train_as_rank<Sharded<Mpi, ZeRO3>>(false, 20, world);
-    for (const char* const name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}) ::unsetenv(name);  // else launch refuses to train alone
-    const std::vector<test::Outcome> threads = test::outcomes_of_threads<Sharded<Threads, Replicated>>(world.size(), false, 20);
+    for (const char* const name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"})
+      ::unsetenv(name);  // else launch refuses to train alone
+    const std::vector<test::Outcome> threads =
+        test::outcomes_of_threads<Sharded<Threads, Replicated>>(world.size(), false, 20);
     bool same = own == threads[world.rank()] && own.as_planned && own.losses.size() == 20;
     if (world.size() % 2 == 0) same = same && test::train_as_rank<Sharded<Mpi, Hybrid<2>>>(false, 20, world) == own;
-    std::printf("rank %zu of %zu %s\n", world.rank(), world.size(), same ? "trained the bits of the threads" : "trained other bits");
+    std::printf("rank %zu of %zu %s\n", world.rank(), world.size(),
+                same ? "trained the bits of the threads" : "trained other bits");
     return same ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

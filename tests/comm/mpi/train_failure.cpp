@@ -54,7 +54,8 @@ int main(int, char** argv) {
       std::signal(SIGXFSZ, SIG_IGN);
       ::setrlimit(RLIMIT_FSIZE, &limit);
     };
-    test::train_until_failure<Train>(world, path, static_cast<test::Phase>(phase), world.rank() == who ? fail : std::function<void()>{}, path);
+    test::train_until_failure<Train>(world, path, static_cast<test::Phase>(phase),
+                                     world.rank() == who ? fail : std::function<void()>{}, path);
   } catch (const std::exception&) { return 1; }
   return 0;
 }

@@ -12,10 +12,10 @@ using namespace test;
 
 namespace {
 
-// Tolerances. u = epsilon of S. An activation is x times a factor that is off by a few u (exp, sigmoid and erf are good to
-// 2.5 ulp, the arithmetic around them adds less than six roundings): 12 u |x|. Derivatives are below 1.2, as are the terms
-// they are made of: 16 u. Then one rounding to T. Shifting by the bias may move x by u/2 · |x|, and derivatives change by
-// less than 1.2 for each unit of x: u |x| more.
+// Tolerances. u = epsilon of S. An activation is x times a factor that is off by a few u (exp, sigmoid and erf are good
+// to 2.5 ulp, the arithmetic around them adds less than six roundings): 12 u |x|. Derivatives are below 1.2, as are the
+// terms they are made of: 16 u. Then one rounding to T. Shifting by the bias may move x by u/2 · |x|, and derivatives
+// change by less than 1.2 for each unit of x: u |x| more.
 template <class S>
 double value_error(double x) {
   return 12 * epsilon_of<S> * std::fabs(x) + (sizeof(S) == 4 ? 1e-37 : 1e-300);
@@ -44,7 +44,8 @@ template <class Activation, class T>
 void forward_is_the_formula(Case c, bool in_place) {
   using S = statistic_t<T>;
   Arena arena;
-  const Values x = values<T>(c.rows * c.columns, 6, 1), b = c.bias ? values<T>(c.columns, 1, 2) : Values(c.columns, 0.0);
+  const Values x = values<T>(c.rows * c.columns, 6, 1),
+               b = c.bias ? values<T>(c.columns, 1, 2) : Values(c.columns, 0.0);
   op::BiasActivation<Activation, T> o{};
   o.x = arena.put<T>(x);
   if (c.bias) o.bias = arena.put<T>(b);
@@ -53,8 +54,9 @@ void forward_is_the_formula(Case c, bool in_place) {
   cpu::compute(o, arena.memory());
   Values expected(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) expected[i] = value_of<Activation>(x[i] + b[i % c.columns]);
-  CHECK(misses(arena.get(o.y, x.size()), expected,
-               [&](std::size_t i) { return value_error<S>(x[i] + b[i % c.columns]) + rounding_of<T>(expected[i]); }) == 0);
+  CHECK(misses(arena.get(o.y, x.size()), expected, [&](std::size_t i) {
+          return value_error<S>(x[i] + b[i % c.columns]) + rounding_of<T>(expected[i]);
+        }) == 0);
   CHECK(arena.guards_hold());
 }
 
@@ -80,24 +82,28 @@ void backward_is_the_derivative(Case c, bool in_place, bool add) {
     error[column] += identity ? 0 : std::fabs(d_y[i]) * derivative_error<S>(x[i] + b[column]);
   }
   if (!identity) {
-    CHECK(misses(arena.get(o.d_x, x.size()), d_x,
-                 [&](std::size_t i) { return std::fabs(d_y[i]) * derivative_error<S>(x[i] + b[i % c.columns]) + rounding_of<T>(d_x[i]); }) == 0);
+    CHECK(misses(arena.get(o.d_x, x.size()), d_x, [&](std::size_t i) {
+            return std::fabs(d_y[i]) * derivative_error<S>(x[i] + b[i % c.columns]) + rounding_of<T>(d_x[i]);
+          }) == 0);
   }
   if (c.bias) {
     // A sum of n terms, 128 at a time: each term passes through at most 128 + n/128 + 1 additions.
     const double depth = double(std::min<std::size_t>(c.rows, 128) + c.rows / 128 + 2);
     for (std::size_t k = 0; k < c.columns; ++k) d_bias[k] += add ? old[k] : 0;
-    CHECK(misses(arena.get(o.d_bias, c.columns), d_bias,
-                 [&](std::size_t k) { return error[k] + depth * epsilon_of<S> * (size[k] + std::fabs(old[k])) + rounding_of<G>(d_bias[k]); }) == 0);
+    CHECK(misses(arena.get(o.d_bias, c.columns), d_bias, [&](std::size_t k) {
+            return error[k] + depth * epsilon_of<S> * (size[k] + std::fabs(old[k])) + rounding_of<G>(d_bias[k]);
+          }) == 0);
   }
   CHECK(arena.guards_hold());
 }
 
-using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>, std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
+using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>,
+                         std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
 
 template <class F>
 void for_each_activation(const F& f) {
-  f(activation::Identity{}), f(activation::Relu{}), f(activation::Silu{}), f(activation::GeluErf{}), f(activation::GeluTanh{});
+  f(activation::Identity{}), f(activation::Relu{}), f(activation::Silu{}), f(activation::GeluErf{}),
+      f(activation::GeluTanh{});
 }
 
 }  // namespace
@@ -105,7 +111,8 @@ void for_each_activation(const F& f) {
 TEMPLATE_LIST_TEST_CASE("bias and activation are the formula, of every shape, in place or not", "", Types) {
   using T = typename TestType::first_type;
   for_each_activation([]<class A>(A) {
-    for (const Case c : {Case{1, 1, true}, Case{3, 17, true}, Case{5, 64, true}, Case{7, 10, false}, Case{200, 33, true}, Case{130, 257, true}}) {
+    for (const Case c : {Case{1, 1, true}, Case{3, 17, true}, Case{5, 64, true}, Case{7, 10, false},
+                         Case{200, 33, true}, Case{130, 257, true}}) {
       for (const bool in_place : {false, true}) forward_is_the_formula<A, T>(c, in_place);
     }
   });
@@ -115,7 +122,8 @@ TEMPLATE_LIST_TEST_CASE("backward gives d_x and d_bias in one pass, assigned or 
   using T = typename TestType::first_type;
   using G = typename TestType::second_type;
   for_each_activation([]<class A>(A) {
-    for (const Case c : {Case{1, 1, true}, Case{3, 17, true}, Case{7, 10, false}, Case{300, 33, true}, Case{130, 300, true}}) {
+    for (const Case c :
+         {Case{1, 1, true}, Case{3, 17, true}, Case{7, 10, false}, Case{300, 33, true}, Case{130, 300, true}}) {
       for (const bool in_place : {false, true}) {
         for (const bool add : {false, true}) backward_is_the_derivative<A, T, G>(c, in_place, add);
       }
@@ -162,7 +170,8 @@ TEST_CASE("the derivative is what finite differences say, in fp64") {
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("NaN goes through every activation, forward and backward, with and without a bias, wherever it stands", "", Types) {
+TEMPLATE_LIST_TEST_CASE(
+    "NaN goes through every activation, forward and backward, with and without a bias, wherever it stands", "", Types) {
   using T = typename TestType::first_type;
   using G = typename TestType::second_type;
   constexpr std::size_t columns = 37;  // full registers, and one that is not
@@ -181,7 +190,8 @@ TEMPLATE_LIST_TEST_CASE("NaN goes through every activation, forward and backward
           std::size_t wrong = 0;
           for (std::size_t i = 0; i < columns; ++i) wrong += std::isnan(y[i]) != (i == at);
           if (!std::is_same_v<A, activation::Identity>) {
-            // Of the gradient as it comes in, and of the input, which Relu's derivative reads as above 0, as PyTorch does.
+            // Of the gradient as it comes in, and of the input, which Relu's derivative reads as above 0, as PyTorch
+            // does.
             op::BiasBackward<A, T, G> back{};
             back.x = o.x, back.bias = o.bias, back.d_x = arena.room<T>(columns), back.rows = 1, back.columns = columns;
             back.d_y = arena.put<T>(Values(columns, 1.0));
@@ -189,7 +199,8 @@ TEMPLATE_LIST_TEST_CASE("NaN goes through every activation, forward and backward
             cpu::compute(back, arena.memory());
             Values d_x = arena.get(back.d_x, columns);
             for (std::size_t i = 0; i < columns; ++i)
-              wrong += std::isnan(d_x[i]) != (i == at && !std::is_same_v<A, activation::Relu>) || (i == at && d_x[i] == 0);
+              wrong +=
+                  std::isnan(d_x[i]) != (i == at && !std::is_same_v<A, activation::Relu>) || (i == at && d_x[i] == 0);
             back.x = arena.put<T>(Values(columns, 0.5)), back.d_y = arena.put<T>(x);
             cpu::compute(back, arena.memory());
             d_x = arena.get(back.d_x, columns);
@@ -213,7 +224,8 @@ TEST_CASE("activations stay finite where the formula does") {
     for (std::size_t i = 0; i < 8; ++i) CHECK(std::isfinite(y[i]));
     if (std::is_same_v<A, activation::Identity>) return;
     op::BiasBackward<A, float, float> back{};
-    back.x = o.x, back.d_y = arena.put<float>(Values(8, 1.0)), back.d_x = arena.room<float>(8), back.rows = 1, back.columns = 8;
+    back.x = o.x, back.d_y = arena.put<float>(Values(8, 1.0)), back.d_x = arena.room<float>(8), back.rows = 1,
+    back.columns = 8;
     cpu::compute(back, arena.memory());
     const Values d_x = arena.get(back.d_x, 8);
     CHECK(d_x[1] == 1);
@@ -231,7 +243,8 @@ TEST_CASE("the number of threads changes no bit of an activation or its gradient
     o.y = arena.room<bf16>(rows * columns), o.rows = rows, o.columns = columns;
     cpu::compute(o, arena.memory());
     op::BiasBackward<activation::GeluTanh, bf16, float> back{};
-    back.x = o.x, back.bias = o.bias, back.d_y = o.y, back.d_x = arena.room<bf16>(rows * columns), back.d_bias = arena.room<float>(columns);
+    back.x = o.x, back.bias = o.bias, back.d_y = o.y, back.d_x = arena.room<bf16>(rows * columns),
+    back.d_bias = arena.room<float>(columns);
     back.rows = rows, back.columns = columns;
     cpu::compute(back, arena.memory());
   }));

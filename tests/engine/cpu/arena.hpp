@@ -44,8 +44,8 @@ Values values(std::size_t count, double size = 1, std::uint64_t seed = 1) {
   return result;
 }
 
-/// An arena whose every byte is 0xFF, which is NaN in all formats, before a tensor is put there. Nothing but tensors may
-/// change: 64 bytes of guard lie between them.
+/// An arena whose every byte is 0xFF, which is NaN in all formats, before a tensor is put there. Nothing but tensors
+/// may change: 64 bytes of guard lie between them.
 class Arena {
  public:
   explicit Arena(std::size_t bytes = std::size_t{1} << 20) : bytes_(bytes, std::byte{0xFF}) {}
@@ -78,7 +78,8 @@ class Arena {
   }
   regimen::View<regimen::Scalars> scalars(const regimen::Scalars& value = {}) {
     const auto view = room<regimen::Scalars>(1);
-    // Not the padding, whose bytes differ from one object to the next: arenas are compared byte by byte. No anomaly was found.
+    // Not the padding, whose bytes differ from one object to the next: arenas are compared byte by byte. No anomaly was
+    // found.
     void* const to = memory()(view);
     std::memset(to, 0, sizeof value);
     std::memcpy(to, &value, offsetof(regimen::Scalars, apply) + sizeof value.apply);
@@ -127,7 +128,8 @@ std::size_t misses(const Values& actual, const Values& expected, const Tolerance
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (std::fabs(actual[i] - expected[i]) <= tolerance(i)) continue;
-    if (wrong++ == 0) UNSCOPED_INFO("element " << i << ": " << actual[i] << " instead of " << expected[i] << " ± " << tolerance(i));
+    if (wrong++ == 0)
+      UNSCOPED_INFO("element " << i << ": " << actual[i] << " instead of " << expected[i] << " ± " << tolerance(i));
   }
   return wrong;
 }

@@ -103,8 +103,8 @@ struct Naive {
   double column_sum = 0;      // the largest Σ over queries of a kept probability
 };
 
-Naive naive(const op::AttentionShape& s, const op::Drop& drop, const std::vector<double>& qkv, const std::vector<double>& d_y,
-            const OfStored& of_stored = {}) {
+Naive naive(const op::AttentionShape& s, const op::Drop& drop, const std::vector<double>& qkv,
+            const std::vector<double>& d_y, const OfStored& of_stored = {}) {
   const std::size_t n = s.length, width = s.width;
   const double scale = 1 / std::sqrt(static_cast<double>(width));
   Naive result;
@@ -140,7 +140,8 @@ Naive naive(const op::AttentionShape& s, const op::Drop& drop, const std::vector
         }
         if (d_y.empty()) continue;
         double dot_error = 0;
-        for (std::size_t d = 0; d < width; ++d) dot_error += std::fabs(d_y[at_y(t) + d]) * of_stored(result.y[at_y(t) + d]);
+        for (std::size_t d = 0; d < width; ++d)
+          dot_error += std::fabs(d_y[at_y(t) + d]) * of_stored(result.y[at_y(t) + d]);
         for (std::size_t u = 0; u < seen; ++u) {
           for (std::size_t d = 0; d < width; ++d) {
             d_p[u] += d_y[at_y(t) + d] * qkv[at(u, 2) + d] * factor[u];
@@ -203,8 +204,9 @@ void check(const op::AttentionShape& s, double rate) {
   const double error_difference = (2 * width + 5) * u * width * f, size_difference = 2 * width * f;
   const double error_score = (size_difference * (r_again + 3 * u + sums) + error_difference) / root;
   const double error_gradient = std::max(error_score * c, c * (r_again + sums));
-  CHECK(test::misses(exactly(result.d_qkv), expected.d_qkv,
-                     [&](std::size_t i) { return OfStored{error_gradient + expected.slack[i], store}(expected.d_qkv[i]); }) == 0);
+  CHECK(test::misses(exactly(result.d_qkv), expected.d_qkv, [&](std::size_t i) {
+          return OfStored{error_gradient + expected.slack[i], store}(expected.d_qkv[i]);
+        }) == 0);
 }
 
 }  // namespace
@@ -256,7 +258,8 @@ TEST_CASE("wide heads agree with the definition, up to the widest") {
   }
 }
 
-TEMPLATE_TEST_CASE("a NaN in a query or a key reaches every position that sees it, and no other", "", float, double, bf16, fp16) {
+TEMPLATE_TEST_CASE("a NaN in a query or a key reaches every position that sees it, and no other", "", float, double,
+                   bf16, fp16) {
   using T = TestType;
   for (const bool causal : {false, true})
     for (const std::size_t width : Sizes{8, 272})
@@ -265,7 +268,8 @@ TEMPLATE_TEST_CASE("a NaN in a query or a key reaches every position that sees i
           const op::AttentionShape s{1, 90, 2, width, causal};
           const std::size_t count = s.length * s.heads * width;
           std::vector<T> qkv = values<T>(3 * count, 1);
-          qkv[((at * 3 + part) * s.heads + 1) * width + width - 1] = T(std::numeric_limits<statistic_t<T>>::quiet_NaN());
+          qkv[((at * 3 + part) * s.heads + 1) * width + width - 1] =
+              T(std::numeric_limits<statistic_t<T>>::quiet_NaN());
           const Result<T> result = run(s, {}, qkv, values<T>(count, 2));
           std::size_t wrong = 0;
           for (std::size_t t = 0; t < s.length; ++t)
@@ -352,8 +356,9 @@ TEST_CASE("a sequence of 2048 agrees with the definition") {
 
 TEST_CASE("attention does not depend on the number of threads") {
   const int threads = regimen::threads();
-  for (const op::AttentionShape& s : {op::AttentionShape{.batch = 5, .length = 90, .heads = 4, .width = 24, .causal = true},
-                                      op::AttentionShape{.batch = 1, .length = 300, .heads = 2, .width = 40}}) {
+  for (const op::AttentionShape& s :
+       {op::AttentionShape{.batch = 5, .length = 90, .heads = 4, .width = 24, .causal = true},
+        op::AttentionShape{.batch = 1, .length = 300, .heads = 2, .width = 40}}) {
     const std::size_t count = s.batch * s.length * s.heads * s.width;
     const std::vector<bf16> qkv = values<bf16>(3 * count, 1), d_y = values<bf16>(count, 2);
     set_threads(1);

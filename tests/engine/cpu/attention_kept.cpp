@@ -14,14 +14,15 @@ struct Case {
   std::size_t batch, heads, width, seen, window;
 };
 
-/// `seen` positions are kept one after the other, or all at once; the last one's query attends to them. What lies beyond them in keys
-/// and values stays NaN, and so does whatever reads it.
+/// `seen` positions are kept one after the other, or all at once; the last one's query attends to them. What lies
+/// beyond them in keys and values stays NaN, and so does whatever reads it.
 template <class T>
 void attends_to_what_is_kept(const Case& c, bool at_once) {
   CAPTURE(c.batch, c.heads, c.width, c.seen, at_once, name_of<T>);
   using S = statistic_t<T>;
   const std::size_t channels = c.heads * c.width, kept = c.batch * c.window * channels;
-  Arena arena((c.batch * c.seen * 3 * channels + 2 * kept + c.batch * channels * 4) * sizeof(T) + (std::size_t{1} << 12));
+  Arena arena((c.batch * c.seen * 3 * channels + 2 * kept + c.batch * channels * 4) * sizeof(T) +
+              (std::size_t{1} << 12));
   const Values all = values<T>(c.batch * c.seen * 3 * channels, 1, 5);  // (B,T,3,H,D)
   const View<T> keys = arena.room<T>(kept), values_kept = arena.room<T>(kept), y = arena.room<T>(c.batch * channels);
   const auto at = [&](std::size_t b, std::size_t t, std::size_t part, std::size_t h) {
@@ -38,17 +39,25 @@ void attends_to_what_is_kept(const Case& c, bool at_once) {
   const View<T> last = arena.put<T>(row(c.seen - 1));
   if (at_once) {
     const op::AttentionShape shape{c.batch, c.seen, c.heads, c.width, true};
-    cpu::compute(op::KeepKeys<T>{.qkv = arena.put<T>(all), .keys = keys, .values = values_kept, .shape = shape, .window = c.window}, arena.memory());
+    cpu::compute(
+        op::KeepKeys<T>{
+            .qkv = arena.put<T>(all), .keys = keys, .values = values_kept, .shape = shape, .window = c.window},
+        arena.memory());
   } else {
     T* const qkv = arena.memory()(last);
     for (std::size_t t = 0; t < c.seen; ++t) {
       const Values values = row(t);
       for (std::size_t i = 0; i < values.size(); ++i) qkv[i] = rounded<T>(values[i]);
-      cpu::compute(op::KeepKeys<T>{.qkv = last, .keys = keys, .values = values_kept, .shape = one, .first = t, .window = c.window}, arena.memory());
+      cpu::compute(
+          op::KeepKeys<T>{
+              .qkv = last, .keys = keys, .values = values_kept, .shape = one, .first = t, .window = c.window},
+          arena.memory());
     }
   }
-  cpu::compute(op::AttendKept<T>{.qkv = last, .keys = keys, .values = values_kept, .y = y, .shape = one, .seen = c.seen, .window = c.window},
-               arena.memory());
+  cpu::compute(
+      op::AttendKept<T>{
+          .qkv = last, .keys = keys, .values = values_kept, .y = y, .shape = one, .seen = c.seen, .window = c.window},
+      arena.memory());
 
   Values expected(c.batch * channels);
   for (std::size_t b = 0; b < c.batch; ++b)
@@ -61,16 +70,19 @@ void attends_to_what_is_kept(const Case& c, bool at_once) {
         total += p[u] = std::exp(score / std::sqrt(double(c.width)));
       }
       for (std::size_t u = 0; u < c.seen; ++u)
-        for (std::size_t d = 0; d < c.width; ++d) expected[(b * c.heads + h) * c.width + d] += p[u] / total * all[at(b, u, 2, h) + d];
+        for (std::size_t d = 0; d < c.width; ++d)
+          expected[(b * c.heads + h) * c.width + d] += p[u] / total * all[at(b, u, 2, h) + d];
     }
-  // As for op::Attention (tests/engine/cpu/attention.cpp), with |q|, |k|, |v| <= 1 and u = eps_S / 2: a score is off by (D + 3) u √D, its
-  // difference to the maximum by 3 u (√D + log T) more; exp adds 4 u, a running maximum 4 u for each tile of 64 keys; numerator and
-  // denominator are sums of T terms, four at a time in a register or one by one. Then one rounding to T.
+  // As for op::Attention (tests/engine/cpu/attention.cpp), with |q|, |k|, |v| <= 1 and u = eps_S / 2: a score is off by
+  // (D + 3) u √D, its difference to the maximum by 3 u (√D + log T) more; exp adds 4 u, a running maximum 4 u for each
+  // tile of 64 keys; numerator and denominator are sums of T terms, four at a time in a register or one by one. Then
+  // one rounding to T.
   const double u = epsilon_of<S> / 2, width = double(c.width), root = std::sqrt(width), length = double(c.seen);
   const double r = ((width + 3) * root + 3 * (root + std::log(length) + 1) + 4 + 4 * (length / 64 + 1)) * u * 1.01;
   const double error = 2 * r + 2 * (length + 4) * u * 1.01;
-  CHECK(misses(arena.get(y, expected.size()), expected,
-               [&](std::size_t i) { return error + (std::is_same_v<T, S> ? 0 : rounding_of<T>(std::fabs(expected[i]) + error)); }) == 0);
+  CHECK(misses(arena.get(y, expected.size()), expected, [&](std::size_t i) {
+          return error + (std::is_same_v<T, S> ? 0 : rounding_of<T>(std::fabs(expected[i]) + error));
+        }) == 0);
   std::size_t touched = 0;  // beyond what is kept
   const Values after = arena.get(keys, kept), values_after = arena.get(values_kept, kept);
   for (std::size_t head = 0; head < c.batch * c.heads; ++head)
@@ -87,8 +99,10 @@ void attends_to_what_is_kept(const Case& c, bool at_once) {
 
 TEMPLATE_TEST_CASE("a position attends to what is kept, of any length and width", "", float, double, bf16, fp16) {
   for (const bool at_once : {false, true}) {
-    for (const std::size_t seen : Sizes{1, 3, 4, 63, 64, 65, 130}) attends_to_what_is_kept<TestType>({1, 2, 16, seen, seen + 5}, at_once);
-    for (const std::size_t width : Sizes{1, 3, 17, 64, 272, 2048}) attends_to_what_is_kept<TestType>({2, 1, width, 9, 11}, at_once);
+    for (const std::size_t seen : Sizes{1, 3, 4, 63, 64, 65, 130})
+      attends_to_what_is_kept<TestType>({1, 2, 16, seen, seen + 5}, at_once);
+    for (const std::size_t width : Sizes{1, 3, 17, 64, 272, 2048})
+      attends_to_what_is_kept<TestType>({2, 1, width, 9, 11}, at_once);
     attends_to_what_is_kept<TestType>({2, 3, 40, 300, 300}, at_once);  // on several cores
   }
 }

@@ -16,7 +16,8 @@ TEMPLATE_TEST_CASE("add is the sum in S, rounded once", "", float, double, bf16,
     const Values x = values<T>(count, 3, 1), y = values<T>(count, 3, 2);
     op::Add<T> o{arena.put<T>(x), arena.put<T>(y), count};
     cpu::compute(o, arena.memory());
-    Values expected(count);  // a sum of two 16-bit numbers of like size is exact in fp32, so one rounding is the very result
+    Values expected(
+        count);  // a sum of two 16-bit numbers of like size is exact in fp32, so one rounding is the very result
     for (std::size_t i = 0; i < count; ++i)
       expected[i] = number(rounded<T>(number(static_cast<statistic_t<T>>(x[i]) + static_cast<statistic_t<T>>(y[i]))));
     CHECK(misses(arena.get(o.y, count), expected, [](std::size_t) { return 0.0; }) == 0);
@@ -54,10 +55,13 @@ void cast_rounds_once() {
 }  // namespace
 
 TEST_CASE("a cast rounds once, to nearest even") {
-  cast_rounds_once<float, bf16>(), cast_rounds_once<float, fp16>(), cast_rounds_once<bf16, float>(), cast_rounds_once<fp16, float>();
-  cast_rounds_once<float, double>(), cast_rounds_once<double, float>(), cast_rounds_once<bf16, double>(), cast_rounds_once<fp16, double>();
+  cast_rounds_once<float, bf16>(), cast_rounds_once<float, fp16>(), cast_rounds_once<bf16, float>(),
+      cast_rounds_once<fp16, float>();
+  cast_rounds_once<float, double>(), cast_rounds_once<double, float>(), cast_rounds_once<bf16, double>(),
+      cast_rounds_once<fp16, double>();
   cast_rounds_once<bf16, fp16>(), cast_rounds_once<fp16, bf16>();
-  cast_rounds_once<float, float>(), cast_rounds_once<double, double>(), cast_rounds_once<bf16, bf16>(), cast_rounds_once<fp16, fp16>();
+  cast_rounds_once<float, float>(), cast_rounds_once<double, double>(), cast_rounds_once<bf16, bf16>(),
+      cast_rounds_once<fp16, fp16>();
 }
 
 TEST_CASE("blocks of random bits are the words of Philox, low halves first") {
@@ -73,7 +77,8 @@ TEST_CASE("blocks of random bits are the words of Philox, low halves first") {
   }
 }
 
-TEMPLATE_TEST_CASE("dropout keeps or drops each element by its 16 bits, and scales what it keeps", "", float, double, bf16, fp16) {
+TEMPLATE_TEST_CASE("dropout keeps or drops each element by its 16 bits, and scales what it keeps", "", float, double,
+                   bf16, fp16) {
   using T = TestType;
   for (const std::size_t elements : Sizes{1, 9, 128, 130, 1001, 40000}) {
     for (const bool in_place : {false, true}) {
@@ -90,7 +95,9 @@ TEMPLATE_TEST_CASE("dropout keeps or drops each element by its 16 bits, and scal
         const std::size_t e = i % elements;
         const std::uint32_t word = Philox::draw(mix(mix(11, 22), 44), e / 8, 33 + i / elements).word[e % 8 / 2];
         const std::uint32_t bits = e % 2 == 0 ? word & 0xFFFF : word >> 16;
-        expected[i] = bits < 6554 ? 0 : number(rounded<T>(number(static_cast<S>(x[i]) * static_cast<S>(65536.0 / (65536 - 6554)))));
+        expected[i] = bits < 6554
+                          ? 0
+                          : number(rounded<T>(number(static_cast<S>(x[i]) * static_cast<S>(65536.0 / (65536 - 6554)))));
       }
       CHECK(arena.get(o.y, x.size()) == expected);
       CHECK(arena.guards_hold());
@@ -102,12 +109,13 @@ TEST_CASE("the rate of dropout is the rate, and a dropped NaN is gone") {
   const std::size_t elements = 100000;
   Arena arena(std::size_t{1} << 21);
   op::Dropout<float> o{};
-  o.x = arena.put<float>(Values(elements, 1.0)), o.y = arena.room<float>(elements), o.samples = 1, o.elements = elements,
-  o.drop = arena.drop(16384, 1);
+  o.x = arena.put<float>(Values(elements, 1.0)), o.y = arena.room<float>(elements), o.samples = 1,
+  o.elements = elements, o.drop = arena.drop(16384, 1);
   cpu::compute(o, arena.memory());
   double kept = 0;
   for (const double y : arena.get(o.y, elements)) kept += y;
-  CHECK(std::fabs(kept / double(elements) - 1) < 5 * std::sqrt(0.25 * 0.75 / double(elements)) / 0.75);  // five standard deviations
+  CHECK(std::fabs(kept / double(elements) - 1) <
+        5 * std::sqrt(0.25 * 0.75 / double(elements)) / 0.75);  // five standard deviations
   Arena other(std::size_t{1} << 21);
   o.x = other.room<float>(elements), o.y = o.x, o.drop = other.drop(16384, 1);
   cpu::compute(o, other.memory());

@@ -18,7 +18,8 @@ View<std::int32_t> put_targets(Arena& arena, const std::vector<std::int32_t>& ta
 
 std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {
   std::vector<std::int32_t> targets(rows);
-  for (std::size_t i = 0; i < rows; ++i) targets[i] = i % 5 == 3 ? ignore_index : static_cast<std::int32_t>(Philox::draw(3, i, 0).word[0] % columns);
+  for (std::size_t i = 0; i < rows; ++i)
+    targets[i] = i % 5 == 3 ? ignore_index : static_cast<std::int32_t>(Philox::draw(3, i, 0).word[0] % columns);
   return targets;
 }
 
@@ -26,7 +27,8 @@ struct Reference {
   double loss = 0, count = 0;
   Values gradient;
 };
-Reference cross_entropy(const Values& z, const std::vector<std::int32_t>& targets, std::size_t columns, double smoothing, double factor) {
+Reference cross_entropy(const Values& z, const std::vector<std::int32_t>& targets, std::size_t columns,
+                        double smoothing, double factor) {
   Reference r;
   r.gradient.assign(z.size(), 0.0);
   for (std::size_t row = 0; row < targets.size(); ++row) {
@@ -64,15 +66,16 @@ void cross_entropy_is_its_definition(std::size_t rows, std::size_t columns, doub
     o.rows = rows, o.columns = columns, o.smoothing = smoothing, o.scale = 0.5;
     cpu::compute(o, arena.memory());
     const Scalars after = *arena.memory()(o.scalars);
-    // A shifted logit is off by u |z − max| <= 2 u size, and so is each exponential (and 1 ulp): their sum, relatively, by
-    // d additions more.
+    // A shifted logit is off by u |z − max| <= 2 u size, and so is each exponential (and 1 ulp): their sum, relatively,
+    // by d additions more.
     const double u = epsilon_of<S>, d = depth_of<S>(columns);
     const double each = u * (4 * size + d + 4) + (smoothing > 0 ? d * u * 2 * size : 0);
     CHECK(std::fabs(after.loss_sum - 7 - r.loss) <= r.count * each);
     CHECK(after.count == 3 + r.count);
     if (WithGradient) {
-      CHECK(misses(arena.get(o.logits, z.size()), r.gradient,
-                   [&](std::size_t i) { return targets[i / columns] == ignore_index ? 0.0 : 512 * u * (2 * size + d + 8); }) == 0);
+      CHECK(misses(arena.get(o.logits, z.size()), r.gradient, [&](std::size_t i) {
+              return targets[i / columns] == ignore_index ? 0.0 : 512 * u * (2 * size + d + 8);
+            }) == 0);
     } else {
       CHECK(arena.get(o.logits, z.size()) == z);
     }
@@ -97,7 +100,8 @@ TEST_CASE("an ignored row adds nothing, even full of NaN; a target outside the r
   for (const std::int32_t target : {ignore_index, 3, -1, std::numeric_limits<std::int32_t>::max()}) {
     Arena arena;
     op::CrossEntropy<true, float> o{};
-    o.logits = arena.room<float>(3), o.target = put_targets(arena, {target}), o.scalars = arena.scalars(), o.rows = 1, o.columns = 3;
+    o.logits = arena.room<float>(3), o.target = put_targets(arena, {target}), o.scalars = arena.scalars(), o.rows = 1,
+    o.columns = 3;
     if (target != ignore_index) std::fill_n(arena.memory()(o.logits), 3, 1.0f);
     cpu::compute(o, arena.memory());
     const Scalars after = *arena.memory()(o.scalars);
@@ -118,7 +122,8 @@ TEST_CASE("a NaN or an infinite logit makes the loss NaN; minus infinity is a pr
   const auto loss = [](const Values& logits) {
     Arena arena;
     op::CrossEntropy<false, float> o{};
-    o.logits = arena.put<float>(logits), o.target = put_targets(arena, {0}), o.scalars = arena.scalars(), o.rows = 1, o.columns = logits.size();
+    o.logits = arena.put<float>(logits), o.target = put_targets(arena, {0}), o.scalars = arena.scalars(), o.rows = 1,
+    o.columns = logits.size();
     cpu::compute(o, arena.memory());
     return arena.memory()(o.scalars)->loss_sum;
   };
@@ -141,7 +146,8 @@ TEST_CASE("the gradient of cross-entropy is what finite differences say") {
   const auto run = [&](const Values& logits, Values* gradient) {
     Arena arena;
     op::CrossEntropy<true, double> o{};
-    o.logits = arena.put<double>(logits), o.target = put_targets(arena, {0, 5, ignore_index, 2}), o.scalars = arena.scalars();
+    o.logits = arena.put<double>(logits), o.target = put_targets(arena, {0, 5, ignore_index, 2}),
+    o.scalars = arena.scalars();
     o.rows = rows, o.columns = columns, o.smoothing = 0.2;
     cpu::compute(o, arena.memory());
     if (gradient != nullptr) *gradient = arena.get(o.logits, logits.size());
@@ -170,17 +176,20 @@ TEMPLATE_TEST_CASE("squared error and its gradient are their definitions", "", f
       gradient[i] = 2 * (output[i] - target[i]) * 0.25 * 8;
     }
     op::SquaredError<false, TestType> plain{};
-    plain.output = arena.put<TestType>(output), plain.target = arena.put<TestType>(target), plain.scalars = arena.scalars(before),
-    plain.count = count;
+    plain.output = arena.put<TestType>(output), plain.target = arena.put<TestType>(target),
+    plain.scalars = arena.scalars(before), plain.count = count;
     cpu::compute(plain, arena.memory());
-    CHECK(std::fabs(arena.memory()(plain.scalars)->loss_sum - loss) <= 1e-12 * loss);  // fp64: below count · 2^-53 relative
+    CHECK(std::fabs(arena.memory()(plain.scalars)->loss_sum - loss) <=
+          1e-12 * loss);  // fp64: below count · 2^-53 relative
     CHECK(arena.memory()(plain.scalars)->count == 2 + double(count));
     CHECK(arena.get(plain.output, count) == output);
     op::SquaredError<true, TestType> o{};
-    o.output = plain.output, o.target = plain.target, o.scalars = arena.scalars(before), o.count = count, o.scale = 0.25;
+    o.output = plain.output, o.target = plain.target, o.scalars = arena.scalars(before), o.count = count,
+    o.scale = 0.25;
     cpu::compute(o, arena.memory());
     CHECK(arena.memory()(o.scalars)->loss_sum == arena.memory()(plain.scalars)->loss_sum);
-    CHECK(misses(arena.get(o.output, count), gradient, [&](std::size_t i) { return 2 * epsilon_of<TestType> * std::fabs(gradient[i]); }) == 0);
+    CHECK(misses(arena.get(o.output, count), gradient,
+                 [&](std::size_t i) { return 2 * epsilon_of<TestType> * std::fabs(gradient[i]); }) == 0);
     CHECK(arena.guards_hold());
   }
 }
@@ -189,13 +198,13 @@ TEST_CASE("the number of threads changes no bit of a loss or its gradient") {
   CHECK(same_for_any_threads([](Arena& arena) {
     const std::size_t rows = 401, columns = 300;
     op::CrossEntropy<true, float> o{};
-    o.logits = arena.put<float>(values<float>(rows * columns, 5)), o.target = put_targets(arena, some_targets(rows, columns)),
-    o.scalars = arena.scalars();
+    o.logits = arena.put<float>(values<float>(rows * columns, 5)),
+    o.target = put_targets(arena, some_targets(rows, columns)), o.scalars = arena.scalars();
     o.rows = rows, o.columns = columns, o.smoothing = 0.1;
     cpu::compute(o, arena.memory());
     op::SquaredError<true, float> square{};
-    square.output = o.logits, square.target = arena.put<float>(values<float>(rows * columns)), square.scalars = o.scalars,
-    square.count = rows * columns;
+    square.output = o.logits, square.target = arena.put<float>(values<float>(rows * columns)),
+    square.scalars = o.scalars, square.count = rows * columns;
     cpu::compute(square, arena.memory());
   }));
 }

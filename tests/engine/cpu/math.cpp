@@ -29,7 +29,8 @@ Worst worst_of(const Function& function, const Exact& exact, float low, float hi
   constexpr std::uint32_t stride = 1009;  // a prime: all exponents, and mantissas of all kinds
   for (std::uint64_t first = 0; first < (std::uint64_t{1} << 32); first += stride * lanes<float>) {
     float x[lanes<float>];
-    for (std::size_t i = 0; i < lanes<float>; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i * stride));
+    for (std::size_t i = 0; i < lanes<float>; ++i)
+      x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i * stride));
     const Vector<float> y = function(cpu::load<float>(x));
     for (std::size_t i = 0; i < lanes<float>; ++i) {
       if (std::isnan(x[i])) {
@@ -58,7 +59,8 @@ constexpr float infinity = std::numeric_limits<float>::infinity(), largest = std
 // The bounds are what math.hpp promises: measured over all fp32 numbers, then rounded up.
 
 TEST_CASE("exp is within 1.02 ulp of e^x, gradually down to the smallest subnormal") {
-  const Worst worst = worst_of([](Vector<float> x) { return cpu::exp(x); }, [](double x) { return std::exp(x); }, -largest, largest);
+  const Worst worst =
+      worst_of([](Vector<float> x) { return cpu::exp(x); }, [](double x) { return std::exp(x); }, -largest, largest);
   INFO("worst at " << worst.at);
   CHECK(worst.wrong == 0);
   CHECK(worst.error < 1.02);
@@ -73,7 +75,8 @@ TEST_CASE("exp is within 1.02 ulp of e^x, gradually down to the smallest subnorm
 }
 
 TEST_CASE("sigmoid is within 2.5 ulp, also where it is tiny") {
-  const Worst worst = worst_of([](Vector<float> x) { return cpu::sigmoid(x); }, [](double x) { return 1 / (1 + std::exp(-x)); }, -88.0f, largest);
+  const Worst worst = worst_of([](Vector<float> x) { return cpu::sigmoid(x); },
+                               [](double x) { return 1 / (1 + std::exp(-x)); }, -88.0f, largest);
   INFO("worst at " << worst.at);
   CHECK(worst.wrong == 0);
   CHECK(worst.error < 2.5);
@@ -83,7 +86,8 @@ TEST_CASE("sigmoid is within 2.5 ulp, also where it is tiny") {
 }
 
 TEST_CASE("tanh is within 1.5 ulp and odd") {
-  const Worst worst = worst_of([](Vector<float> x) { return cpu::tanh(x); }, [](double x) { return std::tanh(x); }, -largest, largest);
+  const Worst worst =
+      worst_of([](Vector<float> x) { return cpu::tanh(x); }, [](double x) { return std::tanh(x); }, -largest, largest);
   INFO("worst at " << worst.at);
   CHECK(worst.wrong == 0);
   CHECK(worst.error < 1.5);
@@ -93,7 +97,8 @@ TEST_CASE("tanh is within 1.5 ulp and odd") {
 }
 
 TEST_CASE("erf is within 1.5 ulp and odd") {
-  const Worst worst = worst_of([](Vector<float> x) { return cpu::erf(x); }, [](double x) { return std::erf(x); }, -largest, largest);
+  const Worst worst =
+      worst_of([](Vector<float> x) { return cpu::erf(x); }, [](double x) { return std::erf(x); }, -largest, largest);
   INFO("worst at " << worst.at);
   CHECK(worst.wrong == 0);
   CHECK(worst.error < 1.5);
@@ -124,7 +129,8 @@ std::uint32_t hash_of(const Function& function) {
   constexpr std::uint32_t stride = 1009;
   for (std::uint64_t first = 0; first < (std::uint64_t{1} << 32); first += stride * lanes<float>) {
     float x[lanes<float>];
-    for (std::size_t i = 0; i < lanes<float>; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i * stride));
+    for (std::size_t i = 0; i < lanes<float>; ++i)
+      x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i * stride));
     const Vector<float> y = function(cpu::load<float>(x));
     for (std::size_t i = 0; i < lanes<float> && first + i * stride < (std::uint64_t{1} << 32); ++i)
       hash = hash * 0x9E37'79B1u + (std::isnan(y[i]) ? 0x7FC0'0000u : std::bit_cast<std::uint32_t>(y[i]));
@@ -143,8 +149,8 @@ std::uint32_t hash_of_derivative() {
 
 }  // namespace
 
-// Recorded; programs for processors with and without AVX-512 meet as ranks of one run. Only fused multiply-adds decide bits, which ranks
-// compare (machine.hpp).
+// Recorded; programs for processors with and without AVX-512 meet as ranks of one run. Only fused multiply-adds decide
+// bits, which ranks compare (machine.hpp).
 TEST_CASE("a number's bits depend on no width of registers and no instruction but the fused multiply-add") {
 #if defined(__FMA__)
   constexpr bool fused = true;

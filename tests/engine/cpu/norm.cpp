@@ -31,7 +31,8 @@ Reference normalised(const Values& x, std::size_t rows, std::size_t columns, boo
   for (std::size_t row = 0; row < rows; ++row) {
     double mean = 0, variance = 0;
     for (std::size_t k = 0; k < columns && centered; ++k) mean += x[row * columns + k] / double(columns);
-    for (std::size_t k = 0; k < columns; ++k) variance += (x[row * columns + k] - mean) * (x[row * columns + k] - mean) / double(columns);
+    for (std::size_t k = 0; k < columns; ++k)
+      variance += (x[row * columns + k] - mean) * (x[row * columns + k] - mean) / double(columns);
     r.mean[row] = mean, r.rstd[row] = 1 / std::sqrt(variance + epsilon);
     for (std::size_t k = 0; k < columns; ++k) r.normal[row * columns + k] = (x[row * columns + k] - mean) * r.rstd[row];
   }
@@ -44,11 +45,12 @@ double depth_of(std::size_t columns) {
   return double(columns / (4 * cpu::lanes<S>)) + 12;
 }
 
-// With u = epsilon of S and d additions: the mean is off by d u |offset|, so normals by d u |offset| rstd; the variance is off
-// by relative (d + 4) u, and by the square of the mean's error, so rstd by half of that; four roundings more.
+// With u = epsilon of S and d additions: the mean is off by d u |offset|, so normals by d u |offset| rstd; the variance
+// is off by relative (d + 4) u, and by the square of the mean's error, so rstd by half of that; four roundings more.
 template <class S>
 double normal_error(const Case& c, const Reference& r, std::size_t i) {
-  const double u = epsilon_of<S>, d = depth_of<S>(c.columns), rstd = r.rstd[i / c.columns], shift = d * u * (std::fabs(c.offset) + c.size) * rstd;
+  const double u = epsilon_of<S>, d = depth_of<S>(c.columns), rstd = r.rstd[i / c.columns],
+               shift = d * u * (std::fabs(c.offset) + c.size) * rstd;
   return shift + std::fabs(r.normal[i]) * (u * (d + 8) + shift * shift);
 }
 
@@ -58,15 +60,18 @@ void forward_is_the_definition(Case c, bool in_place) {
   Arena arena;
   const Values x = inputs<T>(c), gain = values<T>(c.columns, 2, 2), bias = values<T>(c.columns, 2, 3);
   op::Normalize<Centered, T> o{};
-  o.x = arena.put<T>(x), o.gain = arena.put<T>(gain), o.y = in_place ? o.x : arena.room<T>(x.size()), o.rstd = arena.room<S>(c.rows);
+  o.x = arena.put<T>(x), o.gain = arena.put<T>(gain), o.y = in_place ? o.x : arena.room<T>(x.size()),
+  o.rstd = arena.room<S>(c.rows);
   if (Centered) o.bias = arena.put<T>(bias), o.mean = arena.room<S>(c.rows);
   o.rows = c.rows, o.columns = c.columns, o.epsilon = 1e-5;
   cpu::compute(o, arena.memory());
   const Reference r = normalised(x, c.rows, c.columns, Centered, 1e-5);
   Values y(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) y[i] = r.normal[i] * gain[i % c.columns] + (Centered ? bias[i % c.columns] : 0);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    y[i] = r.normal[i] * gain[i % c.columns] + (Centered ? bias[i % c.columns] : 0);
   CHECK(misses(arena.get(o.y, x.size()), y, [&](std::size_t i) {
-          return normal_error<S>(c, r, i) * std::fabs(gain[i % c.columns]) + epsilon_of<S> * (std::fabs(y[i]) + 4) + rounding_of<T>(y[i]);
+          return normal_error<S>(c, r, i) * std::fabs(gain[i % c.columns]) + epsilon_of<S> * (std::fabs(y[i]) + 4) +
+                 rounding_of<T>(y[i]);
         }) == 0);
   const double d = depth_of<S>(c.columns) * epsilon_of<S>, scale = std::fabs(c.offset) + c.size;
   if (Centered) CHECK(misses(arena.get(o.mean, c.rows), r.mean, [&](std::size_t) { return d * scale; }) == 0);
@@ -81,10 +86,12 @@ template <bool Centered, class T, class G>
 void backward_is_the_definition(Case c, bool in_place, bool add, bool frozen) {
   using S = statistic_t<T>;
   Arena arena;
-  const Values x = inputs<T>(c), gain = values<T>(c.columns, 2, 2), d_y = values<T>(x.size(), 1, 5), old = values<G>(c.columns, 1, 6);
+  const Values x = inputs<T>(c), gain = values<T>(c.columns, 2, 2), d_y = values<T>(x.size(), 1, 5),
+               old = values<G>(c.columns, 1, 6);
   const Reference r = normalised(x, c.rows, c.columns, Centered, 1e-5);
   op::NormalizeBackward<Centered, T, G> o{};
-  o.x = arena.put<T>(x), o.gain = arena.put<T>(gain), o.d_y = arena.put<T>(d_y), o.d_x = in_place ? o.d_y : arena.room<T>(x.size());
+  o.x = arena.put<T>(x), o.gain = arena.put<T>(gain), o.d_y = arena.put<T>(d_y),
+  o.d_x = in_place ? o.d_y : arena.room<T>(x.size());
   o.rstd = arena.put<S>(r.rstd);
   if (Centered) o.mean = arena.put<S>(r.mean);
   if (!frozen) {
@@ -109,8 +116,8 @@ void backward_is_the_definition(Case c, bool in_place, bool add, bool frozen) {
       d_x[i] = r.rstd[row] * (d_y[i] * gain[k] - mean_e - r.normal[i] * mean_en);
     }
   }
-  // mean and rstd come rounded to S: normals are off by u (|offset| rstd + 3 |normal|), everything else by d u of terms that
-  // are at most max|d_y gain| (1 + normal²), with |d_y gain| < 2; uniform rows have |normal| < 2.
+  // mean and rstd come rounded to S: normals are off by u (|offset| rstd + 3 |normal|), everything else by d u of terms
+  // that are at most max|d_y gain| (1 + normal²), with |d_y gain| < 2; uniform rows have |normal| < 2.
   const double u = epsilon_of<S>, d = depth_of<S>(c.columns);
   const auto normal_off = [&](std::size_t row) { return u * (std::fabs(c.offset) * r.rstd[row] + 6); };
   CHECK(misses(arena.get(o.d_x, x.size()), d_x, [&](std::size_t i) {
@@ -122,15 +129,18 @@ void backward_is_the_definition(Case c, bool in_place, bool add, bool frozen) {
   const double chain = double(c.rows / cpu::norm_chunks + 1 + cpu::norm_chunks + 2) * u;
   for (std::size_t k = 0; k < c.columns && add; ++k) d_gain[k] += old[k], d_bias[k] += old[k];
   CHECK(misses(arena.get(o.d_gain, c.columns), d_gain, [&](std::size_t k) {
-          return chain * (gain_size[k] + 1) + bias_size[k] * u * (std::fabs(c.offset) * largest_rstd + 6) + rounding_of<G>(d_gain[k]);
+          return chain * (gain_size[k] + 1) + bias_size[k] * u * (std::fabs(c.offset) * largest_rstd + 6) +
+                 rounding_of<G>(d_gain[k]);
         }) == 0);
   if (Centered) {
-    CHECK(misses(arena.get(o.d_bias, c.columns), d_bias, [&](std::size_t k) { return chain * (bias_size[k] + 1) + rounding_of<G>(d_bias[k]); }) == 0);
+    CHECK(misses(arena.get(o.d_bias, c.columns), d_bias,
+                 [&](std::size_t k) { return chain * (bias_size[k] + 1) + rounding_of<G>(d_bias[k]); }) == 0);
   }
   CHECK(arena.guards_hold());
 }
 
-using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>, std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
+using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>,
+                         std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
 const Case cases[] = {{1, 2, 0, 1}, {3, 17, 1, 2}, {40, 64, -2, 1}, {33, 100, 0, 3}, {5, 777, 10, 1}};
 
 }  // namespace
@@ -138,7 +148,8 @@ const Case cases[] = {{1, 2, 0, 1}, {3, 17, 1, 2}, {40, 64, -2, 1}, {33, 100, 0,
 TEMPLATE_LIST_TEST_CASE("layer norm and RMS norm are their definitions", "", Types) {
   using T = typename TestType::first_type;
   for (const Case& c : cases) {
-    for (const bool in_place : {false, true}) forward_is_the_definition<true, T>(c, in_place), forward_is_the_definition<false, T>(c, in_place);
+    for (const bool in_place : {false, true})
+      forward_is_the_definition<true, T>(c, in_place), forward_is_the_definition<false, T>(c, in_place);
   }
 }
 
@@ -148,14 +159,17 @@ TEST_CASE("a mean much larger than the spread does not destroy the variance") {
   backward_is_the_definition<true, float, float>({8, 512, 4096, 1}, false, false, false);
 }
 
-TEMPLATE_LIST_TEST_CASE("gradients of the norms are their definitions, assigned or added, in place, frozen", "", Types) {
+TEMPLATE_LIST_TEST_CASE("gradients of the norms are their definitions, assigned or added, in place, frozen", "",
+                        Types) {
   using T = typename TestType::first_type;
   using G = typename TestType::second_type;
   for (const Case& c : cases) {
     if (c.columns == 2) continue;  // d_x of two columns is a difference of nearly equal numbers
     for (const bool add : {false, true}) {
-      backward_is_the_definition<true, T, G>(c, add, add, false), backward_is_the_definition<true, T, G>(c, !add, add, false);
-      backward_is_the_definition<false, T, G>(c, add, add, false), backward_is_the_definition<false, T, G>(c, !add, add, add);
+      backward_is_the_definition<true, T, G>(c, add, add, false),
+          backward_is_the_definition<true, T, G>(c, !add, add, false);
+      backward_is_the_definition<false, T, G>(c, add, add, false),
+          backward_is_the_definition<false, T, G>(c, !add, add, add);
     }
     backward_is_the_definition<true, T, G>(c, true, false, true);
   }
@@ -165,12 +179,13 @@ TEMPLATE_TEST_CASE("the gradients are what finite differences say, in fp64", "",
   constexpr bool centered = TestType::value;
   constexpr std::size_t rows = 3, columns = 7, count = rows * columns;
   constexpr double h = 1e-6;  // truncation about h² · 10, cancellation about 2^-52 · 10 / h: both below 1e-8
-  const Values x = values<double>(count, 2, 1), gain = values<double>(columns, 1, 2), bias = values<double>(columns, 1, 3),
-               weight = values<double>(count, 1, 4);
+  const Values x = values<double>(count, 2, 1), gain = values<double>(columns, 1, 2),
+               bias = values<double>(columns, 1, 3), weight = values<double>(count, 1, 4);
   const auto loss = [&](const Values& x_, const Values& gain_, const Values& bias_) {
     Arena arena;
     op::Normalize<centered, double> o{};
-    o.x = arena.put<double>(x_), o.gain = arena.put<double>(gain_), o.y = arena.room<double>(count), o.rstd = arena.room<double>(rows);
+    o.x = arena.put<double>(x_), o.gain = arena.put<double>(gain_), o.y = arena.room<double>(count),
+    o.rstd = arena.room<double>(rows);
     o.bias = arena.put<double>(bias_), o.mean = arena.room<double>(rows), o.rows = rows, o.columns = columns;
     cpu::compute(o, arena.memory());
     double sum = 0;
@@ -187,12 +202,13 @@ TEMPLATE_TEST_CASE("the gradients are what finite differences say, in fp64", "",
   };
   Arena arena;
   op::Normalize<centered, double> o{};
-  o.x = arena.put<double>(x), o.gain = arena.put<double>(gain), o.y = arena.room<double>(count), o.rstd = arena.room<double>(rows);
+  o.x = arena.put<double>(x), o.gain = arena.put<double>(gain), o.y = arena.room<double>(count),
+  o.rstd = arena.room<double>(rows);
   o.bias = arena.put<double>(bias), o.mean = arena.room<double>(rows), o.rows = rows, o.columns = columns;
   cpu::compute(o, arena.memory());
   op::NormalizeBackward<centered, double, double> back{};
-  back.x = o.x, back.gain = o.gain, back.d_y = arena.put<double>(weight), back.d_x = arena.room<double>(count), back.rstd = o.rstd,
-  back.mean = o.mean;
+  back.x = o.x, back.gain = o.gain, back.d_y = arena.put<double>(weight), back.d_x = arena.room<double>(count),
+  back.rstd = o.rstd, back.mean = o.mean;
   back.d_gain = arena.room<double>(columns), back.d_bias = arena.room<double>(columns);
   back.rows = rows, back.columns = columns;
   cpu::compute(back, arena.memory_for(back));
@@ -209,8 +225,10 @@ TEST_CASE("the number of threads changes no bit of a norm or its gradients") {
   CHECK(same_for_any_threads([](Arena& arena) {
     const std::size_t rows = 300, columns = 500;
     op::Normalize<true, bf16> o{};
-    o.x = arena.put<bf16>(values<bf16>(rows * columns, 2, 1)), o.gain = arena.put<bf16>(values<bf16>(columns, 1, 2)), o.bias = o.gain;
-    o.y = arena.room<bf16>(rows * columns), o.mean = arena.room<float>(rows), o.rstd = arena.room<float>(rows), o.rows = rows, o.columns = columns;
+    o.x = arena.put<bf16>(values<bf16>(rows * columns, 2, 1)), o.gain = arena.put<bf16>(values<bf16>(columns, 1, 2)),
+    o.bias = o.gain;
+    o.y = arena.room<bf16>(rows * columns), o.mean = arena.room<float>(rows), o.rstd = arena.room<float>(rows),
+    o.rows = rows, o.columns = columns;
     cpu::compute(o, arena.memory());
     op::NormalizeBackward<true, bf16, float> back{};
     back.x = o.x, back.gain = o.gain, back.d_y = o.y, back.d_x = o.y, back.mean = o.mean, back.rstd = o.rstd;

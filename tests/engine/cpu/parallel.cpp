@@ -1,4 +1,5 @@
-// tests/engine/cpu/parallel.cpp — loops on several threads: every chunk once, whoever takes it, and nobody waits in vain.
+// tests/engine/cpu/parallel.cpp — loops on several threads: every chunk once, whoever takes it, and nobody waits in
+// vain.
 // compiled with -fopenmp
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
@@ -125,7 +126,8 @@ TEST_CASE("several threads have loops of their own at the same time, and helpers
   for (std::thread& owner : owners) owner.join();
   CHECK(runs.load() == 2000);
   CHECK(helped.load() == 4);
-  CHECK(comes_true([&] { return running_threads() == before; }));  // a thread that was joined may stay in the list for a moment
+  CHECK(comes_true(
+      [&] { return running_threads() == before; }));  // a thread that was joined may stay in the list for a moment
 }
 
 #if !defined(__SANITIZE_THREAD__)  // which lets no thread start in a process that was forked
@@ -155,7 +157,8 @@ TEST_CASE("a process that was forked has helpers of its own, and ends") {
 }
 #endif
 
-TEST_CASE("the environment says how many threads there are, the calling thread may say otherwise, and for itself alone") {
+TEST_CASE(
+    "the environment says how many threads there are, the calling thread may say otherwise, and for itself alone") {
   const int before = threads();
   CHECK(before >= 1);
   const Threads scope(before + 3);
@@ -177,7 +180,8 @@ TEST_CASE("the environment says how many threads there are, the calling thread m
 
 TEST_CASE("OMP_NUM_THREADS comes before the processors, which the ranks of a machine share") {
   const auto threads_with = [](const char* variable, const char* value, std::size_t ranks) {
-    return regimen::detail::threads_from([&](const char* name) { return std::string(name) == variable ? value : nullptr; }, ranks, 12);
+    return regimen::detail::threads_from(
+        [&](const char* name) { return std::string(name) == variable ? value : nullptr; }, ranks, 12);
   };
   CHECK(threads_with("", "", 0) == 12);
   CHECK(threads_with("OMP_NUM_THREADS", "3", 0) == 3);

@@ -18,7 +18,9 @@ namespace {
 using namespace regimen;
 
 /// Values in (-1, 1), a function of `seed` and the place.
-double value_at(std::size_t i, std::uint64_t seed) { return static_cast<double>(static_cast<std::int64_t>(mix(i, seed) >> 11)) * 0x1p-52 - 1.0; }
+double value_at(std::size_t i, std::uint64_t seed) {
+  return static_cast<double>(static_cast<std::int64_t>(mix(i, seed) >> 11)) * 0x1p-52 - 1.0;
+}
 
 template <class T>
 std::vector<T> values(std::size_t count, std::uint64_t seed) {
@@ -62,23 +64,26 @@ std::vector<C> product(const Case& s, std::vector<A> a, std::vector<B> b, std::v
   return c;
 }
 
-/// The largest error over its bound, NaN if there is one. With u = eps_S / 2, every summation order of k products and the added c gives at most
-/// γ_{k+1} Σ|a||b| + u|c| with γ_n = n u / (1 − n u) (Higham 2002, section 3.1; products of 16-bit numbers are exact, which
-/// only helps); rounding to C adds eps_C / 2 of the result, or half a smallest subnormal of fp16.
+/// The largest error over its bound, NaN if there is one. With u = eps_S / 2, every summation order of k products and
+/// the added c gives at most γ_{k+1} Σ|a||b| + u|c| with γ_n = n u / (1 − n u) (Higham 2002, section 3.1; products of
+/// 16-bit numbers are exact, which only helps); rounding to C adds eps_C / 2 of the result, or half a smallest
+/// subnormal of fp16.
 template <class A, class B, class C>
 double worst(const Case& s) {
   const std::vector<A> a = values<A>(s.m * s.k, 1);
   const std::vector<B> b = values<B>(s.k * s.n, 2);
   const std::vector<C> before = values<C>(s.m * s.n, 3);
   const std::vector<C> after = product(s, a, b, before);
-  const double u = epsilon_of<statistic_t<C>> / 2, count = static_cast<double>(s.k + 2), gamma = count * u / (1 - count * u);
+  const double u = epsilon_of<statistic_t<C>> / 2, count = static_cast<double>(s.k + 2),
+               gamma = count * u / (1 - count * u);
   const double reference_u = count * 0x1p-53;  // the reference rounds too; it matters for fp64 only
   double result = 0;
   for (std::size_t i = 0; i < s.m; ++i)
     for (std::size_t j = 0; j < s.n; ++j) {
       double sum = 0, size = 0;
       for (std::size_t p = 0; p < s.k; ++p) {
-        const double term = exactly(a[s.transpose_a ? p * s.m + i : i * s.k + p]) * exactly(b[s.transpose_b ? j * s.k + p : p * s.n + j]);
+        const double term = exactly(a[s.transpose_a ? p * s.m + i : i * s.k + p]) *
+                            exactly(b[s.transpose_b ? j * s.k + p : p * s.n + j]);
         sum += term;
         size += std::fabs(term);
       }
@@ -98,9 +103,10 @@ double worst(const Case& s) {
 template <class A, class B, class C>
 void check_shapes() {
   // Odd sizes around every block and tile boundary: 6, 12 rows; 4 to 32 columns; slices of 192; tiles of 96 x 256.
-  static constexpr std::size_t shapes[][3] = {{1, 1, 1},      {1, 16, 16},   {5, 3, 7},    {12, 32, 192}, {13, 33, 193},
-                                              {6, 31, 5},     {11, 17, 19},  {64, 64, 64}, {64, 10, 65},  {97, 257, 31},
-                                              {100, 40, 385}, {3, 300, 129}, {301, 2, 64}, {25, 47, 1},   {130, 129, 127}};
+  static constexpr std::size_t shapes[][3] = {{1, 1, 1},     {1, 16, 16},   {5, 3, 7},      {12, 32, 192},
+                                              {13, 33, 193}, {6, 31, 5},    {11, 17, 19},   {64, 64, 64},
+                                              {64, 10, 65},  {97, 257, 31}, {100, 40, 385}, {3, 300, 129},
+                                              {301, 2, 64},  {25, 47, 1},   {130, 129, 127}};
   for (const auto& shape : shapes)
     for (int flags = 0; flags < 8; ++flags) {
       const Case s{shape[0], shape[1], shape[2], (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0};
@@ -127,7 +133,8 @@ TEST_CASE("any mix of element types multiplies") {
   const auto all = [](auto a, auto b) {
     using A = decltype(a);
     using B = decltype(b);
-    for (const Case& s : {Case{33, 21, 200, false, false, false}, Case{33, 21, 200, true, true, true}, Case{7, 70, 30, false, true, true}}) {
+    for (const Case& s : {Case{33, 21, 200, false, false, false}, Case{33, 21, 200, true, true, true},
+                          Case{7, 70, 30, false, true, true}}) {
       CHECK(worst<A, B, bf16>(s) <= 1.0);
       CHECK(worst<A, B, fp16>(s) <= 1.0);
       CHECK(worst<A, B, float>(s) <= 1.0);
@@ -141,12 +148,14 @@ TEST_CASE("any mix of element types multiplies") {
 TEST_CASE("the packed product stands in for CBLAS") {
   for (int flags = 0; flags < 8; ++flags) {
     const Case s{60, 40, 333, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0};
-    const std::vector<float> a = values<float>(s.m * s.k, 1), b = values<float>(s.k * s.n, 2), c = values<float>(s.m * s.n, 3);
+    const std::vector<float> a = values<float>(s.m * s.k, 1), b = values<float>(s.k * s.n, 2),
+                             c = values<float>(s.m * s.n, 3);
     std::vector<float> packed = c;
     cpu::packed_product(a.data(), b.data(), packed.data(), s.m, s.n, s.k, s.transpose_a, s.transpose_b, s.add);
     const std::vector<float> chosen = product(s, a, b, c);
     std::size_t wrong = 0;  // both within γ of terms that are at most 1
-    for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::fabs(double(packed[i]) - double(chosen[i])) <= 2 * 334 * 0x1p-24 * 334);
+    for (std::size_t i = 0; i < c.size(); ++i)
+      wrong += !(std::fabs(double(packed[i]) - double(chosen[i])) <= 2 * 334 * 0x1p-24 * 334);
     CHECK(wrong == 0);
   }
 }
@@ -158,7 +167,8 @@ TEST_CASE("a NaN or an infinity in an operand reaches its row and column only") 
   c = product(Case{20, 40, 30, false, false, false}, a, b, c);
   bool as_expected = true;
   for (std::size_t i = 0; i < 20; ++i)
-    for (std::size_t j = 0; j < 40; ++j) as_expected = as_expected && std::isfinite(float(c[i * 40 + j])) == (i != 7 && j != 11);
+    for (std::size_t j = 0; j < 40; ++j)
+      as_expected = as_expected && std::isfinite(float(c[i * 40 + j])) == (i != 7 && j != 11);
   CHECK(as_expected);
 }
 
@@ -166,16 +176,19 @@ TEST_CASE("assignment ignores what c held, NaN included") {
   const std::vector<float> a = values<float>(64 * 64, 1), b = values<float>(64 * 64, 2);
   const std::vector<bf16> ah = values<bf16>(64 * 64, 1), bh = values<bf16>(64 * 64, 2);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const float x : product(Case{64, 64, 64, false, true, false}, a, b, std::vector<float>(64 * 64, nan))) REQUIRE(std::isfinite(x));
-  for (const bf16 x : product(Case{64, 64, 64, false, true, false}, ah, bh, std::vector<bf16>(64 * 64, bf16(nan)))) REQUIRE(std::isfinite(float(x)));
+  for (const float x : product(Case{64, 64, 64, false, true, false}, a, b, std::vector<float>(64 * 64, nan)))
+    REQUIRE(std::isfinite(x));
+  for (const bf16 x : product(Case{64, 64, 64, false, true, false}, ah, bh, std::vector<bf16>(64 * 64, bf16(nan))))
+    REQUIRE(std::isfinite(float(x)));
 }
 
 /// Products in 1, 2, 3 and 7 threads, bit for bit.
 template <class A, class C>
 void check_threads() {
   const int before = threads();
-  for (const Case& s : {Case{200, 300, 250, false, true, false}, Case{64, 64, 784, true, false, true}, Case{500, 33, 100, false, false, false},
-                        Case{768, 384, 128, false, true, true}, Case{400, 800, 900, true, false, false}}) {
+  for (const Case& s : {Case{200, 300, 250, false, true, false}, Case{64, 64, 784, true, false, true},
+                        Case{500, 33, 100, false, false, false}, Case{768, 384, 128, false, true, true},
+                        Case{400, 800, 900, true, false, false}}) {
     const std::vector<A> a = values<A>(s.m * s.k, 1), b = values<A>(s.k * s.n, 2);
     const std::vector<C> c = values<C>(s.m * s.n, 3);
     set_threads(1);
@@ -199,8 +212,8 @@ TEST_CASE("products do not depend on the number of threads") {
 #if REGIMEN_HAS_CBLAS
 TEST_CASE("tiles are a function of shape and machine, use it, and stay worth a call") {
   for (const std::size_t processors : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{64}})
-    for (const Case& s : {Case{1, 1, 1, false, false, false}, Case{768, 128, 512, false, false, false}, Case{64, 64, 784, false, false, false},
-                          Case{4096, 4096, 1024, false, false, false}}) {
+    for (const Case& s : {Case{1, 1, 1, false, false, false}, Case{768, 128, 512, false, false, false},
+                          Case{64, 64, 784, false, false, false}, Case{4096, 4096, 1024, false, false, false}}) {
       const auto tiles = cpu::detail::LibraryTiles::of(s.m, s.n, s.k, processors);
       CHECK(tiles.down * tiles.across >= (s.m == 4096 ? 2 * processors : 1));
       CHECK(tiles.down * tiles.across <= 4 * processors);
@@ -211,10 +224,12 @@ TEST_CASE("tiles are a function of shape and machine, use it, and stay worth a c
 
 TEST_CASE("the path has a name, with the version of the library, and names no library that is not used") {
   CHECK(cpu::product_path<bf16, bf16, float>().substr(0, 6) == "packed");
-  const std::string single = cpu::product_path<float, float, float>(), both = cpu::product_path<double, double, double>();
+  const std::string single = cpu::product_path<float, float, float>(),
+                    both = cpu::product_path<double, double, double>();
   UNSCOPED_INFO(single << "; " << both);
 #if REGIMEN_HAS_CBLAS
-  if (const char* const expected = std::getenv("REGIMEN_EXPECT_BLAS")) {  // of a run under another library: tests/CMakeLists.txt
+  if (const char* const expected =
+          std::getenv("REGIMEN_EXPECT_BLAS")) {  // of a run under another library: tests/CMakeLists.txt
     CHECK(both.find(expected) != std::string::npos);
     CHECK(both.substr(0, 11) == "packed fp64");
   } else CHECK(both.find_first_of("0123456789") != std::string::npos);

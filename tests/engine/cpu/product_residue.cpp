@@ -28,11 +28,13 @@ Values product(std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bo
 /// Within the rounding of k products of numbers below 1, and one of the result.
 template <class T, class C>
 void reads_its_own() {
-  for (const auto& shape : {std::array<std::size_t, 3>{1, 1, 1}, {17, 17, 5}, {1, 3, 9}, {3, 40, 33}, {33, 31, 47}, {50, 7, 100}}) {
+  for (const auto& shape :
+       {std::array<std::size_t, 3>{1, 1, 1}, {17, 17, 5}, {1, 3, 9}, {3, 40, 33}, {33, 31, 47}, {50, 7, 100}}) {
     const std::size_t m = shape[0], n = shape[1], k = shape[2];
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true}) {
-        INFO(m << " x " << n << " x " << k << (transpose_a ? ", a transposed" : "") << (transpose_b ? ", b transposed" : ""));
+        INFO(m << " x " << n << " x " << k << (transpose_a ? ", a transposed" : "")
+               << (transpose_b ? ", b transposed" : ""));
         product<T, C>(64, 64, 128, transpose_a, transpose_b, true);
         const Values a = values<T>(m * k), b = values<T>(k * n, 1, 2);
         Values expected(m * n);
@@ -40,8 +42,9 @@ void reads_its_own() {
           for (std::size_t j = 0; j < n; ++j)
             for (std::size_t p = 0; p < k; ++p)
               expected[i * n + j] += a[transpose_a ? p * m + i : i * k + p] * b[transpose_b ? j * k + p : p * n + j];
-        CHECK(misses(product<T, C>(m, n, k, transpose_a, transpose_b, false), expected,
-                     [&](std::size_t i) { return double(k * k) * epsilon_of<float> + rounding_of<C>(expected[i]); }) == 0);
+        CHECK(misses(product<T, C>(m, n, k, transpose_a, transpose_b, false), expected, [&](std::size_t i) {
+                return double(k * k) * epsilon_of<float> + rounding_of<C>(expected[i]);
+              }) == 0);
       }
   }
 }

@@ -33,8 +33,8 @@ std::uintptr_t stack_pointer(const ::ucontext_t& at) {
 #endif
 }
 
-/// The system writes a handler's frame below what the stack pointer says: where that is elsewhere than in the stack, over other data.
-/// This handler has a stack of its own, so that nothing is overwritten while it looks.
+/// The system writes a handler's frame below what the stack pointer says: where that is elsewhere than in the stack,
+/// over other data. This handler has a stack of its own, so that nothing is overwritten while it looks.
 void note(int, ::siginfo_t*, void* interrupted) {
   const std::uintptr_t at = stack_pointer(*static_cast<const ::ucontext_t*>(interrupted));
   handled = handled + 1;

@@ -63,7 +63,8 @@ TEST_CASE("chunks of 4096 join as a tree, however many cores share them") {
   }
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     const std::size_t end = std::min(count, (c + 1) * 4096);
-    chunks[c] = square_sum<float>(Values(gradient.begin() + std::ptrdiff_t(c * 4096), gradient.begin() + std::ptrdiff_t(end)));
+    chunks[c] =
+        square_sum<float>(Values(gradient.begin() + std::ptrdiff_t(c * 4096), gradient.begin() + std::ptrdiff_t(end)));
   }
   CHECK(square_sum<float>(gradient, std::size_t{1} << 24) == tree_of(chunks, 0, chunks.size()));
   CHECK(tree_of(chunks, 0, chunks.size()) != std::accumulate(chunks.begin(), chunks.end(), 0.0));  // the order decides
@@ -90,7 +91,8 @@ TEST_CASE("it adds to what other units left, sees NaN and infinity, and squares 
 TEST_CASE("the number of threads changes no bit of the sum of squares") {
   CHECK(same_for_any_threads([](Arena& arena) {
     const std::size_t count = 1000003;
-    cpu::compute(op::SumOfSquares<float>{arena.put<float>(values<float>(count)), square_sum_of(arena.scalars()), count}, arena.memory());
+    cpu::compute(op::SumOfSquares<float>{arena.put<float>(values<float>(count)), square_sum_of(arena.scalars()), count},
+                 arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -25,7 +25,8 @@ TEMPLATE_TEST_CASE("a load widens every 16-bit number as the scalar does", "", b
     for (std::size_t i = 0; i < width; ++i) {
       const float expected = raw[i];
       // Hardware quietens a signalling NaN; which NaN it is says nothing.
-      wrong += std::isnan(expected) ? !std::isnan(wide[i]) : std::bit_cast<std::uint32_t>(wide[i]) != std::bit_cast<std::uint32_t>(expected);
+      wrong += std::isnan(expected) ? !std::isnan(wide[i])
+                                    : std::bit_cast<std::uint32_t>(wide[i]) != std::bit_cast<std::uint32_t>(expected);
     }
   }
   CHECK(wrong == 0);
@@ -34,11 +35,15 @@ TEMPLATE_TEST_CASE("a load widens every 16-bit number as the scalar does", "", b
 TEMPLATE_TEST_CASE("a store rounds to the very bits that the scalar rounds to", "", bf16, fp16) {
   constexpr std::size_t width = lanes<float>;
   std::vector<float> inputs;
-  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += 997) inputs.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += 997)
+    inputs.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   for (std::uint32_t bits = 0; bits < 0xFFFF; ++bits) {  // all midpoints, and their neighbours
-    const std::uint32_t low = std::bit_cast<std::uint32_t>(float(from_bits<TestType>(static_cast<std::uint16_t>(bits))));
-    const std::uint32_t high = std::bit_cast<std::uint32_t>(float(from_bits<TestType>(static_cast<std::uint16_t>(bits + 1))));
-    for (int step = -1; step <= 1; ++step) inputs.push_back(std::bit_cast<float>(low + (high - low) / 2 + static_cast<std::uint32_t>(step)));
+    const std::uint32_t low =
+        std::bit_cast<std::uint32_t>(float(from_bits<TestType>(static_cast<std::uint16_t>(bits))));
+    const std::uint32_t high =
+        std::bit_cast<std::uint32_t>(float(from_bits<TestType>(static_cast<std::uint16_t>(bits + 1))));
+    for (int step = -1; step <= 1; ++step)
+      inputs.push_back(std::bit_cast<float>(low + (high - low) / 2 + static_cast<std::uint32_t>(step)));
   }
   inputs.resize((inputs.size() + width - 1) / width * width);
   std::size_t wrong = 0;
@@ -103,7 +108,8 @@ TEMPLATE_TEST_CASE("arithmetic, comparisons and selection work lane by lane", ""
     CHECK(select(x < y, x, y)[i] == (a[i] < b[i] ? a[i] : b[i]));
     CHECK(select((x <= y) & ~(x == y), x, y)[i] == (a[i] < b[i] ? a[i] : b[i]));
     CHECK(select((x > y) | (x != y), x, y)[i] == (a[i] != b[i] ? a[i] : b[i]));
-    CHECK(std::fabs(multiply_add(x, y, x)[i] - (a[i] * b[i] + a[i])) <= std::numeric_limits<S>::epsilon() * std::fabs(a[i] * b[i]));
+    CHECK(std::fabs(multiply_add(x, y, x)[i] - (a[i] * b[i] + a[i])) <=
+          std::numeric_limits<S>::epsilon() * std::fabs(a[i] * b[i]));
   }
   CHECK(std::signbit(Vector<S>(S(-0.0))[0]));
   CHECK(min(Vector<S>(S(3)), Vector<S>(nan))[0] == S(3));
@@ -116,7 +122,8 @@ TEMPLATE_TEST_CASE("a sum adds halves onto halves, in this order and no other", 
   using S = TestType;
   constexpr std::size_t width = lanes<S>;
   S values[width], tree[width];
-  for (std::size_t i = 0; i < width; ++i) tree[i] = values[i] = S(1) / static_cast<S>(3 * i + 1) * (i % 2 == 0 ? S(1e5) : S(-1));
+  for (std::size_t i = 0; i < width; ++i)
+    tree[i] = values[i] = S(1) / static_cast<S>(3 * i + 1) * (i % 2 == 0 ? S(1e5) : S(-1));
   for (std::size_t half = width / 2; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) tree[i] += tree[i + half];
   }

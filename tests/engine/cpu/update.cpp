@@ -24,10 +24,12 @@ void reference(const AdamW::Options& o, State& s, double g, double rate, std::ui
   if (decays) s.w -= rate * o.weight_decay * s.w;
   s.first = o.beta1 * s.first + (1 - o.beta1) * g;
   s.second = o.beta2 * s.second + (1 - o.beta2) * g * g;
-  s.w -= rate * (s.first / (1 - std::pow(o.beta1, double(t)))) / (std::sqrt(s.second / (1 - std::pow(o.beta2, double(t)))) + o.epsilon);
+  s.w -= rate * (s.first / (1 - std::pow(o.beta1, double(t)))) /
+         (std::sqrt(s.second / (1 - std::pow(o.beta2, double(t)))) + o.epsilon);
 }
 void reference(const Adam::Options& o, State& s, double g, double rate, std::uint64_t t, bool decays) {
-  reference(AdamW::Options{o.learning_rate, o.beta1, o.beta2, o.epsilon, 0}, s, g + (decays ? o.weight_decay * s.w : 0), rate, t, false);
+  reference(AdamW::Options{o.learning_rate, o.beta1, o.beta2, o.epsilon, 0}, s, g + (decays ? o.weight_decay * s.w : 0),
+            rate, t, false);
 }
 void reference(const Sgd::Options& o, State& s, double g, double rate, std::uint64_t t, bool decays) {
   if (decays) g += o.weight_decay * s.w;
@@ -44,7 +46,8 @@ void reference(const RmsProp::Options& o, State& s, double g, double rate, std::
 template <class Rule, class M, class T, class G>
 void steps_are_the_formula(typename Rule::Options options) {
   constexpr std::size_t count = 40013, stride = 40064, steps = 4;
-  const op::Segments segments{{{{0, 1, true}, {1, 20, false}, {21, 33000, true}, {33021, 992, false}, {34013, 6000, true}}}, 5};
+  const op::Segments segments{
+      {{{0, 1, true}, {1, 20, false}, {21, 33000, true}, {33021, 992, false}, {34013, 6000, true}}}, 5};
   Arena arena(std::size_t{1} << 22);
   op::Update<Rule, M, T, G> o{};
   o.master = arena.put<M>(values<M>(count, 2));
@@ -61,7 +64,8 @@ void steps_are_the_formula(typename Rule::Options options) {
     for (std::size_t i = 0; i < count; ++i) arena.memory()(o.gradient)[i] = rounded<G>(gradient[i]);
     Scalars& scalars = *arena.memory()(o.scalars);
     scalars.apply = 1, scalars.factor = 0.5, scalars.learning_rate = 0.01 / double(t);
-    scalars.correction_first = Rule::correction_first(options, t), scalars.correction_second = Rule::correction_second(options, t);
+    scalars.correction_first = Rule::correction_first(options, t),
+    scalars.correction_second = Rule::correction_second(options, t);
     cpu::compute(o, arena.memory());
     for (const op::Segment& segment : std::span(segments.items).first(segments.count)) {
       for (std::size_t i = segment.offset; i < segment.offset + segment.count; ++i) {
@@ -69,13 +73,15 @@ void steps_are_the_formula(typename Rule::Options options) {
       }
     }
   }
-  // Per step: one rounding of the weight, below 4; about ten of a step that is at most 0.01 · 20 (RMSprop with momentum); and,
-  // where gradient and decay cancel, their rounding, u · 2, over what it is divided by, epsilon at least: 0.01 · 2 / 0.01
-  // where the weight is part of the gradient. Momentum lets an error in for as many steps as there are.
+  // Per step: one rounding of the weight, below 4; about ten of a step that is at most 0.01 · 20 (RMSprop with
+  // momentum); and, where gradient and decay cancel, their rounding, u · 2, over what it is divided by, epsilon at
+  // least: 0.01 · 2 / 0.01 where the weight is part of the gradient. Momentum lets an error in for as many steps as
+  // there are.
   Values w(count);
   for (std::size_t i = 0; i < count; ++i) w[i] = expected[i].w;
   const double u = epsilon_of<M>;
-  CHECK(misses(arena.get(o.master, count), w, [&](std::size_t) { return steps * u * (4 + 0.2 * 10 + steps * 2); }) == 0);
+  CHECK(misses(arena.get(o.master, count), w, [&](std::size_t) { return steps * u * (4 + 0.2 * 10 + steps * 2); }) ==
+        0);
   if (!std::is_same_v<M, T>) {
     Values copy = arena.get(o.master, count);
     for (double& value : copy) value = number(rounded<T>(value));
@@ -102,11 +108,13 @@ template <class Rule>
 double after_one_step(typename Rule::Options options, double w, double g, bool decays) {
   Arena arena;
   op::Update<Rule, double, double, double> o{};
-  o.master = arena.put<double>({w}), o.state = arena.put<double>(Values(Rule::states, 0.0)), o.gradient = arena.put<double>({g});
+  o.master = arena.put<double>({w}), o.state = arena.put<double>(Values(Rule::states, 0.0)),
+  o.gradient = arena.put<double>({g});
   Scalars s;
   s.apply = 1, s.factor = 1, s.learning_rate = options.learning_rate;
   s.correction_first = Rule::correction_first(options, 1), s.correction_second = Rule::correction_second(options, 1);
-  o.scalars = arena.scalars(s), o.segments = {{{{0, 1, decays}}}, 1}, o.count = 1, o.state_stride = 1, o.options = options;
+  o.scalars = arena.scalars(s), o.segments = {{{{0, 1, decays}}}, 1}, o.count = 1, o.state_stride = 1,
+  o.options = options;
   cpu::compute(o, arena.memory());
   return arena.get(o.master, 1)[0];
 }
@@ -132,21 +140,28 @@ TEST_CASE("RMSprop") {
 }
 
 TEST_CASE("first steps that can be done by hand") {
-  CHECK(after_one_step<AdamW>({.learning_rate = 0.1, .epsilon = 1e-300, .weight_decay = 0.5}, 2, 0.003, false) == Approx(1.9).epsilon(1e-14));
-  CHECK(after_one_step<AdamW>({.learning_rate = 0.1, .epsilon = 1e-300, .weight_decay = 0.5}, 2, -7, true) == Approx(2).epsilon(1e-14));
-  CHECK(after_one_step<Adam>({.learning_rate = 0.1, .epsilon = 1e-300, .weight_decay = 0.5}, 2, -7, true) == Approx(2.1).epsilon(1e-14));
-  CHECK(after_one_step<Adam>({.learning_rate = 0.1, .epsilon = 1e-300, .weight_decay = 5}, 2, -7, true) == Approx(1.9).epsilon(1e-14));
-  CHECK(after_one_step<Sgd>({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.5}, 2, 3, true) == Approx(1.6).epsilon(1e-14));
-  CHECK(after_one_step<Sgd>({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}, 2, 3, true) == Approx(1.43).epsilon(1e-14));
-  CHECK(after_one_step<RmsProp>({.learning_rate = 0.1, .alpha = 0.99, .epsilon = 1e-300}, 2, 3, true) == Approx(1).epsilon(1e-14));
+  CHECK(after_one_step<AdamW>({.learning_rate = 0.1, .epsilon = 1e-300, .weight_decay = 0.5}, 2, 0.003, false) ==
+        Approx(1.9).epsilon(1e-14));
+  CHECK(after_one_step<AdamW>({.learning_rate = 0.1, .epsilon = 1e-300, .weight_decay = 0.5}, 2, -7, true) ==
+        Approx(2).epsilon(1e-14));
+  CHECK(after_one_step<Adam>({.learning_rate = 0.1, .epsilon = 1e-300, .weight_decay = 0.5}, 2, -7, true) ==
+        Approx(2.1).epsilon(1e-14));
+  CHECK(after_one_step<Adam>({.learning_rate = 0.1, .epsilon = 1e-300, .weight_decay = 5}, 2, -7, true) ==
+        Approx(1.9).epsilon(1e-14));
+  CHECK(after_one_step<Sgd>({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.5}, 2, 3, true) ==
+        Approx(1.6).epsilon(1e-14));
+  CHECK(after_one_step<Sgd>({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}, 2, 3, true) ==
+        Approx(1.43).epsilon(1e-14));
+  CHECK(after_one_step<RmsProp>({.learning_rate = 0.1, .alpha = 0.99, .epsilon = 1e-300}, 2, 3, true) ==
+        Approx(1).epsilon(1e-14));
 }
 
 TEST_CASE("a skipped step touches nothing at all") {
   const op::Segments segments{{{{0, 100, true}}}, 1};
   Arena arena;
   op::Update<AdamW, float, bf16, float> o{};
-  o.master = arena.put<float>(values<float>(100)), o.state = arena.room<float>(200), o.gradient = arena.room<float>(100),
-  o.copy = arena.room<bf16>(100);
+  o.master = arena.put<float>(values<float>(100)), o.state = arena.room<float>(200),
+  o.gradient = arena.room<float>(100), o.copy = arena.room<bf16>(100);
   Scalars scalars;
   scalars.factor = std::nan("");
   o.scalars = arena.scalars(scalars), o.segments = segments, o.count = 100, o.state_stride = 100;
@@ -164,7 +179,8 @@ TEST_CASE("the number of threads changes no bit of an update") {
     o.gradient = arena.put<float>(values<float>(count, 1, 2));
     Scalars s;
     s.apply = 1, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
-    o.copy = arena.room<bf16>(count), o.scalars = arena.scalars(s), o.segments = segments, o.count = count, o.state_stride = count;
+    o.copy = arena.room<bf16>(count), o.scalars = arena.scalars(s), o.segments = segments, o.count = count,
+    o.state_stride = count;
     cpu::compute(o, arena.memory());
   }));
 }

@@ -1,4 +1,5 @@
-// The emulated device is late, unfair and strict: what a program must not rely on fails here, and what CUDA forbids is an error.
+// The emulated device is late, unfair and strict: what a program must not rely on fails here, and what CUDA forbids is
+// an error.
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/emulated/runtime.hpp>
 
@@ -53,7 +54,8 @@ struct Bench {
   float* host = reinterpret_cast<float*>(device.allocate_pinned(2 * size + sizeof(float), "host"));
   float *back = host + count, *constant = back + count;
 
-  explicit Bench(std::uint64_t seed, bool fibers = false) : device({.seed = seed, .fibers = fibers, .memory = std::size_t{1} << 24}) {
+  explicit Bench(std::uint64_t seed, bool fibers = false)
+      : device({.seed = seed, .fibers = fibers, .memory = std::size_t{1} << 24}) {
     std::memset(host, 0, 2 * size + sizeof(float));
     *constant = 1;
     device.upload(bytes(c), bytes(constant), sizeof(float), copies);
@@ -161,10 +163,14 @@ TEST_CASE("a write a little beyond an allocation is found") {
 TEST_CASE("copies are between the device and pinned memory") {
   Bench b(2);
   std::vector<float> pageable(Bench::count);
-  refuses([&] { b.device.upload(bytes(b.x), bytes(pageable.data()), Bench::size, b.copies); }, "the source of an upload");
-  refuses([&] { b.device.upload(bytes(pageable.data()), bytes(b.host), Bench::size, b.copies); }, "the target of an upload");
-  refuses([&] { b.device.download(bytes(b.back), bytes(b.y), Bench::size + 400, b.copies); }, "the source of a download");
-  refuses([&] { b.device.launch(Axpy{b.x, b.c, b.y, 1}, {.blocks = 1, .threads = 2048}, b.compute); }, "1 to 1024 threads");
+  refuses([&] { b.device.upload(bytes(b.x), bytes(pageable.data()), Bench::size, b.copies); },
+          "the source of an upload");
+  refuses([&] { b.device.upload(bytes(pageable.data()), bytes(b.host), Bench::size, b.copies); },
+          "the target of an upload");
+  refuses([&] { b.device.download(bytes(b.back), bytes(b.y), Bench::size + 400, b.copies); },
+          "the source of a download");
+  refuses([&] { b.device.launch(Axpy{b.x, b.c, b.y, 1}, {.blocks = 1, .threads = 2048}, b.compute); },
+          "1 to 1024 threads");
   b.device.release(bytes(b.x));
   refuses([&] { b.device.upload(bytes(b.x), bytes(b.host), Bench::size, b.copies); }, "was released");
   refuses([&] { b.device.wait(b.compute, b.device.make_event()); }, "an event that was recorded");
@@ -234,23 +240,36 @@ void products_of(double tolerance) {
         const auto [c, host_c] = array(m * n, sizeof(Out));
         std::byte* const workspace = device.allocate(Runtime::workspace, "workspace");
         const auto at = [](std::size_t i) { return static_cast<double>(i * 7 % 11) / 4 - 1; };
-        for (std::size_t i = 0; i < m * k; ++i) reinterpret_cast<T*>(host_a)[i] = static_cast<T>(static_cast<float>(at(i)));
-        for (std::size_t i = 0; i < k * n; ++i) reinterpret_cast<T*>(host_b)[i] = static_cast<T>(static_cast<float>(at(i + 5)));
-        for (std::size_t i = 0; i < m * n; ++i) reinterpret_cast<Out*>(host_c)[i] = static_cast<Out>(static_cast<float>(at(i + 2)));
+        for (std::size_t i = 0; i < m * k; ++i)
+          reinterpret_cast<T*>(host_a)[i] = static_cast<T>(static_cast<float>(at(i)));
+        for (std::size_t i = 0; i < k * n; ++i)
+          reinterpret_cast<T*>(host_b)[i] = static_cast<T>(static_cast<float>(at(i + 5)));
+        for (std::size_t i = 0; i < m * n; ++i)
+          reinterpret_cast<Out*>(host_c)[i] = static_cast<Out>(static_cast<float>(at(i + 2)));
         device.upload(a, host_a, m * k * sizeof(T), stream);
         device.upload(b, host_b, k * n * sizeof(T), stream);
         device.upload(c, host_c, m * n * sizeof(Out), stream);
-        const op::Product<T, T, Out> o{
-            .a = {}, .b = {}, .c = {}, .m = m, .n = n, .k = k, .transpose_a = transpose_a, .transpose_b = transpose_b, .add = add};
-        device.multiply(device.make_product(cuda::describe(o, Runtime::workspace)), b, a, workspace, add ? 1.0 : 0.0, c, stream);
+        const op::Product<T, T, Out> o{.a = {},
+                                       .b = {},
+                                       .c = {},
+                                       .m = m,
+                                       .n = n,
+                                       .k = k,
+                                       .transpose_a = transpose_a,
+                                       .transpose_b = transpose_b,
+                                       .add = add};
+        device.multiply(device.make_product(cuda::describe(o, Runtime::workspace)), b, a, workspace, add ? 1.0 : 0.0, c,
+                        stream);
         device.download(host_c, c, m * n * sizeof(Out), stream);
         device.record(done, stream);
         device.synchronize(done);
         for (std::size_t i = 0; i < m; ++i)
           for (std::size_t j = 0; j < n; ++j) {
             double sum = add ? at(i * n + j + 2) : 0;
-            for (std::size_t l = 0; l < k; ++l) sum += at(transpose_a ? l * m + i : i * k + l) * at((transpose_b ? j * k + l : l * n + j) + 5);
-            CHECK(std::fabs(static_cast<double>(reinterpret_cast<const Out*>(host_c)[i * n + j]) - sum) <= tolerance * std::fabs(sum));
+            for (std::size_t l = 0; l < k; ++l)
+              sum += at(transpose_a ? l * m + i : i * k + l) * at((transpose_b ? j * k + l : l * n + j) + 5);
+            CHECK(std::fabs(static_cast<double>(reinterpret_cast<const Out*>(host_c)[i * n + j]) - sum) <=
+                  tolerance * std::fabs(sum));
           }
       }
 }
@@ -269,7 +288,8 @@ TEST_CASE("a product asked of the library is the operation, in every layout and 
 
 TEST_CASE("the library refuses descriptors that do not fit") {
   Runtime device({.seed = 1, .memory = std::size_t{1} << 24});
-  const cuda::ProductDescriptor good = cuda::describe(op::Product<fp32, fp32, fp32>{.a = {}, .b = {}, .c = {}, .m = 4, .n = 6, .k = 8}, 0);
+  const cuda::ProductDescriptor good =
+      cuda::describe(op::Product<fp32, fp32, fp32>{.a = {}, .b = {}, .c = {}, .m = 4, .n = 6, .k = 8}, 0);
   (void)device.make_product(good);
   const auto bad = [&](auto change, const char* words) {
     cuda::ProductDescriptor descriptor = good;
@@ -284,5 +304,6 @@ TEST_CASE("the library refuses descriptors that do not fit") {
   bad([](auto& d) { d.d.columns = 0; }, "a matrix D with elements");
   const auto stream = device.make_stream("compute");
   std::byte* const small = device.allocate(64, "small");
-  refuses([&] { device.multiply(device.make_product(good), small, small, nullptr, 0, small, stream); }, "the library's A");
+  refuses([&] { device.multiply(device.make_product(good), small, small, nullptr, 0, small, stream); },
+          "the library's A");
 }

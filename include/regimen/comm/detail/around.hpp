@@ -27,10 +27,13 @@ class Around {
 
   std::size_t rank() const { return inner_.rank(); }
   std::size_t size() const { return inner_.size(); }
-  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) { return C::staging_bytes(ranks, slice_bytes); }
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
+    return C::staging_bytes(ranks, slice_bytes);
+  }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    watch_(CollectiveKind::AllGather, slice_bytes * (teams.members(size()) - 1), [&] { inner_.all_gather(own, all, slice_bytes, teams); });
+    watch_(CollectiveKind::AllGather, slice_bytes * (teams.members(size()) - 1),
+           [&] { inner_.all_gather(own, all, slice_bytes, teams); });
   }
   void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
     watch_(CollectiveKind::AllGatherSmall, bytes * others(), [&] { inner_.all_gather_small(own, all, bytes); });

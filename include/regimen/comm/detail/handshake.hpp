@@ -53,10 +53,19 @@ struct Transcript final {
   Hello hello;
   Challenge challenge;
 
-  Digest proof_of_caller(const std::string& secret) const { return Hmac(secret).add(hello).add(challenge).add("caller", 6).finish(); }
+  Digest proof_of_caller(const std::string& secret) const {
+    return Hmac(secret).add(hello).add(challenge).add("caller", 6).finish();
+  }
   /// body   the digest of the bytes after the answer
   Digest proof_of_answer(const std::string& secret, const Answer& answer, const Digest& body) const {
-    return Hmac(secret).add(hello).add(challenge).add("answer", 6).add(answer.refused).add(answer.bytes).add(body).finish();
+    return Hmac(secret)
+        .add(hello)
+        .add(challenge)
+        .add("answer", 6)
+        .add(answer.refused)
+        .add(answer.bytes)
+        .add(body)
+        .finish();
   }
 };
 
@@ -107,8 +116,8 @@ class PendingConnections final {
   /// "2 connections with another REGIMEN_SECRET, the last one from 10.0.0.7"; empty when there were none.
   std::string refused() const {
     if (refused_ == 0) return {};
-    return std::to_string(refused_) + (refused_ == 1 ? " connection" : " connections") + " with another REGIMEN_SECRET, or none, the last one from " +
-           words(last_refused_);
+    return std::to_string(refused_) + (refused_ == 1 ? " connection" : " connections") +
+           " with another REGIMEN_SECRET, or none, the last one from " + words(last_refused_);
   }
 
  private:
@@ -146,7 +155,8 @@ class PendingConnections final {
   State serve(Pending& one) {
     const int socket = *one.arrival.socket;
     for (;;) {
-      auto* const to = one.challenged ? one.proof.data() : reinterpret_cast<std::uint8_t*>(&one.arrival.transcript.hello);
+      auto* const to =
+          one.challenged ? one.proof.data() : reinterpret_cast<std::uint8_t*>(&one.arrival.transcript.hello);
       const std::size_t size = one.challenged ? one.proof.size() : sizeof(Hello);
       const ::ssize_t got = ::recv(socket, to + one.received, size - one.received, 0);
       if (got < 0 && errno == EINTR) continue;

@@ -50,15 +50,19 @@ inline constexpr std::size_t most_tcp_ranks = 16384;
 
 /// Checks options before any connection is made and any memory is allocated.
 inline const TcpOptions& checked(const TcpOptions& options) {
-  if (options.rank >= options.size) throw Error("Tcp", "a rank below " + std::to_string(options.size), std::to_string(options.rank));
+  if (options.rank >= options.size)
+    throw Error("Tcp", "a rank below " + std::to_string(options.size), std::to_string(options.rank));
   if (options.size > most_tcp_ranks) {
-    throw Error("Tcp", "at most " + std::to_string(most_tcp_ranks) + " ranks", std::to_string(options.size), "correct WORLD_SIZE");
+    throw Error("Tcp", "at most " + std::to_string(most_tcp_ranks) + " ranks", std::to_string(options.size),
+                "correct WORLD_SIZE");
   }
   checked(options.deadline);
   ::rlimit files{};
-  const std::size_t needed = options.size == 1 ? 0 : 2 * (options.size - 1) + 16;  // 16: standard streams, listener, data files
+  const std::size_t needed =
+      options.size == 1 ? 0 : 2 * (options.size - 1) + 16;  // 16: standard streams, listener, data files
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed) {
-    throw Error(place(options.rank, options.size), std::to_string(needed) + " open files at least, two for each other rank",
+    throw Error(place(options.rank, options.size),
+                std::to_string(needed) + " open files at least, two for each other rank",
                 "a limit of " + std::to_string(files.rlim_cur), "raise it with ulimit -n");
   }
   return options;
@@ -68,7 +72,9 @@ inline const TcpOptions& checked(const TcpOptions& options) {
 /// 0 sends all addresses to all ranks; then each rank connects to the ranks below it.
 class Bootstrap final {
  public:
-  explicit Bootstrap(const TcpOptions& options) : options_(checked(options)), until_(end_of(options.deadline)) { mesh_.peers.resize(options.size); }
+  explicit Bootstrap(const TcpOptions& options) : options_(checked(options)), until_(end_of(options.deadline)) {
+    mesh_.peers.resize(options.size);
+  }
 
   Mesh join() {
     if (options_.size == 1) return std::move(mesh_);
@@ -93,7 +99,8 @@ class Bootstrap final {
     Transcript transcript;
   };
 
-  PeerError error(const std::string& doing, const std::string& expected, const std::string& found, const std::string& cure = {}) const {
+  PeerError error(const std::string& doing, const std::string& expected, const std::string& found,
+                  const std::string& cure = {}) const {
     return PeerError(place(options_.rank, options_.size) + ", " + doing, expected, found, cure);
   }
   PeerError out_of_files(const std::string& doing) const {
@@ -102,10 +109,16 @@ class Bootstrap final {
   std::string where() const { return options_.address + ":" + std::to_string(options_.port); }
 
   /// Every rank listens where any host that reaches rank 0 can reach it.
-  std::uint32_t listening_host(const Address& master) const { return is_loopback_everywhere(options_.address) ? master.host : htonl(INADDR_ANY); }
-  PendingConnections pending_connections() const { return {*listener_, options_.rank, options_.secret, options_.size + 64}; }
+  std::uint32_t listening_host(const Address& master) const {
+    return is_loopback_everywhere(options_.address) ? master.host : htonl(INADDR_ANY);
+  }
+  PendingConnections pending_connections() const {
+    return {*listener_, options_.rank, options_.secret, options_.size + 64};
+  }
 
-  Socket& at(std::size_t rank, std::uint32_t channel) { return channel == 0 ? mesh_.peers[rank].control : mesh_.peers[rank].data; }
+  Socket& at(std::size_t rank, std::uint32_t channel) {
+    return channel == 0 ? mesh_.peers[rank].control : mesh_.peers[rank].data;
+  }
   void put(std::size_t rank, std::uint32_t channel, Socket socket) { at(rank, channel) = std::move(socket); }
 
   /// Connects to a rank and proves the secret to it. If that rank, busy with strangers, closes the
@@ -123,12 +136,14 @@ class Bootstrap final {
       caller.socket = connect_to(to, until_);
       if (*caller.socket < 0) {
         if (is_out_of_files(errno)) throw out_of_files(doing);
-        throw error(doing, "it to listen within " + words(options_.deadline), system_words(errno),
-                    "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
+        throw error(
+            doing, "it to listen within " + words(options_.deadline), system_words(errno),
+            "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
       }
       hello.nonce = random_bytes<std::tuple_size_v<Nonce>>();
       Challenge& challenge = caller.transcript.challenge;
-      if (send_all(*caller.socket, &hello, sizeof hello, until_) && receive_all(*caller.socket, &challenge, sizeof challenge, until_)) {
+      if (send_all(*caller.socket, &hello, sizeof hello, until_) &&
+          receive_all(*caller.socket, &challenge, sizeof challenge, until_)) {
         if (challenge.magic != Challenge{}.magic) throw other_bytes(doing);
         const Digest proof = caller.transcript.proof_of_caller(options_.secret);
         if (send_all(*caller.socket, &proof, sizeof proof, until_)) return caller;
@@ -140,10 +155,12 @@ class Bootstrap final {
     }
   }
   PeerError other_bytes(const std::string& doing) const {
-    return error(doing, "the answer of this library", "other bytes", "another program listens there; choose another MASTER_PORT");
+    return error(doing, "the answer of this library", "other bytes",
+                 "another program listens there; choose another MASTER_PORT");
   }
   PeerError no_answer(const std::string& doing, int code) const {
-    return error(doing, "its answer within " + words(options_.deadline), code == 0 ? "a closed connection" : system_words(code),
+    return error(doing, "its answer within " + words(options_.deadline),
+                 code == 0 ? "a closed connection" : system_words(code),
                  "another program may be listening there, or that rank has ended; see what it reports");
   }
 
@@ -152,22 +169,25 @@ class Bootstrap final {
     Answer answer;
     const Clock::time_point until = until_ + std::chrono::seconds(1);  // the peer's deadline may have begun later
     if (!receive_all(*caller.socket, &answer, sizeof answer, until)) throw no_answer(doing, errno);
-    if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 || (answer.refused == 0 && answer.bytes != bytes)) throw other_bytes(doing);
+    if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 || (answer.refused == 0 && answer.bytes != bytes))
+      throw other_bytes(doing);
     std::string text(answer.refused != 0 ? answer.bytes : 0, ' ');
     if (answer.refused != 0) body = text.data();
-    if (!receive_all(*caller.socket, body, answer.bytes, until)) throw error(doing, "its whole answer", "a part of it", "see what it reports");
+    if (!receive_all(*caller.socket, body, answer.bytes, until))
+      throw error(doing, "its whole answer", "a part of it", "see what it reports");
     const Digest digest = Sha256().add(body, answer.bytes).finish();
     if (!is_equal(answer.proof, caller.transcript.proof_of_answer(options_.secret, answer, digest))) {
-      throw error(
-          doing, "all ranks to know the same secret",
-          options_.secret.empty() ? "that it has a REGIMEN_SECRET, and this rank none" : "that it has another REGIMEN_SECRET than this rank, or none",
-          "set REGIMEN_SECRET to the same for all ranks");
+      throw error(doing, "all ranks to know the same secret",
+                  options_.secret.empty() ? "that it has a REGIMEN_SECRET, and this rank none"
+                                          : "that it has another REGIMEN_SECRET than this rank, or none",
+                  "set REGIMEN_SECRET to the same for all ranks");
     }
     if (answer.refused != 0) throw refusal(text);
   }
 
   PeerError refusal(const std::string& problem) const {
-    return error("meeting at " + where(), "all ranks of one program", problem, "start all ranks with the same program, size, weights and data");
+    return error("meeting at " + where(), "all ranks of one program", problem,
+                 "start all ranks with the same program, size, weights and data");
   }
 
   /// Rank 0: waits for all ranks, compares their programs, and sends them the addresses, or the reason of a refusal.
@@ -198,16 +218,22 @@ class Bootstrap final {
       const std::string name = "rank " + std::to_string(hello.rank);
       std::string wrong;
       if (hello.size != options_.size)
-        wrong = name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
+        wrong =
+            name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
       else if (hello.rank >= options_.size) wrong = "a process that says it is " + name;
-      else if (hello.rank == 0) wrong = "two processes that say they are rank 0, one of them at " + words(arrival->from);
-      else if (!missing(hello.rank) && is_closed(*told[hello.rank].socket)) ++left;  // that one gave up; this one takes its place
+      else if (hello.rank == 0)
+        wrong = "two processes that say they are rank 0, one of them at " + words(arrival->from);
+      else if (!missing(hello.rank) && is_closed(*told[hello.rank].socket))
+        ++left;  // that one gave up; this one takes its place
       else if (!missing(hello.rank)) {
-        wrong = "two processes that say they are " + name + ", at " + words(told[hello.rank].from) + " and at " + words(arrival->from);
+        wrong = "two processes that say they are " + name + ", at " + words(told[hello.rank].from) + " and at " +
+                words(arrival->from);
       }
       Told one{std::move(arrival->socket), arrival->from, arrival->transcript, {}, 0};
       if (!wrong.empty()) {
-        if (problem.empty()) until = (std::min)(until, Clock::now() + std::chrono::seconds(2));  // so that the others can connect and read the reason
+        if (problem.empty())
+          until = (std::min)(
+              until, Clock::now() + std::chrono::seconds(2));  // so that the others can connect and read the reason
         if (refused.size() < most_refused) problem += (problem.empty() ? "" : "; ") + wrong;
         if (refused.size() < most_refused) refused.push_back(std::move(one));
         continue;
@@ -221,15 +247,19 @@ class Bootstrap final {
         ++left;
       }
     }
-    const auto other = [&](std::size_t r) { return r != 0 && told[r].transcript.hello.fingerprint != options_.fingerprint; };
+    const auto other = [&](std::size_t r) {
+      return r != 0 && told[r].transcript.hello.fingerprint != options_.fingerprint;
+    };
     if (problem.empty() && pending.is_out_of_files())
-      problem = "rank 0 without a file descriptor for " + ranks_where(options_.size, missing) + ": raise its limit of open files (ulimit -n)";
+      problem = "rank 0 without a file descriptor for " + ranks_where(options_.size, missing) +
+                ": raise its limit of open files (ulimit -n)";
     if (problem.empty() && any(missing)) {
       problem = "no sign of " + ranks_where(options_.size, missing) + " within " + words(options_.deadline);
       if (!pending.refused().empty()) problem += ", but " + pending.refused();
     }
     if (problem.empty() && any(other))
-      problem = ranks_where(options_.size, other) + " with another fingerprint than rank 0: another program, other weights or other data";
+      problem = ranks_where(options_.size, other) +
+                " with another fingerprint than rank 0: another program, other weights or other data";
     for (Told& one : refused) told.push_back(std::move(one));
     if (problem.empty()) tell(told, false, addresses.data(), addresses.size() * sizeof(Address));
     else tell(told, true, problem.data(), problem.size());
@@ -268,8 +298,8 @@ class Bootstrap final {
         polls[i] = {-1, POLLOUT, 0};
         if (*one.socket < 0 || one.sent == sizeof(Answer) + bytes) continue;
         const std::size_t head = (std::min)(one.sent, one.answer.size()), tail = one.sent - head;
-        std::array<::iovec, 2> parts{
-            {{one.answer.data() + head, one.answer.size() - head}, {const_cast<char*>(static_cast<const char*>(body)) + tail, bytes - tail}}};
+        std::array<::iovec, 2> parts{{{one.answer.data() + head, one.answer.size() - head},
+                                      {const_cast<char*>(static_cast<const char*>(body)) + tail, bytes - tail}}};
         ::msghdr message{};
         message.msg_iov = parts.data();
         message.msg_iovlen = parts.size();
@@ -308,8 +338,11 @@ class Bootstrap final {
       std::optional<PendingConnections::Arrival> arrival = pending.next(until_);
       if (!arrival) {
         if (pending.is_out_of_files()) throw out_of_files("connecting the ranks");
-        const auto missing = [this](std::size_t r) { return r > options_.rank && (*mesh_.peers[r].data < 0 || *mesh_.peers[r].control < 0); };
-        throw error("connecting the ranks", "all to come within " + words(options_.deadline), "no sign of " + ranks_where(options_.size, missing));
+        const auto missing = [this](std::size_t r) {
+          return r > options_.rank && (*mesh_.peers[r].data < 0 || *mesh_.peers[r].control < 0);
+        };
+        throw error("connecting the ranks", "all to come within " + words(options_.deadline),
+                    "no sign of " + ranks_where(options_.size, missing));
       }
       const Hello& hello = arrival->transcript.hello;
       if (hello.fingerprint != options_.fingerprint || hello.size != options_.size) continue;

@@ -88,7 +88,8 @@ inline Address resolve(const std::string& host, std::uint16_t port) {
   ::addrinfo* found = nullptr;
   const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
   if (code != 0)
-    throw Error("the address of rank 0", "a host name with an IPv4 address", "\"" + host + "\" (" + ::gai_strerror(code) + ")", "check MASTER_ADDR");
+    throw Error("the address of rank 0", "a host name with an IPv4 address",
+                "\"" + host + "\" (" + ::gai_strerror(code) + ")", "check MASTER_ADDR");
   const ::sockaddr_in* const address = reinterpret_cast<const ::sockaddr_in*>(found->ai_addr);
   const Address result{address->sin_addr.s_addr, htons(port)};
   ::freeaddrinfo(found);
@@ -126,9 +127,11 @@ inline void prepare(int socket) {
 inline Socket listen_at(Address at) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;
-  if (*socket >= 0) ::setsockopt(*socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // a restart need not wait for old connections
+  if (*socket >= 0)
+    ::setsockopt(*socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // a restart need not wait for old connections
   const ::sockaddr_in address = at.native();
-  if (*socket >= 0 && ::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 && ::listen(*socket, SOMAXCONN) == 0)
+  if (*socket >= 0 && ::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 &&
+      ::listen(*socket, SOMAXCONN) == 0)
     return socket;
   const int code = errno;
   { const Socket closed = std::move(socket); }
@@ -171,7 +174,8 @@ inline Socket connect_to(Address to, Clock::time_point until) {
         else if (::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
       }
     }
-    if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port) code = ECONNREFUSED;  // connected to itself
+    if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port)
+      code = ECONNREFUSED;  // connected to itself
     if (code == 0) {
       prepare(*socket);
       return socket;

@@ -46,7 +46,8 @@ class ThreadsWorld final {
     const std::uint64_t opened = opened_;
     changed_.wait_until(lock, end_of(deadline_), [&] { return opened_ != opened || !cause_.empty(); });
     if (opened_ != opened) return;  // first: the others may already be reading
-    if (cause_.empty()) fail("no sign of " + who([](const Seat& s) { return !s.here; }) + " within " + words(deadline_));
+    if (cause_.empty())
+      fail("no sign of " + who([](const Seat& s) { return !s.here; }) + " within " + words(deadline_));
     throw error(rank);
   }
 
@@ -73,7 +74,8 @@ class ThreadsWorld final {
   void end(std::size_t rank) {
     const std::lock_guard lock(mutex_);
     seats_[rank].ended = true;
-    if (here_ > 0 && !seats_[rank].here) fail(who([](const Seat& s) { return s.ended && !s.here; }) + " ended without it");
+    if (here_ > 0 && !seats_[rank].here)
+      fail(who([](const Seat& s) { return s.ended && !s.here; }) + " ended without it");
   }
 
  private:

@@ -96,8 +96,9 @@ class Wire final {
   bool push(std::size_t r) {
     Peer& peer = peers_[r];
     if (!peer.sends()) return false;
-    std::array<::iovec, 2> parts{{{reinterpret_cast<std::byte*>(&header_) + (sizeof(Header) - peer.header_to_send), peer.header_to_send},
-                                  {const_cast<std::byte*>(peer.from), peer.to_send}}};
+    std::array<::iovec, 2> parts{
+        {{reinterpret_cast<std::byte*>(&header_) + (sizeof(Header) - peer.header_to_send), peer.header_to_send},
+         {const_cast<std::byte*>(peer.from), peer.to_send}}};
     ::msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
@@ -116,8 +117,10 @@ class Wire final {
   bool pull(std::size_t r) {
     Peer& peer = peers_[r];
     if (!peer.receives()) return false;
-    std::array<::iovec, 2> parts{{{reinterpret_cast<std::byte*>(&peer.header) + (sizeof(Header) - peer.header_to_receive), peer.header_to_receive},
-                                  {peer.to, peer.to_receive}}};
+    std::array<::iovec, 2> parts{
+        {{reinterpret_cast<std::byte*>(&peer.header) + (sizeof(Header) - peer.header_to_receive),
+          peer.header_to_receive},
+         {peer.to, peer.to_receive}}};
     ::msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
@@ -136,11 +139,12 @@ class Wire final {
 
   void compare(std::size_t r) {
     const Header& header = peers_[r].header;
-    const Call theirs{header.number, header.bytes, header.detail, static_cast<CollectiveKind>(header.kind < collective_kinds ? header.kind : 0)};
+    const Call theirs{header.number, header.bytes, header.detail,
+                      static_cast<CollectiveKind>(header.kind < collective_kinds ? header.kind : 0)};
     if (theirs == call_ && header.kind < collective_kinds) return;
     const bool first = rank_ < r;  // both sides report the same text
-    fail("rank " + std::to_string(first ? rank_ : r) + " in " + words(first ? call_ : theirs) + " and rank " + std::to_string(first ? r : rank_) +
-         " in " + words(first ? theirs : call_));
+    fail("rank " + std::to_string(first ? rank_ : r) + " in " + words(first ? call_ : theirs) + " and rank " +
+         std::to_string(first ? r : rank_) + " in " + words(first ? theirs : call_));
     throw error();
   }
 
@@ -160,8 +164,9 @@ class Wire final {
       if (ready > 0 && polls_[2 * r + 1].revents != 0) listen(r);
     }
     if (ready == 0 && Clock::now() >= until) {
-      fail("no sign of " + ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) + " within " +
-           words(deadline_));
+      fail("no sign of " +
+           ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) +
+           " within " + words(deadline_));
       throw error();
     }
   }
@@ -176,7 +181,8 @@ class Wire final {
       return;
     }
     std::string reason(bytes, ' ');
-    if (!receive_all(*peer.sockets.control, reason.data(), bytes, soon)) reason = rank_failed(r, "it could not say why");
+    if (!receive_all(*peer.sockets.control, reason.data(), bytes, soon))
+      reason = rank_failed(r, "it could not say why");
     fail(reason);
     throw error();
   }
@@ -197,7 +203,8 @@ class Wire final {
     const std::uint32_t bytes = static_cast<std::uint32_t>(cause_.size());
     for (const Peer& peer : peers_) {
       if (*peer.sockets.control < 0) continue;
-      std::array<::iovec, 2> parts{{{const_cast<std::uint32_t*>(&bytes), sizeof bytes}, {cause_.data(), cause_.size()}}};
+      std::array<::iovec, 2> parts{
+          {{const_cast<std::uint32_t*>(&bytes), sizeof bytes}, {cause_.data(), cause_.size()}}};
       ::msghdr message{};
       message.msg_iov = parts.data();
       message.msg_iovlen = parts.size();

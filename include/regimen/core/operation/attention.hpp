@@ -65,7 +65,9 @@ struct KeepKeys final {
   AttentionShape shape;
   std::size_t first = 0, window = 0;
 
-  constexpr Cost cost() const { return {0, 4 * double(shape.batch * shape.length * shape.heads * shape.width) * sizeof(T), 1}; }
+  constexpr Cost cost() const {
+    return {0, 4 * double(shape.batch * shape.length * shape.heads * shape.width) * sizeof(T), 1};
+  }
 };
 
 /// y = softmax(q kᵀ / √D) v per head, for one new position against the first `seen` positions of the cache

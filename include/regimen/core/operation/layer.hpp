@@ -136,7 +136,9 @@ struct Dropout final {
   std::size_t samples = 0, elements = 0;  // elements of one sample
   Drop drop;
 
-  constexpr Cost cost() const { return {2.0 * double(samples * elements), 2.0 * double(samples * elements) * sizeof(T), 1}; }
+  constexpr Cost cost() const {
+    return {2.0 * double(samples * elements), 2.0 * double(samples * elements) * sizeof(T), 1};
+  }
 };
 
 /// y[i,:] = table[token[i],:]                                token (count) int32 in [0,V); table (V,C); y (count,C)
@@ -150,7 +152,8 @@ struct Embed final {
   constexpr Cost cost() const { return {0, 2.0 * double(count * columns) * sizeof(T), 1}; }
 };
 
-/// d_table[v,:] = Σ over i with token[i] = v of d_y[i,:]   in order of i; rows that no token names become 0 (unless add)
+/// d_table[v,:] = Σ over i with token[i] = v of d_y[i,:]   in order of i; rows that no token names become 0 (unless
+///                                                         add)
 template <class T, class G>
 struct EmbedBackward final {
   static constexpr const char* name = "embedding_backward";
@@ -160,7 +163,9 @@ struct EmbedBackward final {
   std::size_t count = 0, vocabulary = 0, columns = 0;
   bool add = false;
 
-  constexpr Cost cost() const { return {double(count * columns), double(count * columns) * sizeof(T) + double(vocabulary * columns) * sizeof(G), 1}; }
+  constexpr Cost cost() const {
+    return {double(count * columns), double(count * columns) * sizeof(T) + double(vocabulary * columns) * sizeof(G), 1};
+  }
 };
 
 /// y[b,e] = x[b,e] + table[e]                                x, y (samples,elements); table (elements); y may be x

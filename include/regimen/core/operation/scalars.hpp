@@ -1,4 +1,5 @@
-// regimen/core/operation/scalars.hpp — what an operation costs, and the numbers of a step that operations hand to each other.
+// regimen/core/operation/scalars.hpp — what an operation costs, and the numbers of a step that operations hand to each
+// other.
 #pragma once
 
 #include <regimen/core/path.hpp>

@@ -27,7 +27,9 @@ struct CrossEntropy final {
   std::size_t rows = 0, columns = 0;
   double scale = 1, smoothing = 0;
 
-  constexpr Cost cost() const { return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1}; }
+  constexpr Cost cost() const {
+    return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1};
+  }
 };
 
 /// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals);
@@ -44,7 +46,8 @@ struct CountCorrect final {
   constexpr Cost cost() const { return {double(rows * columns), double(rows * columns) * sizeof(S), 1}; }
 };
 
-/// loss_sum += Σ (output − target)², count += elements     gradient 2 (output − target) · scale · loss_scale, over output
+/// loss_sum += Σ (output − target)², count += elements     gradient 2 (output − target) · scale · loss_scale, over
+///                                                         output
 ///   output, target (count) S
 template <bool WithGradient, class S>
 struct SquaredError final {
@@ -165,7 +168,9 @@ struct Update final {
   std::size_t first = 0;  // index, in the segments' numbering, of the views' first element
 
   constexpr Cost cost() const {
-    return {12 * double(count), double(count) * (sizeof(M) * (2 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))), 1};
+    return {12 * double(count),
+            double(count) * (sizeof(M) * (2 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))),
+            1};
   }
 };
 

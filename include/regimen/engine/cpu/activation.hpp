@@ -95,7 +95,8 @@ struct Formula<activation::GeluTanh> {
   }
   template <class S>
   static Vector<S> derivative(Vector<S> x) {
-    x = min(max(x, Vector<S>(S(-32))), Vector<S>(S(32)));  // sigmoid is 0 or 1 there; beyond, x² would overflow and 0 · ∞ is NaN
+    x = min(max(x, Vector<S>(S(-32))),
+            Vector<S>(S(32)));  // sigmoid is 0 or 1 there; beyond, x² would overflow and 0 · ∞ is NaN
     const Vector<S> square = x * x;
     const Sigmoid<S> s(x * multiply_add(square, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
     const Vector<S> inner = multiply_add(square, Vector<S>(S(3 * slope * cubic)), Vector<S>(S(slope)));
@@ -132,7 +133,9 @@ void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
   const T* const bias = at.optional(o.bias);
   G* const d_bias = at.optional(o.d_bias);
   if constexpr (std::is_same_v<Activation, activation::Identity>) {
-    if (d_bias != nullptr) column_sums<S>(o.rows, o.columns, d_bias, o.add, [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+    if (d_bias != nullptr)
+      column_sums<S>(o.rows, o.columns, d_bias, o.add,
+                     [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
   } else {
     const T* const x = at(o.x);
     T* const d_x = at(o.d_x);

@@ -49,13 +49,16 @@ using cpu::detail::write_row;
 // A tile: 16 rows of 16 words, which are pairs of bf16 along k, or fp32 sums. Eight of them:
 // four of c, two of a, two of b.
 inline constexpr std::size_t side = 16, block = 2 * side;
-inline constexpr std::size_t tile = side * side;                      // words
-inline constexpr std::size_t rows = 256, columns = 256, depth = 256;  // the block of c that is computed at a time; depth in pairs
+inline constexpr std::size_t tile = side * side;  // words
+inline constexpr std::size_t rows = 256, columns = 256,
+                             depth = 256;  // the block of c that is computed at a time; depth in pairs
 
 /// The buffers of a chunk, on its stack: 528 KiB, made for an L2 cache of 1 MiB and more.
 struct Buffers final {
-  alignas(64) Pair a[rows * depth];              // tiles of 16 rows, one after the other along k, then the next 16 rows
-  alignas(64) float c[rows * (columns + side)];  // sums over the slices of k: 256 columns; of a single slice: 32 rows, 2048 columns
+  alignas(64) Pair a[rows * depth];  // tiles of 16 rows, one after the other along k, then the next 16 rows
+  alignas(
+      64) float c[rows * (columns +
+                          side)];  // sums over the slices of k: 256 columns; of a single slice: 32 rows, 2048 columns
 };
 inline constexpr std::size_t most_columns = 2048;
 /// Between rows of sums: off the powers of two, so that rows share few cache sets.
@@ -83,8 +86,10 @@ class Tiles final {
 };
 
 // Instructions as text: then neither the compiler's flags nor its version matter.
-#define REGIMEN_TILE_LOAD(tile, at, stride) asm volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(at), "r"(stride) : "memory")
-#define REGIMEN_TILE_STORE(tile, at, stride) asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" : : "r"(at), "r"(stride) : "memory")
+#define REGIMEN_TILE_LOAD(tile, at, stride) \
+  asm volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(at), "r"(stride) : "memory")
+#define REGIMEN_TILE_STORE(tile, at, stride) \
+  asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" : : "r"(at), "r"(stride) : "memory")
 #define REGIMEN_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile : :)
 #define REGIMEN_TILE_ADD_PRODUCT(c, a, b) asm volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)
 
@@ -92,7 +97,8 @@ class Tiles final {
 /// 16 pairs. Tiles of a lie one after the other, those of the lower rows a_below words later; rows of c lie c_stride
 /// numbers apart.
 template <std::size_t Rows, std::size_t Columns>
-void multiply_block(std::size_t steps, const Pair* a, std::size_t a_below, const Pair* b, float* c, std::size_t c_stride, bool add) {
+void multiply_block(std::size_t steps, const Pair* a, std::size_t a_below, const Pair* b, float* c,
+                    std::size_t c_stride, bool add) {
   constexpr long a_bytes = side * sizeof(Pair), b_bytes = block * sizeof(Pair);
   const long c_bytes = static_cast<long>(c_stride * sizeof(float));
   float* const below = c + side * c_stride;
@@ -140,12 +146,14 @@ void multiply_block(std::size_t, const Pair*, std::size_t, const Pair*, float*, 
 
 /// Packs rows of a along k into tiles: `count` rows, `deep` numbers of each; zeros up to whole tiles. Tiles of the next
 /// 16 rows lie `below` words later.
-inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t count, std::size_t deep) {
+inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t count,
+                      std::size_t deep) {
   for (std::size_t i = 0; i < round_up(count, side); ++i) {
     Pair* const row = to + i / side * below + i % side * side;
     const std::size_t used = i < count ? deep : 0;
     std::size_t p = 0;
-    for (; p + block <= used; p += block) std::memcpy(row + p / block * tile, from + i * from_stride + p, side * sizeof(Pair));
+    for (; p + block <= used; p += block)
+      std::memcpy(row + p / block * tile, from + i * from_stride + p, side * sizeof(Pair));
     for (; p < deep; p += block) {
       std::memset(row + p / block * tile, 0, side * sizeof(Pair));
       if (p < used) std::memcpy(row + p / block * tile, from + i * from_stride + p, (used - p) * sizeof(bf16));
@@ -154,11 +162,12 @@ inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
 }
 /// Packs rows of a across k into the same tiles: rows [i0, i1) and numbers [p0, p1), all but i1 and p1 multiples of 32.
 /// Reads one cache line of every second row at a time, so each line is loaded once, whatever the stride.
-inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t i0, std::size_t i1, std::size_t p0,
-                      std::size_t p1) {
+inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t i0,
+                      std::size_t i1, std::size_t p0, std::size_t p1) {
   using Words = Packing<Pair>::Words;
   constexpr std::size_t width = Packing<Pair>::width;
-  // Registers may be shorter than a tile's rows: zeros follow to the end of the tile, where an earlier product's numbers lie.
+  // Registers may be shorter than a tile's rows: zeros follow to the end of the tile, where an earlier product's
+  // numbers lie.
   for (std::size_t p = p0; p < round_up(p1, block); p += 2 * width)
     for (std::size_t i = i0; i < round_up(i1, side); i += 2 * width) {
       const std::size_t left = i < i1 ? i1 - i : 0;
@@ -176,7 +185,8 @@ inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
             [&](std::size_t r, Words words) {
               const std::size_t at = i + 2 * r + odd;
               if (at < round_up(i1, side))
-                cpu::detail::write(words, to + at / side * below + p / block * tile + at % side * side + p % block / 2, Whole{});
+                cpu::detail::write(words, to + at / side * below + p / block * tile + at % side * side + p % block / 2,
+                                   Whole{});
             },
             std::make_index_sequence<width>{});
     }
@@ -184,8 +194,8 @@ inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
 
 /// Packs rows of b across k into panels of 32 columns: columns [first, last), `deep` <= 32 rows, and zeros to the 32nd;
 /// first is a multiple of 32. Rows of the next panel lie `panel` words later. Reads along the rows, in memory order.
-inline void stack_rows(Pair* to, std::size_t panel, const bf16* from, std::size_t from_stride, std::size_t first, std::size_t last,
-                       std::size_t deep) {
+inline void stack_rows(Pair* to, std::size_t panel, const bf16* from, std::size_t from_stride, std::size_t first,
+                       std::size_t last, std::size_t deep) {
   for (std::size_t p = 0; p < deep; p += 2)
     for (std::size_t j = first; j < last; j += block) {
       const bf16* const row = from + p * from_stride + j;
@@ -193,7 +203,8 @@ inline void stack_rows(Pair* to, std::size_t panel, const bf16* from, std::size_
                            last - j < block ? last - j : block);
     }
   for (std::size_t p = (deep + 1) / 2; p < side; ++p)
-    for (std::size_t j = first; j < last; j += block) std::memset(to + j / block * panel + p * block, 0, block * sizeof(Pair));
+    for (std::size_t j = first; j < last; j += block)
+      std::memset(to + j / block * panel + p * block, 0, block * sizeof(Pair));
 }
 
 enum class Factor { a, b };
@@ -239,9 +250,10 @@ constexpr std::size_t slab_rows(std::size_t m, std::size_t words) {
   return most < m ? most : round_up(m, block);
 }
 
-/// How c is cut among threads, without effect on bits: 2 pieces per processor, if a piece keeps 2^23 multiplications. Few,
-/// large pieces, because tiles read faster than shared caches deliver: a piece of 256 rows and columns reads both factors
-/// from there. If k is one slice, sums are computed 32 rows at a time, and a piece is as wide as c, up to 2048 columns.
+/// How c is cut among threads, without effect on bits: 2 pieces per processor, if a piece keeps 2^23 multiplications.
+/// Few, large pieces, because tiles read faster than shared caches deliver: a piece of 256 rows and columns reads both
+/// factors from there. If k is one slice, sums are computed 32 rows at a time, and a piece is as wide as c, up to 2048
+/// columns.
 struct Pieces final {
   std::size_t down = 1, across = 1;
 
@@ -263,35 +275,41 @@ struct Pieces final {
 
 /// c = op(a) · op(b), or c +=, of dense row-major bf16 into bf16 or fp32 (C).
 ///
-/// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the operands
-///         alone. Subnormal operands and sums count as 0
+/// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the
+///         operands alone. Subnormal operands and sums count as 0
 /// cost    packs b once, into up to 16 MiB, which it keeps; packs a once for every 256 columns of c, but a transposed a
 ///         once, into up to 4 MiB (or 128 rows, if these are larger)
 template <class C>
-void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
+void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a,
+             bool transpose_b, bool add) {
   using namespace detail;
   static_assert(std::is_same_v<C, bf16> || std::is_same_v<C, float>);
   constexpr std::size_t slice = 2 * depth;
-  const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words), band = transpose_a ? slab_rows(m, words) : m;
+  const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words),
+                    band = transpose_a ? slab_rows(m, words) : m;
   Pair* const packed_b = PackedOperand::of<Factor::b>(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
   Pair* const packed_a = transpose_a ? PackedOperand::of<Factor::a>(words * band) : nullptr;
 
   for (std::size_t n0 = 0; n0 < n; n0 += slab) {
-    const std::size_t wide = n - n0 < slab ? n - n0 : slab, panels = (wide + block - 1) / block, slices = (k + slice - 1) / slice;
+    const std::size_t wide = n - n0 < slab ? n - n0 : slab, panels = (wide + block - 1) / block,
+                      slices = (k + slice - 1) / slice;
     if (transpose_b) {
       parallel_for(panels * slices, [&](std::size_t chunk) {
         const std::size_t panel = chunk % panels, p0 = chunk / panels * slice, deep = k - p0 < slice ? k - p0 : slice;
         const std::size_t j0 = n0 + panel * block, width = n - j0 < block ? n - j0 : block;
         Pair* const to = packed_b + (panel * words + p0 / 2) * block;
         Packing<Pair>::turn(to, block, b + j0 * k + p0, k, width, deep);
-        for (std::size_t p = (deep + 1) / 2; p < round_up(deep, block) / 2; ++p) std::memset(to + p * block, 0, block * sizeof(Pair));
+        for (std::size_t p = (deep + 1) / 2; p < round_up(deep, block) / 2; ++p)
+          std::memset(to + p * block, 0, block * sizeof(Pair));
       });
     } else {
       constexpr std::size_t most = 1024;
       const std::size_t strips = (wide + most - 1) / most;
       parallel_for((k + block - 1) / block * strips, [&](std::size_t chunk) {
-        const std::size_t p0 = chunk / strips * block, first = chunk % strips * most, last = wide - first < most ? wide : first + most;
-        stack_rows(packed_b + p0 / 2 * block, words * block, b + p0 * n + n0, n, first, last, k - p0 < block ? k - p0 : block);
+        const std::size_t p0 = chunk / strips * block, first = chunk % strips * most,
+                          last = wide - first < most ? wide : first + most;
+        stack_rows(packed_b + p0 / 2 * block, words * block, b + p0 * n + n0, n, first, last,
+                   k - p0 < block ? k - p0 : block);
       });
     }
 
@@ -302,15 +320,18 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
         const std::size_t strips = (tall + across - 1) / across;
         parallel_for((k + deep - 1) / deep * strips, [&](std::size_t chunk) {
           const std::size_t p = chunk / strips * deep, i = chunk % strips * across;
-          turn_rows(packed_a, words * side, a + m0, m, i, tall - i < across ? tall : i + across, p, k - p < deep ? k : p + deep);
+          turn_rows(packed_a, words * side, a + m0, m, i, tall - i < across ? tall : i + across, p,
+                    k - p < deep ? k : p + deep);
         });
       }
       const Pieces pieces = Pieces::of(tall, wide, k);
       const std::size_t down = pieces.down, across = pieces.across;
       parallel_for(down * across, [&](std::size_t piece) {
         using cpu::detail::block_begin;
-        const std::size_t i0 = block_begin(tall, block, down, piece / across), high = block_begin(tall, block, down, piece / across + 1) - i0;
-        const std::size_t j0 = block_begin(wide, block, across, piece % across), width = block_begin(wide, block, across, piece % across + 1) - j0;
+        const std::size_t i0 = block_begin(tall, block, down, piece / across),
+                          high = block_begin(tall, block, down, piece / across + 1) - i0;
+        const std::size_t j0 = block_begin(wide, block, across, piece % across),
+                          width = block_begin(wide, block, across, piece % across + 1) - j0;
         if (high == 0 || width == 0) return;
         Buffers buffers;
         const Tiles tiles;
@@ -330,8 +351,11 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
             else if (two_across) multiply_block<1, 2>(steps, upper, below, right, to, stride, p0 > 0);
             else multiply_block<1, 1>(steps, upper, below, right, to, stride, p0 > 0);
           };
-          const auto finish = [&](std::size_t first, std::size_t count) {  // whole rows: short pieces are slower to write
-            for (std::size_t i = 0; i < count; ++i) { write_row(c + (m0 + i0 + first + i) * n + n0 + j0, buffers.c + i * stride, width, add); }
+          const auto finish = [&](std::size_t first,
+                                  std::size_t count) {  // whole rows: short pieces are slower to write
+            for (std::size_t i = 0; i < count; ++i) {
+              write_row(c + (m0 + i0 + first + i) * n + n0 + j0, buffers.c + i * stride, width, add);
+            }
           };
           if (k <= slice) {
             for (std::size_t i = 0; i < high; i += block) {

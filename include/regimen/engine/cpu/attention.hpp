@@ -63,11 +63,13 @@ struct AttentionForward final {
 
   void pack_keys(std::size_t first_key, std::size_t count, std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    copy_columns(keys, qkv, HeadRows::of_qkv(shape, b, h, 1).from(pieces.begin(piece)), first_key, count, pieces.size(piece));
+    copy_columns(keys, qkv, HeadRows::of_qkv(shape, b, h, 1).from(pieces.begin(piece)), first_key, count,
+                 pieces.size(piece));
   }
   void pack_values(std::size_t first_key, std::size_t count, std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    copy_rows(values, qkv, HeadRows::of_qkv(shape, b, h, 2).from(pieces.begin(piece)), first_key, count, pieces.size(piece));
+    copy_rows(values, qkv, HeadRows::of_qkv(shape, b, h, 2).from(pieces.begin(piece)), first_key, count,
+              pieces.size(piece));
   }
 
   /// A few queries, as many as fit a block of registers, against the keys of a tile that the last query sees.
@@ -87,8 +89,8 @@ struct AttentionForward final {
     for (std::size_t c = 0; c < pieces.count(); ++c) {
       if (pieces.is_wide()) pack_values(first_key, seen, c);
       multiply_tile<Strides{.a_row = Tile::score_stride, .a_depth = 1, .b_row = Tile::row_stride}>(
-          rows, pieces.size(c), seen, scores, values, block_columns<S>, output + i * pieces.stride() + pieces.begin(c), pieces.stride(),
-          first_key > 0);
+          rows, pieces.size(c), seen, scores, values, block_columns<S>, output + i * pieces.stride() + pieces.begin(c),
+          pieces.stride(), first_key > 0);
     }
   }
 
@@ -99,7 +101,8 @@ struct AttentionForward final {
     if (valid == 0) return for_each_valid<S>(0, seen, [](std::size_t, auto) {}, zero);
     const Vector<S> scale = S(1) / std::sqrt(static_cast<S>(shape.width)), least = -std::numeric_limits<S>::infinity();
     Vector<S> top = least;
-    for_each_valid<S>(valid, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(score + j), least)); }, nothing);
+    for_each_valid<S>(
+        valid, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(score + j), least)); }, nothing);
     S peak = maximum(top) * scale[0];
     if (!is_first && largest[i] > peak) peak = largest[i];
     Vector<S> sum_of = S(0);

@@ -33,11 +33,12 @@ struct AttentionGradient final {
   bool drops;
   DropRow<S> drop;
 
-  alignas(64) S query_rows[Tile::keys * Tile::row_stride], gradient_rows[Tile::keys * Tile::row_stride];  // q, d_y (queries,D)
-  alignas(64) S key_rows[Tile::keys * Tile::row_stride];                                                  // k (keys,D)
-  alignas(64) S key_columns[Tile::largest_width * Tile::score_stride];                                    // kᵀ (D,keys)
-  alignas(64) S value_columns[Tile::largest_width * Tile::score_stride];                                  // vᵀ (D,keys)
-  alignas(64) S p[Tile::keys * Tile::score_stride], d_s[Tile::keys * Tile::score_stride];                 // (queries,keys)
+  alignas(64) S query_rows[Tile::keys * Tile::row_stride],
+      gradient_rows[Tile::keys * Tile::row_stride];                                        // q, d_y (queries,D)
+  alignas(64) S key_rows[Tile::keys * Tile::row_stride];                                   // k (keys,D)
+  alignas(64) S key_columns[Tile::largest_width * Tile::score_stride];                     // kᵀ (D,keys)
+  alignas(64) S value_columns[Tile::largest_width * Tile::score_stride];                   // vᵀ (D,keys)
+  alignas(64) S p[Tile::keys * Tile::score_stride], d_s[Tile::keys * Tile::score_stride];  // (queries,keys)
   static constexpr std::size_t sums_room = (Tile::keys + Tile::spare_rows) * Tile::largest_width;
   alignas(64) S d_k[sums_room], d_v[sums_room];                            // (keys,D)
   alignas(64) S d_q[query_room + Tile::spare_rows * Tile::largest_width];  // (queries of the pass, D rounded up)
@@ -49,7 +50,8 @@ struct AttentionGradient final {
     const std::size_t rows = rows_of(shape.width), left = shape.length - tile * rows;
     return left < rows ? left : rows;
   }
-  static bool keeps_queries(const op::AttentionShape& s) {  // products round the rows of a tile up; a narrow head has spare rows for that
+  static bool keeps_queries(
+      const op::AttentionShape& s) {  // products round the rows of a tile up; a narrow head has spare rows for that
     const std::size_t rows = HeadPieces<S>{s.width}.is_wide() ? round_up(s.length, HeadPieces<S>::third) : s.length;
     return rows * round_up(s.width, lanes<S>) <= query_room;
   }
@@ -58,29 +60,33 @@ struct AttentionGradient final {
     const HeadRows rows = HeadRows::of_y(shape, b, h);
     for (std::size_t t = 0; t < shape.length; ++t) {
       Vector<S> total = S(0);
-      for_each_vector<S>(0, shape.width,
-                         [&](std::size_t d, auto part) { total += load<S>(y + rows(t) + d, part) * load<S>(d_y + rows(t) + d, part); });
+      for_each_vector<S>(0, shape.width, [&](std::size_t d, auto part) {
+        total += load<S>(y + rows(t) + d, part) * load<S>(d_y + rows(t) + d, part);
+      });
       row_dot[t] = sum(total);
     }
   }
 
   void pack_keys(std::size_t tile, std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile), from = pieces.begin(piece), size = pieces.size(piece);
+    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile), from = pieces.begin(piece),
+                      size = pieces.size(piece);
     copy_rows(key_rows, qkv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
     copy_columns(key_columns, qkv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
     copy_columns(value_columns, qkv, HeadRows::of_qkv(shape, b, h, 2).from(from), first, count, size);
   }
   void pack_queries(std::size_t tile, std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile), from = pieces.begin(piece), size = pieces.size(piece);
+    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile), from = pieces.begin(piece),
+                      size = pieces.size(piece);
     copy_rows(query_rows, qkv, HeadRows::of_qkv(shape, b, h, 0).from(from), first, count, size);
     copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h).from(from), first, count, size);
   }
 
   /// Key tiles [key_begin, key_end) against query tiles [query_begin, query_end); writes d_k and d_v of the former if
   /// `for_keys`, d_q of the latter if `for_queries`.
-  void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys, bool for_queries) {
+  void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys,
+            bool for_queries) {
     const HeadPieces<S> pieces{shape.width};
     const std::size_t d_q_stride = round_up(shape.width, lanes<S>), tile = rows_of(shape.width);
     for (std::size_t key = key_begin; key < key_end; ++key) {
@@ -102,8 +108,8 @@ struct AttentionGradient final {
           if (pieces.is_wide() && for_queries) pack_keys(key, c);
           if (for_keys) add_keys(queries, keys, diagonal, query > first_query, c);
           if (for_queries)
-            add_queries(queries, keys, diagonal, d_q + (query - query_begin) * tile * d_q_stride + pieces.begin(c), d_q_stride, key > 0,
-                        pieces.size(c));
+            add_queries(queries, keys, diagonal, d_q + (query - query_begin) * tile * d_q_stride + pieces.begin(c),
+                        d_q_stride, key > 0, pieces.size(c));
         }
       }
       if (for_keys)
@@ -114,13 +120,15 @@ struct AttentionGradient final {
         }
     }
     if (!for_queries) return;
-    const std::size_t first = query_begin * tile, last = query_end * tile < shape.length ? query_end * tile : shape.length;
+    const std::size_t first = query_begin * tile,
+                      last = query_end * tile < shape.length ? query_end * tile : shape.length;
     for (std::size_t t = first; t < last; ++t)
       store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 0)(t), d_q + (t - first) * d_q_stride, S(1), shape.width);
   }
 
   /// p ∘ f and d_s of one pair of tiles, 0 where a query does not see a key; complete with the head's last piece.
-  void probabilities(std::size_t first_query, std::size_t queries, std::size_t first_key, std::size_t keys, std::size_t piece) {
+  void probabilities(std::size_t first_query, std::size_t queries, std::size_t first_key, std::size_t keys,
+                     std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
     const S scale = S(1) / std::sqrt(static_cast<S>(shape.width));
     for (std::size_t i = 0; i < queries; i += block_rows) {
@@ -129,19 +137,22 @@ struct AttentionGradient final {
       S* const scores = p + i * Tile::score_stride;
       S* const d_scores = d_s + i * Tile::score_stride;
       multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
-          rows, seen, pieces.size(piece), query_rows + i * Tile::row_stride, key_columns, block_columns<S>, scores, Tile::score_stride, piece > 0);
+          rows, seen, pieces.size(piece), query_rows + i * Tile::row_stride, key_columns, block_columns<S>, scores,
+          Tile::score_stride, piece > 0);
       multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
-          rows, seen, pieces.size(piece), gradient_rows + i * Tile::row_stride, value_columns, block_columns<S>, d_scores, Tile::score_stride,
-          piece > 0);
+          rows, seen, pieces.size(piece), gradient_rows + i * Tile::row_stride, value_columns, block_columns<S>,
+          d_scores, Tile::score_stride, piece > 0);
       if (piece + 1 < pieces.count()) continue;
       for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t t = first_query + i + r, valid = visible(shape.causal, t, first_key, keys);
-        gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys, scale);
+        gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys,
+                     scale);
       }
     }
   }
 
-  void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys, S scale) const {
+  void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys,
+                    S scale) const {
     alignas(64) S factor[Tile::keys] = {};
     if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.length + first_key, valid);
     const Vector<S> log_of = log_sum[t], dot = row_dot[t], scales = scale;
@@ -167,22 +178,24 @@ struct AttentionGradient final {
     const std::size_t width = pieces.size(piece), stride = pieces.stride();
     const auto to = [&](std::size_t j, std::size_t rows, std::size_t from) {
       multiply_tile<Strides{.a_row = 1, .a_depth = Tile::score_stride, .b_row = Tile::row_stride}>(
-          rows, width, queries - from, p + from * Tile::score_stride + j, gradient_rows + from * Tile::row_stride, block_columns<S>,
-          d_v + j * stride + pieces.begin(piece), stride, add);
+          rows, width, queries - from, p + from * Tile::score_stride + j, gradient_rows + from * Tile::row_stride,
+          block_columns<S>, d_v + j * stride + pieces.begin(piece), stride, add);
       multiply_tile<Strides{.a_row = 1, .a_depth = Tile::score_stride, .b_row = Tile::row_stride}>(
-          rows, width, queries - from, d_s + from * Tile::score_stride + j, query_rows + from * Tile::row_stride, block_columns<S>,
-          d_k + j * stride + pieces.begin(piece), stride, add);
+          rows, width, queries - from, d_s + from * Tile::score_stride + j, query_rows + from * Tile::row_stride,
+          block_columns<S>, d_k + j * stride + pieces.begin(piece), stride, add);
     };
     if (!diagonal) return to(0, keys, 0);
     for (std::size_t j = 0; j < keys; j += block_rows) to(j, keys - j < block_rows ? keys - j : block_rows, j);
   }
 
   /// d_q += d_s k; on the diagonal, queries up to i see keys up to i.
-  void add_queries(std::size_t queries, std::size_t keys, bool diagonal, S* to, std::size_t stride, bool add, std::size_t width) {
+  void add_queries(std::size_t queries, std::size_t keys, bool diagonal, S* to, std::size_t stride, bool add,
+                   std::size_t width) {
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
       multiply_tile<Strides{.a_row = Tile::score_stride, .a_depth = 1, .b_row = Tile::row_stride}>(
-          rows, width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride, key_rows, block_columns<S>, to + i * stride, stride, add);
+          rows, width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride, key_rows, block_columns<S>,
+          to + i * stride, stride, add);
     }
   }
 };
@@ -231,8 +244,8 @@ void compute(const op::AttentionBackward<T>& o, const Memory& at) {
       if (work.rows) gradient.sum_rows();
       if (!work.keys && !work.queries) return;
       const bool own_keys = !work.queries, own_queries = !work.keys;  // those of its tile alone
-      gradient.pass(own_keys ? tile : 0, own_keys || (own_queries && o.shape.causal) ? tile + 1 : tiles, own_queries ? tile : 0,
-                    own_queries ? tile + 1 : tiles, work.keys, work.queries);
+      gradient.pass(own_keys ? tile : 0, own_keys || (own_queries && o.shape.causal) ? tile + 1 : tiles,
+                    own_queries ? tile : 0, own_queries ? tile + 1 : tiles, work.keys, work.queries);
     });
   };
   if (tiles == 1 || (heads >= 16 && Gradient::keeps_queries(o.shape))) return on_heads({true, true, true, 1});

@@ -82,14 +82,16 @@ struct AttentionToKept final {
       const std::size_t count = seen - first < tile ? seen - first : tile;
       scores(keys + first * width, count);
       Vector<S> top = least;
-      for_each_valid<S>(count, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(p + j), least)); }, [](std::size_t) {});
+      for_each_valid<S>(
+          count, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(p + j), least)); }, [](std::size_t) {});
       S peak = maximum(top) * scale[0];
       if (first > 0 && largest > peak) peak = largest;
       Vector<S> sum_of = S(0);
       for_each_valid<S>(
           count, 0,
           [&](std::size_t j, auto keep) {
-            const Vector<S> probability = keep(exp_or_zero<S>(load<S>(p + j) * scale - Vector<S>(peak)), Vector<S>(S(0)));
+            const Vector<S> probability =
+                keep(exp_or_zero<S>(load<S>(p + j) * scale - Vector<S>(peak)), Vector<S>(S(0)));
             sum_of += probability;
             store<S>(probability, p + j);
           },
@@ -120,7 +122,8 @@ void compute(const op::AttendKept<T>& o, const Memory& at) {
     const std::size_t b = head / s.heads, h = head % s.heads, kept = head * o.window * s.width;
     detail::AttentionToKept<T> attention;
     attention.width = s.width;
-    attention(qkv + detail::HeadRows::of_qkv(s, b, h, 0)(0), keys + kept, values + kept, y + detail::HeadRows::of_y(s, b, h)(0), o.seen);
+    attention(qkv + detail::HeadRows::of_qkv(s, b, h, 0)(0), keys + kept, values + kept,
+              y + detail::HeadRows::of_y(s, b, h)(0), o.seen);
   });
 }
 

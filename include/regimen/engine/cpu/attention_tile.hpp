@@ -90,7 +90,8 @@ void copy_columns(S* to, const T* from, HeadRows rows, std::size_t first, std::s
 /// Rows of S times `factor` to T, rounded once.
 template <class S, class T>
 void store_row(T* to, const S* from, S factor, std::size_t width) {
-  for_each_vector<S>(0, width, [&](std::size_t d, auto part) { store<S>(load<S>(from + d) * Vector<S>(factor), to + d, part); });
+  for_each_vector<S>(0, width,
+                     [&](std::size_t d, auto part) { store<S>(load<S>(from + d) * Vector<S>(factor), to + d, part); });
 }
 
 /// How many of `keys` keys from `first_key` on position `query` sees.
@@ -137,7 +138,8 @@ struct DropRow final {
   S keep = 1;
 
   static DropRow of(const op::Drop& drop, const op::Random& random, std::size_t b) {
-    return {mix(mix(random.seed, random.step), drop.stream), random.first_sample + b, drop.threshold, static_cast<S>(drop.keep_factor())};
+    return {mix(mix(random.seed, random.step), drop.stream), random.first_sample + b, drop.threshold,
+            static_cast<S>(drop.keep_factor())};
   }
   /// factor[u] for elements first, first + 1, ... of the sample
   void fill(S* factor, std::uint64_t first, std::size_t count) const {

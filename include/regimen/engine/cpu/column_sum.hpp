@@ -26,7 +26,8 @@ void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const
 
   S totals[room];  // the sums of each block; a single block writes its sums itself
   for_chunks(rows * columns, blocks * strips, [&](std::size_t chunk) {
-    const std::size_t block = chunk / strips, begin = chunk % strips * widest, end = columns < begin + widest ? columns : begin + widest;
+    const std::size_t block = chunk / strips, begin = chunk % strips * widest,
+                      end = columns < begin + widest ? columns : begin + widest;
     const std::size_t last = part_begin(rows, blocks, block + 1);
     S own[widest + lanes<S>] = {}, part[widest + lanes<S>];
     for (std::size_t first = part_begin(rows, blocks, block); first < last; first += at_once) {
@@ -37,7 +38,8 @@ void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const
           store(row == first ? value : load<S>(part + (column - begin)) + value, part + (column - begin));
         });
       }
-      for_each_vector<S>(0, end - begin, [&](std::size_t i, auto) { store(load<S>(own + i) + load<S>(part + i), own + i); });
+      for_each_vector<S>(0, end - begin,
+                         [&](std::size_t i, auto) { store(load<S>(own + i) + load<S>(part + i), own + i); });
     }
     for_each_vector<S>(begin, end, [&](std::size_t column, auto n) {
       const Vector<S> value = load<S>(own + (column - begin));

@@ -1,8 +1,8 @@
 // regimen/engine/cpu/compiled.hpp — the kernels that regimen::kernels compiles once, for programs that link it.
 //
-// A program that links the CMake target regimen::kernels is compiled with REGIMEN_HAS_KERNELS=1. Then the kernels below are
-// not compiled again in each of its files. Other element types, update rules and operations of the program's own are still
-// compiled where they are used. The bits are those of the same kernels without the target.
+// A program that links the CMake target regimen::kernels is compiled with REGIMEN_HAS_KERNELS=1. Then the kernels below
+// are not compiled again in each of its files. Other element types, update rules and operations of the program's own
+// are still compiled where they are used. The bits are those of the same kernels without the target.
 #pragma once
 
 #include <regimen/engine/cpu/activation.hpp>
@@ -21,8 +21,8 @@
 
 namespace regimen::cpu {
 
-/// Whatever a compiler's flags decide about kernels and their bits. Equal for two files if the one may call the other's kernels.
-/// The test docs.kernel_flags checks that every macro by which kernels differ is here.
+/// Whatever a compiler's flags decide about kernels and their bits. Equal for two files if the one may call the other's
+/// kernels. The test docs.kernel_flags checks that every macro by which kernels differ is here.
 inline constexpr std::uint64_t kernel_flags = lanes<float>
 #if defined(__FMA__)
                                               | 1u << 8

@@ -39,7 +39,8 @@ void compute(const op::Cast<From, To>& o, const Memory& at) {
     sweep<float>(o.count, [&](std::size_t i, auto n) {
       float exact[lanes<float>];
       store(load<float>(x + i, n), exact);
-      for_each_vector<double>(0, lanes_used<float>(n), [&](std::size_t j, auto m) { store(load<double>(exact + j, m), y + i + j, m); });
+      for_each_vector<double>(0, lanes_used<float>(n),
+                              [&](std::size_t j, auto m) { store(load<double>(exact + j, m), y + i + j, m); });
     });
   } else {
     using S = std::conditional_t<std::is_same_v<From, double> || std::is_same_v<To, double>, double, float>;
@@ -60,7 +61,8 @@ void compute(const op::Dropout<T>& o, const Memory& at) {
     for (std::size_t block = begin / random_block * random_block; block < end; block += random_block) {
       std::uint16_t bits[random_block];
       draw_block(key, block, random.first_sample + sample, bits);
-      const std::size_t first = block < begin ? begin : block, last = end < block + random_block ? end : block + random_block;
+      const std::size_t first = block < begin ? begin : block,
+                        last = end < block + random_block ? end : block + random_block;
       for_each_vector<S>(first, last, [&](std::size_t e, auto n) {
         const Mask<S> dropped = below<S>(bits + (e - block), o.drop.threshold, n);
         store(select(dropped, Vector<S>(S(0)), load<S>(x + base + e, n) * factor), y + base + e, n);

@@ -46,7 +46,8 @@ void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
   const std::size_t strips = (o.columns + width - 1) / width, blocks = (o.vocabulary + height - 1) / height;
 
   for_chunks((o.count + o.vocabulary) * o.columns, strips * blocks, [&](std::size_t chunk) {
-    const std::size_t first = chunk % blocks * height, rows = o.vocabulary - first < height ? o.vocabulary - first : height;
+    const std::size_t first = chunk % blocks * height,
+                      rows = o.vocabulary - first < height ? o.vocabulary - first : height;
     const std::size_t begin = chunk / blocks * width, columns = o.columns - begin < width ? o.columns - begin : width;
     S sums[room];
     bool named[most] = {};  // rows that a token names; the others have no sum
@@ -66,7 +67,8 @@ void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
     std::size_t i = 0;
     for (; i + 16 <= o.count; i += 16) {
       std::uint32_t hits = 0;
-      for (std::size_t k = 0; k < 16; ++k) hits |= static_cast<std::uint32_t>(static_cast<std::uint32_t>(token[i + k]) - low < size);
+      for (std::size_t k = 0; k < 16; ++k)
+        hits |= static_cast<std::uint32_t>(static_cast<std::uint32_t>(token[i + k]) - low < size);
       if (hits == 0) continue;
       for (std::size_t k = 0; k < 16; ++k) add(i + k);
     }
@@ -76,8 +78,9 @@ void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
       G* const to = d_table + (first + row) * o.columns + begin;
       if (!named[row] && !o.add) std::memset(static_cast<void*>(to), 0, columns * sizeof(G));
       if (!named[row]) continue;
-      for_each_vector<S>(0, columns,
-                         [&](std::size_t c, auto n) { store(o.add ? load<S>(to + c, n) + load<S>(from + c, n) : load<S>(from + c, n), to + c, n); });
+      for_each_vector<S>(0, columns, [&](std::size_t c, auto n) {
+        store(o.add ? load<S>(to + c, n) + load<S>(from + c, n) : load<S>(from + c, n), to + c, n);
+      });
     }
   });
 }
@@ -90,7 +93,9 @@ void compute(const op::AddTable<T>& o, const Memory& at) {
   T* const y = at(o.y);
   for_rows(o.samples, o.elements, [&](std::size_t sample, std::size_t begin, std::size_t end) {
     const std::size_t base = sample * o.elements;
-    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { store(load<S>(x + base + i, n) + load<S>(table + i, n), y + base + i, n); });
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
+      store(load<S>(x + base + i, n) + load<S>(table + i, n), y + base + i, n);
+    });
   });
 }
 
@@ -98,7 +103,8 @@ template <class T, class G>
 void compute(const op::AddTableBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T* const d_y = at(o.d_y);
-  column_sums<S>(o.samples, o.elements, at(o.d_table), o.add, [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+  column_sums<S>(o.samples, o.elements, at(o.d_table), o.add,
+                 [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
 }
 
 }  // namespace regimen::cpu

@@ -47,7 +47,10 @@ class Engine : public engine::EveryIteration {
   op::Phase phase = op::Phase::forward;
 
   explicit Engine(const engine::Resources<Ranks>& resources)
-      : threads_(threads_for(resources.threads)), ranks_(resources.ranks), region_(resources.bytes), memory_{region_.base(), region_.bytes()} {
+      : threads_(threads_for(resources.threads)),
+        ranks_(resources.ranks),
+        region_(resources.bytes),
+        memory_{region_.base(), region_.bytes()} {
 #if REGIMEN_HAS_KERNELS
     check_kernels(kernel_flags);
 #endif
@@ -71,8 +74,9 @@ class Engine : public engine::EveryIteration {
                           : ranks_->start_all_gather(own, all, transfer.bytes, transfer.teams);
   }
   std::size_t reduce_scatter(const engine::Transfer& transfer) {
-    return ranks_->start_reduce_scatter(transfer.element, memory_.base + transfer.all, transfer.count(),
-                                        transfer.staging == View<char>::absent ? nullptr : memory_.base + transfer.staging, transfer.teams);
+    return ranks_->start_reduce_scatter(
+        transfer.element, memory_.base + transfer.all, transfer.count(),
+        transfer.staging == View<char>::absent ? nullptr : memory_.base + transfer.staging, transfer.teams);
   }
   void await(std::size_t ticket) { ranks_->await(ticket); }
 

@@ -37,17 +37,20 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
   using V = Vector<S>;
   const S most = largest_of(logits, columns), at_target = logits[target] - most;
   S shifted = S(0);  // Σ (logit − most), for the smoothed part of the target
-  if (smoothing != 0) shifted = sum_of<S>(columns, [&](std::size_t i, auto n) { return zero_tail(load<S>(logits + i, n) - most, n); });
+  if (smoothing != 0)
+    shifted = sum_of<S>(columns, [&](std::size_t i, auto n) { return zero_tail(load<S>(logits + i, n) - most, n); });
   const S total = sum_of<S>(columns, [&](std::size_t i, auto n) {
     const V e = exp(load<S>(logits + i, n) - most);
     if (writes) store(e, logits + i, n);
     return zero_tail(e, n);
   });
   const double spread = smoothing / static_cast<double>(columns);
-  const double loss = std::log(static_cast<double>(total)) - (1 - smoothing) * static_cast<double>(at_target) - spread * static_cast<double>(shifted);
+  const double loss = std::log(static_cast<double>(total)) - (1 - smoothing) * static_cast<double>(at_target) -
+                      spread * static_cast<double>(shifted);
   if (writes) {
     const V scale = factor / total, everywhere = S(spread) * factor;
-    for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(load<S>(logits + i, n) * scale - everywhere, logits + i, n); });
+    for_each_vector<S>(
+        0, columns, [&](std::size_t i, auto n) { store(load<S>(logits + i, n) * scale - everywhere, logits + i, n); });
     logits[target] -= S(1 - smoothing) * factor;
   }
   return loss;
@@ -55,8 +58,8 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
 
 /// Training and evaluation share it; the former `writes` gradients.
 template <class S>
-void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scalars, std::size_t rows, std::size_t columns, double scale,
-                           double smoothing, bool writes) {
+void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scalars, std::size_t rows,
+                           std::size_t columns, double scale, double smoothing, bool writes) {
   const S factor = static_cast<S>(scale * scalars.loss_scale);
   double losses[most_partials] = {};
   std::size_t counts[most_partials] = {};
@@ -75,7 +78,8 @@ void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scal
       } else {
         const S fill = ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
         loss += static_cast<double>(fill);
-        if (writes) for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(Vector<S>(fill), values + i, n); });
+        if (writes)
+          for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(Vector<S>(fill), values + i, n); });
       }
     }
     losses[chunk] = loss;
@@ -93,7 +97,8 @@ void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scal
 /// seen to be wrong; nothing outside the row is accessed.
 template <bool WithGradient, class S>
 void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
-  detail::cross_entropy_of_rows(at(o.logits), at(o.target), *at(o.scalars), o.rows, o.columns, o.scale, o.smoothing, WithGradient);
+  detail::cross_entropy_of_rows(at(o.logits), at(o.target), *at(o.scalars), o.rows, o.columns, o.scale, o.smoothing,
+                                WithGradient);
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.

@@ -17,7 +17,8 @@ using regimen::threads;
 /// How many threads an object of the library computes with, whatever thread calls it: the requested number, or, for 0,
 /// threads() of the thread that constructed the object.
 inline int threads_for(int asked) {
-  if (asked < 0) throw Error("options.threads", "0 (as OMP_NUM_THREADS or the processors say) or more", std::to_string(asked));
+  if (asked < 0)
+    throw Error("options.threads", "0 (as OMP_NUM_THREADS or the processors say) or more", std::to_string(asked));
   return asked > 0 ? asked : threads();
 }
 
@@ -48,8 +49,8 @@ std::string path_text() {
   constexpr const char* fast = "";
 #endif
   char text[512];  // not a sum of strings: g++ 12 warns about the insides of those
-  std::snprintf(text, sizeof text, "products: %s; registers: %zu bytes%s%s", product_path<Compute, Compute, Compute>().c_str(), vector_bytes, fused,
-                fast);
+  std::snprintf(text, sizeof text, "products: %s; registers: %zu bytes%s%s",
+                product_path<Compute, Compute, Compute>().c_str(), vector_bytes, fused, fast);
   return text;
 }
 

@@ -11,8 +11,8 @@ namespace regimen::cpu {
 
 // fp64 goes to the standard library lane by lane: it exists for gradient checks, where accuracy is all that counts.
 // fp32 of a single number is computed as a register of copies, so a number's result never depends on its position.
-// The bits of an fp32 result depend on whether the target fuses multiply-adds, and not on its registers or other instructions. NaN stays
-// NaN; which one is for the compiler to choose.
+// The bits of an fp32 result depend on whether the target fuses multiply-adds, and not on its registers or other
+// instructions. NaN stays NaN; which one is for the compiler to choose.
 
 namespace detail {
 
@@ -62,7 +62,8 @@ inline Vector<float> exp(Vector<float> x) {
 #endif
   const V::Signed n = std::bit_cast<V::Signed>(shifted.native) - std::bit_cast<V::Signed>(rounding.native);
   const V::Signed half = n >> 1;  // two factors, because 2^128 and 2^-150 are no normal numbers
-  return detail::exp_of_rest(x, V(__builtin_convertvector(n, V::Native))) * detail::power_of_two(half) * detail::power_of_two(n - half);
+  return detail::exp_of_rest(x, V(__builtin_convertvector(n, V::Native))) * detail::power_of_two(half) *
+         detail::power_of_two(n - half);
 }
 
 /// 1 / (1 + e^−x)                                            error: 2.49 ulp down to −88; below −88.72 the result is 0
@@ -73,7 +74,8 @@ inline Vector<float> sigmoid(Vector<float> x) { return Vector<float>(1.0f) / (Ve
 inline Vector<float> tanh(Vector<float> x) {
   using V = Vector<float>;
   const V size = abs(x), square = x * x;
-  const V tail = detail::horner(square, -0.005515181728f, 0.02046943937f, -0.05368803056f, 0.1333083046f, -0.3333325985f);
+  const V tail =
+      detail::horner(square, -0.005515181728f, 0.02046943937f, -0.05368803056f, 0.1333083046f, -0.3333325985f);
   const V small = multiply_add(tail * square, x, x);
   const V large = V(1.0f) - V(2.0f) / (exp(size + size) + V(1.0f));
   return select(size < V(0.65f), small, select(x < V(0.0f), -large, large));
@@ -84,11 +86,12 @@ inline Vector<float> tanh(Vector<float> x) {
 inline Vector<float> erf(Vector<float> x) {
   using V = Vector<float>;
   const V size = abs(x), square = x * x;
-  const V tail = detail::horner(square, -0.0006315430131f, 0.005051154876f, -0.0268025914f, 0.1128271879f, -0.3761257202f, 0.12837916f);
+  const V tail = detail::horner(square, -0.0006315430131f, 0.005051154876f, -0.0268025914f, 0.1128271879f,
+                                -0.3761257202f, 0.12837916f);
   const V small = multiply_add(x, tail, x);
   const V t = min(size, V(4.0f));  // from 3.92 on, erf is 1 in fp32
-  const V large = V(1.0f) - exp(detail::horner(t, 0.0002074591084f, -0.003153653922f, 0.02265632628f, -0.1047989585f, -0.6362217081f, -1.128229039f,
-                                               -6.595097162e-05f));
+  const V large = V(1.0f) - exp(detail::horner(t, 0.0002074591084f, -0.003153653922f, 0.02265632628f, -0.1047989585f,
+                                               -0.6362217081f, -1.128229039f, -6.595097162e-05f));
   return select(size < V(0.8f), small, select(x < V(0.0f), -large, large));
 }
 

@@ -15,7 +15,8 @@ namespace regimen::cpu::detail {
 // Conversions between 16 and 32 bits, as intrinsics where compilers miss the single instruction.
 inline Register<float>::Unsigned extend(Register<float>::Short raw) {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-  return reinterpret_cast<Register<float>::Unsigned>(_mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(raw)));
+  return reinterpret_cast<Register<float>::Unsigned>(
+      _mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(raw)));
 #elif defined(__AVX2__)
   return reinterpret_cast<Register<float>::Unsigned>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(raw)));
 #else
@@ -26,7 +27,8 @@ inline Register<float>::Short truncate(Register<float>::Unsigned raw) {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
   return reinterpret_cast<Register<float>::Short>(_mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(raw)));
 #elif defined(__AVX2__)
-  const __m256i pairs = _mm256_packus_epi32(reinterpret_cast<__m256i>(raw), reinterpret_cast<__m256i>(raw));  // within each half
+  const __m256i pairs =
+      _mm256_packus_epi32(reinterpret_cast<__m256i>(raw), reinterpret_cast<__m256i>(raw));  // within each half
   return reinterpret_cast<Register<float>::Short>(_mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0b1000)));
 #else
   return __builtin_convertvector(raw, Register<float>::Short);
@@ -82,8 +84,11 @@ Vector<float> widen(Register<float>::Short raw) {
 }
 
 // The bf16 instruction rounds like narrow_bits() except for NaNs and subnormals, which are rare.
-#if defined(__AVX512BF16__) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-[[gnu::noinline, gnu::cold]] inline Register<float>::Short narrow_any(Vector<float> value) { return narrow_bits<8>(value); }
+#if defined(__AVX512BF16__) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && \
+    defined(__AVX512VL__)
+[[gnu::noinline, gnu::cold]] inline Register<float>::Short narrow_any(Vector<float> value) {
+  return narrow_bits<8>(value);
+}
 template <>
 inline Register<float>::Short narrow<8>(Vector<float> value) {
   constexpr int quiet = 0x01, subnormal = 0x20, signalling = 0x80;

@@ -18,7 +18,8 @@ namespace detail {
 template <class S, class Word = S>
 struct ProductBuffers final {
   static constexpr std::size_t rows = 96, columns = 1024 / sizeof(S), depth = 192;
-  static constexpr std::size_t row_stride = depth + 64 / sizeof(S);  // in words, off the powers of two: rows share few cache sets
+  static constexpr std::size_t row_stride =
+      depth + 64 / sizeof(S);  // in words, off the powers of two: rows share few cache sets
   static_assert(rows % block_rows == 0 && columns % block_columns<S> == 0);
 
   alignas(64) Word a[rows * row_stride];  // (rows,depth) with row_stride, or (depth,rows) with stride rows
@@ -37,17 +38,20 @@ struct Packing final {
   static constexpr std::size_t numbers = 1;  // of a word
 
   template <class T>
-  static void store(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
+  static void store(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows,
+                    std::size_t depth) {
     for (std::size_t i = 0; i < rows; ++i) copy_row(to + i * to_stride, from + i * from_stride, depth);
     for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
       for (std::size_t p = 0; p < depth; ++p) to[i * to_stride + p] = Word(0);
   }
   template <class T>
-  static void stack(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t depth, std::size_t columns) {
+  static void stack(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t depth,
+                    std::size_t columns) {
     for (std::size_t p = 0; p < depth; ++p) copy_row(to + p * to_stride, from + p * from_stride, columns);
   }
   template <class T>
-  static void turn(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t columns, std::size_t depth) {
+  static void turn(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t columns,
+                   std::size_t depth) {
     transpose(to, to_stride, from, from_stride, columns, depth);
   }
 };
@@ -59,7 +63,8 @@ struct Packing<Pair> final {
   using Halves = Register<float>::Short;
   static constexpr std::size_t numbers = 2, width = lanes<float>;
 
-  static void store(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
+  static void store(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t rows,
+                    std::size_t depth) {
     for (std::size_t i = 0; i < rows; ++i) {
       to[i * to_stride + (depth - 1) / 2].bits = 0;
       std::memcpy(to + i * to_stride, from + i * from_stride, depth * sizeof(bf16));
@@ -67,7 +72,8 @@ struct Packing<Pair> final {
     for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
       for (std::size_t p = 0; p < (depth + 1) / 2; ++p) to[i * to_stride + p].bits = 0;
   }
-  static void stack(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t depth, std::size_t columns) {
+  static void stack(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t depth,
+                    std::size_t columns) {
     for (std::size_t p = 0; p < depth; p += 2)
       for_each_vector<float>(0, columns, [&](std::size_t j, auto count) {
         Words words = extend(read<Halves>(from + p * from_stride + j, count));
@@ -75,7 +81,8 @@ struct Packing<Pair> final {
         write(words, to + p / 2 * to_stride + j, Whole{});
       });
   }
-  static void turn(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t columns, std::size_t depth) {
+  static void turn(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t columns,
+                   std::size_t depth) {
     for (std::size_t j = 0; j < columns; j += width)
       for (std::size_t p = 0; p < depth; p += 2 * width) {
         const std::size_t last = columns - 1, left = depth - p;
@@ -84,7 +91,8 @@ struct Packing<Pair> final {
               const bf16* const row = from + (j + i < last ? j + i : last) * from_stride + p;
               return left >= 2 * width ? read<Words>(row, Whole{}) : read<Words>(row, left);
             },
-            [&](std::size_t i, Words words) { write(words, to + (p / 2 + i) * to_stride + j, Whole{}); }, std::make_index_sequence<width>{});
+            [&](std::size_t i, Words words) { write(words, to + (p / 2 + i) * to_stride + j, Whole{}); },
+            std::make_index_sequence<width>{});
       }
   }
 };
@@ -116,12 +124,14 @@ constexpr std::size_t block_begin(std::size_t count, std::size_t block, std::siz
   return begin < count ? begin : count;
 }
 
-// The loop over tiles does not know what numbers lie in memory: it is compiled once for each kind of word, whatever the element types.
+// The loop over tiles does not know what numbers lie in memory: it is compiled once for each kind of word, whatever the
+// element types.
 
 /// A row-major matrix, and how a slice of it comes to a buffer.
 template <class Word>
 struct Operand final {
-  using Copy = void (*)(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t count, std::size_t length);
+  using Copy = void (*)(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t count,
+                        std::size_t length);
 
   const std::byte* begin;
   std::size_t element, stride;  // bytes of an element; elements between rows
@@ -148,15 +158,18 @@ struct Operand final {
 
  private:
   template <class T>
-  static void store(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t rows, std::size_t depth) {
+  static void store(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t rows,
+                    std::size_t depth) {
     Packing<Word>::store(to, to_stride, static_cast<const T*>(from), from_stride, rows, depth);
   }
   template <class T>
-  static void stack(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t depth, std::size_t columns) {
+  static void stack(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t depth,
+                    std::size_t columns) {
     Packing<Word>::stack(to, to_stride, static_cast<const T*>(from), from_stride, depth, columns);
   }
   template <class T>
-  static void turn(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t columns, std::size_t depth) {
+  static void turn(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t columns,
+                   std::size_t depth) {
     Packing<Word>::turn(to, to_stride, static_cast<const T*>(from), from_stride, columns, depth);
   }
 };
@@ -179,17 +192,21 @@ struct Product final {
 
   template <class C>
   static Product to(C* c, std::size_t n) {
-    return {reinterpret_cast<std::byte*>(c), sizeof(C), n,
-            [](void* row, const S* from, std::size_t columns, bool add) { write_row(static_cast<C*>(row), from, columns, add); }};
+    return {reinterpret_cast<std::byte*>(c), sizeof(C), n, [](void* row, const S* from, std::size_t columns, bool add) {
+              write_row(static_cast<C*>(row), from, columns, add);
+            }};
   }
   /// `from` has room for whole registers.
-  void rows(std::size_t i0, std::size_t j0, std::size_t count, std::size_t columns, const S* from, std::size_t from_stride, bool add) const {
-    for (std::size_t i = 0; i < count; ++i) write(begin + ((i0 + i) * stride + j0) * element, from + i * from_stride, columns, add);
+  void rows(std::size_t i0, std::size_t j0, std::size_t count, std::size_t columns, const S* from,
+            std::size_t from_stride, bool add) const {
+    for (std::size_t i = 0; i < count; ++i)
+      write(begin + ((i0 + i) * stride + j0) * element, from + i * from_stride, columns, add);
   }
 };
 
 template <class S, class Word>
-void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Product<S>& c, std::size_t m, std::size_t n, std::size_t k, bool add) {
+void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Product<S>& c, std::size_t m, std::size_t n,
+                      std::size_t k, bool add) {
   using Buffers = ProductBuffers<S, Word>;
   constexpr std::size_t numbers = Packing<Word>::numbers;
   constexpr std::size_t step = block_columns<S>, slice = Buffers::depth * numbers, panel = step * Buffers::depth;
@@ -217,12 +234,12 @@ void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Prod
       const Word* const right = buffers.b;
       if (a.is_transposed) {
         a.copy(buffers.a, Buffers::rows, a.at(p0, i0), a.stride, depth, rows);
-        multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = step}>(rows, columns, words, left, right, panel, buffers.c,
-                                                                                    Buffers::columns, p0 > 0);
+        multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = step}>(
+            rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
       } else {
         a.copy(buffers.a, Buffers::row_stride, a.at(i0, p0), a.stride, rows, depth);
-        multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(rows, columns, words, left, right, panel, buffers.c,
-                                                                                          Buffers::columns, p0 > 0);
+        multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(
+            rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
       }
     }
     c.rows(i0, j0, rows, columns, buffers.c, Buffers::columns, add);
@@ -237,13 +254,15 @@ void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Prod
 ///          rounding to C. Where bf16 is multiplied in pairs, subnormal operands and sums count as 0
 /// cost     packs every tile's slices: about 1/rows + 1/columns of a tile more traffic; no allocation
 template <class A, class B, class C>
-void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b, bool add) {
+void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a,
+                    bool transpose_b, bool add) {
   using namespace detail;
   using S = statistic_t<C>;
-  constexpr bool pairs = multiplies_pairs && std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && std::is_same_v<S, float>;
+  constexpr bool pairs =
+      multiplies_pairs && std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && std::is_same_v<S, float>;
   using Word = std::conditional_t<pairs, Pair, S>;
-  product_of_tiles<S, Word>(Operand<Word>::left(a, m, k, transpose_a), Operand<Word>::right(b, k, n, transpose_b), Product<S>::to(c, n), m, n, k,
-                            add);
+  product_of_tiles<S, Word>(Operand<Word>::left(a, m, k, transpose_a), Operand<Word>::right(b, k, n, transpose_b),
+                            Product<S>::to(c, n), m, n, k, add);
 }
 
 }  // namespace regimen::cpu

@@ -41,14 +41,17 @@ Products products_of() {
 
 #if REGIMEN_HAS_CBLAS
 template <class S>
-void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, std::size_t lda, std::size_t ldb, std::size_t ldc,
-                  bool transpose_a, bool transpose_b, bool add) {
+void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, std::size_t lda,
+                  std::size_t ldb, std::size_t ldc, bool transpose_a, bool transpose_b, bool add) {
   const CBLAS_TRANSPOSE op_a = transpose_a ? CblasTrans : CblasNoTrans, op_b = transpose_b ? CblasTrans : CblasNoTrans;
   const auto size = [](std::size_t value) { return static_cast<int>(value); };
   const S beta = add ? S(1) : S(0);
   if constexpr (std::is_same_v<S, fp32>)
-    cblas_sgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c, size(ldc));
-  else cblas_dgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c, size(ldc));
+    cblas_sgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c,
+                size(ldc));
+  else
+    cblas_dgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c,
+                size(ldc));
 }
 #endif
 
@@ -73,8 +76,8 @@ struct LibraryTiles final {
 
 /// c = op(a) · op(b), or c +=, by call(a, b, c, m, n, k, lda, ldb, ldc), which computes one tile on the calling thread.
 template <class S, class Call>
-void product_by_tiles(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a, bool transpose_b,
-                      const Call& call) {
+void product_by_tiles(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a,
+                      bool transpose_b, const Call& call) {
   const LibraryTiles tiles = LibraryTiles::of(m, n, k, machine_processors());
   const std::size_t lda = transpose_a ? m : k, ldb = transpose_b ? k : n;
   const SingleThread library;
@@ -82,15 +85,18 @@ void product_by_tiles(const S* a, const S* b, S* c, std::size_t m, std::size_t n
     const std::size_t i = tile % tiles.down, j = tile / tiles.down;
     const std::size_t i0 = block_begin(m, 16, tiles.down, i), i1 = block_begin(m, 16, tiles.down, i + 1);
     const std::size_t j0 = block_begin(n, 16, tiles.across, j), j1 = block_begin(n, 16, tiles.across, j + 1);
-    call(a + (transpose_a ? i0 : i0 * k), b + (transpose_b ? j0 * k : j0), c + i0 * n + j0, i1 - i0, j1 - j0, k, lda, ldb, n);
+    call(a + (transpose_a ? i0 : i0 * k), b + (transpose_b ? j0 * k : j0), c + i0 * n + j0, i1 - i0, j1 - j0, k, lda,
+         ldb, n);
   });
 }
 
 template <class A, class B, class C>
-inline constexpr bool is_bf16_product = std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && (std::is_same_v<C, bf16> || std::is_same_v<C, fp32>);
+inline constexpr bool is_bf16_product =
+    std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && (std::is_same_v<C, bf16> || std::is_same_v<C, fp32>);
 
 template <class A, class B, class C>
-inline constexpr bool is_library_product = std::is_same_v<A, B> && std::is_same_v<B, C> && (std::is_same_v<C, fp32> || std::is_same_v<C, fp64>);
+inline constexpr bool is_library_product =
+    std::is_same_v<A, B> && std::is_same_v<B, C> && (std::is_same_v<C, fp32> || std::is_same_v<C, fp64>);
 
 constexpr bool is_counted_in_int(std::size_t m, std::size_t n, std::size_t k) {  // as CBLAS does
   constexpr std::size_t largest = 0x7FFF'FFFF;
@@ -109,7 +115,8 @@ std::string product_path() {
     if (detail::products_of<C>() == Products::onednn) name = onednn::name();
 #endif
     if (detail::products_of<C>() == Products::blas) name = Blas::here().name;
-    if (!name.empty()) return name.append(", in tiles for ").append(std::to_string(detail::machine_processors())).append(" processors");
+    if (!name.empty())
+      return name.append(", in tiles for ").append(std::to_string(detail::machine_processors())).append(" processors");
   }
   std::string unused;
 #if REGIMEN_HAS_CBLAS
@@ -119,8 +126,10 @@ std::string product_path() {
     if (amx::is_available()) return "packed bf16 (amx-bf16)";
   if constexpr (detail::multiplies_pairs && detail::is_bf16_product<A, B, C>) return "packed bf16 (avx512-bf16)";
   else if constexpr (std::is_same_v<statistic_t<C>, fp64>) return "packed fp64" + unused;
-  else if constexpr (std::is_same_v<A, fp32> && std::is_same_v<B, fp32> && std::is_same_v<C, fp32>) return "packed fp32" + unused;
-  else if constexpr (std::is_same_v<A, bf16> || std::is_same_v<B, bf16> || std::is_same_v<C, bf16>) return "packed fp32 (bf16 storage)";
+  else if constexpr (std::is_same_v<A, fp32> && std::is_same_v<B, fp32> && std::is_same_v<C, fp32>)
+    return "packed fp32" + unused;
+  else if constexpr (std::is_same_v<A, bf16> || std::is_same_v<B, bf16> || std::is_same_v<C, bf16>)
+    return "packed fp32 (bf16 storage)";
   else return "packed fp32 (fp16 storage)";
 }
 
@@ -139,17 +148,20 @@ void compute(const op::Product<A, B, C>& o, const Memory& at) {
     return;
   }
   if constexpr (detail::is_library_product<A, B, C>) {
-    const detail::Products products = detail::is_counted_in_int(o.m, o.n, o.k) ? detail::products_of<C>() : detail::Products::packed;
+    const detail::Products products =
+        detail::is_counted_in_int(o.m, o.n, o.k) ? detail::products_of<C>() : detail::Products::packed;
     if (products != detail::Products::packed)
-      return detail::product_by_tiles(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, [&]([[maybe_unused]] auto... tile) {
+      return detail::product_by_tiles(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b,
+                                      [&]([[maybe_unused]] auto... tile) {
 #if REGIMEN_HAS_ONEDNN
-        if constexpr (std::is_same_v<C, fp32>)
-          if (products == detail::Products::onednn) return onednn::product(tile..., o.transpose_a, o.transpose_b, o.add);
+                                        if constexpr (std::is_same_v<C, fp32>)
+                                          if (products == detail::Products::onednn)
+                                            return onednn::product(tile..., o.transpose_a, o.transpose_b, o.add);
 #endif
 #if REGIMEN_HAS_CBLAS
-        detail::blas_product(tile..., o.transpose_a, o.transpose_b, o.add);
+                                        detail::blas_product(tile..., o.transpose_a, o.transpose_b, o.add);
 #endif
-      });
+                                      });
   }
   if constexpr (detail::is_bf16_product<A, B, C>)
     if (amx::is_available()) return amx::product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);

@@ -13,10 +13,14 @@
 namespace regimen::cpu {
 
 /// The key of layer `stream` in this step.
-inline std::uint64_t random_key(const op::Random& random, std::uint64_t stream) { return mix(mix(random.seed, random.step), stream); }
+inline std::uint64_t random_key(const op::Random& random, std::uint64_t stream) {
+  return mix(mix(random.seed, random.step), stream);
+}
 
 /// The random source of a drop; unused if nothing is dropped.
-inline op::Random random_of(const op::Drop& drop, const Memory& at) { return drop.threshold > 0 ? *at(drop.random) : op::Random{}; }
+inline op::Random random_of(const op::Drop& drop, const Memory& at) {
+  return drop.threshold > 0 ? *at(drop.random) : op::Random{};
+}
 
 /// Elements whose bits are drawn together: 16 counters of 8 elements each.
 inline constexpr std::size_t random_block = 128;
@@ -24,7 +28,8 @@ inline constexpr std::size_t random_block = 128;
 /// The 16 random bits of elements first ... first + 127 of `sample`, as op::Random defines
 /// them; first is a multiple of 8.
 /// The same numbers as Philox::draw; written as loops over 16 counters, which compilers turn into vector instructions.
-inline void draw_block(std::uint64_t key, std::uint64_t first, std::uint64_t sample, std::uint16_t (&bits)[random_block]) {
+inline void draw_block(std::uint64_t key, std::uint64_t first, std::uint64_t sample,
+                       std::uint16_t (&bits)[random_block]) {
   constexpr std::size_t count = random_block / 8;
   std::uint32_t c0[count], c1[count], c2[count], c3[count];
   for (std::size_t i = 0; i < count; ++i) {
@@ -37,7 +42,8 @@ inline void draw_block(std::uint64_t key, std::uint64_t first, std::uint64_t sam
   std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t product0 = std::uint64_t{0xD251'1F53u} * c0[i], product1 = std::uint64_t{0xCD9E'8D57u} * c2[i];
+      const std::uint64_t product0 = std::uint64_t{0xD251'1F53u} * c0[i],
+                          product1 = std::uint64_t{0xCD9E'8D57u} * c2[i];
       c0[i] = static_cast<std::uint32_t>(product1 >> 32) ^ c1[i] ^ k0;
       c1[i] = static_cast<std::uint32_t>(product1);
       c2[i] = static_cast<std::uint32_t>(product0 >> 32) ^ c3[i] ^ k1;

@@ -26,7 +26,8 @@ inline void copy_row(S* to, const T* from, std::size_t count) {
 template <class V>
 inline V interleave_low(V a, V b) {
   constexpr std::size_t count = sizeof(V) / sizeof(a[0]);
-  if constexpr (count == 16) return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  if constexpr (count == 16)
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   else if constexpr (count == 8) return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
   else if constexpr (count == 4) return __builtin_shufflevector(a, b, 0, 4, 1, 5);
   else return __builtin_shufflevector(a, b, 0, 2);
@@ -34,7 +35,8 @@ inline V interleave_low(V a, V b) {
 template <class V>
 inline V interleave_high(V a, V b) {
   constexpr std::size_t count = sizeof(V) / sizeof(a[0]);
-  if constexpr (count == 16) return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  if constexpr (count == 16)
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
   else if constexpr (count == 8) return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
   else if constexpr (count == 4) return __builtin_shufflevector(a, b, 2, 6, 3, 7);
   else return __builtin_shufflevector(a, b, 1, 3);
@@ -46,8 +48,8 @@ inline void transpose_square(const Row& row_at, const Out& out, std::index_seque
   constexpr std::size_t width = sizeof...(I);
   Native row[width] = {row_at(I)...};
   const auto round = [&] {
-    const Native next[width] = {
-        (I % 2 == 0 ? interleave_low(row[I / 2], row[I / 2 + width / 2]) : interleave_high(row[I / 2], row[I / 2 + width / 2]))...};
+    const Native next[width] = {(I % 2 == 0 ? interleave_low(row[I / 2], row[I / 2 + width / 2])
+                                            : interleave_high(row[I / 2], row[I / 2 + width / 2]))...};
     ((row[I] = next[I]), ...);
   };
   round();
@@ -60,14 +62,16 @@ inline void transpose_square(const Row& row_at, const Out& out, std::index_seque
 /// to[p][j] = from[j][p] for j < rows, p < columns, widened. Writes whole squares: `to` needs room for rows and columns
 /// rounded up to lanes; what lands there are copies of the last row, and 0 from the last column on.
 template <class S, class T>
-inline void transpose(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows, std::size_t columns) {
+inline void transpose(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows,
+                      std::size_t columns) {
   using Native = typename Vector<S>::Native;
   for (std::size_t j = 0; j < rows; j += lanes<S>) {
     const std::size_t last = rows - 1;  // repeated beyond the end, which saves a branch
     for_each_vector<S>(0, columns, [&](std::size_t p, auto count) {
-      transpose_square<Native>([&](std::size_t i) { return load<S>(from + (j + i < last ? j + i : last) * from_stride + p, count).native; },
-                               [&](std::size_t i, Native row) { store<S>(Vector<S>(row), to + (p + i) * to_stride + j); },
-                               std::make_index_sequence<lanes<S>>{});
+      transpose_square<Native>(
+          [&](std::size_t i) { return load<S>(from + (j + i < last ? j + i : last) * from_stride + p, count).native; },
+          [&](std::size_t i, Native row) { store<S>(Vector<S>(row), to + (p + i) * to_stride + j); },
+          std::make_index_sequence<lanes<S>>{});
     });
   }
 }
@@ -98,7 +102,8 @@ struct WordRegister<Pair> final {
   static type read(const Pair* from) { return detail::read<type>(from, Whole{}); }
   static Vector<float> add_product([[maybe_unused]] type a, [[maybe_unused]] type b, Vector<float> c) {
 #if defined(__AVX512BF16__)
-    if constexpr (multiplies_pairs) return Vector<float>(_mm512_dpbf16_ps(c.native, std::bit_cast<__m512bh>(a), std::bit_cast<__m512bh>(b)));
+    if constexpr (multiplies_pairs)
+      return Vector<float>(_mm512_dpbf16_ps(c.native, std::bit_cast<__m512bh>(a), std::bit_cast<__m512bh>(b)));
 #endif
     return c;
   }
@@ -121,7 +126,9 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
   [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>) {
     for (std::size_t p = 0; p < depth; ++p, a += strides.a_depth, b += strides.b_row) {
       const W row[Vectors] = {Operand::read(b + J * lanes<S>)...};
-      const auto one_row = [&](V(&into)[Vectors], W factor) { ((into[J] = Operand::add_product(factor, row[J], into[J])), ...); };
+      const auto one_row = [&](V(&into)[Vectors], W factor) {
+        ((into[J] = Operand::add_product(factor, row[J], into[J])), ...);
+      };
       (one_row(sum[I], Operand::broadcast(a[I * strides.a_row])), ...);
     }
     const auto out = [&](V value, S* at) { store<S>(add ? load<S>(at) + value : value, at); };
@@ -134,11 +141,12 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
 /// block_columns columns, `b_panel` elements apart, whose rows are b_row apart. Works on rows rounded up to a third
 /// of block_rows and on columns rounded up to lanes: a, b and c must have room for that.
 template <Strides strides, class S, class Word>
-inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, const Word* b, std::size_t b_panel, S* c,
-                          std::size_t c_stride, bool add) {
+inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, const Word* b,
+                          std::size_t b_panel, S* c, std::size_t c_stride, bool add) {
   constexpr std::size_t third = block_rows / 3;
   const auto block = [&]<std::size_t Rows, std::size_t Vectors>(std::size_t i, std::size_t j) {
-    multiply_block<strides, Rows, Vectors>(depth, a + i * strides.a_row, b + j / block_columns<S> * b_panel, c + i * c_stride + j, c_stride, add);
+    multiply_block<strides, Rows, Vectors>(depth, a + i * strides.a_row, b + j / block_columns<S> * b_panel,
+                                           c + i * c_stride + j, c_stride, add);
   };
   const auto panel = [&]<std::size_t Vectors>(std::size_t j) {
     std::size_t i = 0;

@@ -48,14 +48,19 @@ template <class Raw, class Element>
 Raw read(const Element* from, std::size_t count) {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
   const unsigned mask = (1u << count) - 1u;
-  if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 4) return reinterpret_cast<Raw>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), from));
-  if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 8) return reinterpret_cast<Raw>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), from));
-  if constexpr (sizeof(Raw) == 32 && sizeof(Element) == 4) return reinterpret_cast<Raw>(_mm256_maskz_loadu_epi32(static_cast<__mmask8>(mask), from));
-  if constexpr (sizeof(Raw) == 32 && sizeof(Element) == 2) return reinterpret_cast<Raw>(_mm256_maskz_loadu_epi16(static_cast<__mmask16>(mask), from));
+  if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 4)
+    return reinterpret_cast<Raw>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), from));
+  if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 8)
+    return reinterpret_cast<Raw>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), from));
+  if constexpr (sizeof(Raw) == 32 && sizeof(Element) == 4)
+    return reinterpret_cast<Raw>(_mm256_maskz_loadu_epi32(static_cast<__mmask8>(mask), from));
+  if constexpr (sizeof(Raw) == 32 && sizeof(Element) == 2)
+    return reinterpret_cast<Raw>(_mm256_maskz_loadu_epi16(static_cast<__mmask16>(mask), from));
 #endif
   constexpr std::size_t room = sizeof(Raw) / sizeof(Element);
   std::uint8_t buffer[sizeof(Raw)] = {};
-  for (std::size_t i = 0; i < room && i < count; ++i) std::memcpy(buffer + i * sizeof(Element), from + i, sizeof(Element));
+  for (std::size_t i = 0; i < room && i < count; ++i)
+    std::memcpy(buffer + i * sizeof(Element), from + i, sizeof(Element));
   return read<Raw>(buffer, Whole{});
 }
 template <class Raw, class Element>
@@ -78,11 +83,13 @@ void write(Raw raw, Element* to, std::size_t count) {
   constexpr std::size_t room = sizeof(Raw) / sizeof(Element);
   std::uint8_t buffer[sizeof(Raw)];
   write(raw, buffer, Whole{});
-  for (std::size_t i = 0; i < room && i < count; ++i) std::memcpy(to + i, buffer + i * sizeof(Element), sizeof(Element));
+  for (std::size_t i = 0; i < room && i < count; ++i)
+    std::memcpy(to + i, buffer + i * sizeof(Element), sizeof(Element));
 }
 
 template <class S, class T>
-inline constexpr bool reads_as = std::is_same_v<S, T> || (std::is_same_v<S, double> ? std::is_same_v<T, float> : sizeof(T) == 2);
+inline constexpr bool reads_as =
+    std::is_same_v<S, T> || (std::is_same_v<S, double> ? std::is_same_v<T, float> : sizeof(T) == 2);
 
 }  // namespace detail
 
@@ -90,8 +97,9 @@ inline constexpr bool reads_as = std::is_same_v<S, T> || (std::is_same_v<S, doub
 template <class S, class T, class Count = Whole>
 Vector<S> load(const T* from, Count count = {}) {
   using R = detail::Register<S>;
-  static_assert(detail::reads_as<S, T>,
-                "regimen: fp32 kernels read no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
+  static_assert(
+      detail::reads_as<S, T>,
+      "regimen: fp32 kernels read no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
   if constexpr (std::is_same_v<S, T>) return Vector<S>(detail::read<typename R::Native>(from, count));
   else if constexpr (std::is_same_v<S, double>)
     return Vector<S>(__builtin_convertvector(detail::read<typename R::Single>(from, count), typename R::Native));
@@ -103,10 +111,12 @@ Vector<S> load(const T* from, Count count = {}) {
 template <class S, class T, class Count = Whole>
 void store(Vector<S> value, T* to, Count count = {}) {
   using R = detail::Register<S>;
-  static_assert(detail::reads_as<S, T>,
-                "regimen: fp32 kernels write no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
+  static_assert(
+      detail::reads_as<S, T>,
+      "regimen: fp32 kernels write no fp64, fp64 kernels no 16 bits; a layer in As<T, ...> needs masters that T fits");
   if constexpr (std::is_same_v<S, T>) detail::write(value.native, to, count);
-  else if constexpr (std::is_same_v<S, double>) detail::write(__builtin_convertvector(value.native, typename R::Single), to, count);
+  else if constexpr (std::is_same_v<S, double>)
+    detail::write(__builtin_convertvector(value.native, typename R::Single), to, count);
   else if constexpr (std::is_same_v<T, bf16>) detail::write(detail::narrow<8>(value), to, count);
   else detail::write(detail::narrow<5>(value), to, count);
 }

@@ -24,7 +24,9 @@ struct ThreadControl final {
 
   ThreadControl() {
     const auto parallel = loaded<int()>("openblas_get_parallel");  // 0: one thread, 1: threads of its own, 2: OpenMP's
-    if (const auto set = loaded<void(int)>("openblas_set_num_threads"); set != nullptr && parallel != nullptr && parallel() == 1) set(1);
+    if (const auto set = loaded<void(int)>("openblas_set_num_threads");
+        set != nullptr && parallel != nullptr && parallel() == 1)
+      set(1);
     if (const auto set = loaded<void(long)>("bli_thread_set_num_threads")) set(1);
   }
 

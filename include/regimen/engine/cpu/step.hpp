@@ -27,7 +27,9 @@ void compute(const op::CheckFinite<T>& o, const Memory& at) {
 
 inline void compute(const op::ShareSums& o, const Memory& at) { step_decisions::share(*at(o.scalars), *at(o.sums)); }
 
-inline void compute(const op::CombineSums& o, const Memory& at) { step_decisions::combine(o, *at(o.scalars), at(o.sums)); }
+inline void compute(const op::CombineSums& o, const Memory& at) {
+  step_decisions::combine(o, *at(o.scalars), at(o.sums));
+}
 
 template <class S>
 void compute(const op::CountCorrect<S>& o, const Memory& at) {

@@ -28,14 +28,16 @@ void for_chunks(std::size_t elements, std::size_t chunks, const Body& body) {
 template <class S, class Body>
 void sweep(std::size_t elements, const Body& body) {
   const std::size_t chunks = chunks_of(elements);
-  parallel_for(chunks,
-               [&](std::size_t chunk) { for_each_vector<S>(part_begin(elements, chunks, chunk), part_begin(elements, chunks, chunk + 1), body); });
+  parallel_for(chunks, [&](std::size_t chunk) {
+    for_each_vector<S>(part_begin(elements, chunks, chunk), part_begin(elements, chunks, chunk + 1), body);
+  });
 }
 
 /// body(row, begin, end): runs of columns that together cover rows x columns; whole rows unless a row is very long.
 template <class Body>
 void for_rows(std::size_t rows, std::size_t columns, const Body& body) {
-  const std::size_t parts = columns > grain ? chunks_of(columns) : 1, wanted = parts > 1 ? rows : chunks_of(rows * columns);
+  const std::size_t parts = columns > grain ? chunks_of(columns) : 1,
+                    wanted = parts > 1 ? rows : chunks_of(rows * columns);
   const std::size_t chunks = wanted < rows ? wanted : rows;  // of rows, each in so many parts
   parallel_for(chunks * parts, [&](std::size_t chunk) {
     const std::size_t part = chunk % parts, end = part_begin(rows, chunks, chunk / parts + 1);

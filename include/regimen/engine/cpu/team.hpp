@@ -74,7 +74,8 @@ class Team final {
   using Chunk = void (*)(const void* body, std::size_t chunk);
 
   void run(std::size_t chunks, int threads, Chunk chunk, const void* body) {
-    const std::size_t wanted = static_cast<std::size_t>(threads) < chunks ? static_cast<std::size_t>(threads) - 1 : chunks - 1;
+    const std::size_t wanted =
+        static_cast<std::size_t>(threads) < chunks ? static_cast<std::size_t>(threads) - 1 : chunks - 1;
     while (helpers_.size() < wanted && add_helper()) {}
     chunk_ = chunk;
     body_ = body;
@@ -87,7 +88,8 @@ class Team final {
     gate_.store(open, std::memory_order_release);
     call(shares_ - 1);
     work(0);
-    for (unsigned gate = gate_.fetch_and(~open, std::memory_order_acq_rel) & ~open; gate != 0; gate = gate_.load(std::memory_order_acquire))
+    for (unsigned gate = gate_.fetch_and(~open, std::memory_order_acq_rel) & ~open; gate != 0;
+         gate = gate_.load(std::memory_order_acquire))
       wait_while(gate_, gate);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
@@ -121,7 +123,8 @@ class Team final {
   /// Forks between the first process and this one.
   static unsigned forks() {
     static std::atomic<unsigned> count{0};
-    static const int registered = pthread_atfork(nullptr, nullptr, [] { count.fetch_add(1, std::memory_order_relaxed); });
+    static const int registered =
+        pthread_atfork(nullptr, nullptr, [] { count.fetch_add(1, std::memory_order_relaxed); });
     static_cast<void>(registered);
     return count.load(std::memory_order_relaxed);
   }
@@ -129,7 +132,8 @@ class Team final {
   bool add_helper() {
     auto helper = std::make_unique<Helper>();
     try {
-      helper->thread = std::thread([this, calls = &helper->calls, share = helpers_.size() + 1] { help(*calls, share); });
+      helper->thread =
+          std::thread([this, calls = &helper->calls, share = helpers_.size() + 1] { help(*calls, share); });
     } catch (const std::system_error&) { return false; }  // out of threads: the existing ones do the work
     helpers_.push_back(std::move(helper));
     return true;
@@ -153,7 +157,8 @@ class Team final {
       while ((gate & open) != 0 && !gate_.compare_exchange_weak(gate, gate + one_inside, std::memory_order_acq_rel)) {}
       if ((gate & open) == 0) continue;
       work(share);
-      if (gate_.fetch_sub(one_inside, std::memory_order_acq_rel) == one_inside) gate_.notify_one();  // the last helper, while the owner waits
+      if (gate_.fetch_sub(one_inside, std::memory_order_acq_rel) == one_inside)
+        gate_.notify_one();  // the last helper, while the owner waits
     }
   }
 

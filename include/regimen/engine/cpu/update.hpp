@@ -41,7 +41,8 @@ void compute(const op::Update<UpdateRule, M, T, G>& o, const Memory& at) {
     for (std::size_t s = 0; s < o.segments.count; ++s) {
       const op::Segment& segment = o.segments.items[s];
       const std::size_t first = segment.offset < o.first + begin ? o.first + begin : segment.offset;
-      const std::size_t last = segment.offset + segment.count < o.first + end ? segment.offset + segment.count : o.first + end;
+      const std::size_t last =
+          segment.offset + segment.count < o.first + end ? segment.offset + segment.count : o.first + end;
       if (first < last) run(first - o.first, last - o.first, segment.decays);
     }
   });

@@ -24,13 +24,15 @@ void compute(const op::UpdateTensor<UpdateRule, M, T, G>& o, const Memory& at) {
     for (std::size_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1); ++i)
       scratch[i] = static_cast<M>(stored[i]) * factor;
   });
-  WholeTensor<M, UpdateRule::states> tensor{{master, count}, {scratch, count}, {}, {scratch + count, o.scratch_count()}, o.rows, o.columns, o.decays};
+  WholeTensor<M, UpdateRule::states> tensor{
+      {master, count}, {scratch, count}, {}, {scratch + count, o.scratch_count()}, o.rows, o.columns, o.decays};
   if constexpr (UpdateRule::states > 0)
     for (std::size_t s = 0; s < UpdateRule::states; ++s) tensor.state[s] = {at(o.state) + s * o.state_stride, count};
   UpdateRule::update_tensor(tensor, typename UpdateRule::template Coefficients<M>(o.options, scalars));
   if (T* const copy = at.optional(o.copy))
     parallel_for(chunks, [&](std::size_t chunk) {
-      for (std::size_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1); ++i) copy[i] = T(master[i]);
+      for (std::size_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1); ++i)
+        copy[i] = T(master[i]);
     });
 }
 

@@ -119,7 +119,8 @@ Mask<S> where_nan(Vector<S> x) {
 template <class S>
 Mask<S> at_most_zero(Vector<S> x) {
   using Word = typename detail::Register<S>::Word;
-  constexpr Word minus_infinity = std::is_same_v<S, float> ? Word(0xFF80'0000u) : static_cast<Word>(0xFFF0'0000'0000'0000u);
+  constexpr Word minus_infinity =
+      std::is_same_v<S, float> ? Word(0xFF80'0000u) : static_cast<Word>(0xFFF0'0000'0000'0000u);
   const auto bits = std::bit_cast<typename Vector<S>::Signed>(x.native);
   return {(bits <= minus_infinity) | (bits == Word(0))};
 }

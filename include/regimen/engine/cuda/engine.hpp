@@ -30,8 +30,8 @@ template <class Operation>
 concept HasKernel = requires { kernel::Kernel<Operation>::threads; };
 
 /// Queues operations on one stream of a device, in one allocation of exactly the plan's bytes. The host waits only in
-/// Fence::wait. A piece of a step runs from calls once, which prepares its products; the second time it is captured as a graph, and
-/// from then on the graph is launched.
+/// Fence::wait. A piece of a step runs from calls once, which prepares its products; the second time it is captured as
+/// a graph, and from then on the graph is launched.
 ///
 ///   R   the CUDA runtime, or its emulation
 ///
@@ -58,7 +58,8 @@ class Engine : public engine::EveryIteration {
   op::Phase phase = op::Phase::forward;
 
   explicit Engine(const engine::Resources<Ranks>& resources) : bytes_(resources.bytes), captures_(captures) {
-    if (resources.ranks != nullptr) throw Error("Trainer", "one rank on this device", "several", "write Device<Cpu>, or Communicator<Solo>");
+    if (resources.ranks != nullptr)
+      throw Error("Trainer", "one rank on this device", "several", "write Device<Cpu>, or Communicator<Solo>");
     stream_ = runtime_.make_stream("compute");
     base_ = runtime_.allocate(bytes_, "the arena");
     if (bytes_ > 0) runtime_.fill(base_, 0, bytes_, stream_);
@@ -167,7 +168,8 @@ class Engine : public engine::EveryIteration {
 
   template <class Operation>
   void launch(const Operation& operation, std::size_t scratch) {
-    static_assert(HasKernel<Operation>, "regimen: this operation has no Kernel for a GPU; specialise regimen::kernel::Kernel for it");
+    static_assert(HasKernel<Operation>,
+                  "regimen: this operation has no Kernel for a GPU; specialise regimen::kernel::Kernel for it");
     if constexpr (HasKernel<Operation>) launch_passes<0>(operation, {base_, scratch});
   }
   template <unsigned pass, class Operation>
@@ -176,19 +178,21 @@ class Engine : public engine::EveryIteration {
       using K = kernel::Kernel<Operation, pass>;
       const K made{operation, memory};
       if (const unsigned blocks = made.blocks(); blocks > 0)
-        runtime_.launch(made, Grid{.blocks = blocks, .threads = K::threads, .shared_bytes = kernel::shared_bytes<K>}, stream_);
+        runtime_.launch(made, Grid{.blocks = blocks, .threads = K::threads, .shared_bytes = kernel::shared_bytes<K>},
+                        stream_);
       launch_passes<pass + 1>(operation, memory);
     }
   }
-  /// Tensor cores take factors of one type: the wider of two (the gradient of the model's output) is first rounded to the narrower.
+  /// Tensor cores take factors of one type: the wider of two (the gradient of the model's output) is first rounded to
+  /// the narrower.
   template <class A, class B, class C>
   void launch(const op::Product<A, B, C>& o, std::size_t scratch) {
     if (o.m * o.n == 0) return;
     if (o.k == 0) {
       if (!o.add) runtime_.fill(base_ + o.c.offset, 0, o.m * o.n * sizeof(C), stream_);
     } else if constexpr (std::is_same_v<A, B>) {
-      runtime_.multiply(prepared(describe(o, R::workspace)), base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, o.add ? 1.0 : 0.0,
-                        base_ + o.c.offset, stream_);
+      runtime_.multiply(prepared(describe(o, R::workspace)), base_ + o.b.offset, base_ + o.a.offset, base_ + scratch,
+                        o.add ? 1.0 : 0.0, base_ + o.c.offset, stream_);
     } else {
       constexpr bool a_is_wider = sizeof(A) > sizeof(B);
       using T = std::conditional_t<a_is_wider, B, A>;
@@ -231,7 +235,9 @@ class Engine : public engine::EveryIteration {
       return oldest;
     }
     const std::size_t held = (bytes + 4095) / 4096 * 4096;
-    stagings_.push_back({.at = held == 0 ? nullptr : runtime_.allocate_pinned(held, "a copy"), .bytes = held, .event = runtime_.make_event()});
+    stagings_.push_back({.at = held == 0 ? nullptr : runtime_.allocate_pinned(held, "a copy"),
+                         .bytes = held,
+                         .event = runtime_.make_event()});
     return stagings_.size() - 1;
   }
   Fence fly(std::size_t index, std::span<std::byte> to) {

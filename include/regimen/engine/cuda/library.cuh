@@ -88,7 +88,8 @@ class Library final {
     int devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess || devices == 0)
-      throw Error("Device<Cuda>", "a GPU and its driver", status == cudaSuccess ? "no device" : cudaGetErrorString(status),
+      throw Error("Device<Cuda>", "a GPU and its driver",
+                  status == cudaSuccess ? "no device" : cudaGetErrorString(status),
                   "run `nvidia-smi`, or write Device<Cpu>");
     detail::demand(cublasLtCreate(&handle_), "cublasLtCreate");
   }
@@ -107,8 +108,10 @@ class Library final {
     void* at = nullptr;
     if (cudaMalloc(&at, bytes == 0 ? 1 : bytes) != cudaSuccess) {
       (void)cudaGetLastError();
-      throw Error(std::string("memory for ") + name, "at most " + std::to_string(unused) + " free bytes of " + std::to_string(all) + " on this GPU",
-                  std::to_string(bytes) + " bytes, as the plan says", "choose a smaller batch, Checkpoint<Every<1>>, or another GPU");
+      throw Error(std::string("memory for ") + name,
+                  "at most " + std::to_string(unused) + " free bytes of " + std::to_string(all) + " on this GPU",
+                  std::to_string(bytes) + " bytes, as the plan says",
+                  "choose a smaller batch, Checkpoint<Every<1>>, or another GPU");
     }
     return static_cast<std::byte*>(at);
   }
@@ -135,7 +138,9 @@ class Library final {
     return made;
   }
   void record(Event event, Stream stream) { detail::demand(cudaEventRecord(event, stream), "cudaEventRecord"); }
-  void wait(Stream stream, Event event) { detail::demand(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent"); }
+  void wait(Stream stream, Event event) {
+    detail::demand(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
+  }
   void synchronize(Event event) { detail::demand(cudaEventSynchronize(event), "cudaEventSynchronize"); }
   bool is_done(Event event) {
     const cudaError_t status = cudaEventQuery(event);
@@ -155,7 +160,8 @@ class Library final {
   template <class Kernel>
   void launch(const Kernel& kernel, Grid grid, Stream stream) {
     if (grid.shared_bytes > 48 * 1024)
-      detail::demand(cudaFuncSetAttribute(kernel::entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)),
+      detail::demand(cudaFuncSetAttribute(kernel::entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(grid.shared_bytes)),
                      "cudaFuncSetAttribute");
     kernel::entry<Kernel><<<grid.blocks, grid.threads, grid.shared_bytes, stream>>>(kernel);
     detail::demand(cudaGetLastError(), "a launch");
@@ -165,7 +171,8 @@ class Library final {
     Product made;
     made.descriptor = descriptor;
     const cublasComputeType_t compute = descriptor.wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
-    detail::demand(cublasLtMatmulDescCreate(made.operation.put(), compute, descriptor.wide ? CUDA_R_64F : CUDA_R_32F), "cublasLtMatmulDescCreate");
+    detail::demand(cublasLtMatmulDescCreate(made.operation.put(), compute, descriptor.wide ? CUDA_R_64F : CUDA_R_32F),
+                   "cublasLtMatmulDescCreate");
     const cublasOperation_t transpose = CUBLAS_OP_T;
     if (descriptor.transpose_a) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose);
     if (descriptor.transpose_b) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose);
@@ -174,31 +181,35 @@ class Library final {
     describe_layout(made.d, descriptor.d);
     detail::HeldPreference preference;
     detail::demand(cublasLtMatmulPreferenceCreate(preference.put()), "cublasLtMatmulPreferenceCreate");
-    detail::demand(cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &descriptor.workspace,
-                                                        sizeof descriptor.workspace),
+    detail::demand(cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                        &descriptor.workspace, sizeof descriptor.workspace),
                    "cublasLtMatmulPreferenceSetAttribute");
     cublasLtMatmulHeuristicResult_t result{};
     int found = 0;
-    detail::demand(cublasLtMatmulAlgoGetHeuristic(handle_, made.operation.get(), made.a.get(), made.b.get(), made.d.get(), made.d.get(),
-                                                  preference.get(), 1, &result, &found),
+    detail::demand(cublasLtMatmulAlgoGetHeuristic(handle_, made.operation.get(), made.a.get(), made.b.get(),
+                                                  made.d.get(), made.d.get(), preference.get(), 1, &result, &found),
                    "cublasLtMatmulAlgoGetHeuristic");
     if (found == 0) throw Error("a product", "an algorithm of cuBLASLt", "none for its types and extents");
     made.algorithm = result.algo;
     return made;
   }
   /// The factors are the host's, which a graph keeps: they never change for one product of a step.
-  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta, std::byte* d, Stream stream) {
+  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
+                std::byte* d, Stream stream) {
     const double wide_one = 1, wide_beta = beta;
     const float one = 1, narrow_beta = static_cast<float>(beta);
     const bool wide = product.descriptor.wide;
-    detail::demand(cublasLtMatmul(handle_, product.operation.get(), wide ? static_cast<const void*>(&wide_one) : &one, a, product.a.get(), b,
-                                  product.b.get(), wide ? static_cast<const void*>(&wide_beta) : &narrow_beta, d, product.d.get(), d, product.d.get(),
-                                  &product.algorithm, scratch, product.descriptor.workspace, stream),
+    detail::demand(cublasLtMatmul(handle_, product.operation.get(), wide ? static_cast<const void*>(&wide_one) : &one,
+                                  a, product.a.get(), b, product.b.get(),
+                                  wide ? static_cast<const void*>(&wide_beta) : &narrow_beta, d, product.d.get(), d,
+                                  product.d.get(), &product.algorithm, scratch, product.descriptor.workspace, stream),
                    "cublasLtMatmul");
   }
 
   /// Other threads of the program may call CUDA meanwhile.
-  void begin_capture(Stream stream) { detail::demand(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture"); }
+  void begin_capture(Stream stream) {
+    detail::demand(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  }
   Graph end_capture(Stream stream) {
     cudaGraph_t graph{};
     Graph made{};
@@ -217,17 +228,21 @@ class Library final {
   static std::string numerics() {
     int device = 0;
     cudaDeviceProp properties{};
-    if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess) return "no GPU";
+    if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+      return "no GPU";
     return std::string(properties.name) + ", cuBLASLt " + std::to_string(cublasLtGetVersion());
   }
   std::string describe() const { return numerics(); }
 
  private:
-  static void set(detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute, const cublasOperation_t& value) {
-    detail::demand(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+  static void set(detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute,
+                  const cublasOperation_t& value) {
+    detail::demand(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value),
+                   "cublasLtMatmulDescSetAttribute");
   }
   static void describe_layout(detail::HeldLayout& made, const Layout& layout) {
-    detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows, layout.columns, layout.leading),
+    detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows,
+                                              layout.columns, layout.leading),
                    "cublasLtMatrixLayoutCreate");
   }
 

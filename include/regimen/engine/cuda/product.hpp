@@ -11,12 +11,13 @@
 
 namespace regimen::cuda {
 
-/// A row-major matrix is the column-major matrix of its transpose. So c = op(a) · op(b) is asked as cᵀ = op(b)ᵀ · op(a)ᵀ: b is the
-/// library's A, a its B, and all three are column-major with the row's length as leading dimension.
+/// A row-major matrix is the column-major matrix of its transpose. So c = op(a) · op(b) is asked as cᵀ = op(b)ᵀ ·
+/// op(a)ᵀ: b is the library's A, a its B, and all three are column-major with the row's length as leading dimension.
 template <class A, class B, class C>
 constexpr ProductDescriptor describe(const op::Product<A, B, C>& o, std::size_t workspace) {
   const auto layout = []<class T>(std::type_identity<T>, std::size_t rows, std::size_t columns) {
-    return Layout{.type = element_type_of<T>, .rows = columns, .columns = rows, .leading = static_cast<std::int64_t>(columns)};
+    return Layout{
+        .type = element_type_of<T>, .rows = columns, .columns = rows, .leading = static_cast<std::int64_t>(columns)};
   };
   return {.a = o.transpose_b ? layout(std::type_identity<B>{}, o.n, o.k) : layout(std::type_identity<B>{}, o.k, o.n),
           .b = o.transpose_a ? layout(std::type_identity<A>{}, o.k, o.m) : layout(std::type_identity<A>{}, o.m, o.k),

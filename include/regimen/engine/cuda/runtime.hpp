@@ -1,4 +1,5 @@
-// regimen/engine/cuda/runtime.hpp — what the CUDA engine needs of a device: the CUDA runtime and cuBLASLt, or their emulation.
+// regimen/engine/cuda/runtime.hpp — what the CUDA engine needs of a device: the CUDA runtime and cuBLASLt, or their
+// emulation.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -41,8 +42,9 @@ struct AnyKernel {
   void operator()(const Block&) const {}
 };
 
-/// Memory, queues, order and graphs of one device. There is no default stream, no blocking copy, no copy from pageable memory,
-/// and no synchronisation of the whole device, on purpose: what is queued may run at any moment that streams and events allow.
+/// Memory, queues, order and graphs of one device. There is no default stream, no blocking copy, no copy from pageable
+/// memory, and no synchronisation of the whole device, on purpose: what is queued may run at any moment that streams
+/// and events allow.
 ///
 ///   allocate(bytes, name)    256-byte aligned; never during a capture. release waits for everything that was queued
 ///   upload, download         between the device and pinned memory, which is read or written when the copy runs
@@ -54,9 +56,9 @@ struct AnyKernel {
 ///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
 ///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
 template <class R>
-concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Event event, typename R::Graph graph, std::byte* device,
-                           std::byte* host, const std::byte* from, std::size_t bytes, Grid grid, AnyKernel kernel,
-                           const ProductDescriptor& descriptor, typename R::Product& product) {
+concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Event event, typename R::Graph graph,
+                           std::byte* device, std::byte* host, const std::byte* from, std::size_t bytes, Grid grid,
+                           AnyKernel kernel, const ProductDescriptor& descriptor, typename R::Product& product) {
   { runtime.allocate(bytes, "name") } -> std::same_as<std::byte*>;
   runtime.release(device);
   { runtime.allocate_pinned(bytes, "name") } -> std::same_as<std::byte*>;

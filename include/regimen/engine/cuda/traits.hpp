@@ -27,7 +27,8 @@ struct Traits {
   static constexpr std::size_t scratch(const Operation& operation) {
     return kernel::scratch_of(operation);
   }
-  /// The wider factor in the narrower type, then the library's workspace, which begins at a multiple of 256 bytes as all tensors do.
+  /// The wider factor in the narrower type, then the library's workspace, which begins at a multiple of 256 bytes as
+  /// all tensors do.
   template <class A, class B, class C>
   static constexpr std::size_t scratch(const op::Product<A, B, C>& o) {
     return rounded_bytes(o) + workspace;

@@ -1,4 +1,5 @@
-// regimen/engine/emulated/block.hpp — what a kernel sees of an emulated block: its place, its barriers, its shared memory.
+// regimen/engine/emulated/block.hpp — what a kernel sees of an emulated block: its place, its barriers, its shared
+// memory.
 #pragma once
 
 #include <regimen/engine/emulated/block_runner.hpp>
@@ -19,11 +20,13 @@ class Shared final {
    public:
     Element(const Shared& array, std::size_t i) : array_(array), i_(i) {}
     operator T() const {
-      for (std::size_t part = 0; part < sizeof(T); part += 4) array_.runner_->on_read(array_.me_, array_.offset_ + i_ * sizeof(T) + part);
+      for (std::size_t part = 0; part < sizeof(T); part += 4)
+        array_.runner_->on_read(array_.me_, array_.offset_ + i_ * sizeof(T) + part);
       return array_.data_[i_];
     }
     const Element& operator=(T value) const {
-      for (std::size_t part = 0; part < sizeof(T); part += 4) array_.runner_->on_write(array_.me_, array_.offset_ + i_ * sizeof(T) + part);
+      for (std::size_t part = 0; part < sizeof(T); part += 4)
+        array_.runner_->on_write(array_.me_, array_.offset_ + i_ * sizeof(T) + part);
       array_.data_[i_] = value;
       return *this;
     }
@@ -34,9 +37,14 @@ class Shared final {
   };
 
   Shared(BlockRunner& runner, unsigned me, std::size_t offset, std::size_t count)
-      : data_(reinterpret_cast<T*>(runner.shared(offset, count * sizeof(T)))), runner_(&runner), offset_(offset), count_(count), me_(me) {}
+      : data_(reinterpret_cast<T*>(runner.shared(offset, count * sizeof(T)))),
+        runner_(&runner),
+        offset_(offset),
+        count_(count),
+        me_(me) {}
   Element operator[](std::size_t i) const {
-    if (i >= count_) throw Error("an array in shared memory", "an element below " + std::to_string(count_), std::to_string(i));
+    if (i >= count_)
+      throw Error("an array in shared memory", "an element below " + std::to_string(count_), std::to_string(i));
     return {*this, i};
   }
 
@@ -55,7 +63,9 @@ class Block final {
   unsigned threads() const { return runner_->threads(); }
   unsigned index() const { return runner_->index(); }
   unsigned blocks() const { return runner_->blocks(); }
-  void sync(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const { runner_->sync(thread_, file, line); }
+  void sync(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const {
+    runner_->sync(thread_, file, line);
+  }
   template <class T>
   Shared<T> shared(std::size_t offset, std::size_t count) const {
     return {*runner_, thread_, offset, count};
@@ -72,8 +82,9 @@ class Block final {
 
 template <class K>
 void BlockRunner::run(const K& kernel) {
-  run_blocks([](const void* what, BlockRunner& runner, unsigned thread) { (*static_cast<const K*>(what))(Block(runner, thread)); }, &kernel,
-             kernel.blocks(), K::threads, kernel::shared_bytes<K>);
+  run_blocks([](const void* what, BlockRunner& runner,
+                unsigned thread) { (*static_cast<const K*>(what))(Block(runner, thread)); },
+             &kernel, kernel.blocks(), K::threads, kernel::shared_bytes<K>);
 }
 
 }  // namespace regimen::emulated

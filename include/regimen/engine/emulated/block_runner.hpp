@@ -1,4 +1,5 @@
-// regimen/engine/emulated/block_runner.hpp — many threads of a block on one thread of the host, in any order, with barriers that are checked.
+// regimen/engine/emulated/block_runner.hpp — many threads of a block on one thread of the host, in any order, with
+// barriers that are checked.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -30,7 +31,8 @@
 
 namespace regimen::emulated {
 
-/// The order in which blocks, and the threads of a block, run. A kernel with correct barriers gives the same bits in each.
+/// The order in which blocks, and the threads of a block, run. A kernel with correct barriers gives the same bits in
+/// each.
 enum class Order { forward, reverse, random };
 
 namespace detail {
@@ -51,10 +53,12 @@ __attribute__((naked, noinline)) inline void swap_stack(void** /*save: rdi*/, vo
 /// Runs blocks, one at a time, and finds errors that a GPU does not report:
 ///
 ///   a barrier or a warp operation that not all threads reach, or at different places     Error, with both places
-///   shared memory that is read before it is written, or touched by two threads with no barrier between     Error, with both threads
+///   shared memory that is read before it is written, or touched by two threads with no barrier between     Error, with
+///   both threads
 ///   shared memory beyond what the kernel declared     Error
 ///
-/// A fiber (a stack of its own) is spent on a thread that waits alone: threads that meet no barrier are calls on one stack.
+/// A fiber (a stack of its own) is spent on a thread that waits alone: threads that meet no barrier are calls on one
+/// stack.
 ///
 /// cost     some 5 ns a thread without a barrier, 20 to 50 ns a thread and barrier
 class BlockRunner final {
@@ -63,9 +67,11 @@ class BlockRunner final {
   static constexpr std::size_t stack_bytes = 64 * 1024, most_shared = 227 * 1024, page = 4096;
 
   BlockRunner() : shared_(most_shared), cells_(most_shared / 4), threads_(most_threads), fibers_(most_threads) {
-    void* const stacks = ::mmap(nullptr, most_threads * stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const stacks = ::mmap(nullptr, most_threads * stack_bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED)
-      throw Error("emulated::BlockRunner", "64 MiB of addresses for the threads of a block", "none", "raise the limit of address space");
+      throw Error("emulated::BlockRunner", "64 MiB of addresses for the threads of a block", "none",
+                  "raise the limit of address space");
     stacks_ = static_cast<std::byte*>(stacks);
     permit(stacks_, most_threads * stack_bytes);
     for (unsigned i = 0; i < most_threads; ++i) {
@@ -131,13 +137,15 @@ class BlockRunner final {
         const Thread& other = threads_[first + lane];
         if (other.line != line || other.file != file)
           throw Error(where(first + lane), "all lanes of a warp in one operation",
-                      "thread " + std::to_string(me) + " at " + where(me) + ", thread " + std::to_string(first + lane) + " here");
+                      "thread " + std::to_string(me) + " at " + where(me) + ", thread " + std::to_string(first + lane) +
+                          " here");
         std::memcpy(&parts[lane], other.value, sizeof(T));
         threads_[first + lane].state = State::ready;
       }
       for (unsigned apart = kernel::warp_lanes / 2; apart > 0; apart /= 2)
         for (unsigned lane = 0; lane < apart; ++lane) parts[lane] = Combine{}(parts[lane], parts[lane + apart]);
-      for (unsigned lane = 0; lane < kernel::warp_lanes; ++lane) std::memcpy(threads_[first + lane].value, &parts[0], sizeof(T));
+      for (unsigned lane = 0; lane < kernel::warp_lanes; ++lane)
+        std::memcpy(threads_[first + lane].value, &parts[0], sizeof(T));
     }
     std::memcpy(&value, thread.value, sizeof(T));
     return value;
@@ -152,7 +160,8 @@ class BlockRunner final {
   void on_read(unsigned me, std::size_t at) {
     Cell& cell = cells_[at / 4];
     if (cell.write_epoch < first_epoch_)
-      throw Error(who(me), "shared memory that was written", "byte " + std::to_string(at) + ", which was not", "write it, and sync()");
+      throw Error(who(me), "shared memory that was written", "byte " + std::to_string(at) + ", which was not",
+                  "write it, and sync()");
     if (cell.write_epoch == epoch_ && cell.writer != me) race(cell.writer, "wrote", me, "reads", at);
     cell.reader = cell.read_epoch == epoch_ && cell.reader != me ? many : me;
     cell.read_epoch = epoch_;
@@ -204,7 +213,8 @@ class BlockRunner final {
   void run_blocks(Body body, const void* kernel, unsigned blocks, unsigned threads, std::size_t shared_bytes) {
     if (threads == 0 || threads > most_threads || threads % kernel::warp_lanes != 0)
       throw Error("a launch", "32 to 1024 threads of a block, whole warps", std::to_string(threads));
-    if (shared_bytes > most_shared) throw Error("a launch", "at most 227 KiB of shared memory", std::to_string(shared_bytes) + " bytes");
+    if (shared_bytes > most_shared)
+      throw Error("a launch", "at most 227 KiB of shared memory", std::to_string(shared_bytes) + " bytes");
     body_ = body, kernel_ = kernel, blocks_ = blocks, count_ = threads, shared_bytes_ = (shared_bytes + 3) / 4 * 4;
     const Walk walk = walk_over(blocks);
     for (unsigned i = 0; i < blocks; ++i) run_block(walk[i]);
@@ -225,7 +235,8 @@ class BlockRunner final {
       enter_next(main_, main_fake_);  // comes back when the walk has met everybody
       if (failure_) break;
       if (progress_ == before) {
-        failure_ = std::make_exception_ptr(Error("a block", "all threads at its barriers and warp operations", stuck()));
+        failure_ =
+            std::make_exception_ptr(Error("a block", "all threads at its barriers and warp operations", stuck()));
         break;
       }
     }
@@ -251,8 +262,10 @@ class BlockRunner final {
     Fiber& fiber = fibers_[threads_[next].fiber];
     go(save, fake, fiber.top, fiber.stack);
   }
-  // The thread sanitizer counts calls and returns. A block leaves its fibers in these three, so they must not be counted.
-  __attribute__((no_sanitize("thread"))) void go(void*& save, [[maybe_unused]] void*& fake, void* load, [[maybe_unused]] std::byte* stack) {
+  // The thread sanitizer counts calls and returns. A block leaves its fibers in these three, so they must not be
+  // counted.
+  __attribute__((no_sanitize("thread"))) void go(void*& save, [[maybe_unused]] void*& fake, void* load,
+                                                 [[maybe_unused]] std::byte* stack) {
     if (&save == &main_ && stack == nullptr) return;  // from the caller's stack to itself: nobody can run
 #if defined(REGIMEN_EMULATED_ASAN)
     __sanitizer_start_switch_fiber(&fake, stack != nullptr ? stack : static_cast<const std::byte*>(main_bottom_),
@@ -266,7 +279,8 @@ class BlockRunner final {
     const void* bottom = nullptr;
     std::size_t size = 0;
     __sanitizer_finish_switch_fiber(fake, &bottom, &size);
-    if (main_bottom_ == nullptr) main_bottom_ = bottom, main_size_ = size;  // the first to land on a fiber comes from the caller's stack
+    if (main_bottom_ == nullptr)
+      main_bottom_ = bottom, main_size_ = size;  // the first to land on a fiber comes from the caller's stack
 #endif
   }
 

@@ -1,4 +1,5 @@
-// regimen/engine/emulated/device.hpp — Device<Emulated>: the CUDA engine, whole, on a device that is emulated on the host.
+// regimen/engine/emulated/device.hpp — Device<Emulated>: the CUDA engine, whole, on a device that is emulated on the
+// host.
 #pragma once
 
 #include <regimen/engine/cuda/engine.hpp>

@@ -1,4 +1,5 @@
-// regimen/engine/emulated/memory.hpp — memory of an emulated device, which the host cannot touch, and pinned memory of the host.
+// regimen/engine/emulated/memory.hpp — memory of an emulated device, which the host cannot touch, and pinned memory of
+// the host.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -25,8 +26,8 @@
 
 namespace regimen::emulated {
 
-/// A range of addresses with allocations. Each ends at a page that nobody may touch, after a few bytes of a pattern that fill
-/// its alignment. Released addresses are never used again, so a stale pointer faults. Fresh memory is NaN.
+/// A range of addresses with allocations. Each ends at a page that nobody may touch, after a few bytes of a pattern
+/// that fill its alignment. Released addresses are never used again, so a stale pointer faults. Fresh memory is NaN.
 ///
 ///   closed   the device's memory: accessible only between open() and close(), that is, to queued work
 ///   open     pinned memory of the host
@@ -39,13 +40,15 @@ class Memory final {
   Memory(std::size_t capacity, bool closed) : size_(capacity), closed_(closed) {
     void* const at = ::mmap(nullptr, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
-      throw Error("the emulated device", std::to_string(capacity) + " bytes of addresses", "none", "raise the limit of address space (ulimit -v)");
+      throw Error("the emulated device", std::to_string(capacity) + " bytes of addresses", "none",
+                  "raise the limit of address space (ulimit -v)");
     base_ = static_cast<std::byte*>(at);
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory() {
-    for (const auto& [end, allocation] : allocations_) permit(allocation.begin, static_cast<std::size_t>(end - allocation.begin));
+    for (const auto& [end, allocation] : allocations_)
+      permit(allocation.begin, static_cast<std::size_t>(end - allocation.begin));
     ::munmap(base_, size_);
   }
 
@@ -53,7 +56,8 @@ class Memory final {
     const std::size_t used = round_up(bytes == 0 ? 1 : bytes, alignment);
     const std::size_t held = round_up(used, page) + 2 * page;
     if (held < bytes || held > size_ - used_)
-      throw Error(std::string("memory for ") + name, "at most " + std::to_string(size_ - used_) + " bytes, which the emulated device has left",
+      throw Error(std::string("memory for ") + name,
+                  "at most " + std::to_string(size_ - used_) + " bytes, which the emulated device has left",
                   std::to_string(bytes) + " bytes", "choose a smaller batch, or Checkpoint<Every<1>>");
     std::byte* const end = base_ + used_ + held - page;
     std::byte* const begin = end - used;
@@ -87,7 +91,9 @@ class Memory final {
       if (allocation.live) check_tail(allocation, end);
   }
 
-  bool owns(const void* at) const { return !std::less<const void*>{}(at, base_) && std::less<const void*>{}(at, base_ + size_); }
+  bool owns(const void* at) const {
+    return !std::less<const void*>{}(at, base_) && std::less<const void*>{}(at, base_ + size_);
+  }
   bool holds(const void* at, std::size_t bytes) const {
     if (!owns(at)) return false;
     const auto found = allocations_.upper_bound(static_cast<const std::byte*>(at));
@@ -102,8 +108,8 @@ class Memory final {
     const auto found = allocations_.upper_bound(static_cast<const std::byte*>(at));
     if (found == allocations_.end()) return "memory that was never allocated";
     const Allocation& near = found->second;
-    return "byte " + std::to_string(static_cast<const std::byte*>(at) - near.begin) + " of " + near.name + ", which has " +
-           std::to_string(near.bytes) + " bytes" + (near.live ? "" : " and was released");
+    return "byte " + std::to_string(static_cast<const std::byte*>(at) - near.begin) + " of " + near.name +
+           ", which has " + std::to_string(near.bytes) + " bytes" + (near.live ? "" : " and was released");
   }
 
   /// For ASan: these bytes of the device are dead, or live again.
@@ -127,11 +133,14 @@ class Memory final {
     bool live = false;
   };
 
-  static constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
+  static constexpr std::size_t round_up(std::size_t value, std::size_t step) {
+    return (value + step - 1) / step * step;
+  }
   static void protect(const std::byte* begin, const std::byte* end, int how) {
     const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
     if (::mprotect(reinterpret_cast<void*>(first), reinterpret_cast<std::uintptr_t>(end) - first, how) != 0)
-      throw Error("the emulated device", "a change of protection of its memory", "a refusal of the system", "raise vm.max_map_count");
+      throw Error("the emulated device", "a change of protection of its memory", "a refusal of the system",
+                  "raise vm.max_map_count");
   }
   void protect_all(int how) const {
     for (const auto& [end, allocation] : allocations_)
@@ -139,7 +148,8 @@ class Memory final {
   }
   void check_tail(const Allocation& allocation, const std::byte* end) const {
     for (const std::byte* at = allocation.begin + allocation.bytes; at < end; ++at)
-      if (*at != std::byte{tail}) throw Error("the emulated device", "no write behind the end of an allocation", "one at " + describe(at));
+      if (*at != std::byte{tail})
+        throw Error("the emulated device", "no write behind the end of an allocation", "one at " + describe(at));
   }
 
   std::byte* base_ = nullptr;

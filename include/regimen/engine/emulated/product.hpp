@@ -38,27 +38,34 @@ inline void check_product(const cuda::ProductDescriptor& p) {
     detail::demand(l->rows > 0 && l->columns > 0, std::string("a matrix ") + *name + " with elements",
                    std::to_string(l->rows) + " x " + std::to_string(l->columns));
     detail::demand(l->leading >= static_cast<std::int64_t>(l->rows),
-                   std::string("a leading dimension of ") + *name + " of at least " + std::to_string(l->rows), std::to_string(l->leading));
+                   std::string("a leading dimension of ") + *name + " of at least " + std::to_string(l->rows),
+                   std::to_string(l->leading));
     ++name;
   }
   const auto rows = [](const cuda::Layout& l, bool t) { return t ? l.columns : l.rows; };
   const auto columns = [](const cuda::Layout& l, bool t) { return t ? l.rows : l.columns; };
-  detail::demand(rows(a, transpose_a) == d.rows && columns(b, transpose_b) == d.columns && columns(a, transpose_a) == rows(b, transpose_b),
+  detail::demand(rows(a, transpose_a) == d.rows && columns(b, transpose_b) == d.columns &&
+                     columns(a, transpose_a) == rows(b, transpose_b),
                  "op(A) (m,k), op(B) (k,n), D (m,n)",
-                 "op(A) " + std::to_string(rows(a, transpose_a)) + " x " + std::to_string(columns(a, transpose_a)) + ", op(B) " +
-                     std::to_string(rows(b, transpose_b)) + " x " + std::to_string(columns(b, transpose_b)) + ", D " + std::to_string(d.rows) +
-                     " x " + std::to_string(d.columns));
+                 "op(A) " + std::to_string(rows(a, transpose_a)) + " x " + std::to_string(columns(a, transpose_a)) +
+                     ", op(B) " + std::to_string(rows(b, transpose_b)) + " x " +
+                     std::to_string(columns(b, transpose_b)) + ", D " + std::to_string(d.rows) + " x " +
+                     std::to_string(d.columns));
   const bool types_fit = a.type == b.type && (wide ? a.type == ElementType::float64 && d.type == a.type
-                                                   : a.type != ElementType::float64 && (d.type == a.type || d.type == ElementType::float32));
-  detail::demand(types_fit, "A and B of one type, D of the same or fp32; fp64 with sums in fp64", "another combination");
+                                                   : a.type != ElementType::float64 &&
+                                                         (d.type == a.type || d.type == ElementType::float32));
+  detail::demand(types_fit, "A and B of one type, D of the same or fp32; fp64 with sums in fp64",
+                 "another combination");
 }
 
 /// D = op(A) · op(B) + beta · D, in ascending order of the inner index.
-inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta, std::byte* d) {
+inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta,
+                     std::byte* d) {
   const auto loops = [&]<class T, class Out>(std::type_identity<T>, std::type_identity<Out>) {
     using S = std::conditional_t<std::is_same_v<T, fp64>, double, float>;
     const auto stride = [](const cuda::Layout& l, bool t) {
-      return std::pair{t ? static_cast<std::size_t>(l.leading) : std::size_t{1}, t ? std::size_t{1} : static_cast<std::size_t>(l.leading)};
+      return std::pair{t ? static_cast<std::size_t>(l.leading) : std::size_t{1},
+                       t ? std::size_t{1} : static_cast<std::size_t>(l.leading)};
     };
     const auto a_stride = stride(p.a, p.transpose_a), b_stride = stride(p.b, p.transpose_b);
     const T* const x = reinterpret_cast<const T*>(a);
@@ -69,7 +76,8 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
       for (std::size_t i = 0; i < p.d.rows; ++i) {
         S sum = 0;
         for (std::size_t k = 0; k < depth; ++k)
-          sum += static_cast<S>(x[i * a_stride.first + k * a_stride.second]) * static_cast<S>(y[k * b_stride.first + j * b_stride.second]);
+          sum += static_cast<S>(x[i * a_stride.first + k * a_stride.second]) *
+                 static_cast<S>(y[k * b_stride.first + j * b_stride.second]);
         Out& to = z[j * static_cast<std::size_t>(p.d.leading) + i];
         to = static_cast<Out>(beta != 0 ? sum + static_cast<S>(beta) * static_cast<S>(to) : sum);
       }

@@ -25,8 +25,8 @@ namespace regimen::emulated {
 
 /// How the device of an engine behaves.
 ///   seed      decides when work runs, and in which order the threads of a block
-///   fibers    every kernel by blocks of as many threads as on a GPU, with checked barriers; otherwise by one thread a block, which is
-///             a hundred times faster and adds in another order
+///   fibers    every kernel by blocks of as many threads as on a GPU, with checked barriers; otherwise by one thread a
+///             block, which is a hundred times faster and adds in another order
 ///   memory    bytes of the device
 struct Options {
   std::uint64_t seed = 1;
@@ -34,9 +34,9 @@ struct Options {
   std::size_t memory = std::size_t{4} << 30;
 };
 
-/// A cuda::Runtime without a GPU. Device memory is inaccessible to the host, but to queued work while it runs. Work runs later, in
-/// any order that streams and events allow. What CUDA forbids, also during a capture, is an Error that names its code. An Error of
-/// queued work loses the device: every later call throws.
+/// A cuda::Runtime without a GPU. Device memory is inaccessible to the host, but to queued work while it runs. Work
+/// runs later, in any order that streams and events allow. What CUDA forbids, also during a capture, is an Error that
+/// names its code. An Error of queued work loses the device: every later call throws.
 ///
 /// thread safety   none: one thread at a time
 class Runtime final {
@@ -100,18 +100,22 @@ class Runtime final {
   void record(Event event, Stream stream) {
     enqueue(stream, {});
     const Queue& queue = queue_of(stream);
-    events_.at(event.index) = {.graph = queue.graph, .task = queue.graph == none ? queue.last : queue.recorded.back(), .was_recorded = true};
+    events_.at(event.index) = {
+        .graph = queue.graph, .task = queue.graph == none ? queue.last : queue.recorded.back(), .was_recorded = true};
   }
   void wait(Stream stream, Event event) {
     const Recorded& recorded = events_.at(event.index);
     Queue& queue = queue_of(stream);
-    if (!recorded.was_recorded) refuse("a wait for an event", "an event that was recorded", "none, so that nothing waits");
+    if (!recorded.was_recorded)
+      refuse("a wait for an event", "an event that was recorded", "none, so that nothing waits");
     if (recorded.graph == none) {
-      if (queue.graph != none) invalidate("cudaErrorStreamCaptureIsolation", "events of the capture", "one from outside");
+      if (queue.graph != none)
+        invalidate("cudaErrorStreamCaptureIsolation", "events of the capture", "one from outside");
       queue.waits.push_back(recorded.task);
       return;
     }
-    if (graphs_.at(recorded.graph).is_finished) refuse("cudaErrorCapturedEvent", "an event", "one that was recorded in a capture that ended");
+    if (graphs_.at(recorded.graph).is_finished)
+      refuse("cudaErrorCapturedEvent", "an event", "one that was recorded in a capture that ended");
     if (queue.graph == none) {  // this stream joins the capture
       queue.graph = recorded.graph;
       queue.recorded.clear();
@@ -124,14 +128,17 @@ class Runtime final {
     refuse_in_capture("cudaEventSynchronize");
     check_lost();
     const Recorded& recorded = events_.at(event.index);
-    if (recorded.graph != none) refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
-    if (recorded.was_recorded && !schedule_.is_done(recorded.task)) carry_out([&] { schedule_.run_until(recorded.task); });
+    if (recorded.graph != none)
+      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    if (recorded.was_recorded && !schedule_.is_done(recorded.task))
+      carry_out([&] { schedule_.run_until(recorded.task); });
   }
   bool is_done(Event event) {
     refuse_in_capture("cudaEventQuery");
     check_lost();
     const Recorded& recorded = events_.at(event.index);
-    if (recorded.graph != none) refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    if (recorded.graph != none)
+      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
     if (recorded.was_recorded && schedule_.wants_to_run()) carry_out([&] { schedule_.run_some(); });
     return !recorded.was_recorded || schedule_.is_done(recorded.task);
   }
@@ -154,12 +161,14 @@ class Runtime final {
   }
   template <class Kernel>
   void launch(const Kernel& kernel, cuda::Grid grid, Stream stream) {
-    static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764, "regimen: a kernel is a small struct of plain members");
-    if (grid.blocks == 0 || grid.blocks > most_blocks || grid.threads == 0 || grid.threads > BlockRunner::most_threads ||
-        grid.shared_bytes > BlockRunner::most_shared)
-      refuse(
-          "a launch (cudaErrorInvalidConfiguration)", "1 to 2147483647 blocks of 1 to 1024 threads, and at most 227 KiB of shared memory",
-          std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads, " + std::to_string(grid.shared_bytes) + " bytes");
+    static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764,
+                  "regimen: a kernel is a small struct of plain members");
+    if (grid.blocks == 0 || grid.blocks > most_blocks || grid.threads == 0 ||
+        grid.threads > BlockRunner::most_threads || grid.shared_bytes > BlockRunner::most_shared)
+      refuse("a launch (cudaErrorInvalidConfiguration)",
+             "1 to 2147483647 blocks of 1 to 1024 threads, and at most 227 KiB of shared memory",
+             std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads, " +
+                 std::to_string(grid.shared_bytes) + " bytes");
     if constexpr (std::is_same_v<Kernel, cuda::AnyKernel>) {
       enqueue(stream, {});
     } else {
@@ -177,13 +186,15 @@ class Runtime final {
     check_product(descriptor);
     return {descriptor};
   }
-  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta, std::byte* d, Stream stream) {
+  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
+                std::byte* d, Stream stream) {
     const cuda::ProductDescriptor& p = product.descriptor;
     demand(device_, a, detail::bytes_of_matrix(p.a), "the library's A");
     demand(device_, b, detail::bytes_of_matrix(p.b), "the library's B");
     demand(device_, d, detail::bytes_of_matrix(p.d), "the library's D");
     if (p.workspace > 0) demand(device_, scratch, p.workspace, "the library's workspace");
-    if (reinterpret_cast<std::uintptr_t>(scratch) % 256 != 0) refuse("the library's workspace", "a multiple of 256 bytes", "another address");
+    if (reinterpret_cast<std::uintptr_t>(scratch) % 256 != 0)
+      refuse("the library's workspace", "a multiple of 256 bytes", "another address");
     enqueue(stream, [=] {
       if (p.workspace > 0) std::memset(scratch, 0xFF, p.workspace);
       emulated::multiply(p, a, b, beta, d);
@@ -225,7 +236,8 @@ class Runtime final {
     recording.is_finished = true;
     --capturing_;
     if (recording.is_invalid)
-      refuse("the end of a capture (cudaErrorStreamCaptureInvalidated)", "a capture without errors", "one with an error before");
+      refuse("the end of a capture (cudaErrorStreamCaptureInvalidated)", "a capture without errors",
+             "one with an error before");
     if (joined != recording.tasks.size())
       refuse("the end of a capture (cudaErrorStreamCaptureUnjoined)", "a wait for all streams of the capture",
              std::to_string(recording.tasks.size() - joined) + " pieces of work that nothing waits for");
@@ -265,7 +277,9 @@ class Runtime final {
     enqueue(stream, [=] { Memory::permit(at, bytes); });
   }
   static std::string numerics() { return "emulated device"; }
-  std::string describe() const { return std::string("emulated device, ") + (options_.fibers ? "blocks of fibers" : "serial blocks"); }
+  std::string describe() const {
+    return std::string("emulated device, ") + (options_.fibers ? "blocks of fibers" : "serial blocks");
+  }
   const Schedule& schedule() const { return schedule_; }
   std::size_t work_in(Graph graph) const { return graphs_.at(graph.index).tasks.size(); }
 
@@ -290,7 +304,9 @@ class Runtime final {
     bool is_finished = false, is_invalid = false;
   };
 
-  [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) { throw Error(where, expected, found); }
+  [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) {
+    throw Error(where, expected, found);
+  }
   [[noreturn]] void invalidate(const char* where, const char* expected, const char* found) {
     for (Recording& recording : graphs_)
       if (!recording.is_finished) recording.is_invalid = true;
@@ -304,7 +320,8 @@ class Runtime final {
   }
   static void demand(const Memory& memory, const void* at, std::size_t bytes, const char* what) {
     if (!memory.holds(at, bytes))
-      throw Error(what, std::to_string(bytes) + " bytes of one allocation of the right kind (device, or pinned)", memory.describe(at));
+      throw Error(what, std::to_string(bytes) + " bytes of one allocation of the right kind (device, or pinned)",
+                  memory.describe(at));
   }
 
   Queue& queue_of(Stream stream) {

@@ -31,7 +31,8 @@ enum class Temper : unsigned { eager, lazy, mixed, unfair };
 
 class Schedule final {
  public:
-  explicit Schedule(std::uint64_t seed) : random_(static_cast<std::mt19937::result_type>(seed)), temper_(static_cast<Temper>(seed % 4)) {}
+  explicit Schedule(std::uint64_t seed)
+      : random_(static_cast<std::mt19937::result_type>(seed)), temper_(static_cast<Temper>(seed % 4)) {}
 
   TaskId add(Task task) {
     const TaskId id = ++last_;
@@ -94,7 +95,9 @@ class Schedule final {
       if (among == nullptr || among->contains(ready_[i])) may.push_back(i);
     if (temper_ != Temper::unfair) return may[random_() % may.size()];
     if (random_() % 32 == 0) preferred_ = random_();
-    const auto rank = [&](std::size_t i) { return (pending_.at(ready_[i]).task.queue + 1) * (preferred_ | 1u) * 2654435761u; };
+    const auto rank = [&](std::size_t i) {
+      return (pending_.at(ready_[i]).task.queue + 1) * (preferred_ | 1u) * 2654435761u;
+    };
     return *std::max_element(may.begin(), may.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   }
   void run_one(const std::set<TaskId>* among) {

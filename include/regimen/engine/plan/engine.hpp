@@ -57,7 +57,8 @@ struct Engine {
     const std::size_t called = calls();
     body(std::size_t{0});
     if (wire) wire->multiply(called, count);
-    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, before[phase_index], double(count - 1), count - 1);
+    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index)
+      add_more(phase_index, before[phase_index], double(count - 1), count - 1);
   }
 
   // The state that must repeat before iterations are skipped, and the counts that skipping multiplies.
@@ -70,7 +71,9 @@ struct Engine {
   constexpr Mark mark(const auto& walk) const {
     return {walk.arena.transients, cost, walk.arena.log ? walk.arena.log->count : 0, calls(), walk.cache};
   }
-  constexpr bool repeats(const auto& walk, const Mark& then) const { return walk.arena.transients.same_layout(then.transients); }
+  constexpr bool repeats(const auto& walk, const Mark& then) const {
+    return walk.arena.transients.same_layout(then.transients);
+  }
   constexpr void skip(auto& walk, std::size_t periods, std::size_t stride, bool growing, const Mark& then) {
     Arena& arena = walk.arena;
     const std::size_t distance = periods * stride;
@@ -83,7 +86,8 @@ struct Engine {
     walk.cache += periods * (walk.cache - then.cache);
     if (growing) arena.top += distance;
     else arena.pop_to(arena.top - distance);
-    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index) add_more(phase_index, then.cost[phase_index], double(periods), periods);
+    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index)
+      add_more(phase_index, then.cost[phase_index], double(periods), periods);
   }
 
  private:

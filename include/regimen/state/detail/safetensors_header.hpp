@@ -55,7 +55,8 @@ consteval Dtype find_dtype() {
   else if constexpr (std::is_same_v<T, bf16>) return Dtype::BF16;
   else if constexpr (std::is_same_v<T, bool>) return Dtype::BOOL;
   else {
-    static_assert(std::is_integral_v<T>, "regimen: safetensors holds numbers; use fp64, fp32, fp16, bf16, bool or an integer type");
+    static_assert(std::is_integral_v<T>,
+                  "regimen: safetensors holds numbers; use fp64, fp32, fp16, bf16, bool or an integer type");
     constexpr bool is_signed = std::is_signed_v<T>;
     if constexpr (sizeof(T) == 8) return is_signed ? Dtype::I64 : Dtype::U64;
     else if constexpr (sizeof(T) == 4) return is_signed ? Dtype::I32 : Dtype::U32;
@@ -122,8 +123,9 @@ inline bool is_checksum(std::string_view key) { return key == checksum_key || ke
 /// CRC-32 (zlib's, IEEE 802.3), as eight hexadecimal digits.
 inline std::string checksum(const Tensor& tensor) {
   unsigned long sum = 0;
-  tensor.for_each_piece(
-      [&](std::span<const std::byte> piece) { sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), piece.size()); });
+  tensor.for_each_piece([&](std::span<const std::byte> piece) {
+    sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
+  });
   std::string text(8, '0');
   for (std::size_t i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[sum >> (28 - 4 * i) & 15];
   return text;
@@ -162,8 +164,8 @@ inline std::optional<std::size_t> bytes_of(Dtype dtype, std::span<const std::siz
 }
 
 /// Fills `tensors`, in the order of their data, and `metadata` (with its checksums).
-REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file, std::vector<Tensor>& tensors,
-                                   std::map<std::string, std::string>& metadata);
+REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file,
+                                   std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata);
 
 /// The tensors in the order of the file: widest elements first, then by name, like the reference implementation. Checks
 /// the caller's tensors.
@@ -171,7 +173,8 @@ REGIMEN_COMPILED std::vector<Tensor> lay_out(const std::string& path, std::span<
 
 /// The header's text for tensors in the order of the file, padded with spaces so that data
 /// begin at a multiple of 64 bytes.
-REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata);
+REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<const Tensor> tensors,
+                                          std::map<std::string, std::string> metadata);
 
 }  // namespace detail
 

@@ -31,7 +31,8 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
     std::optional<std::vector<std::size_t>> shape, offsets;
   };
 
-  HeaderReader(std::string where, std::map<std::string, std::string>& metadata) : where_(std::move(where)), metadata_(metadata) {}
+  HeaderReader(std::string where, std::map<std::string, std::string>& metadata)
+      : where_(std::move(where)), metadata_(metadata) {}
 
   std::vector<Entry> entries;
 
@@ -49,7 +50,8 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
 
   bool string(string_t& text) override {
     if (place_ == Place::Metadata) {
-      if (!metadata_.emplace(key_, text).second) throw Error(where_ + ", __metadata__", "each key once", "\"" + key_ + "\" twice", damaged);
+      if (!metadata_.emplace(key_, text).second)
+        throw Error(where_ + ", __metadata__", "each key once", "\"" + key_ + "\" twice", damaged);
       return true;
     }
     if (place_ != Place::Tensor || key_ != "dtype") return refuse("\"" + text + "\"");
@@ -57,7 +59,8 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
       if (text == dtypes[i].name) entries.back().dtype = static_cast<Dtype>(i);
     }
     if (!entries.back().dtype)
-      throw Error(here(), "an element type of F64, F32, F16, BF16, I64 to I8, U64 to U8, BOOL", "\"" + text + "\"", "convert the file");
+      throw Error(here(), "an element type of F64, F32, F16, BF16, I64 to I8, U64 to U8, BOOL", "\"" + text + "\"",
+                  "convert the file");
     return true;
   }
 
@@ -77,12 +80,14 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
 
   bool key(string_t& text) override {
     key_ = text;
-    if (place_ == Place::Top && !names_.insert(text).second) throw Error(where_, "each tensor once", "\"" + text + "\" twice", damaged);
+    if (place_ == Place::Top && !names_.insert(text).second)
+      throw Error(where_, "each tensor once", "\"" + text + "\" twice", damaged);
     if (place_ == Place::Tensor) {
       const Entry& entry = entries.back();
       if (text != "dtype" && text != "shape" && text != "data_offsets")
         throw Error(here(), "dtype, shape and data_offsets", "\"" + text + "\"", damaged);
-      if ((text == "dtype" && entry.dtype) || (text == "shape" && entry.shape) || (text == "data_offsets" && entry.offsets)) {
+      if ((text == "dtype" && entry.dtype) || (text == "shape" && entry.shape) ||
+          (text == "data_offsets" && entry.offsets)) {
         throw Error(here(), "each key once", "\"" + text + "\" twice", damaged);
       }
     }
@@ -92,7 +97,8 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
   bool end_object() override {
     if (place_ == Place::Tensor) {
       const Entry& entry = entries.back();
-      if (!entry.dtype || !entry.shape || !entry.offsets) throw Error(here(), "dtype, shape and data_offsets", "only some of them", damaged);
+      if (!entry.dtype || !entry.shape || !entry.offsets)
+        throw Error(here(), "dtype, shape and data_offsets", "only some of them", damaged);
     }
     place_ = place_ == Place::Top ? Place::Outside : Place::Top;
     return true;
@@ -140,20 +146,24 @@ class HeaderReader final : public nlohmann::json::json_sax_t {
   Place place_ = Place::Outside;
 };
 
-REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file, std::vector<Tensor>& tensors,
-                                   std::map<std::string, std::string>& metadata) {
+REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file,
+                                   std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata) {
   const std::string where = path + ", header";
   if (file.size() < 8) throw Error(where, "at least 8 bytes", std::to_string(file.size()), damaged);
   std::uint64_t length = 0;
   for (std::size_t i = 8; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
-  if (length > most_header_bytes) throw Error(where, "a length of at most 100000000 bytes", std::to_string(length), damaged);
+  if (length > most_header_bytes)
+    throw Error(where, "a length of at most 100000000 bytes", std::to_string(length), damaged);
   if (length > file.size() - 8)
-    throw Error(where, std::to_string(length) + " bytes, its length", std::to_string(file.size() - 8) + " bytes in the file", damaged);
+    throw Error(where, std::to_string(length) + " bytes, its length",
+                std::to_string(file.size() - 8) + " bytes in the file", damaged);
   const char* const text = reinterpret_cast<const char*>(file.data()) + 8;
   const char* end = text + length;
   while (end != text && end[-1] == ' ') --end;  // padding
-  if (end == text || *text != '{' || end[-1] != '}') throw Error(where, "JSON from { to }, then spaces", "other bytes", damaged);
-  if (std::find(text, end, '\0') != end) throw Error(where, "JSON", "a zero byte in it", damaged);  // the parser would stop there
+  if (end == text || *text != '{' || end[-1] != '}')
+    throw Error(where, "JSON from { to }, then spaces", "other bytes", damaged);
+  if (std::find(text, end, '\0') != end)
+    throw Error(where, "JSON", "a zero byte in it", damaged);  // the parser would stop there
   HeaderReader reader(where, metadata);
   nlohmann::json::sax_parse(text, end, &reader);
 
@@ -165,13 +175,17 @@ REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std:
     if (offsets.size() != 2) throw Error(here, "2 data_offsets", std::to_string(offsets.size()), damaged);
     const std::string found = shape_text(offsets);
     if (offsets[0] > offsets[1] || offsets[1] > data.size()) {
-      throw Error(here, "data_offsets that ascend to at most " + std::to_string(data.size()) + ", the bytes of data in the file", found, damaged);
+      throw Error(
+          here,
+          "data_offsets that ascend to at most " + std::to_string(data.size()) + ", the bytes of data in the file",
+          found, damaged);
     }
     const std::optional<std::size_t> bytes = bytes_of(*entry.dtype, *entry.shape);
     if (!bytes) throw Error(here, "a shape whose bytes fit 64 bits", shape_text(*entry.shape), damaged);
     if (*bytes != offsets[1] - offsets[0]) {
       throw Error(here,
-                  std::to_string(*bytes) + " bytes between its data_offsets, for " + name_of_dtype(*entry.dtype) + " " + shape_text(*entry.shape),
+                  std::to_string(*bytes) + " bytes between its data_offsets, for " + name_of_dtype(*entry.dtype) + " " +
+                      shape_text(*entry.shape),
                   found, damaged);
     }
   }
@@ -186,13 +200,16 @@ REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std:
     HeaderReader::Entry& entry = *found;
     const std::size_t begin = (*entry.offsets)[0], size = (*entry.offsets)[1] - begin;
     if (begin != reached) {
-      throw Error(where + ", tensor \"" + entry.name + "\"", "data from offset " + std::to_string(reached) + ", where the tensor before it ends",
+      throw Error(where + ", tensor \"" + entry.name + "\"",
+                  "data from offset " + std::to_string(reached) + ", where the tensor before it ends",
                   std::to_string(begin), damaged);
     }
     reached += size;
     tensors.push_back({std::move(entry.name), *entry.dtype, std::move(*entry.shape), data.subspan(begin, size)});
   }
-  if (reached != data.size()) throw Error(path, std::to_string(reached) + " bytes of data, as the header says", std::to_string(data.size()), damaged);
+  if (reached != data.size())
+    throw Error(path, std::to_string(reached) + " bytes of data, as the header says", std::to_string(data.size()),
+                damaged);
 }
 
 REGIMEN_COMPILED std::vector<Tensor> lay_out(const std::string& path, std::span<const Tensor> tensors) {
@@ -204,7 +221,8 @@ REGIMEN_COMPILED std::vector<Tensor> lay_out(const std::string& path, std::span<
   std::set<std::string_view> names;
   for (const Tensor& tensor : ordered) {
     const std::string here = path + ", tensor \"" + tensor.name + "\" to write";
-    if (tensor.name == "__metadata__" || !names.insert(tensor.name).second) throw Error(here, "a name of its own", "one that is taken", "rename it");
+    if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
+      throw Error(here, "a name of its own", "one that is taken", "rename it");
     const std::optional<std::size_t> bytes = bytes_of(tensor.dtype, tensor.shape);
     if (!bytes || *bytes != tensor.byte_count()) {
       throw Error(here, std::string("the bytes of ") + name_of_dtype(tensor.dtype) + " " + shape_text(tensor.shape),
@@ -214,10 +232,12 @@ REGIMEN_COMPILED std::vector<Tensor> lay_out(const std::string& path, std::span<
   return ordered;
 }
 
-REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<const Tensor> tensors, std::map<std::string, std::string> metadata) {
+REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<const Tensor> tensors,
+                                          std::map<std::string, std::string> metadata) {
   for (const auto& [key, value] : metadata) {
     if (is_checksum(key))
-      throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums", "\"" + key + "\"", "rename it");
+      throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums",
+                  "\"" + key + "\"", "rename it");
   }
   for (const Tensor& tensor : tensors) metadata[checksum_key_of(tensor)] = checksum(tensor);
   metadata[checksum_key] = header_checksum({tensors.begin(), tensors.end()}, metadata);
@@ -230,14 +250,18 @@ REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<con
       const std::size_t begin = offset;
       offset += tensor.byte_count();
       text += ',';  // separate: g++ 12 warns about an overlap in "," + string
-      text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) + "\",\"shape\":" + nlohmann::json(tensor.shape).dump() +
-              ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(offset) + "]}";
+      text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) +
+              "\",\"shape\":" + nlohmann::json(tensor.shape).dump() + ",\"data_offsets\":[" + std::to_string(begin) +
+              "," + std::to_string(offset) + "]}";
     }
-  } catch (const nlohmann::json::exception& exception) { throw Error(path + ", header to write", "names and metadata in UTF-8", exception.what()); }
+  } catch (const nlohmann::json::exception& exception) {
+    throw Error(path + ", header to write", "names and metadata in UTF-8", exception.what());
+  }
   text += "}";
   while ((text.size() + 8) % 64 != 0) text += ' ';
   if (text.size() > most_header_bytes)
-    throw Error(path, "a header of at most 100000000 bytes", std::to_string(text.size()), "use fewer tensors or less metadata");
+    throw Error(path, "a header of at most 100000000 bytes", std::to_string(text.size()),
+                "use fewer tensors or less metadata");
   return text;
 }
 
