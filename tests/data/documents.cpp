@@ -120,6 +120,6 @@ TEST_CASE("what cannot be windows is said") {
   CHECK(says(error_of([] { Documents({{1, 2}, {3, -4}}, 8); }), "document 1, token 1"));
   CHECK(says(error_of([] { Documents({{1, 2}}, 8).size({.input = 9, .target = 9}); }), "8 inputs"));
   CHECK(says(error_of([] { Documents({{1, 99}}, 8).size({.input = 8, .target = 8, .vocabulary_or_classes = 50}); }),
-             "id 99"));
+             "ids up to 99"));
 }
 // SPDX-License-Identifier: Apache-2.0

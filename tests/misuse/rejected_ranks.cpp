@@ -10,11 +10,10 @@ using namespace regimen;
 struct Net : Model<Input<Vector<6>>, Linear<6>> {};
 
 #ifndef REGIMEN_MISUSE
-using Sharding = Shard<ZeRO3, Prefetch<0>>;
+using Train = Trainer<Net, Batch<1>, Communicator<Threads>, Shard<ZeRO3, Prefetch<0>>, Debug<Profile>>;
 #else
-using Sharding = Shard<ZeRO1, Prefetch<0>>;
+using Train = Trainer<Net, Batch<1>, Communicator<Threads>, Shard<ZeRO1, Prefetch<0>>, Debug<Profile>>;
 #endif
-using Train = Trainer<Net, Batch<1>, Communicator<Threads>, Sharding, Debug<Profile>>;
 
 static_assert(!Train::scales_loss && Train::serves<Fake>);
 

@@ -63,7 +63,7 @@ TEST_CASE("a vision transformer of them trains as it is planned, and computed ag
 }
 
 TEST_CASE("a vision transformer of them goes on from a file to the bits of the uninterrupted run") {
-  const test::Directory directory;
+  const ::test::Directory directory;
   using Train = Trainer<Tiny, Batch<16>>;
   Train whole;
   whole.fit(data(), {.steps = 20, .progress = false});

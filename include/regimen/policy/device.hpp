@@ -10,7 +10,7 @@ struct Cpu final {
   using option_of = regimen::axis::device;
 };
 
-/// One GPU. Declared; refused until its engine is built.
+/// One GPU of NVIDIA's. Compiled by nvcc; it has never run on a GPU so far, but its engine is that of Emulated.
 struct Cuda final {
   using option_of = regimen::axis::device;
 };
@@ -23,11 +23,11 @@ struct Emulated final {
 /// Decides which engine executes the step. A device of your own is a type with `option_of` as above, and a
 /// specialisation of engine::Of (engine/engine.hpp).
 ///
-///   choices   Device<Cpu>, Device<Emulated>
+///   choices   Device<Cpu>, Device<Emulated>, Device<Cuda>
 ///   default   Device<Cpu>
-///   refuses   Cuda for now
+///   refuses   a device whose header is not included
 ///   header    regimen/engine/cpu/device.hpp has the engine of Cpu; regimen.hpp includes it
-///             regimen/engine/emulated/device.hpp has the engine of Emulated
+///             regimen/engine/emulated/device.hpp has the engine of Emulated, regimen/engine/cuda/device.cuh that of Cuda
 ///
 /// There is no policy Deterministic: on the CPU, equal recipes with equally many threads always give equal bits,
 /// because work is split by shape alone and random numbers depend on their position alone.

@@ -8,10 +8,10 @@
 #include <regimen/rule/inference_trains_nothing.hpp>
 #include <regimen/state/convert.hpp>
 #include <regimen/state/trainer_state.hpp>
-#include <regimen/train/plan_range.hpp>
 #include <regimen/train/refused_data.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_rules.hpp>
+#include <regimen/verdict/plan_range.hpp>
 #include <regimen/verdict/rejected.hpp>
 
 #include <algorithm>

@@ -18,13 +18,13 @@
 #include <regimen/train/loop_by_hand.hpp>
 #include <regimen/train/mistakes.hpp>
 #include <regimen/train/options.hpp>
-#include <regimen/train/plan_range.hpp>
 #include <regimen/train/refused_calls.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/train/session.hpp>
 #include <regimen/train/weights.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_rules.hpp>
+#include <regimen/verdict/plan_range.hpp>
 #include <regimen/verdict/rejected.hpp>
 
 #include <chrono>

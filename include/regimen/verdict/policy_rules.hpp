@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/whole_tensor.hpp>
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/clip.hpp>
 #include <regimen/policy/freeze.hpp>
@@ -17,7 +18,7 @@
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/debug_none_stands_alone.hpp>
-#include <regimen/rule/device_is_built.hpp>
+#include <regimen/rule/device_is_included.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/every_at_least_one.hpp>
 #include <regimen/rule/fp16_needs_loss_scale.hpp>
@@ -241,7 +242,7 @@ struct single<P, axis::world> {
 };
 template <class P>
 struct single<P, axis::device> {
-  using rules = mp::mp_list<rule::device_is_built<P>>;
+  using rules = mp::mp_list<rule::device_is_included<P, !is_incomplete<engine::Of<typename P::where>>>>;
 };
 template <class P>
 struct single<P, axis::communicator> {

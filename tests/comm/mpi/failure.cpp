@@ -3,8 +3,7 @@
 // mpirun 3 throw 1 => rank 1 failed: the reason
 // mpirun 3 unwind 2 => rank 2 failed: an exception
 // mpirun 3 kill 2 => exited on signal 9
-// mpirun 2 other 1 => (rank 0 of 2, all_gather number 0 .*no sign of rank 1|rank 1 of 2, barrier number 0: .*no sign of
-// rank 0)
+// mpirun 2 other 1 => (rank 0 of 2, all_gather number 0 .*no sign of rank 1|rank 1 of 2, barrier number 0: .*no sign of rank 0)
 #include <regimen/comm/mpi.hpp>
 
 #include <array>

@@ -1,4 +1,4 @@
-// regimen/train/plan_range.hpp — checks what a program asks a plan at run time.
+// regimen/verdict/plan_range.hpp — checks what a program asks a plan at run time.
 #pragma once
 
 #include <regimen/core/error.hpp>

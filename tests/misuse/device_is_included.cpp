@@ -1,5 +1,5 @@
-// A device whose engine is not built yet.
-// expect: the engine of Device<Cuda> is not built yet; write Device<Cpu>
+// A device whose header is not included.
+// expect: this Device<\.\.\.> has no engine here; include its header \(regimen/engine/cuda/device\.cuh for Cuda\)
 // names: regimen::Device<regimen::Cuda>
 #include "../support/recipe.hpp"
 

@@ -1,0 +1,86 @@
+// tests/device/trainer.cu — a GPT trains on Device<Cuda> what it trains on the CPU, by graphs and by single launches.
+//
+// nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/engine/cuda/device.cuh>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/train/trainer.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
+                         Residual<LayerNorm, Linear<64>, Gelu, Linear<32>, Dropout<Ratio<1, 10>>>>;
+struct Gpt final : Model<Input<Tokens<16>>, Embedding<Vocabulary<64>, 32>, PositionEmbedding, Repeat<2, Block>,
+                         LayerNorm, Linear<64>> {};
+
+template <class Train>
+std::vector<double> losses() {
+  Train trainer;
+  std::vector<double> all;
+  trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = 20, .progress = false},
+              [&](Train&, const StepResult& result) {
+                all.push_back(result.loss);
+                all.push_back(result.gradient_norm);
+              });
+  if (trainer.used().peak != Train::plan().peak || trainer.used().operations != 20 * Train::plan().operations())
+    std::printf("used is not what was planned\n"), std::exit(1);
+  return all;
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    largest = std::fmax(largest, std::fabs(a[i] - b[i]) / (1 + std::fabs(a[i])));
+  return largest;
+}
+
+/// In fp64 the engines differ by the order of sums alone.
+template <class... Policies>
+bool agree(const char* what, double tolerance) {
+  using Engine = engine::Of<Cuda>::type;
+  const std::vector<double> here = losses<Trainer<Gpt, Batch<4>, Policies...>>();
+  Engine::captures = true;
+  const std::vector<double> there = losses<Trainer<Gpt, Batch<4>, Policies..., Device<Cuda>>>();
+  const std::vector<double> again = losses<Trainer<Gpt, Batch<4>, Policies..., Device<Cuda>>>();
+  Engine::captures = false;
+  const std::vector<double> single = losses<Trainer<Gpt, Batch<4>, Policies..., Device<Cuda>>>();
+  const double found = distance(here, there);
+  const bool holds = found <= tolerance && there == again && there == single;
+  std::printf("%-20s distance from the CPU %.1e, repeated %s, without graphs %s\n", what, found,
+              there == again ? "the same bits" : "OTHER BITS", there == single ? "the same bits" : "OTHER BITS");
+  return holds;
+}
+
+}  // namespace
+
+int main() try {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::printf("no CUDA device: the engine was compiled, and did not run\n");
+    return 77;
+  }
+  bool holds = agree<Precision<fp64>>("fp64", 1e-8);
+  holds = agree<Precision<fp64>, Accumulate<2>, Checkpoint<Every<1>>>("fp64, accumulated", 1e-8) && holds;
+  holds = agree<Precision<fp32>>("fp32", 1e-3) && holds;
+  holds = agree<Precision<bf16, fp32>>("bf16", 0.1) && holds;
+  return holds ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
+// SPDX-License-Identifier: Apache-2.0
