@@ -286,6 +286,38 @@ TEST_CASE("a product asked of the library is the operation, in every layout and 
   products_of<fp16, fp32>(0);
 }
 
+/// The layouts of attention: three heads lie side by side in a row of a and c, each with its own b.
+TEST_CASE("products of one form, asked of the library at once, are the products") {
+  constexpr std::size_t heads = 3, m = 4, k = 5, n = 2;
+  Runtime device({.seed = 1, .memory = std::size_t{1} << 24});
+  const auto stream = device.make_stream("compute");
+  const auto done = device.make_event();
+  float* const host = reinterpret_cast<float*>(device.allocate_pinned(1000 * sizeof(float), "host"));
+  for (std::size_t i = 0; i < 1000; ++i) host[i] = static_cast<float>(i * 7 % 11) - 5;
+  std::byte* const all = device.allocate(1000 * sizeof(float), "all");
+  std::byte* const workspace = device.allocate(Runtime::workspace, "workspace");
+  device.upload(all, bytes(host), 1000 * sizeof(float), stream);
+  const std::vector<float> before(host, host + 1000);
+  constexpr std::size_t b_at = 100, c_at = 300;
+  const cuda::ProductDescriptor descriptor = cuda::describe<float, float, float>(
+      {.rows = m, .columns = k, .leading = heads * k, .count = heads, .stride = k}, false,
+      {.rows = n, .columns = k, .count = heads, .stride = n * k + 1}, true,
+      {.rows = m, .columns = n, .leading = heads * n, .count = heads, .stride = n}, Runtime::workspace);
+  device.multiply(device.make_product(descriptor), all + b_at * sizeof(float), all, workspace, 1.0,
+                  all + c_at * sizeof(float), stream);
+  device.download(bytes(host), all, 1000 * sizeof(float), stream);
+  device.record(done, stream);
+  device.synchronize(done);
+  std::vector<float> after = before;
+  for (std::size_t h = 0; h < heads; ++h)
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t l = 0; l < k; ++l)
+          after[c_at + i * heads * n + h * n + j] +=
+              before[i * heads * k + h * k + l] * before[b_at + h * (n * k + 1) + j * k + l];
+  CHECK(after == std::vector<float>(host, host + 1000));
+}
+
 TEST_CASE("the library refuses descriptors that do not fit") {
   Runtime device({.seed = 1, .memory = std::size_t{1} << 24});
   const cuda::ProductDescriptor good =
@@ -302,6 +334,22 @@ TEST_CASE("the library refuses descriptors that do not fit") {
   bad([](auto& d) { d.b.type = ElementType::bfloat16; }, "A and B of one type");
   bad([](auto& d) { d.wide = true; }, "A and B of one type");
   bad([](auto& d) { d.d.columns = 0; }, "a matrix D with elements");
+  bad([](auto& d) { d.a.count = 2; }, "as many matrices A, B as D");
+  bad([](auto& d) { d.a.count = d.b.count = d.d.count = 0; }, "as many matrices A, B as D");
+  bad([](auto& d) { d.a.stride = -48; }, "as many matrices A, B as D");
+  const auto twice = [](auto& d, std::int64_t stride, std::int64_t leading) {
+    d.a.count = d.b.count = d.d.count = 2;
+    d.d.stride = stride;
+    d.d.leading = leading;
+  };
+  bad([&](auto& d) { twice(d, 0, 6); }, "matrices D without common elements");
+  bad([&](auto& d) { twice(d, 23, 6); }, "matrices D without common elements");
+  bad([&](auto& d) { twice(d, 6, 11); }, "matrices D without common elements");
+  for (const auto& [stride, leading] : {std::pair{24, 6}, std::pair{6, 12}}) {
+    cuda::ProductDescriptor descriptor = good;
+    twice(descriptor, stride, leading);
+    (void)device.make_product(descriptor);
+  }
   const auto stream = device.make_stream("compute");
   std::byte* const small = device.allocate(64, "small");
   refuses([&] { device.multiply(device.make_product(good), small, small, nullptr, 0, small, stream); },

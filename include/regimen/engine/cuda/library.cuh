@@ -240,10 +240,18 @@ class Library final {
     detail::demand(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value),
                    "cublasLtMatmulDescSetAttribute");
   }
+  template <class Value>
+  static void set(detail::HeldLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, const Value& value) {
+    detail::demand(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value),
+                   "cublasLtMatrixLayoutSetAttribute");
+  }
   static void describe_layout(detail::HeldLayout& made, const Layout& layout) {
     detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows,
                                               layout.columns, layout.leading),
                    "cublasLtMatrixLayoutCreate");
+    if (layout.count == 1) return;
+    set(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, layout.count);
+    set(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, layout.stride);
   }
 
   cublasLtHandle_t handle_ = nullptr;

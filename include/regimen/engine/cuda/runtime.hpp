@@ -17,16 +17,19 @@ struct Grid {
   std::size_t shared_bytes = 0;  // of each block
 };
 
-/// A matrix in the terms of cuBLASLt: column-major, `leading` elements from column to column.
+/// Matrices in the terms of cuBLASLt: column-major, `leading` elements from column to column, and `stride` from one of
+/// the `count` matrices to the next.
 struct Layout {
   ElementType type = ElementType::float32;
   std::uint64_t rows = 0, columns = 0;
-  std::int64_t leading = 0;
+  std::int64_t leading = 0, stride = 0;
+  std::int32_t count = 1;
 
   bool operator==(const Layout&) const = default;
 };
 
-/// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt.
+/// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt; of as many products as A, B and D have
+/// matrices.
 ///   wide   sums in fp64; otherwise in fp32
 struct ProductDescriptor {
   Layout a{}, b{}, d{};

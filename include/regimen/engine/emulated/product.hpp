@@ -25,7 +25,14 @@ inline void demand(bool holds, const std::string& expected, const std::string& f
   if (!holds) throw Error("a product of the library (CUBLAS_STATUS_INVALID_VALUE)", expected, found);
 }
 inline std::size_t bytes_of_matrix(const cuda::Layout& l) {
-  return bytes_of(l.type) * ((l.columns - 1) * static_cast<std::uint64_t>(l.leading) + l.rows);
+  return bytes_of(l.type) * (static_cast<std::uint64_t>(l.count - 1) * static_cast<std::uint64_t>(l.stride) +
+                             (l.columns - 1) * static_cast<std::uint64_t>(l.leading) + l.rows);
+}
+/// Whether no element belongs to two matrices: they lie one behind the other, or between each other's columns.
+inline bool are_apart(const cuda::Layout& l) {
+  const auto rows = static_cast<std::int64_t>(l.rows), columns = static_cast<std::int64_t>(l.columns);
+  return l.count == 1 || l.stride >= (columns - 1) * l.leading + rows ||
+         (l.stride >= rows && (l.count - 1) * l.stride + rows <= l.leading);
 }
 
 }  // namespace detail
@@ -40,6 +47,9 @@ inline void check_product(const cuda::ProductDescriptor& p) {
     detail::demand(l->leading >= static_cast<std::int64_t>(l->rows),
                    std::string("a leading dimension of ") + *name + " of at least " + std::to_string(l->rows),
                    std::to_string(l->leading));
+    detail::demand(l->count == d.count && l->count > 0 && l->stride >= 0,
+                   "as many matrices A, B as D, each behind the one before",
+                   std::to_string(l->count) + " of " + *name + ", at a stride of " + std::to_string(l->stride));
     ++name;
   }
   const auto rows = [](const cuda::Layout& l, bool t) { return t ? l.columns : l.rows; };
@@ -51,6 +61,9 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                      ", op(B) " + std::to_string(rows(b, transpose_b)) + " x " +
                      std::to_string(columns(b, transpose_b)) + ", D " + std::to_string(d.rows) + " x " +
                      std::to_string(d.columns));
+  detail::demand(
+      detail::are_apart(d), "matrices D without common elements",
+      "a stride of " + std::to_string(d.stride) + " and a leading dimension of " + std::to_string(d.leading));
   const bool types_fit = a.type == b.type && (wide ? a.type == ElementType::float64 && d.type == a.type
                                                    : a.type != ElementType::float64 &&
                                                          (d.type == a.type || d.type == ElementType::float32));
@@ -58,7 +71,7 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                  "another combination");
 }
 
-/// D = op(A) · op(B) + beta · D, in ascending order of the inner index.
+/// D = op(A) · op(B) + beta · D for all matrices, in ascending order of the inner index.
 inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta,
                      std::byte* d) {
   const auto loops = [&]<class T, class Out>(std::type_identity<T>, std::type_identity<Out>) {
@@ -68,18 +81,23 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
                        t ? std::size_t{1} : static_cast<std::size_t>(l.leading)};
     };
     const auto a_stride = stride(p.a, p.transpose_a), b_stride = stride(p.b, p.transpose_b);
-    const T* const x = reinterpret_cast<const T*>(a);
-    const T* const y = reinterpret_cast<const T*>(b);
-    Out* const z = reinterpret_cast<Out*>(d);
     const std::size_t depth = p.transpose_a ? p.a.rows : p.a.columns;
-    for (std::size_t j = 0; j < p.d.columns; ++j) {
-      for (std::size_t i = 0; i < p.d.rows; ++i) {
-        S sum = 0;
-        for (std::size_t k = 0; k < depth; ++k)
-          sum += static_cast<S>(x[i * a_stride.first + k * a_stride.second]) *
-                 static_cast<S>(y[k * b_stride.first + j * b_stride.second]);
-        Out& to = z[j * static_cast<std::size_t>(p.d.leading) + i];
-        to = static_cast<Out>(beta != 0 ? sum + static_cast<S>(beta) * static_cast<S>(to) : sum);
+    const auto behind = [](const cuda::Layout& l, std::size_t index) {
+      return static_cast<std::size_t>(l.stride) * index;
+    };
+    for (std::size_t index = 0; index < static_cast<std::size_t>(p.d.count); ++index) {
+      const T* const x = reinterpret_cast<const T*>(a) + behind(p.a, index);
+      const T* const y = reinterpret_cast<const T*>(b) + behind(p.b, index);
+      Out* const z = reinterpret_cast<Out*>(d) + behind(p.d, index);
+      for (std::size_t j = 0; j < p.d.columns; ++j) {
+        for (std::size_t i = 0; i < p.d.rows; ++i) {
+          S sum = 0;
+          for (std::size_t k = 0; k < depth; ++k)
+            sum += static_cast<S>(x[i * a_stride.first + k * a_stride.second]) *
+                   static_cast<S>(y[k * b_stride.first + j * b_stride.second]);
+          Out& to = z[j * static_cast<std::size_t>(p.d.leading) + i];
+          to = static_cast<Out>(beta != 0 ? sum + static_cast<S>(beta) * static_cast<S>(to) : sum);
+        }
       }
     }
   };
