@@ -49,18 +49,9 @@ struct OnFewBlocks final {
 
 template <class K>
 void run_kernel(const K& kernel, const Way& way) {
-  if (kernel.blocks() == 0) return;
   if (way.serial) return regimen::kernel::run_serial(kernel);
   runner().set_order(way.order, way.seed);
   runner().run(OnFewBlocks<K>{kernel, way.most_blocks});
-}
-
-template <unsigned pass, class Operation>
-void run_passes(const Operation& operation, const regimen::kernel::Memory& memory, const Way& way) {
-  if constexpr (pass < regimen::kernel::passes<Operation>) {
-    run_kernel(regimen::kernel::Kernel<Operation, pass>{operation, memory}, way);
-    run_passes<pass + 1>(operation, memory, way);
-  }
 }
 
 /// All launches of an operation.
@@ -69,7 +60,7 @@ void run(const Operation& operation, Arena& arena, const Way& way) {
   regimen::kernel::Memory memory{arena.memory().base};
   if (const std::size_t bytes = regimen::kernel::scratch_of(operation); bytes > 0)
     memory.scratch = arena.room<double>((bytes + 7) / 8).offset;
-  run_passes<0>(operation, memory, way);
+  regimen::kernel::for_each_launch(operation, memory, [&](const auto& kernel) { run_kernel(kernel, way); });
 }
 
 /// What `make(arena)` gives, carried out in every way: blocks of many threads agree bit for bit in any order and

@@ -73,6 +73,16 @@ inline constexpr std::size_t shared_bytes = [] {
   else return std::size_t{0};
 }();
 
+/// f(kernel) for each launch of the operation that has blocks, in order.
+template <class Operation, unsigned pass = 0, class F>
+void for_each_launch(const Operation& operation, const Memory& memory, const F& f) {
+  if constexpr (pass < passes<Operation>) {
+    const Kernel<Operation, pass> kernel{operation, memory};
+    if (kernel.blocks() > 0) f(kernel);
+    for_each_launch<Operation, pass + 1>(operation, memory, f);
+  }
+}
+
 /// One thread that does the work of a whole block: loops over threads have one iteration, and a warp is one thread. The
 /// bits differ from those of a block of many threads, which sums in another order.
 class Serial final {

@@ -38,27 +38,16 @@ __global__ void __launch_bounds__(K::threads) entry(const __grid_constant__ K ke
   kernel(DeviceBlock{});
 }
 
-namespace detail {
-template <unsigned pass, class Operation>
-cudaError_t launch_passes(const Operation& operation, const Memory& memory, cudaStream_t stream) {
-  if constexpr (pass < passes<Operation>) {
-    using K = Kernel<Operation, pass>;
-    const K kernel{operation, memory};
-    if (const unsigned blocks = kernel.blocks(); blocks > 0) {
-      entry<K><<<blocks, K::threads, shared_bytes<K>, stream>>>(kernel);
-      if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
-    }
-    return launch_passes<pass + 1>(operation, memory, stream);
-  } else {
-    return cudaSuccess;
-  }
-}
-}  // namespace detail
-
 /// Enqueues an operation: all its launches, in order.
 template <class Operation>
 cudaError_t launch(const Operation& operation, const Memory& memory, cudaStream_t stream) {
-  return detail::launch_passes<0>(operation, memory, stream);
+  cudaError_t error = cudaSuccess;
+  for_each_launch(operation, memory, [&]<class K>(const K& kernel) {
+    if (error != cudaSuccess) return;
+    entry<K><<<kernel.blocks(), K::threads, shared_bytes<K>, stream>>>(kernel);
+    error = cudaGetLastError();
+  });
+  return error;
 }
 
 }  // namespace regimen::kernel

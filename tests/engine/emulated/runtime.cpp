@@ -46,7 +46,7 @@ std::byte* bytes(float* at) { return reinterpret_cast<std::byte*>(at); }
 struct Bench {
   static constexpr std::size_t count = 100, size = count * sizeof(float);
   Runtime device;
-  Runtime::Stream compute = device.make_stream("compute"), copies = device.make_stream("copies");
+  Runtime::Stream compute = device.make_stream(), copies = device.make_stream();
   Runtime::Event copied = device.make_event(), computed = device.make_event(), returned = device.make_event();
   float* x = reinterpret_cast<float*>(device.allocate(size, "x"));
   float* y = reinterpret_cast<float*>(device.allocate(size, "y"));
@@ -230,7 +230,7 @@ void products_of(double tolerance) {
     for (const bool transpose_b : {false, true})
       for (const bool add : {false, true}) {
         Runtime device({.seed = 1, .memory = std::size_t{1} << 24});
-        const auto stream = device.make_stream("compute");
+        const auto stream = device.make_stream();
         const auto done = device.make_event();
         const auto array = [&](std::size_t count, std::size_t size) {
           return std::pair{device.allocate(count * size, "a"), device.allocate_pinned(count * size, "b")};
@@ -290,7 +290,7 @@ TEST_CASE("a product asked of the library is the operation, in every layout and 
 TEST_CASE("products of one form, asked of the library at once, are the products") {
   constexpr std::size_t heads = 3, m = 4, k = 5, n = 2;
   Runtime device({.seed = 1, .memory = std::size_t{1} << 24});
-  const auto stream = device.make_stream("compute");
+  const auto stream = device.make_stream();
   const auto done = device.make_event();
   float* const host = reinterpret_cast<float*>(device.allocate_pinned(1000 * sizeof(float), "host"));
   for (std::size_t i = 0; i < 1000; ++i) host[i] = static_cast<float>(i * 7 % 11) - 5;
@@ -350,7 +350,7 @@ TEST_CASE("the library refuses descriptors that do not fit") {
     twice(descriptor, stride, leading);
     (void)device.make_product(descriptor);
   }
-  const auto stream = device.make_stream("compute");
+  const auto stream = device.make_stream();
   std::byte* const small = device.allocate(64, "small");
   refuses([&] { device.multiply(device.make_product(good), small, small, nullptr, 0, small, stream); },
           "the library's A");

@@ -4,11 +4,11 @@
 #include <regimen/comm/control.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
-#include <regimen/engine/cpu/hash.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/engine/engine.hpp>
+#include <regimen/engine/hash.hpp>
 #include <regimen/kernel/block.hpp>
 
 #include <atomic>
@@ -48,21 +48,19 @@ class Engine : public engine::EveryIteration {
       if (engine != nullptr) engine->finish(copy);
     }
   };
-  struct Scope {
-    ~Scope() {}  // a variable that only lives is no unused one
-  };
+  struct Scope {};
 
   /// Whether engines made from now on capture graphs.
   static inline std::atomic<bool> captures = true;
 
   op::Phase phase = op::Phase::forward;
 
-  explicit Engine(const engine::Resources<Ranks>& resources) : bytes_(resources.bytes), captures_(captures) {
+  explicit Engine(const engine::Resources<Ranks>& resources) : captures_(captures) {
     if (resources.ranks != nullptr)
       throw Error("Trainer", "one rank on this device", "several", "write Device<Cpu>, or Communicator<Solo>");
-    stream_ = runtime_.make_stream("compute");
-    base_ = runtime_.allocate(bytes_, "the arena");
-    if (bytes_ > 0) runtime_.fill(base_, 0, bytes_, stream_);
+    stream_ = runtime_.make_stream();
+    base_ = runtime_.allocate(resources.bytes, "the arena");
+    if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);
   }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -105,7 +103,9 @@ class Engine : public engine::EveryIteration {
   std::uint64_t hash(std::size_t at, std::size_t bytes) {
     std::vector<std::byte> copy(bytes);
     download(at, copy).wait();
-    return cpu::hash_of_bytes(copy);
+    return engine::hash_of_bytes(copy, [](std::size_t chunks, const auto& body) {
+      for (std::size_t i = 0; i < chunks; ++i) body(i);
+    });
   }
 
   void replay(const engine::Recording& key, auto&& body) {
@@ -143,7 +143,6 @@ class Engine : public engine::EveryIteration {
   std::string description() const {
     return runtime_.describe() + (captures_ ? ", graphs" : ", no graphs");
   }
-  const R& runtime() const { return runtime_; }
 
  private:
   /// Pinned memory that a copy uses until its event.
@@ -153,7 +152,6 @@ class Engine : public engine::EveryIteration {
     typename R::Event event{};
     std::uint64_t copy = 0;     // the copy that uses it; 0: free
     std::span<std::byte> to{};  // of a download
-    bool is_download = false;
   };
   struct Recorded {
     enum class State : unsigned char { fresh, warm, captured };
@@ -170,18 +168,12 @@ class Engine : public engine::EveryIteration {
   void launch(const Operation& operation, std::size_t scratch) {
     static_assert(HasKernel<Operation>,
                   "regimen: this operation has no Kernel for a GPU; specialise regimen::kernel::Kernel for it");
-    if constexpr (HasKernel<Operation>) launch_passes<0>(operation, {base_, scratch});
-  }
-  template <unsigned pass, class Operation>
-  void launch_passes(const Operation& operation, const kernel::Memory& memory) {
-    if constexpr (pass < kernel::passes<Operation>) {
-      using K = kernel::Kernel<Operation, pass>;
-      const K made{operation, memory};
-      if (const unsigned blocks = made.blocks(); blocks > 0)
-        runtime_.launch(made, Grid{.blocks = blocks, .threads = K::threads, .shared_bytes = kernel::shared_bytes<K>},
+    if constexpr (HasKernel<Operation>)
+      kernel::for_each_launch(operation, {base_, scratch}, [&]<class K>(const K& made) {
+        runtime_.launch(made,
+                        Grid{.blocks = made.blocks(), .threads = K::threads, .shared_bytes = kernel::shared_bytes<K>},
                         stream_);
-      launch_passes<pass + 1>(operation, memory);
-    }
+      });
   }
   /// Tensor cores take factors of one type: the wider of two (the gradient of the model's output) is first rounded to
   /// the narrower.
@@ -224,9 +216,9 @@ class Engine : public engine::EveryIteration {
     for (std::size_t i = 0; i < stagings_.size(); ++i) {
       Staging& staging = stagings_[i];
       if (staging.bytes < bytes || staging.bytes / 4 > bytes + 4096) continue;
-      if (staging.copy != 0 && !staging.is_download && runtime_.is_done(staging.event)) staging.copy = 0;
+      if (staging.copy != 0 && staging.to.empty() && runtime_.is_done(staging.event)) staging.copy = 0;
       if (staging.copy == 0) return i;
-      if (staging.is_download) continue;
+      if (!staging.to.empty()) continue;
       ++flying;
       if (oldest == none || staging.copy < stagings_[oldest].copy) oldest = i;
     }
@@ -234,10 +226,9 @@ class Engine : public engine::EveryIteration {
       finish(stagings_[oldest].copy);
       return oldest;
     }
-    const std::size_t held = (bytes + 4095) / 4096 * 4096;
-    stagings_.push_back({.at = held == 0 ? nullptr : runtime_.allocate_pinned(held, "a copy"),
-                         .bytes = held,
-                         .event = runtime_.make_event()});
+    const std::size_t held = bytes / 4096 * 4096 + 4096;
+    stagings_.push_back(
+        {.at = runtime_.allocate_pinned(held, "a copy"), .bytes = held, .event = runtime_.make_event()});
     return stagings_.size() - 1;
   }
   Fence fly(std::size_t index, std::span<std::byte> to) {
@@ -245,7 +236,6 @@ class Engine : public engine::EveryIteration {
     runtime_.record(staging.event, stream_);
     staging.copy = ++copies_;
     staging.to = to;
-    staging.is_download = to.data() != nullptr || staging.bytes == 0;
     return {this, staging.copy};
   }
   void finish(std::uint64_t copy) {
@@ -253,6 +243,7 @@ class Engine : public engine::EveryIteration {
       if (staging.copy != copy) continue;
       runtime_.synchronize(staging.event);
       if (!staging.to.empty()) std::memcpy(staging.to.data(), staging.at, staging.to.size());
+      staging.to = {};
       staging.copy = 0;
       return;
     }
@@ -284,7 +275,7 @@ class Engine : public engine::EveryIteration {
   R runtime_{};
   typename R::Stream stream_{};
   std::byte* base_ = nullptr;
-  std::size_t bytes_ = 0, operations_ = 0;
+  std::size_t operations_ = 0;
   bool captures_;
   std::deque<std::pair<ProductDescriptor, typename R::Product>> products_;
   std::deque<Staging> stagings_;

@@ -125,7 +125,7 @@ class Library final {
     if (at != nullptr) detail::demand(cudaFreeHost(at), "cudaFreeHost");
   }
 
-  Stream make_stream(const char*) {
+  Stream make_stream() {
     Stream made{};
     detail::demand(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     streams_.push_back(made);

@@ -66,7 +66,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.release(device);
   { runtime.allocate_pinned(bytes, "name") } -> std::same_as<std::byte*>;
   runtime.release_pinned(host);
-  { runtime.make_stream("name") } -> std::same_as<typename R::Stream>;
+  { runtime.make_stream() } -> std::same_as<typename R::Stream>;
   { runtime.make_event() } -> std::same_as<typename R::Event>;
   runtime.upload(device, from, bytes, stream);
   runtime.download(host, from, bytes, stream);

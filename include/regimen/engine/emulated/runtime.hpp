@@ -89,8 +89,8 @@ class Runtime final {
 
   // ---- queues and their order
 
-  Stream make_stream(const char* name) {
-    streams_.push_back({.name = name});
+  Stream make_stream() {
+    streams_.emplace_back();
     return {streams_.size() - 1};
   }
   Event make_event() {
@@ -280,13 +280,11 @@ class Runtime final {
   std::string describe() const {
     return std::string("emulated device, ") + (options_.fibers ? "blocks of fibers" : "serial blocks");
   }
-  const Schedule& schedule() const { return schedule_; }
   std::size_t work_in(Graph graph) const { return graphs_.at(graph.index).tasks.size(); }
 
  private:
   static constexpr std::size_t none = ~std::size_t{0};
   struct Queue {
-    const char* name = "";
     TaskId last = 0;
     std::size_t graph = none;        // none: not captured
     std::vector<TaskId> recorded{};  // what the next captured work comes after

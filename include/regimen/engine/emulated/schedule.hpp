@@ -46,12 +46,10 @@ class Schedule final {
     added.task = std::move(task);
     added.blockers = blockers;
     if (blockers == 0) ready_.push_back(id);
-    most_ = (std::max)(most_, pending_.size());
     return id;
   }
 
   bool is_done(TaskId id) const { return !pending_.contains(id); }
-  bool is_idle() const { return pending_.empty(); }
   /// Whether the device works now, between two calls of the host.
   bool wants_to_run() {
     if (ready_.empty() || temper_ == Temper::lazy) return false;
@@ -74,9 +72,6 @@ class Schedule final {
     pending_.clear();
     ready_.clear();
   }
-
-  std::size_t tasks_run() const { return run_; }
-  std::size_t most_pending() const { return most_; }
 
  private:
   struct Pending {
@@ -107,7 +102,6 @@ class Schedule final {
     ready_.pop_back();
     const Pending done = std::move(pending_.at(id));
     if (done.task.work) done.task.work();
-    ++run_;
     pending_.erase(id);
     for (const TaskId follower : done.followers)
       if (--pending_.at(follower).blockers == 0) ready_.push_back(follower);
@@ -118,7 +112,7 @@ class Schedule final {
   std::unordered_map<TaskId, Pending> pending_;
   std::vector<TaskId> ready_;
   TaskId last_ = 0;
-  std::size_t run_ = 0, most_ = 0, preferred_ = 1;
+  std::size_t preferred_ = 1;
 };
 
 }  // namespace regimen::emulated
