@@ -298,7 +298,7 @@ TEST_CASE("products of one form, asked of the library at once, are the products"
   std::byte* const workspace = device.allocate(Runtime::workspace, "workspace");
   device.upload(all, bytes(host), 1000 * sizeof(float), stream);
   const std::vector<float> before(host, host + 1000);
-  constexpr std::size_t b_at = 100, c_at = 300;
+  constexpr std::size_t b_at = 128, c_at = 320;
   const cuda::ProductDescriptor descriptor = cuda::describe<float, float, float>(
       {.rows = m, .columns = k, .leading = heads * k, .count = heads, .stride = k}, false,
       {.rows = n, .columns = k, .count = heads, .stride = n * k + 1}, true,
@@ -354,4 +354,17 @@ TEST_CASE("the library refuses descriptors that do not fit") {
   std::byte* const small = device.allocate(64, "small");
   refuses([&] { device.multiply(device.make_product(good), small, small, nullptr, 0, small, stream); },
           "the library's A");
+  std::byte* const large = device.allocate(2000, "large");
+  cuda::ProductDescriptor aligned = good;
+  aligned.a.alignment = aligned.b.alignment = aligned.d.alignment = 64;
+  const cuda::Rows twelve{.rows = 4, .columns = 6, .alignment = cuda::alignment_of(48)};
+  CHECK(twelve.alignment == 16);
+  for (const std::size_t which : {0u, 1u, 2u})
+    refuses(
+        [&] {
+          device.multiply(device.make_product(aligned), large + (which == 0 ? 32 : 0),
+                          large + 512 + (which == 1 ? 32 : 0), nullptr, 0, large + 1024 + (which == 2 ? 32 : 0),
+                          stream);
+        },
+        "at a multiple of 64 bytes");
 }

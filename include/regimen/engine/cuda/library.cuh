@@ -181,9 +181,11 @@ class Library final {
     describe_layout(made.d, descriptor.d);
     detail::HeldPreference preference;
     detail::demand(cublasLtMatmulPreferenceCreate(preference.put()), "cublasLtMatmulPreferenceCreate");
-    detail::demand(cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                        &descriptor.workspace, sizeof descriptor.workspace),
-                   "cublasLtMatmulPreferenceSetAttribute");
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, descriptor.workspace);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, descriptor.a.alignment);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, descriptor.b.alignment);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, descriptor.d.alignment);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, descriptor.d.alignment);
     cublasLtMatmulHeuristicResult_t result{};
     int found = 0;
     detail::demand(cublasLtMatmulAlgoGetHeuristic(handle_, made.operation.get(), made.a.get(), made.b.get(),
@@ -244,6 +246,12 @@ class Library final {
   static void set(detail::HeldLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, const Value& value) {
     detail::demand(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value),
                    "cublasLtMatrixLayoutSetAttribute");
+  }
+  template <class Value>
+  static void set(detail::HeldPreference& preference, cublasLtMatmulPreferenceAttributes_t attribute,
+                  const Value& value) {
+    detail::demand(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
+                   "cublasLtMatmulPreferenceSetAttribute");
   }
   static void describe_layout(detail::HeldLayout& made, const Layout& layout) {
     detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows,

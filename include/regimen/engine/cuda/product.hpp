@@ -5,6 +5,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -12,11 +13,15 @@
 namespace regimen::cuda {
 
 /// Row-major matrices as they are stored: `leading` elements from row to row, and `stride` from one of the `count`
-/// matrices to the next.
+/// matrices to the next. The first begins at a multiple of `alignment` bytes.
 struct Rows {
   std::size_t rows = 0, columns = 0, leading = columns;
   std::size_t count = 1, stride = 0;
+  std::uint32_t alignment = 256;
 };
+/// What divides a number of bytes from the arena's begin: the library chooses another algorithm for what does not begin
+/// at multiples of 16.
+constexpr std::uint32_t alignment_of(std::size_t bytes) { return std::uint32_t{1} << std::countr_zero(bytes | 256); }
 
 /// c = op(a) · op(b), where op transposes or does not. A row-major matrix is the column-major matrix of its transpose.
 /// So this is asked as cᵀ = op(b)ᵀ · op(a)ᵀ: b is the library's A, a its B.
@@ -29,7 +34,8 @@ constexpr ProductDescriptor describe(const Rows& a, bool transpose_a, const Rows
                   .columns = rows.rows,
                   .leading = static_cast<std::int64_t>(rows.leading),
                   .stride = static_cast<std::int64_t>(rows.stride),
-                  .count = static_cast<std::int32_t>(rows.count)};
+                  .count = static_cast<std::int32_t>(rows.count),
+                  .alignment = rows.alignment};
   };
   return {.a = layout(std::type_identity<B>{}, b),
           .b = layout(std::type_identity<A>{}, a),
@@ -41,11 +47,14 @@ constexpr ProductDescriptor describe(const Rows& a, bool transpose_a, const Rows
 }
 template <class A, class B, class C>
 constexpr ProductDescriptor describe(const op::Product<A, B, C>& o, std::size_t workspace) {
-  const auto stored = [](std::size_t rows, std::size_t columns, bool transposed) {
-    return transposed ? Rows{.rows = columns, .columns = rows} : Rows{.rows = rows, .columns = columns};
+  const auto stored = [](std::size_t rows, std::size_t columns, bool transposed, std::size_t offset) {
+    const std::uint32_t alignment = alignment_of(offset);
+    return transposed ? Rows{.rows = columns, .columns = rows, .alignment = alignment}
+                      : Rows{.rows = rows, .columns = columns, .alignment = alignment};
   };
-  return describe<A, B, C>(stored(o.m, o.k, o.transpose_a), o.transpose_a, stored(o.k, o.n, o.transpose_b),
-                           o.transpose_b, {.rows = o.m, .columns = o.n}, workspace);
+  return describe<A, B, C>(stored(o.m, o.k, o.transpose_a, o.a.offset), o.transpose_a,
+                           stored(o.k, o.n, o.transpose_b, o.b.offset), o.transpose_b,
+                           stored(o.m, o.n, false, o.c.offset), workspace);
 }
 
 }  // namespace regimen::cuda

@@ -18,12 +18,13 @@ struct Grid {
 };
 
 /// Matrices in the terms of cuBLASLt: column-major, `leading` elements from column to column, and `stride` from one of
-/// the `count` matrices to the next.
+/// the `count` matrices to the next. The first begins at a multiple of `alignment` bytes, at most 256.
 struct Layout {
   ElementType type = ElementType::float32;
   std::uint64_t rows = 0, columns = 0;
   std::int64_t leading = 0, stride = 0;
   std::int32_t count = 1;
+  std::uint32_t alignment = 256;
 
   bool operator==(const Layout&) const = default;
 };

@@ -71,6 +71,14 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                  "another combination");
 }
 
+/// Refuses addresses that the descriptor does not promise.
+inline void check_address(const cuda::Layout& l, const std::byte* at, const char* name) {
+  const std::uint64_t least = l.alignment > bytes_of(l.type) ? l.alignment : bytes_of(l.type);
+  detail::demand(reinterpret_cast<std::uintptr_t>(at) % least == 0,
+                 std::string(name) + " at a multiple of " + std::to_string(least) + " bytes, as its descriptor says",
+                 "another address");
+}
+
 /// D = op(A) · op(B) + beta · D for all matrices, in ascending order of the inner index.
 inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta,
                      std::byte* d) {

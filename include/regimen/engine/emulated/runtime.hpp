@@ -192,6 +192,9 @@ class Runtime final {
     demand(device_, a, detail::bytes_of_matrix(p.a), "the library's A");
     demand(device_, b, detail::bytes_of_matrix(p.b), "the library's B");
     demand(device_, d, detail::bytes_of_matrix(p.d), "the library's D");
+    check_address(p.a, a, "A");
+    check_address(p.b, b, "B");
+    check_address(p.d, d, "D");
     if (p.workspace > 0) demand(device_, scratch, p.workspace, "the library's workspace");
     if (reinterpret_cast<std::uintptr_t>(scratch) % 256 != 0)
       refuse("the library's workspace", "a multiple of 256 bytes", "another address");
