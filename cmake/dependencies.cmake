@@ -1,11 +1,15 @@
 # Everything that Regimen stands on, each with its reason. The build includes this file, and so does the installed
-# package: a consumer gets the same decisions. Defines two targets: regimen::dependencies, which the library brings, and,
-# where MPI is found, regimen::mpi, for programs whose ranks are MPI processes (regimen/comm/mpi.hpp).
+# package: a consumer gets the same decisions. Defines regimen::dependencies, which the library brings, and, each where
+# its library is found, regimen::mpi, for programs whose ranks are MPI processes (regimen/comm/mpi.hpp), and
+# regimen::cuda, for .cu files that train on a GPU (regimen/engine/cuda/device.cuh).
 #
 #   REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
+#   REGIMEN_CUDA, REGIMEN_CUDNN                  likewise
+#   REGIMEN_CUDA_PACKAGES                        folders `nvidia` of PyTorch's packages, searched after the toolkit
+#   REGIMEN_CUDA_ARCHITECTURES                   of our own builds; a proposal for CMAKE_CUDA_ARCHITECTURES of others
 include(CheckCXXSourceCompiles)
 
-foreach(choice IN ITEMS CBLAS ONEDNN MPI)
+foreach(choice IN ITEMS CBLAS ONEDNN MPI CUDA CUDNN)
   if(NOT DEFINED REGIMEN_${choice})
     set(REGIMEN_${choice} AUTO CACHE STRING "AUTO, ON or OFF")
     set_property(CACHE REGIMEN_${choice} PROPERTY STRINGS AUTO ON OFF)
@@ -146,11 +150,73 @@ if(NOT REGIMEN_MPI STREQUAL "OFF")
   endif()
 endif()
 
+# ---- CUDA: the runtime, cuBLASLt, and cuDNN for fused attention. A target of its own: programs for a CPU need none of it ---
+# The libraries come from the toolkit, or from the packages that PyTorch installs (without a plain `.so`).
+set(REGIMEN_HAS_CUDA OFF)
+set(REGIMEN_HAS_CUDNN OFF)
+if(NOT REGIMEN_CUDA STREQUAL "OFF")
+  find_package(CUDAToolkit 12.8 QUIET)   # the first with sm_100
+  macro(regimen_cuda_library variable header library package)
+    find_path(REGIMEN_${variable}_INCLUDE ${header} HINTS ${CUDAToolkit_INCLUDE_DIRS} ${REGIMEN_CUDA_PACKAGES}
+      PATH_SUFFIXES cu13/include ${package}/include)
+    find_library(REGIMEN_${variable}_LIBRARY NAMES ${library} ${ARGN} HINTS ${CUDAToolkit_LIBRARY_DIR} ${REGIMEN_CUDA_PACKAGES}
+      PATH_SUFFIXES cu13/lib ${package}/lib)
+    mark_as_advanced(REGIMEN_${variable}_INCLUDE REGIMEN_${variable}_LIBRARY)
+  endmacro()
+  if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND TARGET CUDA::cudart_static)
+    regimen_cuda_library(CUBLASLT cublasLt.h cublasLt cublas libcublasLt.so.13 libcublasLt.so.12)
+  endif()
+  if(REGIMEN_CUBLASLT_INCLUDE AND REGIMEN_CUBLASLT_LIBRARY)
+    set(REGIMEN_HAS_CUDA ON)
+    add_library(regimen::cuda INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(regimen::cuda INTERFACE ${REGIMEN_CUBLASLT_LIBRARY} CUDA::cudart_static)
+    target_include_directories(regimen::cuda INTERFACE ${REGIMEN_CUBLASLT_INCLUDE})
+    target_compile_definitions(regimen::cuda INTERFACE REGIMEN_HAS_CUDA=1)
+    # The language level, which CMake 3.25 cannot ask of nvcc. A target with CUDA_STANDARD has its own.
+    target_compile_options(regimen::cuda INTERFACE
+      $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<NOT:$<BOOL:$<TARGET_PROPERTY:CUDA_STANDARD>>>>:-std=c++20>)
+    if(NOT REGIMEN_CUDNN STREQUAL "OFF")
+      regimen_cuda_library(CUDNN cudnn.h cudnn cudnn libcudnn.so.9)
+      if(REGIMEN_CUDNN_INCLUDE AND REGIMEN_CUDNN_LIBRARY)
+        set(REGIMEN_HAS_CUDNN ON)
+        target_link_libraries(regimen::cuda INTERFACE ${REGIMEN_CUDNN_LIBRARY})
+        target_include_directories(regimen::cuda INTERFACE ${REGIMEN_CUDNN_INCLUDE})
+        target_compile_definitions(regimen::cuda INTERFACE REGIMEN_HAS_CUDNN=1)
+      else()
+        regimen_missing(CUDNN "no cuDNN 9 found: attention on a GPU is composed of products and kernels; set REGIMEN_CUDA_PACKAGES to PyTorch's folder nvidia, which has it")
+      endif()
+    endif()
+    # Ampere, Hopper with its own instructions, Blackwell (whose PTX later ones compile), and the devices of this machine.
+    if(NOT DEFINED REGIMEN_CUDA_ARCHITECTURES)
+      set(REGIMEN_CUDA_ARCHITECTURES 80-real 90a-real 100)
+      find_program(REGIMEN_NVIDIA_SMI nvidia-smi)
+      mark_as_advanced(REGIMEN_NVIDIA_SMI)
+      if(REGIMEN_NVIDIA_SMI)
+        execute_process(COMMAND ${REGIMEN_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
+          OUTPUT_VARIABLE regimen_devices ERROR_QUIET RESULT_VARIABLE regimen_no_devices)
+        string(REGEX MATCHALL "[0-9]+\\.[0-9]" regimen_devices "${regimen_devices}")
+        string(REPLACE "." "" regimen_devices "${regimen_devices}")
+        if(NOT regimen_no_devices)
+          list(TRANSFORM regimen_devices APPEND -real)
+          list(APPEND REGIMEN_CUDA_ARCHITECTURES ${regimen_devices})
+          list(REMOVE_ITEM REGIMEN_CUDA_ARCHITECTURES 90-real 100-real)   # what is listed above
+          list(REMOVE_DUPLICATES REGIMEN_CUDA_ARCHITECTURES)
+        endif()
+      endif()
+      set(REGIMEN_CUDA_ARCHITECTURES ${REGIMEN_CUDA_ARCHITECTURES} CACHE STRING "GPUs for which our own programs are compiled")
+    endif()
+  elseif(CUDAToolkit_FOUND)
+    regimen_missing(CUDA "no cuBLASLt found: no Device<Cuda>; set REGIMEN_CUDA_PACKAGES to PyTorch's folder nvidia, which has it")
+  else()
+    regimen_missing(CUDA "no CUDA toolkit 12.8 or later found: no Device<Cuda>; its engine is tested on Device<Emulated>")
+  endif()
+endif()
+
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ${regimen_keep_global})
 add_library(regimen::dependencies INTERFACE IMPORTED GLOBAL)
 target_link_libraries(regimen::dependencies INTERFACE ${regimen_links})
 target_include_directories(regimen::dependencies INTERFACE ${regimen_includes})
 target_compile_definitions(regimen::dependencies INTERFACE ${regimen_defines})
 if(NOT regimen_FIND_QUIETLY)
-  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}")
+  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}")
 endif()

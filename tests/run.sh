@@ -50,20 +50,20 @@ for preset in "${presets[@]}"; do
   fi
 
   # What does not depend on the configuration is built and tested once: benchmarks, headers alone, refusals in four compilers,
-  # what compiling costs. What is about to run for moments is not optimised: tests that train, and in a second configuration lessons.
+  # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train, and in a second configuration lessons.
   # Tests that train are compiled four files at a time, which takes half as long as one by one.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
-  bench=TESTED headers=ON hurry=TESTS together=4 once=()
+  bench=TESTED headers=ON hurry=TESTS together=4 cuda=AUTO once=()
   case $preset in
-    asan | tsan) bench=OFF headers=OFF hurry=ON together=1 once=(-LE '^compilers$') ;;
+    asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)
-      if [ $first = no ]; then bench=OFF headers=OFF hurry=ON once=(-LE '^compilers$'); fi
+      if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$'); fi
       first=no
       ;;
   esac
 
   say "$preset: configure"
-  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_TOGETHER=$together ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
 
   say "$preset: build ($jobs at a time)"
   begun=$SECONDS
