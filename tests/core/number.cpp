@@ -3,6 +3,7 @@
 
 #include <regimen/core/number.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -101,6 +102,33 @@ TEMPLATE_TEST_CASE("what does not fit becomes infinity, and a NaN stays quiet an
     CHECK((value.bits >> (14 - exponent_bits<TestType>)&1) == 1);
   }
 }
+
+// All 2^19 encodings of tf32, and below each the fp32 numbers around it, the middle and the next.
+TEST_CASE("tf32 rounds every fp32 number to the nearest of 11 significant bits, ties to even") {
+  int wrong = 0;
+  for (std::uint32_t top = 0; top < 1u << 19; ++top)
+    for (const std::uint32_t low : {0u, 1u, 0x0FFFu, 0x1000u, 0x1001u, 0x1FFFu}) {
+      const float value = std::bit_cast<float>(top << 13 | low);
+      const tf32 rounded(value);
+      if (std::isnan(value)) {
+        wrong += !std::isnan(float(rounded)) || std::signbit(float(rounded)) != std::signbit(value);
+        continue;
+      }
+      double expected = value;
+      if (std::isfinite(value) && value != 0) {
+        const int spacing = (std::max)(std::ilogb(value), -126) - 10;
+        expected = std::ldexp(std::nearbyint(std::ldexp(double(value), -spacing)), spacing);
+        if (std::fabs(expected) >= 0x1p128) expected = std::copysign(std::numeric_limits<double>::infinity(), expected);
+      }
+      wrong += double(float(rounded)) != expected || std::signbit(float(rounded)) != std::signbit(value) ||
+               (rounded.bits & 0x1FFFu) != 0;
+    }
+  CHECK(wrong == 0);
+}
+static_assert(float(tf32(1.0f + 0x1p-11f)) == 1.0f && float(tf32(1.0f + 0x1.8p-10f)) == 1.0f + 0x1p-9f &&
+              float(tf32(1.0f + 0x1.002p-11f)) == 1.0f + 0x1p-10f);
+static_assert(sizeof(tf32) == 4 && element_type_of<tf32> == ElementType::float32 && !Number<tf32> &&
+              ComputeType<tf32> && epsilon_of<tf32> == 0x1p-10 && !std::is_constructible_v<tf32, double>);
 
 // The facts of the formats, known to the compiler.
 static_assert(fp16(65504.0f).bits == 0x7BFF && float(from_bits<fp16>(0x7BFF)) == 65504.0f);

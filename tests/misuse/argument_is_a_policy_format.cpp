@@ -1,6 +1,6 @@
 // A number format that is not built, without its policy.
-// expect: tf32 and fp8 formats are not built, and no policies; write Precision<fp32>, or Precision<bf16, fp32>
-// names: regimen::tf32
+// expect: fp8 formats are not built, and no policies; write Precision<bf16, fp32>
+// names: regimen::fp8_e5m2
 #include "../support/recipe.hpp"
 
 using namespace regimen;
@@ -8,7 +8,7 @@ using namespace regimen;
 #ifndef REGIMEN_MISUSE
 using Train = Trainer<Net, Precision<bf16, fp32>>;
 #else
-using Train = Trainer<Net, tf32>;
+using Train = Trainer<Net, fp8_e5m2>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

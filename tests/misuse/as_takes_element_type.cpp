@@ -1,5 +1,5 @@
 // A layer before its element type.
-// expect: As<T, Layers\.\.\.> computes in T; write fp64, fp32, bf16 or fp16 first, then the layers
+// expect: As<T, Layers\.\.\.> computes in T; write fp64, fp32, tf32, bf16 or fp16 first, then the layers
 // names: regimen::LayerNorm
 #include "../support/model_recipe.hpp"
 

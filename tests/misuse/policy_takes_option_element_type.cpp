@@ -1,5 +1,5 @@
 // An element type that does not exist.
-// expect: Precision<\.\.\.> takes element types; name fp64, fp32, bf16 or fp16
+// expect: Precision<\.\.\.> takes element types; name fp64, fp32, tf32, bf16 or fp16
 // names: int
 #include "../support/recipe.hpp"
 

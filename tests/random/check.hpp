@@ -97,7 +97,7 @@ using Maker = std::unique_ptr<Subject> (*)(comm::Threads*);
 inline constexpr unsigned nothing = 0, by_hand = 1, saves = 2, loads = 4, predicts = 8;
 
 template <class Train>
-using inference_of_t = Inference<typename Train::Recipe::Network, Precision<typename Train::Recipe::Roles::compute>,
+using inference_of_t = Inference<typename Train::Recipe::Network, Precision<typename Train::Recipe::Roles::computed>,
                                  Batch<Train::batch>, typename Train::Configuration::fusion>;
 
 template <class Train, unsigned needs>

@@ -140,7 +140,7 @@ struct AnyRepeat {
 template <class Compute, std::size_t Which>
 using as_type = std::conditional_t<
     std::is_same_v<Compute, fp64>, fp64,
-    mp::mp_at_c<mp::mp_list<fp32, fp32, bf16, std::conditional_t<std::is_same_v<Compute, fp16>, fp16, bf16>>, Which>>;
+    mp::mp_at_c<mp::mp_list<fp32, tf32, bf16, std::conditional_t<std::is_same_v<Compute, fp16>, fp16, bf16>>, Which>>;
 template <class T>
 struct In {
   template <class... Layers>
@@ -250,11 +250,11 @@ struct is_block<Sequential<Layers...>> : std::true_type {};
 template <class... Kinds>
 using Equally = mp::mp_list<Often<1, Kinds>...>;
 
-using Formats =
-    mp::mp_list<Often<6, Say<>>, Often<4, Say<Precision<fp64>>>, Often<3, Say<Precision<bf16, fp32>>>,
-                Often<1, Say<Precision<bf16, fp32, bf16>>>, Often<1, Say<Precision<fp16, fp32>, LossScale<Dynamic>>>,
-                Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
-                Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
+using Formats = mp::mp_list<Often<6, Say<>>, Often<4, Say<Precision<fp64>>>, Often<3, Say<Precision<bf16, fp32>>>,
+                            Often<2, Say<Precision<tf32>>>, Often<1, Say<Precision<bf16, fp32, bf16>>>,
+                            Often<1, Say<Precision<fp16, fp32>, LossScale<Dynamic>>>,
+                            Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
+                            Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
 using Losses = Equally<SayLoss<CrossEntropy>, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayLoss<MeanSquaredError>>;
 using Rules =
     Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>, Say<Optimizer<rules::Lamb>>>;

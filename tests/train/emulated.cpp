@@ -50,8 +50,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 /// In fp64 both engines differ by their order of sums alone: 12 steps of sums of at most some thousand terms, each
-/// 2^-53, in a network whose steps enlarge a difference by less than two: 2^12 * 1e4 * 2^-53 < 1e-8. In fp32 the device
-/// is about as far from fp64 as the CPU engine is.
+/// 2^-53, in a network whose steps enlarge a difference by less than two: 2^12 * 1e4 * 2^-53 < 1e-8. In fp32 and tf32
+/// the device is about as far from fp64 as the CPU engine is.
 template <class Network, class... Policies>
 void trains_like_the_cpu(const char* what) {
   INFO(what);
@@ -59,9 +59,14 @@ void trains_like_the_cpu(const char* what) {
   const DeferredOutcome here = trained<Trainer<Network, Policies..., Precision<fp64>, Device<Emulated>>>();
   CHECK(distance(exact.numbers, here.numbers) < 1e-8);
   CHECK(distance(exact.weights, here.weights) < 1e-8);
-  const DeferredOutcome rounded = trained<Trainer<Network, Policies...>>();
-  const DeferredOutcome rounded_here = trained<Trainer<Network, Policies..., Device<Emulated>>>();
-  CHECK(distance(exact.numbers, rounded_here.numbers) < 4 * distance(exact.numbers, rounded.numbers) + 0x1p-20);
+  const auto is_as_near = [&]<class Format>(std::type_identity<Format>) {
+    const DeferredOutcome rounded = trained<Trainer<Network, Policies..., Format>>();
+    const DeferredOutcome rounded_here = trained<Trainer<Network, Policies..., Format, Device<Emulated>>>();
+    CHECK(distance(exact.numbers, rounded_here.numbers) < 4 * distance(exact.numbers, rounded.numbers) + 0x1p-20);
+    CHECK(rounded_here.numbers != exact.numbers);
+    return rounded_here.numbers;
+  };
+  CHECK(is_as_near(std::type_identity<Precision<fp32>>{}) != is_as_near(std::type_identity<Precision<tf32>>{}));
 }
 
 /// Whatever the device does first, by graphs or by single launches: the same bits, also of what is trained again from a

@@ -37,11 +37,52 @@ Learned learn() {
 TEST_CASE("a GPT learns in bf16 and in fp16, an MLP in all of them") {
   const Learned exact = learn<Trainer<Gpt<2>, Batch<8>>>(),
                 brain = learn<Trainer<Gpt<2>, Batch<8>, Precision<bf16, fp32>>>(),
+                tensor = learn<Trainer<Gpt<2>, Batch<8>, Precision<tf32>>>(),
                 half = learn<Trainer<Gpt<2>, Batch<8>, Half, LossScale<Dynamic>>>(),
                 mlp = learn<Trainer<Mlp, Batch<8>, Half, LossScale<Static<1024>>>>();
-  for (const Learned& run : {exact, brain, half, mlp}) CHECK(run.last < 0.75 * run.first);
+  for (const Learned& run : {exact, brain, tensor, half, mlp}) CHECK(run.last < 0.75 * run.first);
   CHECK(std::abs(brain.first - exact.first) < 16 * 0x1p-8);
   CHECK(std::abs(half.first - exact.first) < 16 * 0x1p-11);
+  CHECK(std::abs(tensor.first - exact.first) < 16 * 0x1p-11);
+  CHECK(tensor.first != exact.first);
+}
+
+TEST_CASE("tf32 is stored as fp32: its files load in fp32 and back, with the same bits, and the first step from them") {
+  using Exact = Trainer<Gpt<2>, Batch<8>>;
+  using Tensor = Trainer<Gpt<2>, Batch<8>, Precision<tf32>>;
+  static_assert(std::is_same_v<Tensor, Trainer<Gpt<2>, Batch<8>, Precision<tf32, fp32, fp32>>>);
+  const ::test::Directory folder;
+  Tensor first, again;
+  Exact exact;
+  const Work<Tensor> work(8);
+  for (int step = 0; step < 3; ++step) first.step(work.inputs, work.targets);
+  first.save(folder / "tf32");
+  exact.load(folder / "tf32");
+  CHECK(flat(exact.parameters()) == flat(first.parameters()));
+  exact.save(folder / "fp32");
+  again.load(folder / "fp32");
+  const StepResult expected = first.step(work.inputs, work.targets), found = again.step(work.inputs, work.targets);
+  CHECK(expected.loss == found.loss);
+  CHECK(flat(again.parameters()) == flat(first.parameters()));
+  CHECK(exact.step(work.inputs, work.targets).loss != expected.loss);
+}
+
+TEST_CASE("As<tf32, ...> rounds the factors of its layers alone, without a cast") {
+  struct Plain : Model<Input<Tokens<4>>, Embedding<Vocabulary<11>, 8>, Linear<8>, Linear<5>> {};
+  struct One : Model<Input<Tokens<4>>, Embedding<Vocabulary<11>, 8>, As<tf32, Linear<8>>, Linear<5>> {};
+  struct All : Model<Input<Tokens<4>>, Embedding<Vocabulary<11>, 8>, As<tf32, Linear<8>, Linear<5>>> {};
+  using Whole = Trainer<Plain, Batch<4>, Precision<tf32>>;
+  using Given = Trainer<All, Batch<4>>;
+  Trainer<Plain, Batch<4>> plain;
+  Trainer<One, Batch<4>> one;
+  Given all;
+  Whole whole;
+  const Work<Given> work(4);
+  const double loss = whole.step(work.inputs, work.targets).loss;
+  CHECK(all.step(work.inputs, work.targets).loss == loss);
+  CHECK(one.step(work.inputs, work.targets).loss != loss);
+  CHECK(one.step(work.inputs, work.targets).loss != plain.step(work.inputs, work.targets).loss);
+  static_assert(Given::plan().operations() == Whole::plan().operations() && Given::plan().peak == Whole::plan().peak);
 }
 
 TEST_CASE("an overflow skips the step: weights, moments and Adam's t stay, data and schedule go on") {

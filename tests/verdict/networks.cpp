@@ -177,7 +177,12 @@ static_assert(Composable<Numbers<Linear<1>>, Loss<MeanSquaredError>> && !Composa
 static_assert(Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<bf16, fp32>>);
 static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>,
                      Precision<bf16, fp32>>);
-static_assert(breaks<Numbers<As<tf32, Linear<8>>, Linear<4>>, rule::element_type_is_built<tf32>>);
+static_assert(breaks<Numbers<As<fp8_e5m2, Linear<8>>, Linear<4>>, rule::element_type_is_built<fp8_e5m2>>);
+static_assert(
+    Composable<Numbers<As<tf32, Linear<8>>, As<tf32, Linear<4>>>> &&
+    Composable<Numbers<As<tf32, Linear<8>>, Linear<4>>, Precision<bf16, fp32>> &&
+    Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<tf32>> &&
+    breaks<Numbers<As<tf32, Linear<8>>, Linear<4>>, rule::as_fits_precision<tf32, Precision<fp64>>, Precision<fp64>>);
 static_assert(breaks<Numbers<As<None, Linear<8>>, Linear<4>>, rule::as_takes_element_type<None>>);
 
 // not even one sample fits

@@ -108,8 +108,13 @@ static_assert(Clip<Norm<Ratio<1, 4>>>::bound == 0.25f && Clip<Norm<Ratio<1, 4>>>
 // ---- declared, not built: refused, never ignored
 // ------------------------------------------------------------------------------
 static_assert(!Compatible<Device<Cuda>>);
-static_assert(!Compatible<Precision<tf32>> && !Compatible<Precision<tf32, fp32>> &&
-              !Compatible<Precision<fp8_e4m3, fp32>> && !Compatible<Precision<bf16, fp32, fp8_e5m2>> &&
+static_assert(Compatible<Precision<tf32>> && Compatible<Precision<tf32, fp32>> && !Compatible<Precision<tf32, tf32>> &&
+              !Compatible<Precision<tf32, fp32, tf32>> && !Compatible<Precision<tf32, fp64>> &&
+              !Compatible<Precision<tf32, bf16>> && !Compatible<Precision<fp32, tf32>> &&
+              !Compatible<Precision<tf32>, LossScale<Dynamic>> &&
+              !Compatible<Precision<tf32>, Target<targets::tpu_v3_core>> &&
+              Compatible<Precision<tf32>, Target<targets::h100>>);
+static_assert(!Compatible<Precision<fp8_e4m3, fp32>> && !Compatible<Precision<bf16, fp32, fp8_e5m2>> &&
               !Compatible<tf32> && !Compatible<fp8_e5m2>);
 static_assert(!Compatible<Communicator<Gloo>> && !Compatible<Communicator<Nccl>>);
 

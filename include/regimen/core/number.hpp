@@ -86,8 +86,25 @@ struct fp16 final : detail::half<5> {
   using detail::half<5>::half;
 };
 
-/// Declared, not defined: the error names what to write instead. Products in tf32; fp8 with 4 or 5 exponent bits.
-struct tf32;
+/// How products may read fp32: 1 sign, 8 exponent, 10 mantissa bits, in the 32 bits of an fp32 number. Rounds to nearest,
+/// ties to even; overflow becomes infinity, a NaN stays a NaN. Nothing is stored in it: a tensor is fp32, and a product
+/// whose factors are View<tf32> rounds them as it reads them.
+struct tf32 final {
+  std::uint32_t bits;
+
+  tf32() = default;
+  REGIMEN_HD constexpr explicit tf32(float value) : bits(rounded(detail::bits_as<std::uint32_t>(value))) {}
+  tf32(double) = delete;
+  REGIMEN_HD constexpr operator float() const { return detail::bits_as<float>(bits); }
+
+ private:
+  REGIMEN_HD static constexpr std::uint32_t rounded(std::uint32_t fp32_bits) {
+    const bool is_nan = (fp32_bits & 0x7FFF'FFFFu) > 0x7F80'0000u;
+    return is_nan ? fp32_bits | 0x0040'0000u : (fp32_bits + 0x0FFFu + (fp32_bits >> 13 & 1u)) & 0xFFFF'E000u;
+  }
+};
+
+/// Declared, not defined: the error names what to write instead. With 4 or 5 exponent bits.
 struct fp8_e4m3;
 struct fp8_e5m2;
 
@@ -103,6 +120,14 @@ template <class T>
 concept Number =
     std::is_same_v<T, fp64> || std::is_same_v<T, fp32> || std::is_same_v<T, bf16> || std::is_same_v<T, fp16>;
 
+/// What a model can compute in: an element type, or fp32 whose products read tf32.
+template <class T>
+concept ComputeType = Number<T> || std::is_same_v<T, tf32>;
+
+/// The element type of tensors where T is computed.
+template <class T>
+using stored_t = std::conditional_t<std::is_same_v<T, tf32>, fp32, T>;
+
 /// What statistics, softmax, cross-entropy, reductions and final outputs of T are computed in: at least fp32.
 template <class T>
 using statistic_t = std::conditional_t<std::is_same_v<T, fp64>, fp64, fp32>;
@@ -110,10 +135,10 @@ using statistic_t = std::conditional_t<std::is_same_v<T, fp64>, fp64, fp32>;
 /// An element type as a value, where a table holds several.
 enum class ElementType : unsigned char { float64, float32, bfloat16, float16 };
 template <class T>
-inline constexpr ElementType element_type_of = std::is_same_v<T, fp64>   ? ElementType::float64
-                                               : std::is_same_v<T, fp32> ? ElementType::float32
-                                               : std::is_same_v<T, bf16> ? ElementType::bfloat16
-                                                                         : ElementType::float16;
+inline constexpr ElementType element_type_of = std::is_same_v<stored_t<T>, fp64>   ? ElementType::float64
+                                               : std::is_same_v<stored_t<T>, fp32> ? ElementType::float32
+                                               : std::is_same_v<stored_t<T>, bf16> ? ElementType::bfloat16
+                                                                                   : ElementType::float16;
 template <ElementType type>
 using element_t = std::conditional_t<type == ElementType::float64, fp64,
                                      std::conditional_t<type == ElementType::float32, fp32,
@@ -135,6 +160,7 @@ inline constexpr const char* name_of = std::is_same_v<T, fp64>   ? "fp64"
                                        : std::is_same_v<T, fp32> ? "fp32"
                                        : std::is_same_v<T, bf16> ? "bf16"
                                        : std::is_same_v<T, fp16> ? "fp16"
+                                       : std::is_same_v<T, tf32> ? "tf32"
                                                                  : "int32";
 
 }  // namespace regimen

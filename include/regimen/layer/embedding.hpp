@@ -114,6 +114,8 @@ struct TiedLinear<Embedding<Words, Channels>> final {
   struct BoundTo : LayerDefaults {
     using T = typename X::Element;
     using G = typename Roles::reduce;
+    using F = typename Roles::template factor<T>;
+    using D = typename Roles::template factor<Out>;
     using Element = T;
     using Output = Value<Out, Shape<X::rows, Words::size>>;
     static constexpr auto parameters = Table::template Bound<X, Roles>::parameters;
@@ -121,7 +123,7 @@ struct TiedLinear<Embedding<Words, Channels>> final {
 
     static constexpr void forward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
-      engine.run(op::Product<T, T, Out>{.a = {call.x},
+      engine.run(op::Product<F, F, Out>{.a = {call.x},
                                         .b = {call.parameters},
                                         .c = {call.y},
                                         .m = rows,
@@ -132,17 +134,17 @@ struct TiedLinear<Embedding<Words, Channels>> final {
     static constexpr void backward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
       if (call.wants_d_x())
-        engine.run(op::Product<Out, T, T>{
+        engine.run(op::Product<D, F, T>{
             .a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = Channels, .k = Words::size});
       if (call.trains())
-        engine.run(op::Product<Out, T, G>{.a = {call.d_y},
-                                          .b = {call.x},
-                                          .c = {call.gradients},
-                                          .m = Words::size,
-                                          .n = Channels,
-                                          .k = rows,
-                                          .transpose_a = true,
-                                          .add = call.add});
+        engine.run(op::Product<D, F, G>{.a = {call.d_y},
+                                        .b = {call.x},
+                                        .c = {call.gradients},
+                                        .m = Words::size,
+                                        .n = Channels,
+                                        .k = rows,
+                                        .transpose_a = true,
+                                        .add = call.add});
     }
   };
   template <class X, class Roles>

@@ -33,6 +33,8 @@ template <std::size_t Width, class X, class Roles, class Out, BiasIs bias>
 struct LinearBound : LayerDefaults {
   using T = typename X::Element;
   using G = typename Roles::reduce;
+  using F = typename Roles::template factor<T>;
+  using D = typename Roles::template factor<Out>;
   using Element = T;
   using Output = Value<Out, typename with_columns<typename X::Shape, Width>::type>;
   static constexpr std::size_t in = X::columns;
@@ -50,28 +52,27 @@ struct LinearBound : LayerDefaults {
 
   static constexpr void forward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
-    const View<T> weight{call.parameters};
-    engine.run(op::Product<T, T, Out>{
-        .a = {call.x}, .b = weight, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true});
+    engine.run(op::Product<F, F, Out>{
+        .a = {call.x}, .b = {call.parameters}, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true});
     if constexpr (has_bias)
       engine.run(op::BiasActivation<activation::Identity, Out, T>{
-          .x = {call.y}, .bias = weight + Width * in, .y = {call.y}, .rows = rows, .columns = Width});
+          .x = {call.y}, .bias = View<T>{call.parameters} + Width * in, .y = {call.y}, .rows = rows, .columns = Width});
   }
   static constexpr void backward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     if (call.wants_d_x())
-      engine.run(op::Product<Out, T, T>{
+      engine.run(op::Product<D, F, T>{
           .a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = in, .k = Width});
     if (call.trains()) {
       const View<G> weight{call.gradients};
-      engine.run(op::Product<Out, T, G>{.a = {call.d_y},
-                                        .b = {call.x},
-                                        .c = weight,
-                                        .m = Width,
-                                        .n = in,
-                                        .k = rows,
-                                        .transpose_a = true,
-                                        .add = call.add});
+      engine.run(op::Product<D, F, G>{.a = {call.d_y},
+                                      .b = {call.x},
+                                      .c = weight,
+                                      .m = Width,
+                                      .n = in,
+                                      .k = rows,
+                                      .transpose_a = true,
+                                      .add = call.add});
       if constexpr (has_bias)
         engine.run(op::BiasBackward<activation::Identity, Out, G>{.d_y = {call.d_y},
                                                                   .d_x = {call.d_y},

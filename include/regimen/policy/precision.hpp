@@ -12,15 +12,17 @@ namespace regimen {
 ///   Master    the weights that the optimizer updates, and its state
 ///   Reduce    the type in which gradients are sent and summed over ranks
 ///
-///   choices   Precision<fp64>, Precision<fp32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the last two also with
-///             Reduce = Compute: half the bytes on the wire, gradients rounded before they are summed
+///   choices   Precision<fp64>, Precision<fp32>, Precision<tf32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the last
+///             two also with Reduce = Compute: half the bytes on the wire, gradients rounded before they are summed
 ///   default   Precision<fp32>
 ///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half its resolution); masters
 ///             narrower than Compute; fp64 masters under anything but fp64; fp16 without a LossScale
 ///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights beside the masters
+///   tf32      everything is stored and summed in fp32; a layer's products (not those inside attention) round their
+///             factors to 10 bits of mantissa, as tensor cores read them. Without it fp32 means fp32 on every device
 ///
 /// Statistics, softmax, cross-entropy, sums inside an operation and final outputs are at least fp32 under all of them.
-template <class Compute, class Master = Compute, class Reduce = Master>
+template <class Compute, class Master = stored_t<Compute>, class Reduce = Master>
 struct Precision final {
   using axis = regimen::axis::precision;
   using compute = Compute;

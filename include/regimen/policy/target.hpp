@@ -45,16 +45,17 @@ inline constexpr bool belongs_to<T, axis::target> = TargetDescription<T>;
 
 /// One figure per element type, in 10^12 operations per second.
 template <class T>
-constexpr double tera(double of_fp64, double of_fp32, double of_bf16, double of_fp16) {
+constexpr double tera(double of_fp64, double of_fp32, double of_tf32, double of_bf16, double of_fp16) {
   return 1e12 * (std::is_same_v<T, fp64>   ? of_fp64
                  : std::is_same_v<T, fp32> ? of_fp32
+                 : std::is_same_v<T, tf32> ? of_tf32
                  : std::is_same_v<T, bf16> ? of_bf16
                  : std::is_same_v<T, fp16> ? of_fp16
                                            : 0);
 }
 }  // namespace detail
 
-/// Bandwidth and peaks are the vendors' figures, dense, without TF32: fp32 means fp32. fp64 is the tensor cores' peak
+/// Bandwidth and peaks are the vendors' figures, dense; fp32 means fp32, not tf32. fp64 is the tensor cores' peak
 /// where they have one. Memory is no vendor's figure, but a careful lower bound of what
 /// driver, context and libraries leave.
 namespace targets {
@@ -64,7 +65,7 @@ struct unlimited final {
   static constexpr const char* name = "unlimited";
   static constexpr std::size_t memory = (std::numeric_limits<std::size_t>::max)();
   template <class T>
-  static constexpr bool supports = Number<T>;
+  static constexpr bool supports = ComputeType<T>;
 };
 
 /// source   NVIDIA A100 data sheet, June 2021: 40 GB PCIe and SXM
@@ -73,9 +74,9 @@ struct a100_40g final {
   static constexpr std::size_t memory = 38_GiB;
   static constexpr double bandwidth = 1.555e12;
   template <class T>
-  static constexpr bool supports = Number<T>;
+  static constexpr bool supports = ComputeType<T>;
   template <class T>
-  static constexpr double flops = detail::tera<T>(19.5, 19.5, 312, 312);
+  static constexpr double flops = detail::tera<T>(19.5, 19.5, 156, 312, 312);
 };
 
 /// source   NVIDIA A100 data sheet, June 2021: 80 GB SXM
@@ -84,9 +85,9 @@ struct a100_80g final {
   static constexpr std::size_t memory = 78_GiB;
   static constexpr double bandwidth = 2.039e12;
   template <class T>
-  static constexpr bool supports = Number<T>;
+  static constexpr bool supports = ComputeType<T>;
   template <class T>
-  static constexpr double flops = detail::tera<T>(19.5, 19.5, 312, 312);
+  static constexpr double flops = detail::tera<T>(19.5, 19.5, 156, 312, 312);
 };
 
 /// source   NVIDIA H100 data sheet: SXM, half of the figures it gives with sparsity
@@ -95,9 +96,9 @@ struct h100 final {
   static constexpr std::size_t memory = 78_GiB;
   static constexpr double bandwidth = 3.35e12;
   template <class T>
-  static constexpr bool supports = Number<T>;
+  static constexpr bool supports = ComputeType<T>;
   template <class T>
-  static constexpr double flops = detail::tera<T>(67, 67, 989.5, 989.5);
+  static constexpr double flops = detail::tera<T>(67, 67, 494.7, 989.5, 989.5);
 };
 
 /// source   NVIDIA H200 data sheet: SXM, half of the figures it gives with sparsity
@@ -106,9 +107,9 @@ struct h200 final {
   static constexpr std::size_t memory = 138_GiB;
   static constexpr double bandwidth = 4.8e12;
   template <class T>
-  static constexpr bool supports = Number<T>;
+  static constexpr bool supports = ComputeType<T>;
   template <class T>
-  static constexpr double flops = detail::tera<T>(67, 67, 989.5, 989.5);
+  static constexpr double flops = detail::tera<T>(67, 67, 494.7, 989.5, 989.5);
 };
 
 /// source   NVIDIA HGX B200: an eighth of the figures for eight, half of those with sparsity
@@ -117,9 +118,9 @@ struct b200 final {
   static constexpr std::size_t memory = 176_GiB;
   static constexpr double bandwidth = 8e12;
   template <class T>
-  static constexpr bool supports = Number<T>;
+  static constexpr bool supports = ComputeType<T>;
   template <class T>
-  static constexpr double flops = detail::tera<T>(37, 75, 2250, 2250);
+  static constexpr double flops = detail::tera<T>(37, 75, 1125, 2250, 2250);
 };
 
 /// One of the two cores of a TPU v3 chip; a program gets 15.48 of its 16 GiB. It multiplies in bf16;
@@ -132,7 +133,7 @@ struct tpu_v3_core final {
   template <class T>
   static constexpr bool supports = detail::is_any_of<T, fp32, bf16>;
   template <class T>
-  static constexpr double flops = detail::tera<T>(0, 0, 61.5, 0);
+  static constexpr double flops = detail::tera<T>(0, 0, 0, 61.5, 0);
 };
 
 /// A host with this much free memory: `Target<targets::host<8_GiB>>`. bf16 and fp16 are
@@ -142,7 +143,7 @@ struct host final {
   static constexpr const char* name = "host";
   static constexpr std::size_t memory = Bytes;
   template <class T>
-  static constexpr bool supports = Number<T>;
+  static constexpr bool supports = ComputeType<T>;
 };
 
 }  // namespace targets

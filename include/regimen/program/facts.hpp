@@ -44,7 +44,7 @@ struct TrainingFacts final {
 /// The same for a walk that does not: each parameter is stored once.
 template <class Compute, bool fuses_>
 struct InferenceFacts final {
-  using Roles = regimen::Roles<Compute, walk::NoMaster, Compute>;
+  using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>>;
   using Checkpoint = regimen::Checkpoint<None>;
   using Freeze = regimen::Freeze<>;
   using Sharding = Unsharded;

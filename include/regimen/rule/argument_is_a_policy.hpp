@@ -102,13 +102,20 @@ struct argument_is_a_policy<Argument> {
 };
 
 template <class Argument>
+  requires std::same_as<Argument, tf32>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: tf32 is how products read fp32, not a policy; write Precision<tf32>");
+  };
+};
+
+template <class Argument>
   requires detail::is_unbuilt_number<Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(
-        holds,
-        "regimen: tf32 and fp8 formats are not built, and no policies; write Precision<fp32>, or Precision<bf16, fp32>");
+    static_assert(holds, "regimen: fp8 formats are not built, and no policies; write Precision<bf16, fp32>");
   };
 };
 

@@ -8,10 +8,10 @@ namespace regimen::rule {
 /// As<Linear<10>, fp32> has its arguments in the wrong order.   docs/errors/as_takes_element_type.md
 template <class T>
 struct as_takes_element_type {
-  static constexpr bool holds = Number<T>;
+  static constexpr bool holds = ComputeType<T>;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: As<T, Layers...> computes in T; write fp64, fp32, bf16 or fp16 first, then the layers");
+    static_assert(
+        holds, "regimen: As<T, Layers...> computes in T; write fp64, fp32, tf32, bf16 or fp16 first, then the layers");
   };
 };
 

@@ -28,7 +28,7 @@ inline constexpr bool is_option =
 
 template <class Option>
 inline constexpr bool is_option<axis::precision, Option> =
-    Number<Option> || is_unbuilt_number<Option>;  // element_type_is_built refuses these
+    ComputeType<Option> || is_unbuilt_number<Option>;  // element_type_is_built refuses these
 template <class Option>
 inline constexpr bool is_option<axis::optimizer, Option> = belongs_to<Option, axis::optimizer> || is_incomplete<Option>;
 template <class Option>
@@ -46,7 +46,7 @@ template <class Option>
 struct policy_takes_option<axis::precision, Option> {
   static constexpr bool holds = detail::is_option<axis::precision, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Precision<...> takes element types; name fp64, fp32, bf16 or fp16");
+    static_assert(holds, "regimen: Precision<...> takes element types; name fp64, fp32, tf32, bf16 or fp16");
   };
 };
 

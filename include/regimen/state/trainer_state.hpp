@@ -414,7 +414,7 @@ struct StateAccess {
 
   /// What decides the bits of a run, besides the program.
   static std::string path_text() {
-    return Session::Engine::template numerics<typename Session::Recipe::Roles::compute>();
+    return Session::Engine::template numerics<typename Session::Recipe::Roles::computed>();
   }
 };
 

@@ -127,7 +127,7 @@ struct Session final {
     if constexpr (!Sharding::alone) {
       comm::agree(all_ranks.get(), "Trainer", "program, seed and options", fingerprint_of<Session>(options, seed));
       comm::agree_in_words(all_ranks.get(), "Trainer", "arithmetic",
-                           Engine::template numerics<typename Recipe::Roles::compute>(),
+                           Engine::template numerics<typename Recipe::Roles::computed>(),
                            "build for one processor (-march), and give all ranks the same libraries");
       hashes.resize(ranks());
     }
@@ -139,7 +139,7 @@ struct Session final {
       if (rank() == 0) announce_debug();
     if (options.verbose && rank() == 0)
       std::fprintf(stderr, "regimen: %s\n",
-                   walk.engine.template description<typename Recipe::Roles::compute>().c_str());
+                   walk.engine.template description<typename Recipe::Roles::computed>().c_str());
     Scalars scalars{};
     scalars.loss_scale = Recipe::loss_scaling.initial;
     write_scalars(scalars);

@@ -27,7 +27,7 @@ inline constexpr bool holds_layers<mp::mp_list<Layers...>> = (holds_layers<Layer
 template <Combinator Layer>
 inline constexpr bool holds_layers<Layer> = holds_layers<typename children<Layer>::type>;
 template <class T, class... Layers>
-  requires(!Number<T>)
+  requires(!ComputeType<T>)
 inline constexpr bool holds_layers<As<T, Layers...>> = true;  // as_takes_element_type reports T
 template <class Table>
 inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // tied_layer_exists checks Table

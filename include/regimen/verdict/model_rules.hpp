@@ -242,7 +242,7 @@ constexpr auto rules_of_layers() {
       typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
       typename freeze_rules<typename Configuration::freeze, All>::type,
       mp::mp_transform<names_of<All>::template tied, Tables>,
-      mp::mp_transform<shared_types<typename Roles::compute, typename P::Layers>::template one, Tables>,
+      mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
       mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
   using Shapes = typename shapes_of<Network, Configuration>::Checked;

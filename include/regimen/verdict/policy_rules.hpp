@@ -44,6 +44,7 @@
 #include <regimen/rule/shard_options_fit.hpp>
 #include <regimen/rule/smoothing_below_one.hpp>
 #include <regimen/rule/target_computes_in.hpp>
+#include <regimen/rule/tf32_is_stored_as_fp32.hpp>
 #include <regimen/rule/update_rule_is_whole.hpp>
 #include <regimen/rule/update_rule_states_agree.hpp>
 #include <regimen/rule/whole_tensors_stay_whole.hpp>
@@ -203,8 +204,9 @@ struct single {
 };
 template <class P>
 struct single<P, axis::precision> {
-  using rules = mp::mp_list<rule::masters_are_not_half<P>, rule::masters_as_wide_as_compute<P>,
-                            rule::fp64_masters_need_fp64<P>, rule::reduce_in_compute_or_master<P>>;
+  using rules =
+      mp::mp_list<rule::masters_are_not_half<P>, rule::masters_as_wide_as_compute<P>, rule::fp64_masters_need_fp64<P>,
+                  rule::reduce_in_compute_or_master<P>, rule::tf32_is_stored_as_fp32<P>>;
 };
 template <class P>
 struct single<P, axis::loss_scale> {

@@ -181,9 +181,9 @@ struct check_layer<As<T, Layers...>, X, Roles> {
   using Output = X;
   static constexpr double elements = 0;
 };
-template <Number T, class... Layers, class X, class Roles>
+template <ComputeType T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
-  using In = std::conditional_t<Number<typename X::Element>, Value<T, typename X::Shape>, X>;
+  using In = std::conditional_t<Number<typename X::Element>, Value<stored_t<T>, typename X::Shape>, X>;
   using Inner = check_chain<In, regimen::Roles<T, typename Roles::master, typename Roles::reduce>, Layers...>;
   using broken = typename Inner::broken;
   using Output = typename Inner::Output;

@@ -69,15 +69,15 @@ struct Written final {
   using Entries = Entries_;
   using Element = Element_;
   /// With a Cast behind it where the element type changes.
-  template <class Compute>
+  template <class Compute, class Stored = stored_t<Compute>>
   using cast_to =
-      Written<mp::mp_if_c<Number<Element> && !std::is_same_v<Element, Compute>,
-                          mp::mp_push_back<Entries, Placed<detail::Cast<Compute>, Compute, mp::mp_list<>>>, Entries>,
-              Compute>;
+      Written<mp::mp_if_c<Number<Element> && !std::is_same_v<Element, Stored>,
+                          mp::mp_push_back<Entries, Placed<detail::Cast<Stored>, Stored, mp::mp_list<>>>, Entries>,
+              Stored>;
   /// With layers of one compute type.
   template <class Layer, class... More>
   using with = Written<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>,
-                       typename Layer::Compute>;
+                       stored_t<typename Layer::Compute>>;
 };
 
 /// Where the next layer stands in the user's lists.

@@ -56,8 +56,8 @@ struct BoundModel {
     using X = typename InputKind::template value<typename Roles::statistic>;
     using Tied = tied_tables<mp::mp_list<Layers...>>;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
-    using Ctx = ContextOf<Facts, Tied, typename Roles::compute, true>;
-    using Flat = Chain<typename flatten<Facts::fuses, typename X::Element, typename Roles::compute,
+    using Ctx = ContextOf<Facts, Tied, typename Roles::computed, true>;
+    using Flat = Chain<typename flatten<Facts::fuses, typename X::Element, typename Roles::computed,
                                         typename Roles::statistic, Layers...>::type,
                        X, Ctx, false>;
     using Body = typename Grouped<typename Facts::Sharding::Wrap, Flat, X, Ctx>::type;
@@ -82,7 +82,7 @@ struct BoundModel {
   using TableUnit =
       Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
                           typename Ctx::inner::template with_compute<mp::mp_front<
-                              typename tied_types<Table, typename Roles::compute, typename Parts::List>::type>>,
+                              typename tied_types<Table, typename Roles::computed, typename Parts::List>::type>>,
                           false>>,
            Ctx>;
 

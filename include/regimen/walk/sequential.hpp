@@ -369,7 +369,7 @@ struct Node<Group<place, computed_again, Entries...>, X, Context, flows>
 
 /// The layers of a list inside another layer, bound to X: the element type of their input stays.
 template <class X, class Context, bool flows, class... Layers>
-using Inner = Chain<typename flatten<Context::fuses, typename X::Element, typename Context::Roles::compute,
+using Inner = Chain<typename flatten<Context::fuses, typename X::Element, typename Context::Roles::computed,
                                      typename X::Element, Layers...>::type,
                     X, Context, flows>;
 

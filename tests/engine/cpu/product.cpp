@@ -1,11 +1,14 @@
 // tests/engine/cpu/product.cpp — every path of the product against a naive one in fp64.
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/product.hpp>
+#include <regimen/engine/cpu/traits.hpp>
 
 #include <catch2/catch.hpp>
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -27,6 +30,8 @@ std::vector<T> values(std::size_t count, std::uint64_t seed) {
   std::vector<T> result(count);
   for (std::size_t i = 0; i < count; ++i) {
     if constexpr (std::is_same_v<T, double>) result[i] = value_at(i, seed);
+    else if constexpr (std::is_same_v<T, tf32>)
+      result[i].bits = std::bit_cast<std::uint32_t>(static_cast<float>(value_at(i, seed)));  // not rounded yet
     else result[i] = T(static_cast<float>(value_at(i, seed)));
   }
   return result;
@@ -35,7 +40,12 @@ std::vector<T> values(std::size_t count, std::uint64_t seed) {
 template <class T>
 double exactly(T x) {
   if constexpr (std::is_same_v<T, double>) return x;
-  else return static_cast<double>(static_cast<float>(x));
+  else if constexpr (std::is_same_v<T, tf32>) {  // what a product reads, by another formula than the library's
+    const double number = std::bit_cast<float>(x.bits);
+    int exponent = 0;
+    const double fraction = std::frexp(number, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, 11)), exponent - 11);
+  } else return static_cast<double>(static_cast<float>(x));
 }
 
 struct Case {
@@ -45,21 +55,23 @@ struct Case {
 
 template <class A, class B, class C>
 std::vector<C> product(const Case& s, std::vector<A> a, std::vector<B> b, std::vector<C> c) {
-  std::vector<std::byte> arena((a.size() * sizeof(A) + b.size() * sizeof(B) + c.size() * sizeof(C)) + 3 * 64);
   op::Product<A, B, C> o;
+  o.m = s.m;
+  o.n = s.n;
+  o.k = s.k;
+  const std::size_t tensors = a.size() * sizeof(A) + b.size() * sizeof(B) + c.size() * sizeof(C) + 3 * 64,
+                    scratch = (tensors + 63) / 64 * 64;
+  std::vector<std::byte> arena(scratch + cpu::Traits::scratch(o) + 1);
   o.a.offset = 0;
   o.b.offset = (a.size() * sizeof(A) + 63) / 64 * 64;
   o.c.offset = o.b.offset + (b.size() * sizeof(B) + 63) / 64 * 64;
   std::memcpy(arena.data() + o.a.offset, a.data(), a.size() * sizeof(A));
   std::memcpy(arena.data() + o.b.offset, b.data(), b.size() * sizeof(B));
   std::memcpy(arena.data() + o.c.offset, c.data(), c.size() * sizeof(C));
-  o.m = s.m;
-  o.n = s.n;
-  o.k = s.k;
   o.transpose_a = s.transpose_a;
   o.transpose_b = s.transpose_b;
   o.add = s.add;
-  cpu::compute(o, cpu::Memory{arena.data(), arena.size(), {}});
+  cpu::compute(o, cpu::Memory{arena.data(), arena.size(), scratch});
   std::memcpy(c.data(), arena.data() + o.c.offset, c.size() * sizeof(C));
   return c;
 }
@@ -127,6 +139,15 @@ TEST_CASE("a product of 16-bit operands accumulates in fp32 and rounds once") {
   check_shapes<bf16, bf16, float>();
   check_shapes<fp16, fp16, fp16>();
   check_shapes<fp16, fp16, float>();
+}
+
+TEST_CASE("a product of tf32 rounds its factors, and nothing else: the bound is that of fp32") {
+  check_shapes<tf32, tf32, float>();
+  CHECK(cpu::product_path<tf32, tf32, tf32>() ==
+        cpu::product_path<fp32, fp32, fp32>() + ", of factors rounded to tf32");
+  static_assert(
+      cpu::Traits::scratch(op::Product<tf32, tf32, fp32>{.a = {}, .b = {}, .c = {}, .m = 3, .n = 5, .k = 7}) ==
+      Arena::align(3 * 7 * 4) + Arena::align(7 * 5 * 4));
 }
 
 TEST_CASE("any mix of element types multiplies") {

@@ -318,6 +318,22 @@ TEST_CASE("products of one form, asked of the library at once, are the products"
   CHECK(after == std::vector<float>(host, host + 1000));
 }
 
+TEST_CASE("the library reads fp32 as tf32 where the operation says so, and nowhere else") {
+  using Fp32 = op::Product<fp32, fp32, fp32>;
+  using Tf32 = op::Product<tf32, tf32, fp32>;
+  const float a = 1 + 0x1.8p-11f, b = 1 - 0x1.4p-11f;  // between 1 and 1 + 2^-10, and between 1 - 2^-10 and 1 - 2^-11
+  const auto multiplied = [&](const cuda::ProductDescriptor& descriptor) {
+    float c = 0;
+    emulated::check_product(descriptor);
+    emulated::multiply(descriptor, reinterpret_cast<const std::byte*>(&b), reinterpret_cast<const std::byte*>(&a), 0,
+                       reinterpret_cast<std::byte*>(&c));
+    return c;
+  };
+  CHECK(multiplied(cuda::describe(Fp32{.a = {}, .b = {}, .c = {}, .m = 1, .n = 1, .k = 1}, 0)) == a * b);
+  CHECK(multiplied(cuda::describe(Tf32{.a = {}, .b = {}, .c = {}, .m = 1, .n = 1, .k = 1}, 0)) ==
+        (1 + 0x1p-10f) * (1 - 0x1p-11f));
+}
+
 TEST_CASE("the library refuses descriptors that do not fit") {
   Runtime device({.seed = 1, .memory = std::size_t{1} << 24});
   const cuda::ProductDescriptor good =
@@ -333,6 +349,8 @@ TEST_CASE("the library refuses descriptors that do not fit") {
   bad([](auto& d) { d.transpose_a = true; }, "op(A) 8 x 6");
   bad([](auto& d) { d.b.type = ElementType::bfloat16; }, "A and B of one type");
   bad([](auto& d) { d.wide = true; }, "A and B of one type");
+  bad([](auto& d) { d.a.type = d.b.type = ElementType::bfloat16, d.reads_tf32 = true; },
+      "A and B of fp32, to be read as tf32");
   bad([](auto& d) { d.d.columns = 0; }, "a matrix D with elements");
   bad([](auto& d) { d.a.count = 2; }, "as many matrices A, B as D");
   bad([](auto& d) { d.a.count = d.b.count = d.d.count = 0; }, "as many matrices A, B as D");

@@ -1,6 +1,7 @@
 // regimen/engine/cpu/product.hpp — selects the matrix product of the CPU that computes op::Product.
 #pragma once
 
+#include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/amx_product.hpp>
 #include <regimen/engine/cpu/blas.hpp>
@@ -14,6 +15,7 @@
 #include <cblas.h>
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <type_traits>
@@ -109,6 +111,7 @@ constexpr bool is_counted_in_int(std::size_t m, std::size_t n, std::size_t k) { 
 template <class A, class B, class C>
 std::string product_path() {
   using detail::Products;
+  if constexpr (std::is_same_v<C, tf32>) return product_path<fp32, fp32, fp32>() + ", of factors rounded to tf32";
   if constexpr (detail::is_library_product<A, B, C>) {
     std::string name;
 #if REGIMEN_HAS_ONEDNN
@@ -166,6 +169,41 @@ void compute(const op::Product<A, B, C>& o, const Memory& at) {
   if constexpr (detail::is_bf16_product<A, B, C>)
     if (amx::is_available()) return amx::product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);
   packed_product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);
+}
+
+namespace detail {
+
+/// to = from, each rounded to tf32.
+inline void round_to_tf32(const float* from, float* to, std::size_t count) {
+  constexpr std::size_t chunk = 16384;
+  parallel_for((count + chunk - 1) / chunk, [&](std::size_t index) {
+    const std::size_t end = (std::min)(count, (index + 1) * chunk);
+    for (std::size_t i = index * chunk; i < end; ++i) to[i] = tf32(from[i]);
+  });
+}
+
+}  // namespace detail
+
+/// The fp32 product of copies of both factors, each rounded to tf32.
+template <class C>
+void compute(const op::Product<tf32, tf32, C>& o, const Memory& at) {
+  const auto product_of = [&](std::size_t a, std::size_t b) {
+    compute(op::Product<fp32, fp32, C>{.a = {a},
+                                       .b = {b},
+                                       .c = o.c,
+                                       .m = o.m,
+                                       .n = o.n,
+                                       .k = o.k,
+                                       .transpose_a = o.transpose_a,
+                                       .transpose_b = o.transpose_b,
+                                       .add = o.add},
+            at);
+  };
+  if (o.m * o.n * o.k == 0) return product_of(o.a.offset, o.b.offset);
+  const std::size_t a = at.scratch, b = at.scratch + Arena::align(o.m * o.k * sizeof(fp32));
+  detail::round_to_tf32(at(View<fp32>{o.a.offset}), at(View<fp32>{a}), o.m * o.k);
+  detail::round_to_tf32(at(View<fp32>{o.b.offset}), at(View<fp32>{b}), o.k * o.n);
+  product_of(a, b);
 }
 
 }  // namespace regimen::cpu

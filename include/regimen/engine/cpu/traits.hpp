@@ -1,6 +1,7 @@
 // regimen/engine/cpu/traits.hpp — the facts about the CPU engine that a plan needs.
 #pragma once
 
+#include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 
 #include <cstddef>
@@ -18,6 +19,11 @@ struct Traits {
   template <class Operation>
   static constexpr std::size_t scratch(const Operation&) {
     return 0;
+  }
+  /// The rounded copies of both factors.
+  template <class C>
+  static constexpr std::size_t scratch(const op::Product<tf32, tf32, C>& o) {
+    return Arena::align(o.m * o.k * sizeof(fp32)) + Arena::align(o.k * o.n * sizeof(fp32));
   }
   /// Workspace for the chunks' sums of both gradients.
   template <bool Centered, class T, class G>

@@ -137,7 +137,7 @@ class Engine : public engine::EveryIteration {
   static Scope scope() { return {}; }
   template <class Compute>
   static std::string numerics() {
-    return R::numerics();
+    return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "");
   }
   template <class Compute>
   std::string description() const {

@@ -170,7 +170,9 @@ class Library final {
   Product make_product(const ProductDescriptor& descriptor) {
     Product made;
     made.descriptor = descriptor;
-    const cublasComputeType_t compute = descriptor.wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute = descriptor.wide         ? CUBLAS_COMPUTE_64F
+                                        : descriptor.reads_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                                : CUBLAS_COMPUTE_32F;
     detail::demand(cublasLtMatmulDescCreate(made.operation.put(), compute, descriptor.wide ? CUDA_R_64F : CUDA_R_32F),
                    "cublasLtMatmulDescCreate");
     const cublasOperation_t transpose = CUBLAS_OP_T;

@@ -43,6 +43,7 @@ constexpr ProductDescriptor describe(const Rows& a, bool transpose_a, const Rows
           .transpose_a = transpose_b,
           .transpose_b = transpose_a,
           .wide = std::is_same_v<statistic_t<A>, fp64>,
+          .reads_tf32 = std::is_same_v<A, tf32>,
           .workspace = workspace};
 }
 template <class A, class B, class C>

@@ -31,10 +31,11 @@ struct Layout {
 
 /// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt; of as many products as A, B and D have
 /// matrices.
-///   wide   sums in fp64; otherwise in fp32
+///   wide         sums in fp64; otherwise in fp32
+///   reads_tf32   A and B, in fp32, are read as tf32; never without this
 struct ProductDescriptor {
   Layout a{}, b{}, d{};
-  bool transpose_a = false, transpose_b = false, wide = false;
+  bool transpose_a = false, transpose_b = false, wide = false, reads_tf32 = false;
   std::size_t workspace = 0;
 
   bool operator==(const ProductDescriptor&) const = default;

@@ -39,7 +39,7 @@ inline bool are_apart(const cuda::Layout& l) {
 
 /// Refuses what cublasLtMatmul's documentation does not allow: extents, leading dimensions, and combinations of types.
 inline void check_product(const cuda::ProductDescriptor& p) {
-  const auto& [a, b, d, transpose_a, transpose_b, wide, workspace] = p;
+  const auto& [a, b, d, transpose_a, transpose_b, wide, reads_tf32, workspace] = p;
   const char* name = "ABD";
   for (const cuda::Layout* l : {&a, &b, &d}) {
     detail::demand(l->rows > 0 && l->columns > 0, std::string("a matrix ") + *name + " with elements",
@@ -69,6 +69,8 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                                                          (d.type == a.type || d.type == ElementType::float32));
   detail::demand(types_fit, "A and B of one type, D of the same or fp32; fp64 with sums in fp64",
                  "another combination");
+  detail::demand(!reads_tf32 || (!wide && a.type == ElementType::float32), "A and B of fp32, to be read as tf32",
+                 "another type");
 }
 
 /// Refuses addresses that the descriptor does not promise.
@@ -90,6 +92,10 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
     };
     const auto a_stride = stride(p.a, p.transpose_a), b_stride = stride(p.b, p.transpose_b);
     const std::size_t depth = p.transpose_a ? p.a.rows : p.a.columns;
+    const auto read = [&](T factor) {
+      if constexpr (std::is_same_v<T, fp32>) return p.reads_tf32 ? static_cast<float>(tf32(factor)) : factor;
+      else return static_cast<S>(factor);
+    };
     const auto behind = [](const cuda::Layout& l, std::size_t index) {
       return static_cast<std::size_t>(l.stride) * index;
     };
@@ -101,8 +107,8 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
         for (std::size_t i = 0; i < p.d.rows; ++i) {
           S sum = 0;
           for (std::size_t k = 0; k < depth; ++k)
-            sum += static_cast<S>(x[i * a_stride.first + k * a_stride.second]) *
-                   static_cast<S>(y[k * b_stride.first + j * b_stride.second]);
+            sum +=
+                read(x[i * a_stride.first + k * a_stride.second]) * read(y[k * b_stride.first + j * b_stride.second]);
           Out& to = z[j * static_cast<std::size_t>(p.d.leading) + i];
           to = static_cast<Out>(beta != 0 ? sum + static_cast<S>(beta) * static_cast<S>(to) : sum);
         }
