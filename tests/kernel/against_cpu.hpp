@@ -51,11 +51,7 @@ inline regimen::View<std::int32_t> put_integers(Arena& arena, const std::vector<
 
 /// A kernel whose barriers do nothing.
 template <class K>
-struct WithoutBarriers final {
-  static constexpr unsigned threads = K::threads;
-  static constexpr std::size_t shared_bytes = regimen::kernel::shared_bytes<K>;
-  K kernel;
-
+struct WithoutBarriers final : Around<K> {
   template <class Block>
   struct Deaf {
     const Block& block;
@@ -73,24 +69,18 @@ struct WithoutBarriers final {
       return block.template warp<Combine>(value);
     }
   };
-  constexpr unsigned blocks() const { return kernel.blocks(); }
   template <class Block>
   void operator()(const Block& block) const {
-    kernel(Deaf<Block>{block});
+    this->kernel(Deaf<Block>{block});
   }
 };
 
 /// A kernel one of whose threads does nothing.
 template <class K>
-struct WithoutAThread final {
-  static constexpr unsigned threads = K::threads;
-  static constexpr std::size_t shared_bytes = regimen::kernel::shared_bytes<K>;
-  K kernel;
-
-  constexpr unsigned blocks() const { return kernel.blocks(); }
+struct WithoutAThread final : Around<K> {
   template <class Block>
   void operator()(const Block& block) const {
-    if (block.thread() != 1) kernel(block);
+    if (block.thread() != 1) this->kernel(block);
   }
 };
 
@@ -99,7 +89,7 @@ void run_planted(const Operation& operation, const regimen::kernel::Memory& memo
   if constexpr (pass < regimen::kernel::passes<Operation>) {
     using K = regimen::kernel::Kernel<Operation, pass>;
     if constexpr (pass < from) run_kernel(K{operation, memory}, way);
-    else run_kernel(Planted<K>{K{operation, memory}}, way);
+    else run_kernel(Planted<K>{{K{operation, memory}}}, way);
     run_planted<Planted, from, pass + 1>(operation, memory, way);
   }
 }

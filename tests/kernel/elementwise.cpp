@@ -1,6 +1,6 @@
 // tests/kernel/elementwise.cpp — kernels of single elements: the very bits of the CPU engine, in every order of
 // threads.
-#include "run.hpp"
+#include "against_cpu.hpp"
 
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
@@ -13,16 +13,7 @@ using namespace test;
 
 namespace {
 
-/// `make` in every way, and `values(arena)` as the CPU engine computes them.
-template <class Make, class Get>
-void equals_the_cpu(const Make& make, const Get& get) {
-  constexpr std::size_t bytes = std::size_t{1} << 19;
-  Arena reference(bytes);
-  const auto operation = make(reference);
-  cpu::compute(operation, reference.memory_for(operation));
-  const Values expected = get(reference, operation);
-  in_every_way(bytes, make, [&](const Arena& arena, const auto& done) { CHECK(get(arena, done) == expected); });
-}
+constexpr std::size_t bytes = std::size_t{1} << 19;
 
 constexpr Sizes sizes{1, 7, 8, 31, 256, 1000, 4096, 9001};
 
@@ -32,8 +23,9 @@ void in_type() {
     INFO(count << " elements");
     const auto y_of = [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); };
     if constexpr (sizeof(T) >= 4)
-      equals_the_cpu([&](Arena& arena) { return op::Zero<T>{arena.put<T>(values<T>(count)), count}; }, y_of);
-    equals_the_cpu(
+      is_the_cpu(bytes, [&](Arena& arena) { return op::Zero<T>{arena.put<T>(values<T>(count)), count}; }, y_of);
+    is_the_cpu(
+        bytes,
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
           return op::Add<T>{x, arena.put<T>(values<T>(count, 3, 2)), count};
@@ -44,7 +36,8 @@ void in_type() {
     const std::size_t rows = 37, count = rows * columns;
     INFO(columns << " columns");
     const auto y_of = [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); };
-    equals_the_cpu(
+    is_the_cpu(
+        bytes,
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
           const auto table = arena.put<T>(values<T>(columns, 3, 2));
@@ -52,7 +45,8 @@ void in_type() {
               .x = x, .table = table, .y = arena.room<T>(count), .samples = rows, .elements = columns};
         },
         y_of);
-    equals_the_cpu(
+    is_the_cpu(
+        bytes,
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
           const auto bias = arena.put<T>(values<T>(columns, 3, 2));
@@ -60,7 +54,8 @@ void in_type() {
               .x = x, .bias = bias, .y = arena.room<T>(count), .rows = rows, .columns = columns};
         },
         y_of);
-    equals_the_cpu(
+    is_the_cpu(
+        bytes,
         [&](Arena& arena) {
           const auto x = arena.put<T>(values<T>(count));
           return op::BiasActivation<activation::Relu, T, T>{
@@ -68,7 +63,8 @@ void in_type() {
         },
         y_of);
     for (const std::uint32_t threshold : {0u, 6554u, 65535u}) {
-      equals_the_cpu(
+      is_the_cpu(
+          bytes,
           [&](Arena& arena) {
             const auto x = arena.put<T>(values<T>(count));
             const auto y = arena.room<T>(count);
@@ -87,7 +83,8 @@ template <class From, class To>
 void casts() {
   for (const std::size_t count : sizes) {
     INFO(count << " elements");
-    equals_the_cpu(
+    is_the_cpu(
+        bytes,
         [&](Arena& arena) {
           const auto x = arena.put<From>(values<From>(count, 7));
           return op::Cast<From, To>{x, arena.room<To>(count), count};
@@ -107,18 +104,14 @@ TEST_CASE("zero, sums, tables, biases, dropout") {
 
 TEST_CASE("activations are the CPU engine's, in fp64 to within the roundings of their formulas") {
   const auto in_fp64 = []<class Activation>(Activation) {
-    constexpr std::size_t rows = 7, columns = 33, count = rows * columns, bytes = std::size_t{1} << 16;
+    constexpr std::size_t rows = 7, columns = 33, count = rows * columns;
     const auto make = [&](Arena& arena) {
       const auto x = arena.put<double>(values<double>(count, 6));
       const auto bias = arena.put<double>(values<double>(columns, 1, 2));
       return op::BiasActivation<Activation, double, double>{x, bias, arena.room<double>(count), rows, columns};
     };
-    Arena reference(bytes);
-    const auto done = make(reference);
-    cpu::compute(done, reference.memory_for(done));
-    const Values expected = reference.get(done.y, count);
-    in_every_way(bytes, make, [&](const Arena& arena, const auto& o) {
-      CHECK(misses(arena.get(o.y, count), expected, [](std::size_t) { return 1e-13; }) == 0);
+    beside_the_cpu(bytes, make, [&](const Arena& arena, const auto& o, const Arena& expected) {
+      CHECK(misses(arena.get(o.y, count), expected.get(o.y, count), [](std::size_t) { return 1e-13; }) == 0);
     });
   };
   in_fp64(activation::Identity{}), in_fp64(activation::Silu{}), in_fp64(activation::GeluErf{}),

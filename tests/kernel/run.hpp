@@ -33,17 +33,24 @@ inline regimen::emulated::BlockRunner& runner() {
   return one;
 }
 
+/// A kernel around another: the same launch, unless it says otherwise.
 template <class K>
-struct OnFewBlocks final {
+struct Around {
   static constexpr unsigned threads = K::threads;
   static constexpr std::size_t shared_bytes = regimen::kernel::shared_bytes<K>;
   K kernel;
+
+  constexpr unsigned blocks() const { return kernel.blocks(); }
+};
+
+template <class K>
+struct OnFewBlocks final : Around<K> {
   unsigned most;
 
-  unsigned blocks() const { return kernel.blocks() < most ? kernel.blocks() : most; }
+  unsigned blocks() const { return this->kernel.blocks() < most ? this->kernel.blocks() : most; }
   template <class Block>
   void operator()(const Block& block) const {
-    kernel(block);
+    this->kernel(block);
   }
 };
 
@@ -51,7 +58,7 @@ template <class K>
 void run_kernel(const K& kernel, const Way& way) {
   if (way.serial) return regimen::kernel::run_serial(kernel);
   runner().set_order(way.order, way.seed);
-  runner().run(OnFewBlocks<K>{kernel, way.most_blocks});
+  runner().run(OnFewBlocks<K>{{kernel}, way.most_blocks});
 }
 
 /// All launches of an operation.
@@ -64,8 +71,7 @@ void run(const Operation& operation, Arena& arena, const Way& way) {
 }
 
 /// What `make(arena)` gives, carried out in every way: blocks of many threads agree bit for bit in any order and
-/// number; how far the serial
-/// block may be from them is for the caller to say.   judge(arena, way)
+/// number; how far the serial block may be from them is for the caller to say.   judge(arena, operation)
 template <class Make, class Judge>
 void in_every_way(std::size_t bytes, const Make& make, const Judge& judge) {
   std::vector<std::byte> first;

@@ -1,4 +1,5 @@
 // A state that is saved while training goes on is the one of the moment it was asked for.
+#include "support/weights.hpp"
 #include "temporary.hpp"
 #include "train/shard.hpp"
 
@@ -14,6 +15,7 @@
 
 using namespace regimen;
 using namespace regimen::test;
+using support::weights_of;
 
 namespace {
 
@@ -28,13 +30,6 @@ using Sharded = Trainer<Tied<2>, Batch<2>, Communicator<Threads>, Shard<Stage>>;
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-template <class T>
-std::vector<float> weights_of(T& trainer) {
-  std::vector<float> all;
-  for (const auto& parameter : trainer.parameters())
-    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
-  return all;
 }
 std::size_t files_in(const std::string& folder) {
   std::size_t count = 0;

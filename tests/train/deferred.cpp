@@ -5,7 +5,6 @@
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/train/inference.hpp>
 
-#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -54,7 +53,7 @@ TEST_CASE("also a loop by hand, predictions, and parameters that a program write
     for (const auto& parameter : trainer.parameters()) parameter.values[0] = 0.25f;
     trainer.parameters_changed();
     for (const auto value : trainer.predict(inputs)) outcome.numbers.push_back(double(value));
-    add_weights(trainer, outcome);
+    outcome.weights = support::weights_of<double>(trainer);
     return outcome;
   };
   CHECK(run(std::type_identity<Trainer<Gpt<3>, Batch<4>, Precision<bf16, fp32>, Device<Deferred>>>{}) ==
@@ -78,16 +77,7 @@ TEST_CASE("also an Inference") {
   CHECK(here.predict(tokens) == there.predict(tokens));
 }
 
-TEST_CASE("also the first layer that is not finite is named") {
-  using Train = Trainer<Gpt<3>, Batch<4>, Debug<Anomaly>, Device<Deferred>>;
-  Train trainer;
-  for (const auto& parameter : trainer.parameters())
-    if (parameter.name == "4.weight") parameter.values[0] = std::numeric_limits<float>::quiet_NaN();
-  trainer.parameters_changed();
-  const std::string error = ::test::error_of([&] { trainer.fit(data(), {.steps = 3, .progress = false}); });
-  INFO(error);
-  CHECK(::test::says(error, "step 1, output of layer 4 (layer_norm)"));
-}
+TEST_CASE("also the first layer that is not finite is named") { names_the_first_layer_that_is_not_finite<Deferred>(); }
 
 TEST_CASE("ranks whose engines work late train the same bits under every Shard") {
   ranks_train_the_same<Shard<Replicated>>(2, "replicated");

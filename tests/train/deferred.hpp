@@ -9,11 +9,13 @@
 #include <regimen/train/trainer.hpp>
 
 #include "support/catch.hpp"
+#include "support/weights.hpp"
 #include "temporary.hpp"
 #include "train/odd_models.hpp"
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -29,12 +31,6 @@ inline const Fake& data() {
   static const Fake fake(
       {.samples = 22, .classes = 5, .seed = 3});  // no multiple of a batch: the last of an epoch is short
   return fake;
-}
-
-template <class Train>
-void add_weights(Train& trainer, DeferredOutcome& outcome) {
-  for (const auto& parameter : trainer.parameters())
-    for (const auto value : parameter.values) outcome.weights.push_back(double(value));
 }
 
 /// Twelve steps, saved after five and resumed in the file's place; evaluation between them.
@@ -59,7 +55,7 @@ DeferredOutcome train(Train& trainer, const std::string& file, bool listens = tr
   fit(8);
   trainer.load(file);
   fit(12);
-  add_weights(trainer, outcome);
+  outcome.weights = support::weights_of<double>(trainer);
   CHECK(trainer.used().peak == trainer.planned().peak);
   return outcome;
 }
@@ -77,10 +73,7 @@ void trains_the_same(const char* what) {
   Trainer<Network, Policies..., Device<Deferred>> other;
   other.load(folder / "here");
   here.load(folder / "there");
-  DeferredOutcome a, b;
-  add_weights(here, a);
-  add_weights(other, b);
-  CHECK(a == b);
+  CHECK(support::weights_of<double>(here) == support::weights_of<double>(other));
   // Results that are read late are the same, too.
   Trainer<Network, Policies...> quiet_here;
   Trainer<Network, Policies..., Device<Deferred>> quiet_there;
@@ -101,12 +94,25 @@ void ranks_train_the_same(std::size_t ranks, const char* what) {
       outcomes[communicator.rank()].numbers.push_back(trainer.evaluate(data()).loss);
       trainer.load(file);
       trainer.fit(data(), {.steps = 8, .progress = false});
-      add_weights(trainer, outcomes[communicator.rank()]);
+      outcomes[communicator.rank()].weights = support::weights_of<double>(trainer);
     });
     return outcomes;
   };
   CHECK(run(boost::mp11::mp_list<Device<Deferred>>{}, folder / "there") ==
         run(boost::mp11::mp_list<>{}, folder / "here"));
+}
+
+/// A layer that computes a NaN is named on a device whose numbers the host reads late.
+template <class Where>
+void names_the_first_layer_that_is_not_finite() {
+  using Train = Trainer<Gpt<3>, Batch<4>, Debug<Anomaly>, Device<Where>>;
+  Train trainer;
+  for (const auto& parameter : trainer.parameters())
+    if (parameter.name == "4.weight") parameter.values[0] = std::numeric_limits<float>::quiet_NaN();
+  trainer.parameters_changed();
+  const std::string error = ::test::error_of([&] { trainer.fit(data(), {.steps = 3, .progress = false}); });
+  INFO(error);
+  CHECK(::test::says(error, "step 1, output of layer 4 (layer_norm)"));
 }
 
 }  // namespace regimen::test

@@ -6,6 +6,7 @@
 
 #include "support/captured.hpp"
 #include "support/catch.hpp"
+#include "support/weights.hpp"
 #include "temporary.hpp"
 
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <vector>
 
 using namespace regimen;
+using support::weights_of;
 
 namespace {
 
@@ -30,13 +32,6 @@ std::vector<std::size_t> steps(std::size_t samples, const FitOptions& run, std::
   return found;
 }
 using Samples = std::vector<std::size_t>;
-
-std::vector<float> weights_of(auto& trainer) {
-  std::vector<float> all;
-  for (const auto& parameter : trainer.parameters())
-    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
-  return all;
-}
 
 }  // namespace
 

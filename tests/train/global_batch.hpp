@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support/catch.hpp"
+#include "support/weights.hpp"
 #include "train/ranks.hpp"
 
 #include <cmath>
@@ -30,8 +31,7 @@ Trained train_global_batch(const typename Rule::Options& options) {
     Trained own;
     trainer.fit(data, {.steps = 20, .progress = false},
                 [&](Train&, const StepResult& result) { own.losses.push_back(result.loss); });
-    for (const auto& parameter : trainer.parameters())
-      own.weights.insert(own.weights.end(), parameter.values.begin(), parameter.values.end());
+    own.weights = support::weights_of<double>(trainer);
     if (communicator.rank() == 0) outcome = own;
   });
   return outcome;

@@ -2,11 +2,13 @@
 // shard.cpp.)
 #include <regimen/comm/counting.hpp>
 
+#include "support/weights.hpp"
 #include "temporary.hpp"
 #include "train/shard.hpp"
 
 using namespace regimen;
 using namespace regimen::test;
+using support::weights_of;
 
 namespace {
 
@@ -26,14 +28,6 @@ std::size_t padded(std::size_t ranks) {
     sum += count * ranks * Unit::gradient_part(ranks);
   });
   return sum;
-}
-
-template <class Train>
-std::vector<float> weights_of(Train& trainer) {
-  std::vector<float> all;
-  for (const auto& parameter : trainer.parameters())
-    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
-  return all;
 }
 
 }  // namespace

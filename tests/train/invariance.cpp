@@ -5,11 +5,13 @@
 #include <regimen/train/trainer.hpp>
 
 #include "support/catch.hpp"
+#include "support/weights.hpp"
 #include "temporary.hpp"
 #include "train/odd_models.hpp"
 
 using namespace regimen;
 using namespace regimen::test;
+using support::weights_of;
 
 namespace {
 
@@ -18,14 +20,6 @@ struct Outcome {
   std::vector<float> weights;
   bool operator==(const Outcome& other) const = default;
 };
-
-template <class Train>
-std::vector<float> weights_of(Train& trainer) {
-  std::vector<float> all;
-  for (const auto& parameter : trainer.parameters())
-    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
-  return all;
-}
 
 const Fake& data() {
   static const Fake fake(

@@ -4,6 +4,7 @@
 #include <regimen/comm/launch_processes.hpp>
 
 #include "support/catch.hpp"
+#include "support/weights.hpp"
 #include "temporary.hpp"
 #include "train/ranks.hpp"
 
@@ -21,6 +22,7 @@
 
 using namespace regimen;
 using namespace regimen::test;
+using support::weights_of;
 
 namespace {
 
@@ -68,13 +70,6 @@ void train(comm::Tcp& world, const std::string& path, bool is_victim, Shared& sh
     if (world.rank() == 0) shared.saved = result.step;
     enter(training);
   });
-}
-
-std::vector<float> weights_of(auto& trainer) {
-  std::vector<float> all;
-  for (const auto& parameter : trainer.parameters())
-    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
-  return all;
 }
 
 /// What all ranks said of a training in which one is killed.

@@ -5,6 +5,7 @@
 
 #include "../../bench/delayed.hpp"
 #include "support/catch.hpp"
+#include "support/weights.hpp"
 #include "temporary.hpp"
 
 #include "train/ranks.hpp"
@@ -43,10 +44,7 @@ Record record(auto& communicator, const auto& traced) {
   Train trainer(communicator);
   trainer.profile().clear();
   trainer.fit(Fake({.samples = 43, .classes = 11, .seed = 3}), {.steps = steps, .progress = false});
-  Record found{trainer.profile(), traced.spans(), {}};
-  for (const auto& parameter : trainer.parameters())
-    found.weights.insert(found.weights.end(), parameter.values.begin(), parameter.values.end());
-  return found;
+  return {trainer.profile(), traced.spans(), support::weights_of(trainer)};
 }
 
 /// One of the ranks behind a link of 20 ms; all do the same.

@@ -6,6 +6,7 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/train/trainer.hpp>
 
+#include "support/weights.hpp"
 #include "train/odd_models.hpp"
 
 #include <vector>
@@ -32,8 +33,7 @@ Outcome train_as_rank(bool poison, std::uint64_t steps, Ranks&... communicator) 
   });
   outcome.evaluations.push_back(trainer.evaluate(data).loss);
   outcome.as_planned = trainer.used().peak == trainer.planned().peak;
-  for (const auto& parameter : trainer.parameters())
-    outcome.weights.insert(outcome.weights.end(), parameter.values.begin(), parameter.values.end());
+  outcome.weights = support::weights_of(trainer);
   return outcome;
 }
 

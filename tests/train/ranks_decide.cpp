@@ -1,6 +1,7 @@
 // What one rank alone sees (Ctrl-C, a full disk) becomes a decision of all.
 #include "support/catch.hpp"
 
+#include "support/weights.hpp"
 #include "train/ranks.hpp"
 
 using namespace regimen;
@@ -25,12 +26,7 @@ void skips_on_all() {
     Trainer<Small, Batch<4>, Precision<fp16, fp32>, LossScale<Dynamic>, Communicator<Threads>, Shard<Stage>> trainer(
         communicator);
     Found& own = found[trainer.rank()];
-    const auto weights = [&] {
-      std::vector<float> all;
-      for (const auto& parameter : trainer.parameters())
-        all.insert(all.end(), parameter.values.begin(), parameter.values.end());
-      return all;
-    };
+    const auto weights = [&] { return support::weights_of(trainer); };
     std::vector<std::vector<float>> after;
     for (int step = 0; step < 3; ++step) {
       std::vector<float> inputs(4 * 8, 0.5f);

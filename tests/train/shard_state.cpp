@@ -1,9 +1,11 @@
 // Saved by N ranks, loaded by M, under the same or another Shard: the same bits, and the run goes on.
+#include "support/weights.hpp"
 #include "temporary.hpp"
 #include "train/shard.hpp"
 
 using namespace regimen;
 using namespace regimen::test;
+using support::weights_of;
 
 namespace {
 
@@ -19,14 +21,6 @@ struct Kept {
   std::vector<float> weights, later;
   std::uint64_t steps = 0;
 };
-
-template <class Train>
-std::vector<float> weights_of(Train& trainer) {
-  std::vector<float> all;
-  for (const auto& parameter : trainer.parameters())
-    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
-  return all;
-}
 
 /// Five steps, saved in both forms, and three more.
 template <class Stage>

@@ -1,4 +1,5 @@
 // One rank that accumulates makes the updates of several.
+#include "support/weights.hpp"
 #include "train/shard.hpp"
 
 #include <algorithm>
@@ -24,8 +25,7 @@ Run run(T& trainer) {
   Run outcome;
   trainer.fit(data, {.steps = steps, .progress = false},
               [&](T&, const StepResult& result) { outcome.losses.push_back(result.loss); });
-  for (const auto& parameter : trainer.parameters())
-    outcome.weights.insert(outcome.weights.end(), parameter.values.begin(), parameter.values.end());
+  outcome.weights = support::weights_of<double>(trainer);
   return outcome;
 }
 

@@ -5,6 +5,7 @@
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/weights.hpp"
 #include "temporary.hpp"
 #include "train/user_vit.hpp"
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 using namespace regimen;
+using support::weights_of;
 
 namespace {
 
@@ -21,13 +23,6 @@ using Tiny = own_vit::Vit<4, 12, 32, 3, 4, 10>;
 const Fake& data() {
   static const Fake images({.samples = 160, .classes = 10, .seed = 5});
   return images;
-}
-template <class Train>
-std::vector<float> weights_of(Train& trainer) {
-  std::vector<float> all;
-  for (const auto& parameter : trainer.parameters())
-    all.insert(all.end(), parameter.values.begin(), parameter.values.end());
-  return all;
 }
 template <class... Policies>
 std::vector<float> trained(double& loss) {

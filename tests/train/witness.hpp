@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/weights.hpp"
 #include "train/same_work.hpp"
 
 namespace regimen::test {
@@ -42,8 +43,7 @@ Witnessed train_some(bool poison) {
       outcome.numbers.push_back(double(output));
   }
   CHECK(trainer.used().peak == Train::plan().peak);
-  for (const auto& parameter : trainer.parameters())
-    outcome.weights.insert(outcome.weights.end(), parameter.values.begin(), parameter.values.end());
+  outcome.weights = support::weights_of(trainer);
   for (const double number : outcome.numbers) CHECK(std::isfinite(number));
   return outcome;
 }

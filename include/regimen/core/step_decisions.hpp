@@ -15,10 +15,10 @@ namespace regimen::step_decisions {
 inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN(),
                         largest_scale = (std::numeric_limits<float>::max)();
 
-/// op::Begin.   none   no anomaly, made on the host: its name points to memory of the host
-REGIMEN_HD inline void begin(Scalars& s, const op::Anomaly& none) {
+/// op::Begin.
+REGIMEN_HD inline void begin(const op::Begin& o, Scalars& s) {
   s.loss_sum = s.count = s.correct = s.square_sum = 0;
-  s.anomaly = none;
+  s.anomaly = o.none;
 }
 
 /// op::ShareSums.

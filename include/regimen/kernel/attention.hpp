@@ -293,12 +293,15 @@ struct AttentionPair final {
   }
 };
 
-template <class T>
-struct Kernel<op::AttentionBackward<T>, 1> final {
+/// Pass 1 has a block for each query, pass 2 for each key.
+template <class T, unsigned pass>
+  requires(pass == 1 || pass == 2)
+struct Kernel<op::AttentionBackward<T>, pass> final {
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
+  using Rows = detail::HeadRows<const T>;
   static constexpr unsigned threads = Tile::threads;
-  static constexpr std::size_t shared_bytes = Tile::shared_bytes(1, 1);
+  static constexpr std::size_t shared_bytes = Tile::shared_bytes(pass, pass);
   op::AttentionBackward<T> o;
   Memory at;
 
@@ -307,85 +310,83 @@ struct Kernel<op::AttentionBackward<T>, 1> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    using Rows = detail::HeadRows<const T>;
+    const op::AttentionShape& s = o.shape;
+    const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
+    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
+      const std::size_t head = row / s.length, t = row % s.length;
+      const detail::DropFactor<S> drop(o.drop, at, s, head);
+      if constexpr (pass == 1) of_query(block, head, t, scale, drop);
+      else of_key(block, head, t, scale, drop);
+    }
+  }
+
+ private:
+  REGIMEN_HD Rows part(std::size_t head, std::size_t of_three) const {
+    return Rows::of_qkv(at(o.qkv), o.shape, head, of_three);
+  }
+  /// d_qkv = sums, rounded.
+  REGIMEN_HD_UNCHECKED
+  template <class Block, class Sums>
+  REGIMEN_HD void write(const Block& block, std::size_t head, std::size_t of_three, std::size_t t,
+                        const Sums& sums) const {
+    T* const gradient = detail::HeadRows<T>::of_qkv(at(o.d_qkv), o.shape, head, of_three)(t);
+    for (std::size_t d = block.thread(); d < o.shape.width; d += block.threads())
+      gradient[d] = static_cast<T>(static_cast<S>(sums[d]));
+  }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void of_query(const Block& block, std::size_t head, std::size_t t, S scale,
+                           const detail::DropFactor<S>& drop) const {
     const op::AttentionShape& s = o.shape;
     const auto sums = block.template shared<S>(0, Tile::largest_width),
                d_scores = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size);
-    const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
-    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
-      const std::size_t head = row / s.length, t = row % s.length, seen = s.causal ? t + 1 : s.length;
-      const Rows keys = Rows::of_qkv(at(o.qkv), s, head, 1), values = Rows::of_qkv(at(o.qkv), s, head, 2);
-      const T *const query = Rows::of_qkv(at(o.qkv), s, head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
-      const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
-      const detail::DropFactor<S> drop(o.drop, at, s, head);
-      for (std::size_t first = 0; first < seen; first += Tile::size) {
-        const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
-        for (std::size_t j = block.thread(); j < count; j += block.threads())
-          d_scores[j] = AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale,
-                                         drop(t, first + j), s.width)
-                            .d_score;
-        block.sync();
-        detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == 0);
-        block.sync();
-      }
-      T* const d_q = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 0)(t);
-      for (std::size_t d = block.thread(); d < s.width; d += block.threads())
-        d_q[d] = static_cast<T>(static_cast<S>(sums[d]));
+    const Rows keys = part(head, 1), values = part(head, 2);
+    const T *const query = part(head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
+    const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : s.length;
+    const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
+    for (std::size_t first = 0; first < seen; first += Tile::size) {
+      const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
+      for (std::size_t j = block.thread(); j < count; j += block.threads())
+        d_scores[j] = AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale,
+                                       drop(t, first + j), s.width)
+                          .d_score;
+      block.sync();
+      detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == 0);
+      block.sync();
     }
+    write(block, head, 0, t, sums);
   }
-};
-
-template <class T>
-struct Kernel<op::AttentionBackward<T>, 2> final {
-  using S = statistic_t<T>;
-  using Tile = detail::AttentionTile<S>;
-  static constexpr unsigned threads = Tile::threads;
-  static constexpr std::size_t shared_bytes = Tile::shared_bytes(2, 2);
-  op::AttentionBackward<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, 1); }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    using Rows = detail::HeadRows<const T>;
+  REGIMEN_HD void of_key(const Block& block, std::size_t head, std::size_t u, S scale,
+                         const detail::DropFactor<S>& drop) const {
     const op::AttentionShape& s = o.shape;
     constexpr std::size_t width = Tile::largest_width, numbers = 2 * width * sizeof(S);
     const auto d_k = block.template shared<S>(0, width), d_v = block.template shared<S>(width * sizeof(S), width);
     const auto d_scores = block.template shared<S>(numbers, Tile::size),
                kept = block.template shared<S>(numbers + Tile::size * sizeof(S), Tile::size);
-    const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
-    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
-      const std::size_t head = row / s.length, u = row % s.length,
-                        begin = s.causal ? u : 0;  // the first query that sees key u
-      const Rows queries = Rows::of_qkv(at(o.qkv), s, head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
-      const T *const key = Rows::of_qkv(at(o.qkv), s, head, 1)(u), *const value =
-                                                                       Rows::of_qkv(at(o.qkv), s, head, 2)(u);
-      const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
-      const detail::DropFactor<S> drop(o.drop, at, s, head);
-      for (std::size_t first = begin; first < s.length; first += Tile::size) {
-        const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
-        for (std::size_t j = block.thread(); j < count; j += block.threads()) {
-          const std::size_t t = first + j;
-          const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
-                                      s.width);
-          d_scores[j] = pair.d_score;
-          kept[j] = pair.kept;
-        }
-        block.sync();
-        detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, first == begin);
-        detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, first == begin);
-        block.sync();
+    const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
+    const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
+    const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
+    const std::size_t begin = s.causal ? u : 0;  // the first query that sees key u
+    for (std::size_t first = begin; first < s.length; first += Tile::size) {
+      const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
+      for (std::size_t j = block.thread(); j < count; j += block.threads()) {
+        const std::size_t t = first + j;
+        const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
+                                    s.width);
+        d_scores[j] = pair.d_score;
+        kept[j] = pair.kept;
       }
-      T *const to_k = detail::HeadRows<T>::of_qkv(at(o.d_qkv), s, head, 1)(u), *const to_v =
-                                                                                   detail::HeadRows<T>::of_qkv(
-                                                                                       at(o.d_qkv), s, head, 2)(u);
-      for (std::size_t d = block.thread(); d < s.width; d += block.threads()) {
-        to_k[d] = static_cast<T>(static_cast<S>(d_k[d]));
-        to_v[d] = static_cast<T>(static_cast<S>(d_v[d]));
-      }
+      block.sync();
+      detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, first == begin);
+      detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, first == begin);
+      block.sync();
     }
+    write(block, head, 1, u, d_k);
+    write(block, head, 2, u, d_v);
   }
 };
 

@@ -15,60 +15,35 @@ namespace regimen::kernel {
 
 // ---- one thread: the CPU engine's code
 
-template <>
-struct Kernel<op::Begin> final {
-  static constexpr unsigned threads = warp_lanes;
-  op::Begin o;
-  Memory at;
-  op::Anomaly none{};
+namespace detail {
 
-  static constexpr unsigned blocks() { return 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    if (block.thread() == 0) step_decisions::begin(*at(o.scalars), none);
-  }
-};
-
-template <>
-struct Kernel<op::ShareSums> final {
-  static constexpr unsigned threads = warp_lanes;
-  op::ShareSums o;
-  Memory at;
-
-  static constexpr unsigned blocks() { return 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    if (block.thread() == 0) step_decisions::share(*at(o.scalars), *at(o.sums));
-  }
-};
-
-template <>
-struct Kernel<op::CombineSums> final {
-  static constexpr unsigned threads = warp_lanes;
-  op::CombineSums o;
-  Memory at;
-
-  static constexpr unsigned blocks() { return 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    if (block.thread() == 0) step_decisions::combine(o, *at(o.scalars), at(o.sums));
-  }
-};
-
+REGIMEN_HD inline void decide(const op::Begin& o, const Memory& at) { step_decisions::begin(o, *at(o.scalars)); }
+REGIMEN_HD inline void decide(const op::ShareSums& o, const Memory& at) {
+  step_decisions::share(*at(o.scalars), *at(o.sums));
+}
+REGIMEN_HD inline void decide(const op::CombineSums& o, const Memory& at) {
+  step_decisions::combine(o, *at(o.scalars), at(o.sums));
+}
+REGIMEN_HD_UNCHECKED
 template <class UpdateRule>
-struct Kernel<op::Finish<UpdateRule>> final {
+REGIMEN_HD void decide(const op::Finish<UpdateRule>& o, const Memory& at) {
+  step_decisions::finish(o, *at(o.scalars));
+}
+
+}  // namespace detail
+
+template <class Operation>
+  requires requires(const Operation& o, const Memory& at) { detail::decide(o, at); }
+struct Kernel<Operation> final {
   static constexpr unsigned threads = warp_lanes;
-  op::Finish<UpdateRule> o;
+  Operation o;
   Memory at;
 
   static constexpr unsigned blocks() { return 1; }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    if (block.thread() == 0) step_decisions::finish(o, *at(o.scalars));
+    if (block.thread() == 0) detail::decide(o, at);
   }
 };
 

@@ -11,6 +11,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/rule/model_is_gpt2.hpp>
 #include <regimen/state/convert.hpp>
+#include <regimen/state/load_state.hpp>
 #include <regimen/state/safetensors.hpp>
 #include <regimen/state/trainer_state.hpp>
 
@@ -206,7 +207,7 @@ void load(Owner& owner, const std::string& path) {
       throw Error(path + ", tensor \"" + tensor->name + "\"", "the values of wte.weight, to which it is tied",
                   "others");
   }
-  if constexpr (trains) train::StateAccess<typename Owner::Session>::begin_anew(train::Inside::session(owner));
+  if constexpr (trains) train::StateLoading<typename Owner::Session>::begin_anew(train::Inside::session(owner));
   for (std::size_t i = 0; i < names.size(); ++i)
     parameters[i].visit([&]<class T>(std::span<T> values) {
       train::copy_converted(file, *found.find(names[i].text)->second, values,

@@ -4,6 +4,7 @@
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/optimizer.hpp>
 #include <regimen/program/forward.hpp>
+#include <regimen/program/pieces.hpp>
 
 #include <bit>
 
@@ -210,51 +211,6 @@ struct Step : Forward<Bound_> {
     engine.bucket.staging = offset;
   }
 
-  /// One update covers neighbouring trained tensors whose copies lie side by side with one element size,
-  /// as long as their segments fit.
-  struct Piece {
-    std::size_t first = 0, last = 0;  // tensors [first, last)
-  };
-  template <class Unit>
-  static constexpr bool joins(std::size_t next) {
-    const auto &before = Unit::tensors[next - 1], &here = Unit::tensors[next];
-    return before.trains && here.trains && before.element == here.element &&
-           before.values + before.count * bytes_of(before.element) == here.values;
-  }
-  template <class Unit>
-  static constexpr auto all_pieces = [] {
-    std::pair<std::array<Piece, Unit::tensors.size()>, std::size_t> result{};
-    std::size_t& count = result.second;
-    std::size_t segments_here = 0;
-    for (std::size_t i = 0; i < Unit::tensors.size(); ++i) {
-      if (!Unit::tensors[i].trains) continue;
-      const bool follows = i > 0 && joins<Unit>(i);
-      segments_here += !follows || Unit::tensors[i - 1].decays != Unit::tensors[i].decays;
-      if (!follows || segments_here > op::Segments::limit) {
-        result.first[count++] = {i, i};
-        segments_here = 1;
-      }
-      result.first[count - 1].last = i + 1;
-    }
-    return result;
-  }();
-  template <class Unit>
-  static constexpr std::size_t piece_count = all_pieces<Unit>.second;
-  template <class Unit, std::size_t piece>
-  static constexpr auto segments = [] {
-    constexpr Piece here = all_pieces<Unit>.first[piece];
-    op::Segments result{};
-    std::size_t offset = 0;
-    for (std::size_t i = here.first; i < here.last; ++i) {
-      const walk::TensorPlace& tensor = Unit::tensors[i];
-      if (result.count > 0 && result.items[result.count - 1].decays == tensor.decays)
-        result.items[result.count - 1].count += tensor.count;
-      else result.items[result.count++] = {offset, tensor.count, tensor.decays};
-      offset += tensor.count;
-    }
-    return std::pair{result, offset};
-  }();
-
   /// Calls f(a Unit*, offsets, path) for every unit that trains, or for all units; each
   /// iteration of a Repeat separately.
   static constexpr void for_each_trained(auto& engine, auto&& f) { for_each_apart<true>(engine, f); }
@@ -308,32 +264,47 @@ struct Step : Forward<Bound_> {
         if constexpr (Sharding::slices_state)
           if (engine.ranks > 1) return (update_slice<Unit, piece>(engine, r, at, options), ...);
         (update_piece<Unit, piece>(engine, r, at, options), ...);
-      }(std::make_index_sequence<piece_count<Unit>>{});
+      }(std::make_index_sequence<Pieces<Unit>::count>{});
     }
   }
+  /// The elements of a piece that one update changes.
+  struct Elements {
+    View<Master> master, state;
+    View<Reduce> gradient;
+    std::size_t count, state_stride, first = 0;  // first   of the piece
+  };
+  template <class Unit, std::size_t piece, class T>
+  static constexpr void update_elements(auto& engine, const Resident& r, const typename UpdateRule::Options& options,
+                                        const Elements& elements, View<T> copy) {
+    engine.run(op::Update<UpdateRule, Master, T, Reduce>{.master = elements.master,
+                                                         .state = elements.state,
+                                                         .copy = copy,
+                                                         .gradient = elements.gradient,
+                                                         .scalars = r.scalars,
+                                                         .segments = Pieces<Unit>::template segments<piece>,
+                                                         .count = elements.count,
+                                                         .state_stride = elements.state_stride,
+                                                         .options = options,
+                                                         .first = elements.first});
+  }
+  static constexpr View<Master> state_at(std::size_t offset) {
+    return UpdateRule::states == 0 ? View<Master>{} : View<Master>{offset};
+  }
+
   template <class Unit, std::size_t piece>
   static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at,
                                      const typename UpdateRule::Options& options) {
-    constexpr walk::TensorPlace first = Unit::tensors[all_pieces<Unit>.first[piece].first];
-    constexpr auto& made = segments<Unit, piece>;
+    constexpr walk::TensorPlace first = Pieces<Unit>::template first<piece>;
     const std::size_t parameters = r.parameters + at.parameters;
-    const View<Master> master{parameters + Unit::master_offset(engine.ranks) + first.master * sizeof(Master)};
-    const View<Master> state =
-        UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states + first.gradient * sizeof(Master)};
-    const View<Reduce> gradient{r.gradients + at.gradients + first.gradient * sizeof(Reduce)};
-    const auto run = [&]<class T>(View<T> copy) {
-      engine.run(op::Update<UpdateRule, Master, T, Reduce>{.master = master,
-                                                           .state = state,
-                                                           .copy = copy,
-                                                           .gradient = gradient,
-                                                           .scalars = r.scalars,
-                                                           .segments = made.first,
-                                                           .count = made.second,
-                                                           .state_stride = Unit::layout.trained,
-                                                           .options = options});
-    };
-    if constexpr (Unit::shares_master) run(View<Master>{});
-    else run(View<element_t<first.element>>{parameters + first.values});
+    const Elements elements{{parameters + Unit::master_offset(engine.ranks) + first.master * sizeof(Master)},
+                            state_at(r.states + at.states + first.gradient * sizeof(Master)),
+                            {r.gradients + at.gradients + first.gradient * sizeof(Reduce)},
+                            Pieces<Unit>::template elements<piece>,
+                            Unit::layout.trained};
+    if constexpr (Unit::shares_master) update_elements<Unit, piece>(engine, r, options, elements, View<Master>{});
+    else
+      update_elements<Unit, piece>(engine, r, options, elements,
+                                   View<element_t<first.element>>{parameters + first.values});
   }
 
   template <class Unit, std::size_t index>
@@ -350,9 +321,7 @@ struct Step : Forward<Bound_> {
             engine.arena.take(Arena::align((tensor.count + Update::scratch_of(tensor.rows, columns)) * sizeof(Master)),
                               MemoryKind::scratch, path);
         engine.run(Update{{parameters + Unit::master_offset(engine.ranks) + tensor.master * sizeof(Master)},
-                          UpdateRule::states == 0
-                              ? View<Master>{}
-                              : View<Master>{r.states + at.states + tensor.gradient * sizeof(Master)},
+                          state_at(r.states + at.states + tensor.gradient * sizeof(Master)),
                           copy,
                           {r.gradients + at.gradients + tensor.gradient * sizeof(Reduce)},
                           r.scalars,
@@ -375,9 +344,8 @@ struct Step : Forward<Bound_> {
                                      const typename UpdateRule::Options& options) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
-    constexpr auto& made = segments<Unit, piece>;
-    constexpr std::size_t first = Unit::tensors[all_pieces<Unit>.first[piece].first].gradient,
-                          last = first + made.second;
+    constexpr std::size_t first = Pieces<Unit>::template first<piece>.gradient,
+                          last = first + Pieces<Unit>::template elements<piece>;
     const std::size_t slice = Unit::slice(engine.ranks), begin = Sharding::slice_of(engine.rank) * slice,
                       parameters = r.parameters + at.parameters;
     const std::size_t from = begin > first ? begin : first,
@@ -385,23 +353,19 @@ struct Step : Forward<Bound_> {
     const std::size_t count = from < to ? to - from : 0, offset = count > 0 ? from - begin : 0;
     const View<Value> values =
         View<Value>{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))} + offset;
-    const View<Reduce> gradient =
-        View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset;
-    const View<Master> state = UpdateRule::states == 0 ? View<Master>{} : View<Master>{r.states + at.states} + offset;
-    const auto run = [&]<class T>(View<Master> master, View<T> copy) {
-      engine.run(op::Update<UpdateRule, Master, T, Reduce>{.master = master,
-                                                           .state = state,
-                                                           .copy = copy,
-                                                           .gradient = gradient,
-                                                           .scalars = r.scalars,
-                                                           .segments = made.first,
-                                                           .count = count,
-                                                           .state_stride = slice,
-                                                           .options = options,
-                                                           .first = count > 0 ? from - first : 0});
-    };
-    if constexpr (Unit::shares_master) run(View<Master>{values.offset}, View<Master>{});
-    else run(View<Master>{parameters + Unit::master_offset(engine.ranks)} + offset, values);
+    Elements elements{
+        {parameters + Unit::master_offset(engine.ranks) + offset * sizeof(Master)},
+        state_at(r.states + at.states + offset * sizeof(Master)),
+        View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset,
+        count,
+        slice,
+        count > 0 ? from - first : 0};
+    if constexpr (Unit::shares_master) {
+      elements.master = {values.offset};
+      update_elements<Unit, piece>(engine, r, options, elements, View<Master>{});
+    } else {
+      update_elements<Unit, piece>(engine, r, options, elements, values);
+    }
   }
 };
 

@@ -1,14 +1,11 @@
-// regimen/state/trainer_state.hpp — a Trainer's state in one safetensors file.
+// regimen/state/trainer_state.hpp — a Trainer's state in one safetensors file: what is saved, and how.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
 #include <regimen/core/error.hpp>
-#include <regimen/core/say.hpp>
-#include <regimen/data/batching.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/state/background_save.hpp>
 #include <regimen/state/parts.hpp>
-#include <regimen/state/patience.hpp>
 #include <regimen/state/safetensors.hpp>
 
 #include <bit>
@@ -45,26 +42,20 @@ struct Inside final {
   }
 };
 
-/// What is saved of a Session, and what comes back from a file.
+/// What is saved of a Session. load_state.hpp brings it back.
 template <class Session>
 struct StateAccess {
   using Master = typename Session::Master;
   using UpdateRule = typename Session::UpdateRule;
   static constexpr bool moves_loss_scale = Session::Recipe::loss_scaling.growth_interval > 0;
 
-  static void expect_finished_step(const Session& session, const char* who) {
-    if (!session.is_between_steps()) throw Error(who, "a finished step", "a step that has begun", "call apply first");
+  /// What decides the bits of a run, besides the program.
+  static std::string path_text() {
+    return Session::Engine::template numerics<typename Session::Recipe::Roles::computed>();
   }
 
-  /// Step 0, no optimizer state; seed and loss scale stay.
-  static void begin_anew(Session& session) {
-    session.reset_state();
-    session.steps_done = 0;
-    begin_data_at(session, {});
-    Scalars s = session.scalars();
-    s.updates = s.skipped = s.finite_streak = 0;
-    session.write_scalars(s);
-    session.patience = {};
+  static void expect_finished_step(const Session& session, const char* who) {
+    if (!session.is_between_steps()) throw Error(who, "a finished step", "a step that has begun", "call apply first");
   }
 
   /// One rank writes one file. Several ranks write a part each, then rank 0 the index; until that is in place, the
@@ -262,159 +253,6 @@ struct StateAccess {
       metadata["regimen.validated_at"] = std::to_string(session.patience.validated_at);
     }
     return metadata;
-  }
-
- public:
-  static void load(Session& session, const std::string& path) {
-    session.expect_no_fit("Trainer::load");
-    finish_saving(session);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
-    const SavedState file(path);
-    const auto& metadata = file.metadata();
-    const bool resumes = metadata.contains("regimen.version");
-    // Checks everything before it changes anything: a file that does not fit leaves the Trainer unchanged.
-    for (const auto& tensor : session.tensors) file.template expect<Master>(tensor.name, shape_of(tensor.parameter));
-    for (const auto& tensor : session.tensors)
-      if (resumes && tensor.place.trains)
-        for (std::size_t state = 0; state < tensor.states; ++state) {
-          const std::string name = state_name(UpdateRule::state_names[state], tensor.name);
-          if (!file.contains(name))
-            throw Error(path, "the optimizer state \"" + name + "\"", "the weights of this model without it",
-                        weights_alone);
-          file.template expect<Master>(name, shape_of(tensor.parameter));
-        }
-    for (const std::string& found : file.names()) {
-      bool known = false;
-      for (const auto& tensor : session.tensors) {
-        known = known || found == tensor.name;
-        for (std::size_t state = 0; state < tensor.states; ++state)
-          known = known || found == state_name(UpdateRule::state_names[state], tensor.name);
-      }
-      if (!known && is_state_of_weights(session, found))
-        throw Error(path, "optimizer state that this Trainer keeps", "the weights of this model and \"" + found + "\"",
-                    weights_alone);
-      if (!known)
-        throw Error(path, "tensors of this model only", "the tensor " + found,
-                    "load it into the model that it was saved from");
-    }
-    std::uint64_t step = 0, seed = session.seed, updates = 0, skipped = 0, streak = 0;
-    double loss_scale = Session::Recipe::loss_scaling.initial;
-    Patience patience{.is_resumed = resumes, .is_kept = session.patience.is_kept};
-    DataPlace place;
-    if (resumes) {
-      step = whole_number(path, metadata, "regimen.step");
-      place = place_in(path, metadata);
-      seed = whole_number(path, metadata, "regimen.seed");
-      updates = whole_number(path, metadata, "regimen.updates");
-      skipped = whole_number(path, metadata, "regimen.skipped");
-      const std::uint64_t saved_streak = whole_number(path, metadata, "regimen.finite_streak");
-      const double saved_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
-      if (!(saved_scale >= 1 && saved_scale <= 3.5e38))
-        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38", std::to_string(saved_scale),
-                    "the file is damaged");
-      if (moves_loss_scale &&
-          whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // otherwise the policy decides
-        loss_scale = saved_scale;
-        streak = saved_streak;
-      }
-      if (metadata.contains("regimen.best")) {
-        patience.is_kept = true;  // also a Trainer that only loads and saves passes them on
-        patience.best = std::bit_cast<double>(whole_number(path, metadata, "regimen.best"));
-        patience.without_gain = whole_number(path, metadata, "regimen.without_gain");
-        patience.validated_at = whole_number(path, metadata, "regimen.validated_at");
-      }
-      const auto written = metadata.find("regimen.path");
-      if (written != metadata.end() && written->second != path_text() && session.rank() == 0)
-        regimen::detail::say("regimen: " + path + " was written with \"" + written->second + "\", this run has \"" +
-                             path_text() + "\": training continues, but not with the bits of that run\n");
-    }
-    session.abandon();
-    for (const auto& tensor : session.tensors) {
-      if (tensor.count == 0) continue;
-      std::vector<Master> values(tensor.count);
-      file.template copy<Master>(tensor.name, tensor.first, std::span(values));
-      session.write(session.master_view(tensor), std::span<const Master>(values));
-      if (!tensor.place.trains || !resumes) continue;
-      for (std::size_t state = 0; state < tensor.states; ++state) {
-        file.template copy<Master>(state_name(UpdateRule::state_names[state], tensor.name), tensor.first,
-                                   std::span(values));
-        session.write(session.state_view(tensor, state), std::span<const Master>(values));
-      }
-    }
-    if (!resumes) session.reset_state();
-    Scalars s = session.scalars();
-    session.steps_done = step;
-    begin_data_at(session, place);
-    session.seed = seed;
-    s.updates = updates;
-    s.skipped = skipped;
-    s.finite_streak = streak;
-    s.loss_scale = loss_scale;
-    session.write_scalars(s);
-    session.patience = patience;
-    session.host_weights.clear();
-    session.update_copies();
-  }
-
-  /// Loads only the weights, of any element type; ignores optimizer state.
-  static void load_weights(Session& session, const std::string& path) {
-    session.expect_no_fit("Trainer::load_weights");
-    finish_saving(session);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
-    expect_finished_step(session, "Trainer::load_weights");
-    const SavedState file(path);
-    for (const auto& tensor : session.tensors) file.expect_numbers(tensor.name, shape_of(tensor.parameter));
-    for (const std::string& found : file.names()) {
-      bool known = is_state_of_weights(session, found);
-      for (const auto& tensor : session.tensors) known = known || found == tensor.name;
-      if (!known)
-        throw Error(path, "tensors of this model only", "the tensor " + found,
-                    "load it into the model that it was saved from");
-    }
-    for (const auto& tensor : session.tensors)
-      if (tensor.count > 0) {
-        std::vector<Master> values(tensor.count);
-        file.template copy_converted<Master>(tensor.name, tensor.first, std::span(values));
-        session.write(session.master_view(tensor), std::span<const Master>(values));
-      }
-    begin_anew(session);
-    session.host_weights.clear();
-    session.update_copies();
-  }
-
- private:
-  static void begin_data_at(Session& session, const DataPlace& place) {
-    session.place = place;
-    session.batching = {};
-  }
-  /// Older files have the number of finished batches of `together` samples, short ones included, in place of samples.
-  static DataPlace place_in(const std::string& path, const std::map<std::string, std::string>& metadata) {
-    const auto number = [&](const char* key) { return whole_number(path, metadata, key); };
-    DataPlace place;
-    if (metadata.contains("regimen.epoch") || !metadata.contains("regimen.batches"))
-      place = {number("regimen.epoch"), number("regimen.samples"), number("regimen.run"), 0};
-    else place.run = metadata.contains("regimen.together") ? number("regimen.together") : Session::batch;
-    if (metadata.contains("regimen.batches")) place.batches = number("regimen.batches");
-    if (place.batches != 0 && place.run == 0)
-      throw Error(path + ", metadata", "batches of at least one sample", "0", "the file is damaged");
-    return place;
-  }
-
-  static constexpr const char* weights_alone =
-      "it was saved under another Optimizer or Freeze; trainer.load_weights(path) takes the weights alone and begins anew";
-
-  /// "optimizer.<state>.<name>" of a weight of this model, whatever the update rule calls its state.
-  static bool is_state_of_weights(const Session& session, const std::string& name) {
-    const std::size_t dot = name.starts_with("optimizer.") ? name.find('.', 10) : std::string::npos;
-    if (dot == std::string::npos) return false;
-    for (const auto& tensor : session.tensors)
-      if (name.compare(dot + 1, std::string::npos, tensor.name) == 0) return true;
-    return false;
-  }
-
-  /// What decides the bits of a run, besides the program.
-  static std::string path_text() {
-    return Session::Engine::template numerics<typename Session::Recipe::Roles::computed>();
   }
 };
 

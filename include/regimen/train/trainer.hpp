@@ -12,7 +12,9 @@
 #include <regimen/rule/rule_options_stand_inside.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 #include <regimen/rule/trainer_is_not_copied.hpp>
+#include <regimen/state/load_state.hpp>
 #include <regimen/state/trainer_state.hpp>
+#include <regimen/train/answers.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/loop_by_hand.hpp>
@@ -326,10 +328,10 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// Reads a file that save wrote (of this or another run of the same model), or weights alone. Then training continues
   /// exactly as it would have, except where policies differ: a static loss scale is not changed by the file. Forgets a
   /// step that has begun by hand. Not in a callback of fit.
-  void load(const std::string& path) { State::load(session_, path); }
+  void load(const std::string& path) { Loading::load(session_, path); }
   /// Reads only the weights of any such file, and starts at step 0 without optimizer state; seed and loss scale stay.
   /// The file may have been saved under other policies; each value is rounded once to the master type.
-  void load_weights(const std::string& path) { State::load_weights(session_, path); }
+  void load_weights(const std::string& path) { Loading::load_weights(session_, path); }
 
   /// The memory that the run has used, and the operations that it has run.
   Used used() const { return {session_.walk.arena.peak, session_.library, session_.walk.engine.operations()}; }
@@ -358,6 +360,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   friend struct train::Inside;
   using ByHand = train::LoopByHand<Session>;
   using State = train::StateAccess<Session>;
+  using Loading = train::StateLoading<Session>;
 
   Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {}
 
@@ -367,23 +370,6 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 /// For `Trainer t(model)`: gives the rule's error in place of a failed deduction.
 template <class First, class... Others>
 Trainer(const First&, const Others&...) -> Trainer<First>;
-
-namespace detail {
-/// The result types of a Trainer's members that do not depend on its policies.
-struct Answers {
-  using Step = StepResult;
-  using Fitted = regimen::Fitted;
-  using Evaluation = regimen::Evaluation;
-  using Used = regimen::Used;
-  using Plan = MemoryPlan;
-  using Parameters = std::vector<NamedParameter<float>>;
-  using Prediction = std::vector<float>;
-  using Tokens = std::vector<std::int32_t>;
-  using Sampling = regimen::Sampling;
-  using Shape = SampleShape;
-  using Profile = OperationTimes;
-};
-}  // namespace detail
 
 /// A recipe that does not compose: each broken rule gives one error, the rest of the program none.
 template <class Network, class... Policies>

@@ -112,10 +112,12 @@ struct CombineSums final {
   constexpr Cost cost() const { return {4 * double(ranks), double(ranks) * sizeof(RankSums), 1}; }
 };
 
-/// Before a step: sets the sums to zero and clears the anomaly.
+/// Before a step: sets the sums to zero and the anomaly to `none`, which is made on the host: its name points to memory
+/// of the host.
 struct Begin final {
   static constexpr const char* name = "begin_step";
   View<Scalars> scalars;
+  Anomaly none{};
 
   constexpr Cost cost() const { return {0, sizeof(Scalars), 1}; }
 };

@@ -11,7 +11,7 @@
 
 namespace regimen::cpu {
 
-inline void compute(const op::Begin& o, const Memory& at) { step_decisions::begin(*at(o.scalars), {}); }
+inline void compute(const op::Begin& o, const Memory& at) { step_decisions::begin(o, *at(o.scalars)); }
 
 template <class T>
 void compute(const op::CheckFinite<T>& o, const Memory& at) {

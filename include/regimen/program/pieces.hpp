@@ -1,0 +1,69 @@
+// regimen/program/pieces.hpp — which tensors of a unit one update covers.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/walk/unit.hpp>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace regimen::train {
+
+/// One update covers neighbouring trained tensors whose copies lie side by side with one element size, as long as their
+/// segments fit: a piece of the unit.
+template <class Unit>
+struct Pieces final {
+ private:
+  struct Range {
+    std::size_t first = 0, last = 0;  // tensors [first, last)
+  };
+  static constexpr bool joins(std::size_t next) {
+    const auto &before = Unit::tensors[next - 1], &here = Unit::tensors[next];
+    return before.trains && here.trains && before.element == here.element &&
+           before.values + before.count * bytes_of(before.element) == here.values;
+  }
+  static constexpr std::pair<std::array<Range, Unit::tensors.size()>, std::size_t> ranges = [] {
+    std::pair<std::array<Range, Unit::tensors.size()>, std::size_t> result{};
+    std::size_t& pieces = result.second;
+    std::size_t segments_here = 0;
+    for (std::size_t i = 0; i < Unit::tensors.size(); ++i) {
+      if (!Unit::tensors[i].trains) continue;
+      const bool follows = i > 0 && joins(i);
+      segments_here += !follows || Unit::tensors[i - 1].decays != Unit::tensors[i].decays;
+      if (!follows || segments_here > op::Segments::limit) {
+        result.first[pieces++] = {i, i};
+        segments_here = 1;
+      }
+      result.first[pieces - 1].last = i + 1;
+    }
+    return result;
+  }();
+  template <std::size_t piece>
+  static constexpr auto cut = [] {
+    constexpr Range here = ranges.first[piece];
+    op::Segments result{};
+    std::size_t offset = 0;
+    for (std::size_t i = here.first; i < here.last; ++i) {
+      const walk::TensorPlace& tensor = Unit::tensors[i];
+      if (result.count > 0 && result.items[result.count - 1].decays == tensor.decays)
+        result.items[result.count - 1].count += tensor.count;
+      else result.items[result.count++] = {offset, tensor.count, tensor.decays};
+      offset += tensor.count;
+    }
+    return std::pair{result, offset};
+  }();
+
+ public:
+  static constexpr std::size_t count = ranges.second;
+  /// Of a piece: its first tensor, its segments, and its number of elements.
+  template <std::size_t piece>
+  static constexpr walk::TensorPlace first = Unit::tensors[ranges.first[piece].first];
+  template <std::size_t piece>
+  static constexpr op::Segments segments = cut<piece>.first;
+  template <std::size_t piece>
+  static constexpr std::size_t elements = cut<piece>.second;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
