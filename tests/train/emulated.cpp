@@ -1,4 +1,5 @@
 // The CUDA engine on a device that is emulated on the host trains what the CPU engine trains, late and by graphs.
+#include "support/rounding.hpp"
 #include "train/deferred.hpp"
 
 #include <regimen/engine/emulated/device.hpp>
@@ -16,6 +17,9 @@
 
 using namespace regimen;
 using namespace regimen::test;
+using support::as_far_as;
+using support::distance;
+using support::of_order;
 
 namespace {
 
@@ -41,25 +45,7 @@ DeferredOutcome trained() {
   return regimen::test::train(trainer, folder / "state");
 }
 
-/// The largest distance between two lists, in units of the larger number.
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  REQUIRE(a.size() == b.size());
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    largest = (std::max)(largest, std::fabs(a[i] - b[i]) / (std::max)({std::fabs(a[i]), std::fabs(b[i]), 1.0}));
-  return largest;
-}
-
-/// In fp64 two ways to compute differ by their order of sums alone: 12 steps of sums of at most some thousand terms,
-/// each 2^-53, in a network whose steps enlarge a difference by less than two: 2^12 * 1e4 * 2^-53 < 1e-8.
-constexpr double of_order = 1e-8;
-
-/// How far from fp64 another way to compute in fp32 may be, if the CPU engine is `far` from it. Roundings that favour no
-/// side add up as the root of their number in a row. The CPU engine adds in up to 16 lanes; a way with one lane rounds
-/// up to 16 times as often in a row, so it errs √16 times as much. 2^-20 is 16 roundings of a number of size 1: what the
-/// CPU engine computes is rounded at least so often, even if chance has brought it closer.
-double as_far_as(double far) { return 4 * far + 0x1p-20; }
-
+/// In fp64 but for the order of sums; in fp32 as far from fp64 as the CPU engine is: see support/rounding.hpp.
 template <class Network, class... Policies>
 void trains_like_the_cpu(const char* what) {
   INFO(what);
