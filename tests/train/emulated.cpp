@@ -7,12 +7,8 @@
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/train/inference.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <string>
 #include <vector>
 
 using namespace regimen;
@@ -45,7 +41,7 @@ DeferredOutcome trained() {
   return regimen::test::train(trainer, folder / "state");
 }
 
-/// In fp64 but for the order of sums; in fp32 as far from fp64 as the CPU engine is: see support/rounding.hpp.
+/// In fp64 but for the order of sums; in fp32 and tf32 as far from fp64 as the CPU engine is: see support/rounding.hpp.
 template <class Network, class... Policies>
 void trains_like_the_cpu(const char* what) {
   INFO(what);
@@ -53,9 +49,14 @@ void trains_like_the_cpu(const char* what) {
   const DeferredOutcome here = trained<Trainer<Network, Policies..., Precision<fp64>, Device<Emulated>>>();
   CHECK(distance(exact.numbers, here.numbers) < of_order);
   CHECK(distance(exact.weights, here.weights) < of_order);
-  const DeferredOutcome rounded = trained<Trainer<Network, Policies...>>();
-  const DeferredOutcome rounded_here = trained<Trainer<Network, Policies..., Device<Emulated>>>();
-  CHECK(distance(exact.numbers, rounded_here.numbers) < as_far_as(distance(exact.numbers, rounded.numbers)));
+  const auto is_as_near = [&]<class Format>(std::type_identity<Format>) {
+    const DeferredOutcome rounded = trained<Trainer<Network, Policies..., Format>>();
+    const DeferredOutcome rounded_here = trained<Trainer<Network, Policies..., Format, Device<Emulated>>>();
+    CHECK(distance(exact.numbers, rounded_here.numbers) < as_far_as(distance(exact.numbers, rounded.numbers)));
+    CHECK(rounded_here.numbers != exact.numbers);
+    return rounded_here.numbers;
+  };
+  CHECK(is_as_near(std::type_identity<Precision<fp32>>{}) != is_as_near(std::type_identity<Precision<tf32>>{}));
 }
 
 /// Blocks of real threads, whose barriers are checked, train the same bits in any order of threads, and in fp64 what
@@ -66,9 +67,8 @@ void trains_by_blocks(const char* what) {
   using Train = Trainer<Network, Policies..., Precision<fp64>, Device<Emulated>>;
   const DeferredOutcome serial = trained<Train>();
   DeferredOutcome first;
-  for (const std::uint64_t seed :
-       {1u, 2u, 3u}) {  // reverse, random and forward; of a device that is lazy, mixed, unfair
-    const With with({.seed = seed, .fibers = true}, true);
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {           // of a device that is lazy, mixed, unfair
+    const With with({.seed = seed, .fibers = true}, true);  // threads in reverse, random and forward order
     const DeferredOutcome blocks = trained<Train>();
     if (first.numbers.empty()) first = blocks;
     CHECK(blocks == first);
