@@ -1,6 +1,7 @@
 // regimen/core/arena.hpp — one piece of memory with two sides, planned and run by the same code.
 #pragma once
 
+#include <regimen/core/align.hpp>
 #include <regimen/core/path.hpp>
 
 #include <array>
@@ -125,8 +126,8 @@ struct TensorLog {
 /// transient tensors, placed first fit. Without memory and with unlimited capacity an arena plans; with memory it runs.
 /// `peak` is the largest sum of the two sides, holes included: exactly the bytes of a run.
 struct Arena {
-  static constexpr std::size_t alignment = 256, unlimited = std::size_t{1} << 62;
-  static constexpr std::size_t align(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+  static constexpr std::size_t alignment = tensor_alignment, unlimited = std::size_t{1} << 62;
+  static constexpr std::size_t align(std::size_t bytes) { return aligned(bytes); }
 
   /// Called when a range is allocated or freed, so that tests can poison bytes that nothing may read.
   struct Witness {

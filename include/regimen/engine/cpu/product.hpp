@@ -1,7 +1,7 @@
 // regimen/engine/cpu/product.hpp — selects the matrix product of the CPU that computes op::Product.
 #pragma once
 
-#include <regimen/core/arena.hpp>
+#include <regimen/core/align.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/amx_product.hpp>
 #include <regimen/engine/cpu/blas.hpp>
@@ -200,7 +200,7 @@ void compute(const op::Product<tf32, tf32, C>& o, const Memory& at) {
             at);
   };
   if (o.m * o.n * o.k == 0) return product_of(o.a.offset, o.b.offset);
-  const std::size_t a = at.scratch, b = at.scratch + Arena::align(o.m * o.k * sizeof(fp32));
+  const std::size_t a = at.scratch, b = at.scratch + aligned(o.m * o.k * sizeof(fp32));
   detail::round_to_tf32(at(View<fp32>{o.a.offset}), at(View<fp32>{a}), o.m * o.k);
   detail::round_to_tf32(at(View<fp32>{o.b.offset}), at(View<fp32>{b}), o.k * o.n);
   product_of(a, b);

@@ -1,7 +1,7 @@
 // regimen/engine/cpu/traits.hpp — the facts about the CPU engine that a plan needs.
 #pragma once
 
-#include <regimen/core/arena.hpp>
+#include <regimen/core/align.hpp>
 #include <regimen/core/operation.hpp>
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Traits {
   /// The rounded copies of both factors.
   template <class C>
   static constexpr std::size_t scratch(const op::Product<tf32, tf32, C>& o) {
-    return Arena::align(o.m * o.k * sizeof(fp32)) + Arena::align(o.k * o.n * sizeof(fp32));
+    return aligned(o.m * o.k * sizeof(fp32)) + aligned(o.k * o.n * sizeof(fp32));
   }
   /// Workspace for the chunks' sums of both gradients.
   template <bool Centered, class T, class G>
