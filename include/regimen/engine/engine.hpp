@@ -134,8 +134,18 @@ struct Resources {
 };
 
 /// The engine of a device: `type`, its `Traits`, and `profiled`, the engine that measures. Specialised for each device.
+///
+///   Traits::computes<T>      optional: whether the device computes in T; true where there is none
+///   Traits::runs<Operation>  optional: whether the device has a form of the operation; true where there is none
 template <class Where>
 struct Of;
+template <class Engine>
+inline constexpr bool runs_here = !requires { Engine::only_plans; };
+template <class Where, class T>
+inline constexpr bool computes_in = [] {
+  if constexpr (requires { Of<Where>::Traits::template computes<T>; }) return Of<Where>::Traits::template computes<T>;
+  else return true;
+}();
 
 }  // namespace engine
 

@@ -97,9 +97,10 @@ struct Recipe {
   struct Walked {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
     std::array<Cost, 3> cost{};
+    typename Planned::Engine::Lacking lacking{};
   };
   static constexpr Walked summary(const Planned& walk) {
-    return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost};
+    return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost, walk.engine.lacking};
   }
 
   /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
@@ -136,6 +137,8 @@ struct Recipe {
   static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr, planned_ranks, nullptr)),
                           evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked);
+  /// Of a step: an operation that the device lacks.
+  static constexpr typename Planned::Engine::Lacking lacking = step_walked.lacking;
 };
 
 /// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type; if the model decodes
@@ -227,6 +230,7 @@ struct InferenceRecipe {
   // Constants of their own: compilers count the steps of each constant expression apart.
   static constexpr std::size_t peak_on = walk_on(batch, false, nullptr).arena.peak;
   static constexpr MemoryPlan plan = make_plan(batch, false, peak_on);
+  static constexpr typename Planned::Engine::Lacking lacking = walk_forward(batch, false, nullptr).engine.lacking;
 };
 
 }  // namespace regimen::train

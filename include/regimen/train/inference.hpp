@@ -5,6 +5,7 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/program/parameters.hpp>
 #include <regimen/program/recipe.hpp>
+#include <regimen/rule/device_runs_here.hpp>
 #include <regimen/rule/inference_trains_nothing.hpp>
 #include <regimen/state/convert.hpp>
 #include <regimen/state/trainer_state.hpp>
@@ -44,7 +45,8 @@ using inference_single_rules = typename inference_single<P>::rules;
 template <class Configuration>
 using inference_cross_rules =
     mp::mp_list<rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
-                rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>>;
+                rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
+                computed_on<typename Configuration::device, typename Configuration::precision::compute>>;
 
 template <class Network, class... Policies>
 constexpr auto all_broken_inference_rules() {
@@ -141,6 +143,8 @@ class Inference {
       : walk_(batch, std::size_t{1}, std::size_t{0},
               engine::Resources<typename Engine::Ranks>{plan().peak, nullptr, threads}),
         tensors_(train::list_tensors<typename Recipe::Bound>()) {
+    static_assert(
+        sizeof(typename rule::device_runs_here<typename Configuration::device, engine::runs_here<Engine>>::must_hold));
     walk_.arena.capacity = plan().peak;
     walk_.training = false;
     resident_ = Step::setup_inference(walk_, Recipe::cache_bytes);

@@ -8,6 +8,7 @@
 #include <regimen/program/recipe.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/communicator_is_given.hpp>
+#include <regimen/rule/device_runs_here.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rule_options_stand_inside.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
@@ -362,7 +363,10 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   using State = train::StateAccess<Session>;
   using Loading = train::StateLoading<Session>;
 
-  Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {}
+  Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {
+    static_assert(
+        sizeof(typename rule::device_runs_here<typename Configuration::device, engine::runs_here<Engine>>::must_hold));
+  }
 
   Session session_;
 };

@@ -20,6 +20,7 @@
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/loss_is_whole.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
+#include <regimen/rule/operation_has_kernel.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/shard_cuts_even_units.hpp>
@@ -94,6 +95,8 @@ struct as_rules {
   using fits = rule::as_fits_precision<T, typename Configuration::precision>;
   template <class T>
   using scaled = rule::as_fp16_needs_loss_scale<T, typename Configuration::loss_scale>;
+  template <class T>
+  using computed = regimen::detail::computed_on<typename Configuration::device, T>;
 };
 
 // ---- layers that couple the samples of a batch
@@ -133,6 +136,26 @@ constexpr auto memory_rules() {
   else
     return mp::mp_list<rule::fits_target<Recipe::plan.peak, Recipe::Target::memory, owner_of_line<Recipe, 0>,
                                          owner_of_line<Recipe, 1>, owner_of_line<Recipe, 2>>>{};
+}
+
+// ---- operations
+
+/// The owner of an operation that the device lacks: a layer, or the update rule.
+template <class Recipe, class Device>
+constexpr auto operation_rules() {
+  if constexpr (!requires { Recipe::Planned::Engine::Traits::template runs<op::Begin>; }) return mp::mp_list<>{};
+  else if constexpr (!Recipe::lacking.any) return mp::mp_list<>{};
+  else if constexpr (requires { typename Recipe::UpdateRule; } && Recipe::lacking.phase == op::Phase::update)
+    return mp::mp_list<rule::operation_has_kernel<typename Recipe::UpdateRule, Device, false>>{};
+  else
+    return mp::mp_list<rule::operation_has_kernel<
+        typename decltype(owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>())::type, Device, false>>{};
+}
+template <class Recipe, class Configuration>
+constexpr auto machine_rules() {
+  using Operations = decltype(operation_rules<Recipe, typename Configuration::device>());
+  if constexpr (!mp::mp_empty<Operations>::value) return Operations{};
+  else return memory_rules<Recipe>();
 }
 
 // ---- what trains
@@ -196,7 +219,7 @@ constexpr auto unit_rules() {
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
   if constexpr (!trains) {
-    return memory_rules<InferenceRecipe<Network, Configuration>>();
+    return machine_rules<InferenceRecipe<Network, Configuration>, Configuration>();
   } else {
     using Training = typename training_rules<Network, Configuration, typename Configuration::freeze>::type;
     using Units = decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint,
@@ -206,7 +229,7 @@ constexpr auto rules_of_bound_model() {
     if constexpr (!mp::mp_empty<broken_of<Training>>::value) return broken_of<Training>{};
     else if constexpr (!mp::mp_empty<Units>::value) return Units{};
     else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
-    else return memory_rules<Recipe<Network, Configuration>>();
+    else return machine_rules<Recipe<Network, Configuration>, Configuration>();
   }
 }
 
@@ -238,6 +261,7 @@ constexpr auto rules_of_layers() {
   using AsTypes = mp::mp_unique<as_types<typename P::Layers>>;
   using Names = mp::mp_append<
       mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
+      mp::mp_transform<as_rules<Configuration>::template computed, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
       typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
       typename freeze_rules<typename Configuration::freeze, All>::type,

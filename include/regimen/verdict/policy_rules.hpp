@@ -18,6 +18,7 @@
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/debug_none_stands_alone.hpp>
+#include <regimen/rule/device_computes_in.hpp>
 #include <regimen/rule/device_is_included.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/every_at_least_one.hpp>
@@ -197,6 +198,10 @@ struct update_rules<UpdateRule> {
                             rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
 };
 
+/// The rule about a device and an element type.
+template <class Device, class T>
+using computed_on = rule::device_computes_in<Device, T, engine::computes_in<typename Device::where, T>>;
+
 /// The rules about a policy by itself.
 template <class P, class Axis = typename P::axis>
 struct single {
@@ -268,6 +273,7 @@ using cross_rules = mp::mp_list<
     rule::loss_scale_needs_fp16<typename Configuration::precision, typename Configuration::loss_scale>,
     rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
     rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
+    computed_on<typename Configuration::device, typename Configuration::precision::compute>,
     rule::shard_needs_communicator<typename Configuration::shard, typename Configuration::communicator>,
     rule::world_needs_communicator<typename Configuration::world, typename Configuration::communicator>,
     rule::scaled_gradients_reduce_in_fp32<typename Configuration::precision, typename Configuration::loss_scale,

@@ -3,14 +3,13 @@
 
 #include <regimen/engine/cuda/engine.hpp>
 #include <regimen/engine/cuda/library.cuh>
+#include <regimen/engine/cuda/plan.hpp>
 #include <regimen/engine/timed.hpp>
 #include <regimen/policy/device.hpp>
 
-template <>
-struct regimen::engine::Of<regimen::Cuda> {
-  using type = regimen::cuda::Engine<regimen::cuda::Library>;
-  using Traits = type::Traits;
-  using profiled = regimen::Timed<type>;
+class regimen::cuda::GpuEngine final : public regimen::cuda::Engine<regimen::cuda::Library> {
+ public:
+  using Engine::Engine;
 };
-static_assert(regimen::engine::Engine<regimen::cuda::Engine<regimen::cuda::Library>>);
+static_assert(regimen::engine::Engine<regimen::cuda::GpuEngine>);
 // SPDX-License-Identifier: Apache-2.0

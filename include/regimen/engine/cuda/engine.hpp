@@ -25,10 +25,6 @@
 
 namespace regimen::cuda {
 
-/// Whether an operation has kernels.
-template <class Operation>
-concept HasKernel = requires { kernel::Kernel<Operation>::threads; };
-
 /// Queues operations on one stream of a device, in one allocation of exactly the plan's bytes. The host waits only in
 /// Fence::wait. A piece of a step runs from calls once, which prepares its products; the second time it is captured as
 /// a graph, and from then on the graph is launched.

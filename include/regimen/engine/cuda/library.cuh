@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/engine/cuda/traits.hpp>
 #include <regimen/kernel/device.cuh>
 
 #include <cstddef>
@@ -81,8 +82,7 @@ class Library final {
     cublasLtMatmulAlgo_t algorithm{};
   };
 
-  /// What the library's documentation recommends for Hopper.
-  static constexpr std::size_t workspace = std::size_t{32} << 20;
+  static constexpr std::size_t workspace = library_workspace;
 
   Library() {
     int devices = 0;

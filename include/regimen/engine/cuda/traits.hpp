@@ -18,10 +18,31 @@
 
 namespace regimen::cuda {
 
-/// workspace   bytes that a product of the library may use
-template <std::size_t workspace>
+/// Whether an operation has kernels.
+template <class Operation>
+concept HasKernel = requires { kernel::Kernel<Operation>::threads; };
+
+/// Whether a GPU can run an operation: by its kernels, or as a product of the library.
+template <class Operation>
+inline constexpr bool runs_on_gpu = HasKernel<Operation>;
+template <class A, class B, class C>
+inline constexpr bool runs_on_gpu<op::Product<A, B, C>> = true;
+
+/// Bytes of workspace that the library's documentation recommends for Hopper.
+inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
+
+/// workspace      bytes that a product of the library may use
+/// architecture   the least that is compiled for, 800 for sm_80; 0: not known
+template <std::size_t workspace, unsigned architecture = 0>
 struct Traits {
+  /// Whether products compute in T: bf16 and tf32 came with sm_80.
+  template <class T>
+  static constexpr bool computes =
+      architecture == 0 || architecture >= 800 || !(std::is_same_v<T, bf16> || std::is_same_v<T, tf32>);
+
   static constexpr bool is_host_memory = false;
+  template <class Operation>
+  static constexpr bool runs = runs_on_gpu<Operation>;
 
   template <class Operation>
   static constexpr std::size_t scratch(const Operation& operation) {

@@ -3,6 +3,7 @@
 
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/path.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/engine/plan/wire.hpp>
 
@@ -31,11 +32,26 @@ struct Engine {
   std::array<Cost, 3> cost{};  // by phase
   WireLog* wire = nullptr;     // null: not requested
 
+  /// The first operation that the device has no form of.
+  struct Lacking {
+    bool any = false;
+    op::Phase phase = op::Phase::forward;
+    Path path{};
+  };
+  Lacking lacking{};
+
   constexpr explicit Engine(std::size_t world = 1, bool walks_all = false) : full(walks_all), ranks(world) {}
 
   template <class Operation>
   constexpr void run(const Operation& operation, std::size_t /*scratch*/) {
     cost[static_cast<std::size_t>(phase)] += operation.cost();
+  }
+
+  /// `path`: of the layer that runs it.
+  template <class Operation>
+  constexpr void look_up(const Path& path) {
+    if constexpr (requires { Traits::template runs<Operation>; })
+      if (!Traits::template runs<Operation> && !lacking.any) lacking = {true, phase, path};
   }
 
   constexpr void replay(const engine::Recording&, auto&& body) { body(); }

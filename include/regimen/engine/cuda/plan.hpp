@@ -1,0 +1,44 @@
+// regimen/engine/cuda/plan.hpp — what a plan for Device<Cuda> needs: in any compiler, without a header of CUDA's.
+//
+//   using Train = Trainer<Gpt, Device<Cuda>, Target<targets::h100>, Batch<Largest>>;   // on a laptop
+//   static_assert(Train::plan().fits(targets::h100{}));
+#pragma once
+
+#include <regimen/engine/cuda/traits.hpp>
+#include <regimen/engine/engine.hpp>
+#include <regimen/engine/plan/only.hpp>
+#include <regimen/policy/device.hpp>
+
+#include <initializer_list>
+#include <type_traits>
+
+namespace regimen::cuda {
+
+/// The engine of a GPU; device.cuh defines it, for nvcc.
+class GpuEngine;
+
+#if defined(__CUDACC__)
+inline constexpr bool is_nvcc = true;
+#else
+inline constexpr bool is_nvcc = false;
+#endif
+/// The least architecture that nvcc compiles this file for, 800 for sm_80; 0 in other compilers.
+#if defined(__CUDA_ARCH_LIST__)
+inline constexpr unsigned architecture = [] {
+  unsigned least = ~0u;
+  for (const unsigned each : {__CUDA_ARCH_LIST__}) least = each < least ? each : least;
+  return least;
+}();
+#else
+inline constexpr unsigned architecture = 0;
+#endif
+
+}  // namespace regimen::cuda
+
+template <>
+struct regimen::engine::Of<regimen::Cuda> {
+  using Traits = regimen::cuda::Traits<regimen::cuda::library_workspace, regimen::cuda::architecture>;
+  using type = std::conditional_t<regimen::cuda::is_nvcc, regimen::cuda::GpuEngine, PlanOnly<regimen::Cuda>>;
+  using profiled = std::conditional_t<regimen::cuda::is_nvcc, regimen::Timed<regimen::cuda::GpuEngine>, type>;
+};
+// SPDX-License-Identifier: Apache-2.0
