@@ -18,6 +18,8 @@ def options(description, **defaults):
     parser.add_argument("--steps", type=int, default=30, help="steps that are logged")
     parser.add_argument("--warmup", type=int, default=0, help="steps before those, not logged")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--seconds", type=float, default=10, help="on a GPU: of timed steps, in place of --steps")
     parser.add_argument("--batch", type=int, required="batch" not in defaults)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--weight-decay", type=float, default=0.1, help="of the weights of Linear layers; nothing else decays")
@@ -56,9 +58,13 @@ def peak_rss():
 def train(args, model, batches, per_step, unit):
     """Runs the steps and logs them. `model(x, y)` is the loss; `batches` is a list that is used in turn, so that no time
     goes into making data; `per_step` counts what one step sees, in `unit`."""
+    model.to(args.device)
+    batches = [(x.to(args.device), y.to(args.device)) for x, y in batches]
     optimizer = adam(model, args)
     run = torch.compile(model, mode=args.mode) if args.compile else model
-    mixed = (lambda: torch.autocast("cpu", torch.bfloat16)) if args.dtype == "bf16" else contextlib.nullcontext
+    mixed = (lambda: torch.autocast(args.device, torch.bfloat16)) if args.dtype == "bf16" else contextlib.nullcontext
+    if args.device == "cuda":
+        return train_on_gpu(args, run, mixed, optimizer, batches, per_step)
 
     def step(x, y):
         with mixed():
@@ -90,6 +96,33 @@ def train(args, model, batches, per_step, unit):
                     event["gradient_norm"] = norm
                 write(event)
         write({"event": "end", "seconds": time.perf_counter() - started, "peak_rss_bytes": peak_rss()})
+
+
+def train_on_gpu(args, run, mixed, optimizer, batches, per_step):
+    """Steps for --seconds, with no wait inside a step: a wait every ten steps keeps the queue short. One JSON object."""
+
+    def steps(first, count):
+        for number in range(first, first + count):
+            x, y = batches[number % len(batches)]
+            with mixed():
+                loss = run(x, y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        return loss.item()
+
+    steps(0, max(args.warmup, 10))  # compiled graphs are recorded in the third step
+    torch.cuda.synchronize()
+    done, began = 0, time.perf_counter()
+    while time.perf_counter() - began < args.seconds:
+        loss = steps(done, 10)
+        done += 10
+    seconds = time.perf_counter() - began
+    print(json.dumps({"by": f"torch {args.mode if args.compile else 'eager'}", "torch": torch.__version__,
+                      "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "type": args.dtype,
+                      "batch": args.batch, "steps": done, "milliseconds": 1e3 * seconds / done,
+                      "tokens_per_second": done * per_step / seconds, "loss": loss,
+                      "peak_bytes": torch.cuda.max_memory_allocated()}))
 
 
 def begin(args):
