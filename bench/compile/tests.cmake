@@ -24,6 +24,17 @@ foreach(compiler IN LISTS compilers)
   list(APPEND costs compile.depth.${compiler})
 endforeach()
 
+# No kernel of a training step spills registers. (The table of docs/gpu.md is what this prints for 90a.)
+find_program(REGIMEN_PYTHON3 python3)
+mark_as_advanced(REGIMEN_PYTHON3)
+if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3)
+  foreach(architecture IN ITEMS 80 90a)
+    add_test(NAME compile.registers.${architecture} COMMAND ${REGIMEN_PYTHON3} ${compile}/registers.py ${program_nvcc} ${architecture}
+      ${includes} COMMAND_EXPAND_LISTS)
+    list(APPEND costs compile.registers.${architecture})
+  endforeach()
+endif()
+
 # The quickstart compiles within 20 seconds and 2 GB.
 file(GLOB quickstart ${root}/examples/*gpt.cpp)
 add_test(NAME compile.quickstart COMMAND bash ${compile}/quickstart.sh g++ 20 2048 "${quickstart}" -I${root}/examples ${includes}

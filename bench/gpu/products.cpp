@@ -28,16 +28,17 @@ void product(Timing& timing, Shape s, bool transpose_a, bool transpose_b) {
 /// The three products of a linear layer: output, gradient of the input, gradient of the weights.
 template <class T>
 void layer(Timing& timing, Shape s) {
-  product<T, T>(timing, s, false, true);
-  product<T, T>(timing, {s.m, s.k, s.n}, false, false);
-  product<T, T>(timing, {s.n, s.k, s.m}, true, false);
+  using C = stored_t<T>;
+  product<T, C>(timing, s, false, true);
+  product<T, C>(timing, {s.m, s.k, s.n}, false, false);
+  product<T, C>(timing, {s.n, s.k, s.m}, true, false);
 }
 
 void all(bool small) {
   Timing timing(small ? std::size_t{70} << 20 : std::size_t{6} << 30);
   if (small) {
     layer<bf16>(timing, {24, 16, 40});
-    layer<float>(timing, {24, 16, 40});
+    layer<tf32>(timing, {24, 16, 40});
     return;
   }
   layer<bf16>(timing, {8192, 8192, 8192});
@@ -47,6 +48,7 @@ void all(bool small) {
   layer<bf16>(timing, {16384, 50257, 768});
   layer<bf16>(timing, {4096, 4096, 4096});
   layer<fp16>(timing, {8192, 8192, 8192});
+  layer<tf32>(timing, {8192, 8192, 8192});
   layer<float>(timing, {4096, 4096, 4096});
   layer<double>(timing, {4096, 4096, 4096});
 }

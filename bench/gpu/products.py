@@ -9,7 +9,7 @@ import sys
 
 import torch
 
-TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "fp64": torch.float64}
+TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "tf32": torch.float32, "fp64": torch.float64}
 IN_GRAPH = 4
 
 
@@ -44,11 +44,11 @@ def seconds(a, b, c):
 
 def main():
     torch.manual_seed(1)
-    torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     for line in sys.stdin:
         row = json.loads(line)
+        torch.backends.cuda.matmul.allow_tf32 = row["type"] == "tf32"
         m, n, k, dtype = row["m"], row["n"], row["k"], TYPES[row["type"]]
         a, b = factor(m, k, row["transpose_a"], dtype), factor(k, n, row["transpose_b"], dtype)
         spent = seconds(a, b, torch.empty((m, n), device="cuda", dtype=dtype))

@@ -44,6 +44,7 @@ template <class T>
 inline constexpr const char* name_of = [] {
   if constexpr (std::is_same_v<T, bf16>) return "bf16";
   else if constexpr (std::is_same_v<T, fp16>) return "fp16";
+  else if constexpr (std::is_same_v<T, tf32>) return "tf32";
   else return sizeof(T) == 8 ? "fp64" : "fp32";
 }();
 

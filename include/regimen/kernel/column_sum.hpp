@@ -89,26 +89,26 @@ struct ColumnSum final {
     constexpr unsigned together = 4;
     const std::size_t packs = columns / n, count = chunks();
     for_pieces(block, count * packs, [&](std::size_t piece) {
-      const std::size_t chunk = piece / packs, column = piece % packs * n, end = begin(chunk + 1);
+      const std::size_t chunk = piece / packs, column = piece % packs * n;
       S sum[n] = {};
-      for (std::size_t first = begin(chunk); first < end; first += at_once) {
-        const std::size_t last = end < first + at_once ? end : first + at_once;
+      std::size_t left = begin(chunk + 1) - begin(chunk), i = begin(chunk) * columns + column;
+      while (left > 0) {
+        // Counts and one running index: rows as indices of their own take registers until some spill.
+        unsigned rest = left < at_once ? static_cast<unsigned>(left) : unsigned{at_once};
+        left -= rest;
         S part[n] = {};
         const auto add_values = [&](const Pack<S, n>& values) {
           for (unsigned k = 0; k < n; ++k) part[k] += values.at[k];
         };
-        std::size_t row = first;
-        for (; row + together <= last; row += together) {
+        for (; rest >= together; rest -= together, i += together * columns) {
           // Written out: in a loop that the compiler does not unroll, what is loaded lies in memory.
           [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
-            const typename Terms::template Loaded<n> loaded[] = {
-                terms.template load<n>((row + r) * columns + column)...};
-            (add_values(terms.template value<n>(loaded[r], (row + r) * columns + column, column)), ...);
+            const typename Terms::template Loaded<n> loaded[] = {terms.template load<n>(i + r * columns)...};
+            (add_values(terms.template value<n>(loaded[r], i + r * columns, column)), ...);
           }(std::make_integer_sequence<unsigned, together>{});
         }
-        for (; row < last; ++row)
-          add_values(
-              terms.template value<n>(terms.template load<n>(row * columns + column), row * columns + column, column));
+        for (; rest > 0; --rest, i += columns)
+          add_values(terms.template value<n>(terms.template load<n>(i), i, column));
         for (unsigned k = 0; k < n; ++k) sum[k] += part[k];
       }
       if (sums == nullptr) return;
