@@ -153,7 +153,10 @@ static_assert(Compatible<Debug<Anomaly>> && Compatible<Debug<None>> && Compatibl
 static_assert(!Compatible<Debug<None, Anomaly>>);
 static_assert(Debug<Anomaly>::checks && Debug<Anomaly>::uses<Anomaly> && !Debug<None>::checks && !Debug<>::checks);
 static_assert(Compatible<Freeze<>> && Freeze<Linear<4>>::freezes<Linear<4>> && !Freeze<Linear<4>>::freezes<Linear<5>>);
-static_assert(Fusion<Fused>::fuses && !Fusion<Unfused>::fuses);
+static_assert(Fusion<Fused>::fuses && !Fusion<Unfused>::fuses && Fusion<Fused>::epilogues);
+static_assert(Epilogue<Separate>::fuses && !Epilogue<Separate>::epilogues && Epilogue<Fused>::epilogues);
+static_assert(!Compatible<Epilogue<Fused>> && !Compatible<Epilogue<Separate>> && !Compatible<Epilogue<Unfused>> &&
+              !Compatible<Fusion<Separate>> && !Compatible<Separate> && !Compatible<Fusion<Fused>, Epilogue<Separate>>);
 static_assert(Seed<42>::value == 42);
 
 // ---- update rules of a user

@@ -136,11 +136,17 @@ struct Resources {
 /// The engine of a device: `type`, its `Traits`, and `profiled`, the engine that measures. Specialised for each device.
 ///
 ///   Traits::computes<T>      optional: whether the device computes in T; true where there is none
+///   Traits::has_epilogues    optional: whether products add a bias (op::ProductBias); false where there is none
 ///   Traits::runs<Operation>  optional: whether the device has a form of the operation; true where there is none
 template <class Where>
 struct Of;
 template <class Engine>
 inline constexpr bool runs_here = !requires { Engine::only_plans; };
+template <class Where>
+inline constexpr bool has_epilogues = [] {
+  if constexpr (requires { Of<Where>::Traits::has_epilogues; }) return Of<Where>::Traits::has_epilogues;
+  else return false;
+}();
 template <class Where, class T>
 inline constexpr bool computes_in = [] {
   if constexpr (requires { Of<Where>::Traits::template computes<T>; }) return Of<Where>::Traits::template computes<T>;

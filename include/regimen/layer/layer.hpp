@@ -19,13 +19,14 @@ namespace regimen {
 enum class Reads { nothing, input, output, input_and_output, input_or_output };
 
 /// The element types of a model, by role.
-template <class Compute, class Master, class Reduce>
+template <class Compute, class Master, class Reduce, bool epilogues_ = false>
 struct Roles final {
-  using computed = Compute;                // what the policy says: an element type, or tf32
-  using compute = stored_t<Compute>;       // activations, and parameters as kernels read them
-  using master = Master;                   // parameters as the optimizer keeps them, and its state
-  using reduce = Reduce;                   // gradients of parameters
-  using statistic = statistic_t<Compute>;  // statistics, losses, final outputs
+  using computed = Compute;                      // what the policy says: an element type, or tf32
+  using compute = stored_t<Compute>;             // activations, and parameters as kernels read them
+  using master = Master;                         // parameters as the optimizer keeps them, and its state
+  using reduce = Reduce;                         // gradients of parameters
+  using statistic = statistic_t<Compute>;        // statistics, losses, final outputs
+  static constexpr bool epilogues = epilogues_;  // whether products can add a bias
   /// How a product reads a factor of type T: T, or tf32 in place of fp32. A layer that does not ask gets fp32.
   template <class T>
   using factor = std::conditional_t<std::is_same_v<Compute, tf32> && std::is_same_v<T, fp32>, tf32, T>;

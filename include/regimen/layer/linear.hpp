@@ -46,15 +46,20 @@ struct LinearBound : LayerDefaults {
     if constexpr (has_bias) return std::array<Parameter, 2>{weight, shift};
     else return std::array<Parameter, 1>{weight};
   }();
+  /// A library adds a bias of the output's type, in at most fp32.
+  static constexpr bool adds_bias = Roles::epilogues && std::is_same_v<Out, T> && !std::is_same_v<T, fp64>;
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
 
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
   static constexpr void forward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
-    engine.run(op::Product<F, F, Out>{
-        .a = {call.x}, .b = {call.parameters}, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true});
-    if constexpr (has_bias)
+    const op::Product<F, F, Out> product{
+        .a = {call.x}, .b = {call.parameters}, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true};
+    if constexpr (has_bias && adds_bias)
+      engine.run(op::ProductBias<F, F, Out>{.product = product, .bias = View<Out>{call.parameters} + Width * in});
+    else engine.run(product);
+    if constexpr (has_bias && !adds_bias)
       engine.run(op::BiasActivation<activation::Identity, Out, T>{
           .x = {call.y}, .bias = View<T>{call.parameters} + Width * in, .y = {call.y}, .rows = rows, .columns = Width});
   }

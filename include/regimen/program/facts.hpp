@@ -1,6 +1,7 @@
 // regimen/program/facts.hpp — what a walk needs to know of the policies.
 #pragma once
 
+#include <regimen/engine/engine.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/communicator.hpp>
@@ -25,6 +26,17 @@ using sharding_of = walk::ShardingOf<typename Configuration::shard, typename Con
 /// A single rank, which keeps everything.
 using Unsharded = walk::ShardingOf<Shard<Replicated>, Solo, false>;
 
+/// What is fused: epilogues only where the device's products have them.
+template <bool fuses_, bool epilogues_>
+struct Fusing final {
+  using axis = regimen::axis::fusion;
+  static constexpr bool fuses = fuses_, epilogues = epilogues_;
+};
+template <class Configuration>
+using fusing_of =
+    Fusing<Configuration::fusion::fuses,
+           Configuration::fusion::epilogues && engine::has_epilogues<typename Configuration::device::where>>;
+
 /// What a walk that trains needs to know of the policies (walk::ContextOf). Of the policies themselves it has only
 /// these, so that recipes that differ in others share their walkers.
 template <class Sharding_, class... Policies>
@@ -34,7 +46,8 @@ struct TrainingFacts final {
   using Precision = typename Chosen::precision;
 
  public:
-  using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce>;
+  using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce,
+                               Chosen::fusion::epilogues>;
   using Checkpoint = typename Chosen::checkpoint;
   using Freeze = typename Chosen::freeze;
   using Sharding = Sharding_;
@@ -42,14 +55,14 @@ struct TrainingFacts final {
   static constexpr bool fuses = Chosen::fusion::fuses;
 };
 /// The same for a walk that does not: each parameter is stored once.
-template <class Compute, bool fuses_>
+template <class Compute, class Fusing>
 struct InferenceFacts final {
-  using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>>;
+  using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>, Fusing::epilogues>;
   using Checkpoint = regimen::Checkpoint<None>;
   using Freeze = regimen::Freeze<>;
   using Sharding = Unsharded;
   static constexpr std::size_t states = 0;
-  static constexpr bool fuses = fuses_;
+  static constexpr bool fuses = Fusing::fuses;
 };
 
 }  // namespace regimen::train

@@ -25,7 +25,7 @@ struct Recipe {
   using Loss = typename Configuration::loss::function;
   using Facts =
       TrainingFacts<sharding_of<Configuration>, typename Configuration::precision, typename Configuration::checkpoint,
-                    typename Configuration::freeze, typename Configuration::optimizer, typename Configuration::fusion>;
+                    typename Configuration::freeze, typename Configuration::optimizer, fusing_of<Configuration>>;
   using Roles = typename Facts::Roles;
   using Bound = walk::BoundModel<Network, Facts>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
@@ -148,8 +148,7 @@ struct InferenceRecipe {
   using Network = Network_;
   template <class Walked>
   using bound =
-      walk::BoundModel<Walked,
-                       InferenceFacts<typename Configuration::precision::compute, Configuration::fusion::fuses>>;
+      walk::BoundModel<Walked, InferenceFacts<typename Configuration::precision::compute, fusing_of<Configuration>>>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;

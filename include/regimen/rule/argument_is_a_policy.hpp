@@ -261,7 +261,8 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: Fused and Unfused are switches, not policies; write Fusion<Unfused>");
+    static_assert(
+        holds, "regimen: Fused, Unfused and Separate are switches, not policies; write Fusion<...>, or Epilogue<...>");
   };
 };
 

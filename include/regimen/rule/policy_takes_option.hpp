@@ -30,6 +30,8 @@ template <class Option>
 inline constexpr bool is_option<axis::precision, Option> =
     ComputeType<Option> || is_unbuilt_number<Option>;  // element_type_is_built refuses these
 template <class Option>
+inline constexpr bool is_option<axis::fusion, Option> = is_any_of<Option, Fused, Unfused>;
+template <class Option>
 inline constexpr bool is_option<axis::optimizer, Option> = belongs_to<Option, axis::optimizer> || is_incomplete<Option>;
 template <class Option>
 inline constexpr bool is_option<axis::loss, Option> = belongs_to<Option, axis::loss> || is_incomplete<Option>;

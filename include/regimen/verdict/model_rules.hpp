@@ -163,7 +163,7 @@ constexpr auto machine_rules() {
 template <class Network, class Configuration, class Frozen>
 inline constexpr std::size_t trained_with =
     walk::BoundModel<Network, TrainingFacts<Unsharded, typename Configuration::precision, Checkpoint<None>, Frozen,
-                                            typename Configuration::optimizer, typename Configuration::fusion>>::layout
+                                            typename Configuration::optimizer, fusing_of<Configuration>>>::layout
         .trained;
 
 template <class Network, class Configuration, class Frozen>

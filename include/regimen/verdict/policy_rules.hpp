@@ -6,6 +6,7 @@
 #include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/clip.hpp>
 #include <regimen/policy/freeze.hpp>
+#include <regimen/policy/fusion.hpp>
 #include <regimen/policy/policy.hpp>
 #include <regimen/policy/precision.hpp>
 #include <regimen/rule/accumulate_at_least_one.hpp>
@@ -21,6 +22,7 @@
 #include <regimen/rule/device_computes_in.hpp>
 #include <regimen/rule/device_is_included.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
+#include <regimen/rule/epilogue_takes_switch.hpp>
 #include <regimen/rule/every_at_least_one.hpp>
 #include <regimen/rule/fp16_needs_loss_scale.hpp>
 #include <regimen/rule/fp64_masters_need_fp64.hpp>
@@ -35,6 +37,7 @@
 #include <regimen/rule/masters_as_wide_as_compute.hpp>
 #include <regimen/rule/one_policy_per_axis.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
+#include <regimen/rule/product_has_epilogue.hpp>
 #include <regimen/rule/reduce_in_compute_or_master.hpp>
 #include <regimen/rule/reduces_in_one_way.hpp>
 #include <regimen/rule/reduction_needs_communicator.hpp>
@@ -118,6 +121,10 @@ template <std::size_t N, class... When>
 struct options<Accumulate<N, When...>> {
   using rules = mp::mp_unique<mp::mp_list<rule::policy_takes_option<axis::accumulate, When>...>>;
 };
+template <class Switch>
+struct options<Epilogue<Switch>> {
+  using rules = mp::mp_list<rule::epilogue_takes_switch<Switch>>;
+};
 template <class P>
 using option_rules = typename options<P>::rules;
 
@@ -198,6 +205,9 @@ struct update_rules<UpdateRule> {
                             rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
 };
 
+/// The rule about a device and the epilogues of its products.
+template <class Device, class Fusing>
+using fused_on = rule::product_has_epilogue<Device, Fusing, engine::has_epilogues<typename Device::where>>;
 /// The rule about a device and an element type.
 template <class Device, class T>
 using computed_on = rule::device_computes_in<Device, T, engine::computes_in<typename Device::where, T>>;
@@ -274,6 +284,7 @@ using cross_rules = mp::mp_list<
     rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
     rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
     computed_on<typename Configuration::device, typename Configuration::precision::compute>,
+    fused_on<typename Configuration::device, typename Configuration::fusion>,
     rule::shard_needs_communicator<typename Configuration::shard, typename Configuration::communicator>,
     rule::world_needs_communicator<typename Configuration::world, typename Configuration::communicator>,
     rule::scaled_gradients_reduce_in_fp32<typename Configuration::precision, typename Configuration::loss_scale,

@@ -55,7 +55,8 @@ struct Tensor {
 ///   units     whether these are the model's own children
 template <class Facts, class Tied_, class Compute, bool units_>
 struct ContextOf final {
-  using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce>;
+  using Roles =
+      regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce, Facts::Roles::epilogues>;
   using Checkpoint = typename Facts::Checkpoint;
   using Freeze = typename Facts::Freeze;
   using Sharding = typename Facts::Sharding;

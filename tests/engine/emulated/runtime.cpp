@@ -324,6 +324,47 @@ TEST_CASE("products of one form, asked of the library at once, are the products"
   CHECK(after == std::vector<float>(host, host + 1000));
 }
 
+TEST_CASE("the library adds a bias to each row before it rounds") {
+  const auto multiplied = []<class T>(std::type_identity<T>, std::uint32_t alignment) {
+    Runtime device({.seed = 1, .memory = std::size_t{1} << 24});
+    const auto stream = device.make_stream();
+    const auto done = device.make_event();
+    std::byte* const all = device.allocate(4096, "all");
+    std::byte* const workspace = device.allocate(Runtime::workspace, "workspace");
+    T* const host = reinterpret_cast<T*>(device.allocate_pinned(4096, "host"));
+    for (std::size_t i = 0; i < 4096 / sizeof(T); ++i) host[i] = static_cast<T>(0.5f + static_cast<float>(i % 3));
+    host[1024 / sizeof(T)] = static_cast<T>(256.0f);
+    device.upload(all, bytes(host), 4096, stream);
+    // y = x Wt + bias: x (2,3), W (2,3), the bias at byte 1024
+    const op::ProductBias<T, T, T> o{
+        .product = {.a = {0}, .b = {256}, .c = {512}, .m = 2, .n = 2, .k = 3, .transpose_b = true}, .bias = {1024}};
+    cuda::ProductDescriptor descriptor = cuda::describe(o, Runtime::workspace);
+    CHECK(descriptor.bias_alignment == 256);
+    descriptor.bias_alignment = alignment;
+    device.multiply(device.make_product(descriptor), all + 256, all, workspace, 0, all + 512, stream,
+                    all + 1024 + (alignment == 512 ? sizeof(T) : 0));
+    device.download(bytes(host), all, 4096, stream);
+    device.record(done, stream);
+    device.synchronize(done);
+    return std::vector<double>(host + 512 / sizeof(T), host + 512 / sizeof(T) + 4);
+  };
+  // x, W and the bias, in both types: elements 0 to 5, 256 or 512 bytes and 1,024 bytes later, of 0.5, 1.5, 2.5, ...
+  const auto expected = []<class T>(std::type_identity<T>) {
+    const auto at = [](std::size_t i) { return i == 1024 / sizeof(T) ? 256.0 : 0.5 + static_cast<double>(i % 3); };
+    std::vector<double> all;
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < 2; ++j) {
+        double sum = at(1024 / sizeof(T) + j);
+        for (std::size_t k = 0; k < 3; ++k) sum += at(3 * i + k) * at(256 / sizeof(T) + 3 * j + k);
+        all.push_back(static_cast<double>(static_cast<T>(static_cast<float>(sum))));
+      }
+    return all;
+  };
+  CHECK(multiplied(std::type_identity<fp32>{}, 256) == expected(std::type_identity<fp32>{}));
+  CHECK(multiplied(std::type_identity<bf16>{}, 256) == expected(std::type_identity<bf16>{}));
+  refuses([&] { (void)multiplied(std::type_identity<fp32>{}, 512); }, "the bias at a multiple of 512 bytes");
+}
+
 TEST_CASE("the library reads fp32 as tf32 where the operation says so, and nowhere else") {
   using Fp32 = op::Product<fp32, fp32, fp32>;
   using Tf32 = op::Product<tf32, tf32, fp32>;
@@ -358,6 +399,8 @@ TEST_CASE("the library refuses descriptors that do not fit") {
   bad([](auto& d) { d.a.type = d.b.type = ElementType::bfloat16, d.reads_tf32 = true; },
       "A and B of fp32, to be read as tf32");
   bad([](auto& d) { d.d.columns = 0; }, "a matrix D with elements");
+  bad([](auto& d) { d.a.type = d.b.type = d.d.type = ElementType::float64, d.wide = true, d.bias_alignment = 8; },
+      "a bias with sums in fp32");
   bad([](auto& d) { d.a.count = 2; }, "as many matrices A, B as D");
   bad([](auto& d) { d.a.count = d.b.count = d.d.count = 0; }, "as many matrices A, B as D");
   bad([](auto& d) { d.a.stride = -48; }, "as many matrices A, B as D");

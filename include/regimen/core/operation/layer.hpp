@@ -28,6 +28,21 @@ struct Product final {
   }
 };
 
+/// c = op(a) · op(b) + bias                                  one rounding to C
+///   the product as above, without `add`; bias (n)
+template <class A, class B, class C>
+struct ProductBias final {
+  static constexpr const char* name = "product_bias";
+  Product<A, B, C> product;
+  View<C> bias;
+
+  constexpr Cost cost() const {
+    Cost sum = product.cost();
+    sum.flops += double(product.m * product.n);
+    return sum;
+  }
+};
+
 /// y = act(x + bias)                                         y may be x
 ///   x, y (rows,columns); bias (columns), may be absent
 template <class Activation, class T, class B = T>

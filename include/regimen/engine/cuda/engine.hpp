@@ -198,6 +198,12 @@ class Engine : public engine::EveryIteration {
              scratch + Traits::rounded_bytes(o));
     }
   }
+  template <class T, class C>
+  void launch(const op::ProductBias<T, T, C>& o, std::size_t scratch) {
+    if (const auto& p = o.product; p.m * p.n > 0)
+      runtime_.multiply(prepared(describe(o, R::workspace)), base_ + p.b.offset, base_ + p.a.offset, base_ + scratch, 0,
+                        base_ + p.c.offset, stream_, base_ + o.bias.offset);
+  }
   const typename R::Product& prepared(const ProductDescriptor& descriptor) {
     for (const auto& [known, product] : products_)
       if (known == descriptor) return product;

@@ -178,6 +178,12 @@ class Library final {
     const cublasOperation_t transpose = CUBLAS_OP_T;
     if (descriptor.transpose_a) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose);
     if (descriptor.transpose_b) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose);
+    if (descriptor.bias_alignment > 0) {
+      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      // The heuristic looks at the address, which the product of each layer has its own of.
+      set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+          reinterpret_cast<const void*>(std::uintptr_t{descriptor.bias_alignment}));
+    }
     describe_layout(made.a, descriptor.a);
     describe_layout(made.b, descriptor.b);
     describe_layout(made.d, descriptor.d);
@@ -199,7 +205,8 @@ class Library final {
   }
   /// The factors are the host's, which a graph keeps: they never change for one product of a step.
   void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream) {
+                std::byte* d, Stream stream, const std::byte* bias = nullptr) {
+    if (product.descriptor.bias_alignment > 0) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const double wide_one = 1, wide_beta = beta;
     const float one = 1, narrow_beta = static_cast<float>(beta);
     const bool wide = product.descriptor.wide;
@@ -239,8 +246,9 @@ class Library final {
   std::string describe() const { return numerics(); }
 
  private:
-  static void set(detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute,
-                  const cublasOperation_t& value) {
+  template <class Value>
+  static void set(const detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute,
+                  const Value& value) {
     detail::demand(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value),
                    "cublasLtMatmulDescSetAttribute");
   }

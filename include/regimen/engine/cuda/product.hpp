@@ -58,5 +58,12 @@ constexpr ProductDescriptor describe(const op::Product<A, B, C>& o, std::size_t 
                            stored(o.m, o.n, false, o.c.offset), workspace);
 }
 
+template <class A, class B, class C>
+constexpr ProductDescriptor describe(const op::ProductBias<A, B, C>& o, std::size_t workspace) {
+  ProductDescriptor descriptor = describe(o.product, workspace);
+  descriptor.bias_alignment = alignment_of(o.bias.offset);
+  return descriptor;
+}
+
 }  // namespace regimen::cuda
 // SPDX-License-Identifier: Apache-2.0

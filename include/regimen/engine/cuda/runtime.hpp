@@ -29,13 +29,15 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt; of as many products as A, B and D have
+/// The descriptors of D = op(A) · op(B) + beta · D + bias in the terms of cuBLASLt; of as many products as A, B and D have
 /// matrices.
 ///   wide         sums in fp64; otherwise in fp32
 ///   reads_tf32   A and B, in fp32, are read as tf32; never without this
+///   bias_alignment   not 0: adds a bias of D's type, one for each row of D, that begins at a multiple of so many bytes
 struct ProductDescriptor {
   Layout a{}, b{}, d{};
   bool transpose_a = false, transpose_b = false, wide = false, reads_tf32 = false;
+  std::uint32_t bias_alignment = 0;
   std::size_t workspace = 0;
 
   bool operator==(const ProductDescriptor&) const = default;
@@ -82,7 +84,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   { runtime.end_capture(stream) } -> std::same_as<typename R::Graph>;
   runtime.launch(graph, stream);
   { runtime.make_product(descriptor) } -> std::same_as<typename R::Product>;
-  runtime.multiply(product, from, from, device, 0.0, device, stream);
+  runtime.multiply(product, from, from, device, 0.0, device, stream, from);
   runtime.forget(device, bytes, stream);
   runtime.remember(device, bytes, stream);
   { R::workspace } -> std::convertible_to<std::size_t>;

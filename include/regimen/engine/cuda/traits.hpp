@@ -27,6 +27,8 @@ template <class Operation>
 inline constexpr bool runs_on_gpu = HasKernel<Operation>;
 template <class A, class B, class C>
 inline constexpr bool runs_on_gpu<op::Product<A, B, C>> = true;
+template <class A, class B, class C>
+inline constexpr bool runs_on_gpu<op::ProductBias<A, B, C>> = true;
 
 /// Bytes of workspace that the library's documentation recommends for Hopper.
 inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
@@ -40,7 +42,7 @@ struct Traits {
   static constexpr bool computes =
       architecture == 0 || architecture >= 800 || !(std::is_same_v<T, bf16> || std::is_same_v<T, tf32>);
 
-  static constexpr bool is_host_memory = false;
+  static constexpr bool is_host_memory = false, has_epilogues = true;
   template <class Operation>
   static constexpr bool runs = runs_on_gpu<Operation>;
 
@@ -53,6 +55,10 @@ struct Traits {
   template <class A, class B, class C>
   static constexpr std::size_t scratch(const op::Product<A, B, C>& o) {
     return rounded_bytes(o) + workspace;
+  }
+  template <class A, class B, class C>
+  static constexpr std::size_t scratch(const op::ProductBias<A, B, C>& o) {
+    return scratch(o.product);
   }
   template <class A, class B, class C>
   static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {

@@ -39,7 +39,7 @@ inline bool are_apart(const cuda::Layout& l) {
 
 /// Refuses what cublasLtMatmul's documentation does not allow: extents, leading dimensions, and combinations of types.
 inline void check_product(const cuda::ProductDescriptor& p) {
-  const auto& [a, b, d, transpose_a, transpose_b, wide, reads_tf32, workspace] = p;
+  const auto& [a, b, d, transpose_a, transpose_b, wide, reads_tf32, bias_alignment, workspace] = p;
   const char* name = "ABD";
   for (const cuda::Layout* l : {&a, &b, &d}) {
     detail::demand(l->rows > 0 && l->columns > 0, std::string("a matrix ") + *name + " with elements",
@@ -69,6 +69,7 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                                                          (d.type == a.type || d.type == ElementType::float32));
   detail::demand(types_fit, "A and B of one type, D of the same or fp32; fp64 with sums in fp64",
                  "another combination");
+  detail::demand(bias_alignment == 0 || !wide, "a bias with sums in fp32", "sums in fp64");
   detail::demand(!reads_tf32 || (!wide && a.type == ElementType::float32), "A and B of fp32, to be read as tf32",
                  "another type");
 }
@@ -81,9 +82,9 @@ inline void check_address(const cuda::Layout& l, const std::byte* at, const char
                  "another address");
 }
 
-/// D = op(A) · op(B) + beta · D for all matrices, in ascending order of the inner index.
+/// D = op(A) · op(B) + beta · D + bias for all matrices, in ascending order of the inner index.
 inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta,
-                     std::byte* d) {
+                     std::byte* d, const std::byte* bias = nullptr) {
   const auto loops = [&]<class T, class Out>(std::type_identity<T>, std::type_identity<Out>) {
     using S = std::conditional_t<std::is_same_v<T, fp64>, double, float>;
     const auto stride = [](const cuda::Layout& l, bool t) {
@@ -110,7 +111,9 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
             sum +=
                 read(x[i * a_stride.first + k * a_stride.second]) * read(y[k * b_stride.first + j * b_stride.second]);
           Out& to = z[j * static_cast<std::size_t>(p.d.leading) + i];
-          to = static_cast<Out>(beta != 0 ? sum + static_cast<S>(beta) * static_cast<S>(to) : sum);
+          if (beta != 0) sum += static_cast<S>(beta) * static_cast<S>(to);
+          if (p.bias_alignment > 0) sum += static_cast<S>(reinterpret_cast<const Out*>(bias)[i]);
+          to = static_cast<Out>(sum);
         }
       }
     }
