@@ -334,7 +334,7 @@ TEST_CASE("the library adds a bias to each row before it rounds") {
     T* const host = reinterpret_cast<T*>(device.allocate_pinned(4096, "host"));
     for (std::size_t i = 0; i < 4096 / sizeof(T); ++i) host[i] = static_cast<T>(0.5f + static_cast<float>(i % 3));
     host[1024 / sizeof(T)] = static_cast<T>(256.0f);
-    device.upload(all, bytes(host), 4096, stream);
+    device.upload(all, reinterpret_cast<std::byte*>(host), 4096, stream);
     // y = x Wt + bias: x (2,3), W (2,3), the bias at byte 1024
     const op::ProductBias<T, T, T> o{
         .product = {.a = {0}, .b = {256}, .c = {512}, .m = 2, .n = 2, .k = 3, .transpose_b = true}, .bias = {1024}};
@@ -343,7 +343,7 @@ TEST_CASE("the library adds a bias to each row before it rounds") {
     descriptor.bias_alignment = alignment;
     device.multiply(device.make_product(descriptor), all + 256, all, workspace, 0, all + 512, stream,
                     all + 1024 + (alignment == 512 ? sizeof(T) : 0));
-    device.download(bytes(host), all, 4096, stream);
+    device.download(reinterpret_cast<std::byte*>(host), all, 4096, stream);
     device.record(done, stream);
     device.synchronize(done);
     return std::vector<double>(host + 512 / sizeof(T), host + 512 / sizeof(T) + 4);
