@@ -41,9 +41,14 @@ std::vector<double> losses() {
   const std::size_t before = trainer.used().operations;  // copies of the weights for kernels
   std::vector<double> all;
   trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = steps, .progress = false},
-              [&](Train&, const StepResult& result) {
-                all.push_back(result.loss);
-                all.push_back(result.gradient_norm);
+              [&](Train&, train::TrainingEvent<Train> event) {
+                const auto add = [&](const StepResult& result) {
+                  all.push_back(result.loss);
+                  all.push_back(result.gradient_norm);
+                };
+                if constexpr (Train::Configuration::steps::count == 1) add(event);
+                else
+                  for (const StepResult& result : event) add(result);
               });
   if (trainer.used().peak != Train::plan().peak ||
       trainer.used().operations - before != steps * Train::plan().operations())
@@ -51,23 +56,24 @@ std::vector<double> losses() {
   return all;
 }
 
-/// Every loss and norm, beside those of the CPU in fp64 (support/rounding.hpp): by graphs, once more, and without them.
+/// Every loss and norm, beside those of the CPU in fp64 (support/rounding.hpp): by graphs, once more, without them, and
+/// by graphs of four steps.
 template <class Format, class... Policies>
 bool agree(const char* what) {
-  using Engine = engine::Of<Cuda>::type;
   const std::vector<double> exact = losses<Trainer<Gpt, Batch<4>, Precision<fp64>, Policies...>>();
   double may = support::of_order;
   if constexpr (!std::is_same_v<Format, Precision<fp64>>)
     may = support::as_far_as(support::distance(exact, losses<Trainer<Gpt, Batch<4>, Format, Policies...>>()));
-  Engine::captures = true;
   const std::vector<double> there = losses<Trainer<Gpt, Batch<4>, Format, Policies..., Device<Cuda>>>();
   const std::vector<double> again = losses<Trainer<Gpt, Batch<4>, Format, Policies..., Device<Cuda>>>();
-  Engine::captures = false;
-  const std::vector<double> single = losses<Trainer<Gpt, Batch<4>, Format, Policies..., Device<Cuda>>>();
+  const std::vector<double> single = losses<Trainer<Gpt, Batch<4>, Format, Policies..., Device<Cuda>, Graph<Off>>>();
+  const std::vector<double> fours = losses<Trainer<Gpt, Batch<4>, Format, Policies..., Device<Cuda>, Steps<4>>>();
   const double found = support::distance(exact, there);
-  std::printf("%-20s distance from fp64 on the CPU %.1e (at most %.1e), repeated %s, without graphs %s\n", what, found,
-              may, there == again ? "the same bits" : "OTHER BITS", there == single ? "the same bits" : "OTHER BITS");
-  return found < may && there == again && there == single;
+  const auto bits = [&](const std::vector<double>& other) { return there == other ? "the same bits" : "OTHER BITS"; };
+  std::printf(
+      "%-20s distance from fp64 on the CPU %.1e (at most %.1e), repeated %s, without graphs %s, four steps a launch %s\n",
+      what, found, may, bits(again), bits(single), bits(fours));
+  return found < may && there == again && there == single && there == fours;
 }
 
 }  // namespace

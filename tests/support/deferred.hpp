@@ -102,6 +102,14 @@ class DeferredEngine : public engine::EveryIteration {
           .is_transfer = false});
     return {this, operations_run_};
   }
+  template <class Write>
+  void feed(std::size_t /*slot*/, std::size_t at, std::size_t bytes, const Write& write) {
+    std::vector<std::byte> from(bytes);
+    write(std::span(from));
+    push({.body = [this, at, from] { std::copy(from.begin(), from.end(), memory_.base + at); },
+          .waits_for = none,
+          .is_transfer = false});
+  }
   std::uint64_t hash(std::size_t at, std::size_t bytes) {
     std::uint64_t found = 0;
     push({.body = [&, this] { found = cpu::hash_of_bytes({memory_.base + at, bytes}); },

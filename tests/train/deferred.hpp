@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,15 @@ inline const Fake& data() {
   return fake;
 }
 
+template <class F>
+void for_each_result(const StepResult& result, const F& f) {
+  f(result);
+}
+template <class F>
+void for_each_result(std::span<const StepResult> results, const F& f) {
+  for (const StepResult& result : results) f(result);
+}
+
 /// Twelve steps, saved after five and resumed in the file's place; evaluation between them.
 template <class Train>
 DeferredOutcome train(Train& trainer, const std::string& file, bool listens = true) {
@@ -44,7 +54,8 @@ DeferredOutcome train(Train& trainer, const std::string& file, bool listens = tr
   };
   const auto fit = [&](std::uint64_t steps) {
     if (listens)
-      trainer.fit(data(), {.steps = steps, .progress = false}, [&](Train&, const StepResult& result) { add(result); });
+      trainer.fit(data(), {.steps = steps, .progress = false},
+                  [&](Train&, train::TrainingEvent<Train> event) { for_each_result(event, add); });
     else outcome.numbers.push_back(trainer.fit(data(), {.steps = steps, .progress = false}).loss);
   };
   trainer.poison_dead_memory();

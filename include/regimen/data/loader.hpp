@@ -132,6 +132,8 @@ class Loader final {
   std::uint64_t steps() const { return batching_.batches(); }
   /// Batches of a whole epoch; rounded up under Remainder::Wrap.
   std::uint64_t steps_per_epoch() const { return batching_.per_epoch(); }
+  /// Whether batch `step` has as many samples as batches have, on every rank.
+  bool is_full(std::uint64_t step) const { return batching_.samples(step) == global_batch_; }
   /// Which samples each batch holds.
   const Batching& batching() const { return batching_; }
 

@@ -38,7 +38,8 @@ struct Transfer {
 /// Identifies a recorded piece of a step. Equal keys mean the same operations on the same memory; only data in the
 /// arena differ between two steps.
 ///   piece   the whole step, if it has one micro-batch; otherwise a micro-batch (the first assigns gradients, later
-///           ones add, the last one also reduces), or the update; or a batch of an evaluation
+///           ones add, the last one also reduces), or the update; or a batch of an evaluation; or all steps of a
+///           launch of several
 ///   rows    samples of the batch on this rank; the last batch of an epoch may be short
 struct Recording {
   enum class Piece : unsigned char {
@@ -47,7 +48,8 @@ struct Recording {
     further_micro_batch,
     last_micro_batch,
     update,
-    evaluation
+    evaluation,
+    launch
   };
   Piece piece = Piece::step;
   std::size_t rows = 0;
@@ -73,6 +75,8 @@ struct EveryIteration {
 ///
 ///   Traits::scratch(operation)   workspace of this engine's kernel, in bytes. The walk allocates it from the arena for
 ///                                the duration of the operation, so that the engine's plan counts it exactly
+///   Traits::input_slots(n)       slots of the ring for inputs, if n micro-batches run in one recording; 0: no ring
+///   Traits::has_graphs           whether replay may capture a graph
 ///   Traits::is_host_memory       whether the host may read and write the arena between calls, by data(view)
 ///   phase                        the part of the step that operations belong to; the walk sets it
 ///   run(operation, scratch)      may return before the operation is done; operations execute in the order of the calls
@@ -81,6 +85,7 @@ struct EveryIteration {
 template <class E>
 concept Walked = requires(E& e, const op::Begin& operation, const Transfer& transfer, std::size_t ticket) {
   { E::Traits::scratch(operation) } -> std::convertible_to<std::size_t>;
+  { E::Traits::input_slots(std::size_t{}) } -> std::convertible_to<std::size_t>;
   { E::Traits::is_host_memory } -> std::convertible_to<bool>;
   { e.phase } -> std::convertible_to<op::Phase>;
   e.run(operation, std::size_t{});
@@ -95,11 +100,19 @@ struct NoOperations {
   constexpr void operator()() const {}
 };
 
+/// Stands for what writes a slot.
+struct NoInput {
+  constexpr void operator()(std::span<std::byte>) const {}
+};
+
 /// The part of an engine that a Trainer uses besides. Offsets are those of the arena: the
 /// engine's memory, initially zero.
 ///
 ///   upload(at, from)     copies from the host, in the order of operations; `from` must stay valid until the fence
 ///   download(at, to)     copies to the host, in the order of operations; `to` is written before the fence
+///   feed(slot, at, bytes, write)
+///                        write(to) fills `to`, host memory, with what slot number `slot` of the ring, at `at`, holds for
+///                        the operations that run from now on. Those that ran before may still need other slots
 ///   hash(at, bytes)      of the bytes there; equal bytes have equal hashes on all ranks. Waits
 ///   Fence::wait()        the one place where the host waits; throws earlier errors, and
 ///                        then pending operations never run
@@ -114,6 +127,7 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
   { e.upload(at, from) } -> std::same_as<typename E::Fence>;
   { e.download(at, to) } -> std::same_as<typename E::Fence>;
   { e.hash(at, at) } -> std::same_as<std::uint64_t>;
+  e.feed(at, at, at, NoInput{});
   e.replay(Recording{}, NoOperations{});
   e.poison_dead();
   e.dies(at, at);
@@ -126,11 +140,13 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
 ///   bytes     of the arena
 ///   ranks     the collectives; null: a single rank
 ///   threads   0: as core/threads.hpp says
+///   captures  whether replay may capture graphs
 template <class Ranks>
 struct Resources {
   std::size_t bytes = 0;
   Ranks* ranks = nullptr;
   int threads = 0;
+  bool captures = true;
 };
 
 /// The engine of a device: `type`, its `Traits`, and `profiled`, the engine that measures. Specialised for each device.

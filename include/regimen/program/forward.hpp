@@ -19,8 +19,10 @@ struct Resident {
   std::size_t input = View<char>::absent, target = View<char>::absent;
   std::size_t cache = View<char>::absent;  // keys and values of incremental decoding
   View<Scalars> scalars{};
-  View<RankSums> sums{};  // of each rank; a single rank has them in its scalars
-  std::size_t end = 0;    // where the saved stack begins
+  View<RankSums> sums{};    // of each rank; a single rank has them in its scalars
+  op::InputRing ring{};     // where micro-batches wait for their turn
+  View<Scalars> results{};  // of each step of a launch of several
+  std::size_t end = 0;      // where the saved stack begins
 };
 
 /// The part of a step without loss and update rule; inference consists of it.
@@ -65,7 +67,8 @@ struct Forward {
  protected:
   static constexpr Path path_of_scalars = Path::outside(0, "step_scalars"), path_of_input = Path::outside(1, "input"),
                         path_of_target = Path::outside(2, "target"), path_of_sums = Path::outside(3, "rank_sums"),
-                        path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache");
+                        path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache"),
+                        path_of_ring = Path::outside(6, "input_ring"), path_of_results = Path::outside(7, "results");
 
   static constexpr std::size_t push_input(auto& engine) {
     return engine.arena.push(walk::bytes_of<X>(engine), MemoryKind::input, path_of_input);

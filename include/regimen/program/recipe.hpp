@@ -29,7 +29,8 @@ struct Recipe {
   using Roles = typename Facts::Roles;
   using Bound = walk::BoundModel<Network, Facts>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
-  using Step = train::Step<Bound, Loss, UpdateRule, micro_batches>;
+  static constexpr std::size_t steps = Configuration::steps::count;
+  using Step = train::Step<Bound, Loss, UpdateRule, micro_batches, steps>;
   static constexpr std::size_t planned_ranks = planned_ranks_of<Configuration>;
   using Target = typename Configuration::target::description;
   using Device = typename Configuration::device::where;

@@ -12,9 +12,11 @@ namespace regimen::train {
 
 /// A model bound to loss and update rule. Written once and walked by every engine.
 ///   Bound   walk::BoundModel      Loss, UpdateRule   as policies name them      micro_batches   accumulated per step
-template <class Bound_, class Loss, class UpdateRule, std::size_t micro_batches>
+///   steps   of a launch
+template <class Bound_, class Loss, class UpdateRule, std::size_t micro_batches, std::size_t steps>
 struct Step : Forward<Bound_> {
   using Bound = Bound_;
+  using X = typename Bound::X;
   using Body = typename Bound::Body;
   using Roles = typename Bound::Roles;
   using Output = typename Bound::Output;
@@ -42,10 +44,18 @@ struct Step : Forward<Bound_> {
         engine.arena.push(Arena::align(sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
     r.target = engine.arena.push(walk::bytes_of<Labels>(engine), MemoryKind::input, Base::path_of_target);
+    r.ring = push_ring(engine);
+    if constexpr (steps > 1)
+      r.results = {
+          engine.arena.push(Arena::align(steps * sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_results)};
     r.gradients = Base::push_units(engine, MemoryKind::gradient, &walk::UnitOffsets::gradients);
     r.end = engine.arena.top;
     return r;
   }
+
+  /// Whether steps take their micro-batches from a ring, which the host fills ahead of them.
+  template <class Walk>
+  static constexpr std::size_t slots = Walk::Engine::Traits::input_slots(steps > 1 ? steps * micro_batches : 1);
 
   static constexpr void begin(auto& engine, const Resident& r) {
     engine.phase(op::Phase::forward);
@@ -92,9 +102,9 @@ struct Step : Forward<Bound_> {
     engine.arena.pop_to(r.end);
     if (engine.arena.top != r.end || engine.arena.transients.count != 0) defect("a step left tensors behind");
   }
-  /// The gradient's norm, whether the step counts, and the update of every unit.
+  /// The gradient's norm, whether the step counts, and the update of every unit.   step   of the launch
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
-                               const typename UpdateRule::Options& options) {
+                               const typename UpdateRule::Options& options, [[maybe_unused]] std::size_t step = 0) {
     engine.phase(op::Phase::update);
     if constexpr (Sharding::stage == 0 &&
                   Sharding::reduces_each) {  // every rank has its slice of the sums, and needs all of them
@@ -121,6 +131,7 @@ struct Step : Forward<Bound_> {
       update_unit<Unit>(engine, r, at, options, path);
     });
     gather_values<true>(engine, r);
+    if constexpr (steps > 1) engine.run(op::KeepResults{r.scalars, r.results + step});
   }
   /// Sums the loss over all ranks, and the norm, if each rank has a part of it.
   static constexpr void combine_sums(auto& engine, const Resident& r) {
@@ -146,34 +157,39 @@ struct Step : Forward<Bound_> {
     }
   }
 
-  /// A whole step, for every engine. `load(m)` copies micro-batch m into the input and returns whether there is one; a
-  /// plan copies nothing. The operations between two loads, and after the last load, are one recording each.
+  /// A whole step, for every engine. `load(m)` copies micro-batch m to the input, or to the ring, and returns whether
+  /// there is one; a plan copies nothing. The operations between two loads, and after the last load, are one recording
+  /// each.
   static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
                              const typename UpdateRule::Options& options, auto&& load) {
     using Record = engine::Recording::Piece;
     bool goes_on = load(std::size_t{0});
     if constexpr (micro_batches == 1) {
-      if (goes_on)
-        engine.replay(Record::step, [&] {
-          begin(engine, r);
-          backward(engine, r, forward(engine, r, false), 0);
-          update(engine, r, loss_scaling, clip, options);
-        });
+      if (goes_on) engine.replay(Record::step, [&] { step_of_loaded(engine, r, loss_scaling, clip, options, 0); });
     } else {
       if (!goes_on) return;
       engine.replay(Record::first_micro_batch, [&] {  // assigns gradients; later ones add, which costs more
         begin(engine, r);
-        backward(engine, r, forward(engine, r, false), 0);
+        micro_batch(engine, r, 0);
       });
-      const auto micro_batch = [&](Record piece, std::size_t m) {
+      const auto further = [&](Record piece, std::size_t m) {
         goes_on = goes_on && load(m);
-        if (goes_on) engine.replay(piece, [&] { backward(engine, r, forward(engine, r, true), m); });
+        if (goes_on) engine.replay(piece, [&] { micro_batch(engine, r, m); });
       };
       const std::size_t equal = engine.ranks == 1 || Sharding::reduces_each ? micro_batches - 1 : micro_batches - 2;
-      engine.repeat(equal, [&](std::size_t m) { micro_batch(Record::further_micro_batch, m + 1); });
-      if (equal + 1 < micro_batches) micro_batch(Record::last_micro_batch, micro_batches - 1);  // this one reduces
+      engine.repeat(equal, [&](std::size_t m) { further(Record::further_micro_batch, m + 1); });
+      if (equal + 1 < micro_batches) further(Record::last_micro_batch, micro_batches - 1);  // this one reduces
       engine.replay(Record::update, [&] { update(engine, r, loss_scaling, clip, options); });
     }
+  }
+  /// A launch of `steps` steps: `load(m)` copies micro-batch m of all of them to the ring; then one recording has all
+  /// operations.
+  static constexpr void launch(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
+                               const typename UpdateRule::Options& options, auto&& load) {
+    for (std::size_t m = 0; m < steps * micro_batches; ++m) load(m);
+    engine.replay(engine::Recording::Piece::launch, [&] {
+      for (std::size_t s = 0; s < steps; ++s) step_of_loaded(engine, r, loss_scaling, clip, options, s);
+    });
   }
 
   /// Adds the loss of the batch in the input to the scalars; saves nothing for backward, dropout is off.
@@ -183,6 +199,35 @@ struct Step : Forward<Bound_> {
 
  private:
   using Base = Forward<Bound>;
+
+  static constexpr void step_of_loaded(auto& engine, const Resident& r, const op::LossScaling& loss_scaling,
+                                       double clip, const typename UpdateRule::Options& options, std::size_t step) {
+    begin(engine, r);
+    for (std::size_t m = 0; m < micro_batches; ++m) micro_batch(engine, r, m);
+    update(engine, r, loss_scaling, clip, options, step);
+  }
+  static constexpr void micro_batch(auto& engine, const Resident& r, std::size_t m) {
+    if constexpr (slots<std::remove_cvref_t<decltype(engine)>> > 0)
+      engine.run(op::TakeInput{.ring = r.ring,
+                               .scalars = r.scalars,
+                               .input = {r.input},
+                               .target = {r.target},
+                               .input_bytes = engine.batch * X::size * sizeof(typename X::Element),
+                               .target_bytes = engine.batch * Labels::size * sizeof(typename Labels::Element)});
+    backward(engine, r, forward(engine, r, m > 0), m);
+  }
+  static constexpr op::InputRing push_ring(auto& engine) {
+    constexpr std::size_t count = slots<std::remove_cvref_t<decltype(engine)>>;
+    if constexpr (count == 0) return {};
+    else {
+      const std::size_t given = Arena::align(given_bytes), input = walk::bytes_of<X>(engine),
+                        stride = given + input + walk::bytes_of<Labels>(engine),
+                        head = Arena::align(sizeof(std::uint64_t)),
+                        at = engine.arena.push(head + count * stride, MemoryKind::input, Base::path_of_ring);
+      return {
+          .taken = {at}, .first = at + head, .stride = stride, .count = count, .input = given, .target = given + input};
+    }
+  }
 
   static constexpr void evaluate_now(auto& engine, const Resident& r) {
     const std::size_t output = Base::predict(engine, r);

@@ -266,5 +266,14 @@ struct argument_is_a_policy<Argument> {
   };
 };
 
+template <class Argument>
+  requires detail::belongs_to<Argument, axis::graph>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: On and Off are switches, not policies; write Graph<Off>");
+  };
+};
+
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

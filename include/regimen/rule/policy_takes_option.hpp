@@ -9,6 +9,7 @@
 #include <regimen/policy/debug.hpp>
 #include <regimen/policy/device.hpp>
 #include <regimen/policy/fusion.hpp>
+#include <regimen/policy/graph.hpp>
 #include <regimen/policy/init.hpp>
 #include <regimen/policy/loss.hpp>
 #include <regimen/policy/loss_scale.hpp>
@@ -154,6 +155,14 @@ struct policy_takes_option<axis::fusion, Option> {
   static constexpr bool holds = detail::is_option<axis::fusion, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Fusion<...> takes a switch; name Fused or Unfused");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::graph, Option> {
+  static constexpr bool holds = detail::is_option<axis::graph, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Graph<...> takes a switch; name On or Off");
   };
 };
 

@@ -7,6 +7,7 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/data/loader.hpp>
+#include <regimen/rule/callback_hears_launches.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/fingerprint.hpp>
@@ -15,8 +16,10 @@
 #include <regimen/train/result.hpp>
 #include <regimen/train/session.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -38,13 +41,33 @@ struct Borrowed final {
   std::string name() const { return detail::name_of_source(*source); }
 };
 
-/// Whether Trainer::fit ever calls a Callback.
+/// The results of a launch of several steps, the oldest first.
+using StepResults = std::span<const StepResult>;
+
+/// What callbacks of a Trainer hear of: each step, or each launch of several steps.
+template <class Trainer>
+using TrainingEvent = std::conditional_t<(Trainer::Session::steps > 1), StepResults, const StepResult&>;
+
+/// Whether Trainer::fit ever calls a Callback. A body that takes anything is compiled for the events of this Trainer
+/// alone.
 template <class Trainer, class Callback>
-inline constexpr bool is_called = std::is_invocable_v<Callback&, Trainer&, const StepResult&> ||
-                                  std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
+inline constexpr bool hears_training = std::is_invocable_v<Callback&, Trainer&, TrainingEvent<Trainer>>;
 template <class Trainer, class Callback>
-using heard_callback =
-    typename rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>::must_hold;
+inline constexpr bool is_called =
+    hears_training<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
+template <class Trainer, class Callback>
+inline constexpr bool counts_launches_as_steps = [] {
+  if constexpr (Trainer::Session::steps == 1 || hears_training<Trainer, Callback>) return false;
+  else return std::is_invocable_v<Callback&, Trainer&, const StepResult&>;
+}();
+template <class Trainer, class Callback>
+using heard_callback = typename std::conditional_t<
+    counts_launches_as_steps<Trainer, Callback>,
+    rule::callback_hears_launches<std::remove_reference_t<Callback>, typename Trainer::Configuration::steps,
+                                  !counts_launches_as_steps<Trainer, Callback>>,
+    rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>>::must_hold;
+template <class Trainer, class Callback>
+inline constexpr bool may_call = is_called<Trainer, Callback> && !counts_launches_as_steps<Trainer, Callback>;
 
 /// The loop of fit. Callbacks receive the Trainer; the loop itself works on its Session.
 template <class Trainer>
@@ -128,17 +151,19 @@ struct FitLoop final {
     constexpr bool reads_late = sizeof...(Callbacks) == 0 && !Trainer::Recipe::checks_finite;
     typename Session::Ran* before = nullptr;
     const auto finish = [&](typename Session::Ran& ran) {
-      StepResult result;
-      session.guarded([&] { result = session.finish(ran); });
-      fitted.loss = result.loss;
-      progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
-      ((goes_on = tell(trainer, callbacks, result) && goes_on), ...);
+      StepResults results;
+      session.guarded([&] { results = session.finish(ran); });
+      fitted.loss = results.back().loss;
+      for (const StepResult& result : results)
+        progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
+      if constexpr (Session::steps > 1) ((goes_on = tell(trainer, callbacks, results) && goes_on), ...);
+      else ((goes_on = tell(trainer, callbacks, results.front()) && goes_on), ...);
     };
     const auto finish_before = [&] {
       if (before != nullptr) finish(*std::exchange(before, nullptr));
     };
     while (all_go_on() && session.steps_done < last && has_step()) {
-      typename Session::Ran& ran = step(session, loader);
+      typename Session::Ran& ran = start(session, loader, steps_before(session, run, last, validation != nullptr));
       if (reads_late) finish_before();
       before = &ran;
       if (!reads_late || is_due()) finish_before();
@@ -199,13 +224,33 @@ struct FitLoop final {
     return print;
   }
 
-  static typename Session::Ran& step(Session& session, auto& loader) {
-    typename Session::Ran& ran = session.start_step([&](std::size_t micro_batch) -> std::size_t {
+  /// Steps until the run ends, or is evaluated.
+  static std::uint64_t steps_before(const Session& session, const FitOptions& run, std::uint64_t last, bool validates) {
+    const std::uint64_t left = last - session.steps_done;
+    if (!validates || run.validate_every == 0) return left;
+    return (std::min)(left, run.validate_every - session.steps_done % run.validate_every);
+  }
+  /// Whether the next `steps` steps have full batches; the same on all ranks.
+  static bool can_launch(const auto& loader) {
+    constexpr std::size_t micro_batches = Session::steps * Trainer::micro_batches;
+    if (loader.steps() - loader.step() < micro_batches) return false;
+    for (std::uint64_t m = 0; m < micro_batches; ++m)
+      if (!loader.is_full(loader.step() + m)) return false;
+    return true;
+  }
+  /// Starts a launch of several steps, if that many come before anything else, or one step.
+  static typename Session::Ran& start(Session& session, auto& loader, std::uint64_t most) {
+    const auto give = [&](std::size_t micro_batch, std::size_t ahead) {
       session.uploaded.wait();  // next() gives the previous batch back to the loader
       const auto next = loader.next();
-      session.upload_batch(next.input, next.target, next.samples, micro_batch);
+      session.give_batch(next.input, next.target, next.samples, micro_batch, ahead);
       return next.samples;
-    });
+    };
+    typename Session::Ran& ran = [&]() -> typename Session::Ran& {
+      if constexpr (Session::steps > 1)
+        if (most >= Session::steps && can_launch(loader)) return session.start_launch(give);
+      return session.start_step([&](std::size_t micro_batch) { return give(micro_batch, 0); });
+    }();
     session.place = loader.place();
     return ran;
   }

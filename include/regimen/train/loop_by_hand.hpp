@@ -67,9 +67,9 @@ struct LoopByHand final {
     StepResult result;
     session.guarded([&] {
       Step::update(session.walk, session.resident, Recipe::loss_scaling, Recipe::clip, session.options.optimizer);
-      session.compare_weights();
+      session.compare_weights(1);
       const std::size_t batches = session.by_hand.batches;
-      result = session.finish(session.note_step(session.by_hand.samples));
+      result = session.finish(session.note_steps(1, session.by_hand.samples)).front();
       session.batches_by_hand += batches;  // not after an anomaly
       if (session.batching.knows_data()) session.place = session.batching.place(session.batches_by_hand);
     });

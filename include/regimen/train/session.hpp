@@ -68,16 +68,17 @@ struct Session final {
   using Collector = train::Collector<Step>;
 
   static constexpr std::size_t batch = Recipe::batch, micro_batches = Recipe::micro_batches;
+  static constexpr std::size_t steps = Recipe::steps;  // of a launch
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;
   static constexpr std::size_t vocabulary = vocabulary_of<typename Recipe::Network>();
 
-  /// A started step, which may still be running; its results come later.
+  /// Started steps, which may still be running; their results come later.
   struct Ran {
-    std::uint64_t step = 0;
-    std::size_t samples = 0;
-    DataPlace place{};  // where it began to read
+    std::uint64_t last = 0;  // the number of the last step
+    std::size_t count = 0, samples = 0;
+    DataPlace place{};  // where they began to read
     double started = 0;
-    Scalars scalars{};
+    std::array<Scalars, steps> scalars{};
     typename Engine::Fence read{};
   };
   /// Micro-batches of the step that a loop by hand has begun.
@@ -94,7 +95,11 @@ struct Session final {
   Scalars given{};  // the first members: the values that the host writes before a micro-batch
   typename Engine::Fence uploaded{};
   std::array<Ran, 2> ran{};
-  std::vector<Master> host_weights;  // of the last call of Trainer::parameters
+  std::size_t launches = 0;
+  std::array<StepResult, steps> results{};  // of the last `finish`
+  std::uint64_t fed = 0;                    // micro-batches that went to the ring
+  bool ring_differs = false;                // the device may have taken fewer
+  std::vector<Master> host_weights;         // of the last call of Trainer::parameters
   std::vector<Reduce> host_gradients;
   Resident resident{};
   std::vector<TensorRecord> tensors;
@@ -117,7 +122,8 @@ struct Session final {
         all_ranks(std::move(given_ranks)),
         plan(plan_of(all_ranks.get())),
         walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
-             engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads}) {
+             engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
+                                                       Configuration::graph::captures}) {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",
@@ -224,6 +230,7 @@ struct Session final {
     walk.abandon(resident.end);
     waiting = Waiting::forward;
     by_hand = {};
+    ring_differs = fed > 0;
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
   [[noreturn]] void out_of_order(const char* what) const {
@@ -266,31 +273,58 @@ struct Session final {
                     regimen::detail::counted(target_size, "target"),
                 regimen::detail::counted(inputs, "input") + " and " + regimen::detail::counted(targets, "target"));
   }
-  /// The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.
-  void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
-                    std::size_t micro_batch) {
+  /// Checks a micro-batch of the step that comes `ahead` steps after the next one, and what the host gives besides.
+  void prepare_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
+                     std::size_t micro_batch, std::size_t ahead) {
+    // The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.
     const std::size_t first = (micro_batch * ranks() + rank()) * batch;
-    const std::string where = "step " + std::to_string(steps_done + 1);
+    const std::uint64_t step = steps_done + ahead;
+    const std::string where = "step " + std::to_string(step + 1);
     check_tokens(inputs, input_size, vocabulary, where, first);
     check_labels(targets, target_size, Step::Output::columns, where, first);
     uploaded.wait();  // earlier uploads have been read
     walk.batch = samples;
-    given.random = {seed, steps_done, first};
-    given.learning_rate = options.optimizer.learning_rate * options.schedule.share(steps_done);
-    if (walk.training) check_rate<Master>(given.learning_rate, steps_done + 1);
+    given.random = {seed, step, first};
+    given.learning_rate = options.optimizer.learning_rate * options.schedule.share(step);
+    if (walk.training) check_rate<Master>(given.learning_rate, step + 1);
+  }
+  /// Copies a micro-batch to the input, for operations that run from now on.
+  void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
+                    std::size_t micro_batch) {
+    prepare_batch(inputs, targets, samples, micro_batch, 0);
     walk.engine.upload(resident.scalars.offset, std::as_bytes(std::span(&given, 1)).first(given_bytes));
     upload(walk, View<Input>{resident.input}, inputs);
     uploaded = upload(walk, View<Label>{resident.target}, targets);
   }
-  /// load(m) uploads micro-batch m and returns its number of samples; 0: no more, at least for this rank.
+  /// Copies a micro-batch of a step that fit or step runs: to the ring, if there is one.
+  void give_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
+                  std::size_t micro_batch, std::size_t ahead = 0) {
+    if constexpr (Step::template slots<walk::Walk<Engine>> == 0) {
+      upload_batch(inputs, targets, samples, micro_batch);
+    } else {
+      prepare_batch(inputs, targets, samples, micro_batch, ahead);
+      const op::InputRing& ring = resident.ring;
+      if (std::exchange(ring_differs, false)) upload(walk, ring.taken, std::span<const std::uint64_t>(&fed, 1)).wait();
+      walk.engine.feed(static_cast<std::size_t>(fed % ring.count), ring.slot(fed), ring.stride,
+                       [&](std::span<std::byte> to) {
+                         const auto write = [&](std::size_t at, std::span<const std::byte> from) {
+                           std::copy(from.begin(), from.end(), to.subspan(at).begin());
+                         };
+                         write(0, std::as_bytes(std::span(&given, 1)).first(given_bytes));
+                         write(ring.input, std::as_bytes(inputs));
+                         write(ring.target, std::as_bytes(targets));
+                       });
+      ++fed;
+    }
+  }
+  /// load(m) gives micro-batch m and returns its number of samples; 0: no more, at least for this rank.
   template <class Load>
   StepResult run_step(Load&& load) {
     Ran& now_running = start_step(load);
-    StepResult result;
-    guarded([&] { result = finish(now_running); });
-    return result;
+    guarded([&] { finish(now_running); });
+    return results[0];
   }
-  /// Starts a step; call finish for it before starting the step after the next.
+  /// Starts a step; call finish for it before starting the one after the next.
   template <class Load>
   Ran& start_step(Load&& load) {
     if (!is_between_steps()) out_of_order("step");
@@ -303,15 +337,29 @@ struct Session final {
         samples += loaded;
         return loaded > 0 || ranks() > 1;
       });
-      compare_weights();
+      compare_weights(1);
     });
-    return note_step(samples);
+    return note_steps(1, samples);
   }
-  /// Every compare_weights_every steps: checks that weights that several ranks keep are equal.
-  void compare_weights() {
+  /// Starts a launch of several steps with full batches. load(m, step) gives micro-batch m of a step of the launch.
+  template <class Load>
+  Ran& start_launch(Load&& load) {
+    if (!is_between_steps()) out_of_order("step");
+    [[maybe_unused]] const auto scope = walk.engine.scope();
+    started = now();
+    guarded([&] {
+      Step::launch(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
+                   [&](std::size_t m) { load(m % micro_batches, m / micro_batches); });
+      compare_weights(steps);
+    });
+    return note_steps(steps, steps * micro_batches * batch);
+  }
+  /// After every compare_weights_every steps, and the launch that has them: checks that weights that several ranks keep
+  /// are equal.
+  void compare_weights(std::uint64_t further_steps) {
     if constexpr (!Sharding::alone && (!Sharding::slices_parameters || Sharding::group > 0)) {
       const std::uint64_t every = options.compare_weights_every;
-      if (ranks() == 1 || every == 0 || (steps_done + 1) % every != 0) return;
+      if (ranks() == 1 || every == 0 || (steps_done + further_steps) / every == steps_done / every) return;
       std::uint64_t own = 0;
       for (const TensorRecord& tensor : tensors) {
         std::size_t begin = master_view(tensor).offset, bytes = tensor.count * sizeof(Master);
@@ -325,40 +373,47 @@ struct Session final {
       control()->all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes.data()),
                                   sizeof own);
       compare_hashes(
-          hashes, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); }, steps_done + 1);
+          hashes, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); },
+          steps_done + further_steps);
     }
   }
-  Ran& note_step(std::size_t samples) {
-    Ran& noted = ran[steps_done % ran.size()];
-    noted.step = ++steps_done;
+  Ran& note_steps(std::size_t count, std::size_t samples) {
+    Ran& noted = ran[launches++ % ran.size()];
+    noted.last = steps_done += count;
+    noted.count = count;
     noted.samples = samples;
     noted.place = place;
     noted.started = started;
-    noted.read = walk.engine.download(resident.scalars.offset, std::as_writable_bytes(std::span(&noted.scalars, 1)));
+    const View<Scalars> from = steps > 1 ? resident.results : resident.scalars;
+    noted.read = walk.engine.download(from.offset, std::as_writable_bytes(std::span(noted.scalars).first(count)));
     waiting = Waiting::forward;
     by_hand = {};
     return noted;
   }
-  StepResult finish(Ran& of) {
+  /// Waits for started steps; their results, the oldest first.
+  std::span<const StepResult> finish(Ran& of) {
     of.read.wait();
-    const Scalars& s = of.scalars;
-    if (s.anomaly.found) {  // the step has changed nothing, and its samples come again
-      steps_done = of.step - 1;
-      place = of.place;
-    }
-    expect_finite(s);
-    if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
     const double end = now(), milliseconds = (end - (std::max)(of.started, finished)) * 1e3;
+    for (std::size_t i = 0; i < of.count; ++i) {
+      const Scalars& s = of.scalars[i];
+      if (s.anomaly.found) {  // the step, which is alone, has changed nothing, and its samples come again
+        steps_done = of.last - 1;
+        place = of.place;
+      }
+      expect_finite(s);
+      results[i] = {.step = of.last - of.count + i + 1,
+                    .loss = s.loss,
+                    .gradient_norm = s.gradient_norm,
+                    .learning_rate = s.learning_rate,
+                    .loss_scale = s.loss_scale,
+                    .applied = s.apply != 0,
+                    .milliseconds = milliseconds / double(of.count),
+                    .samples = of.samples / of.count * ranks(),
+                    .targets = static_cast<std::size_t>(s.count)};
+    }
+    if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
     finished = end;
-    return {.step = of.step,
-            .loss = s.loss,
-            .gradient_norm = s.gradient_norm,
-            .learning_rate = s.learning_rate,
-            .loss_scale = s.loss_scale,
-            .applied = s.apply != 0,
-            .milliseconds = milliseconds,
-            .samples = of.samples * ranks(),
-            .targets = static_cast<std::size_t>(s.count)};
+    return std::span<const StepResult>(results).first(of.count);
   }
   static void expect_finite(const Scalars& s) {
     if (!s.anomaly.found) return;

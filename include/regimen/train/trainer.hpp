@@ -156,8 +156,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     std::size_t done = 0;
     return session_.run_step([&](std::size_t) {
       const std::size_t now = samples - done < batch ? samples - done : batch;
-      session_.upload_batch(inputs.subspan(done * input_size, now * input_size),
-                            targets.subspan(done * target_size, now * target_size), now, done / batch);
+      session_.give_batch(inputs.subspan(done * input_size, now * input_size),
+                          targets.subspan(done * target_size, now * target_size), now, done / batch);
       done += now;
       return now;
     });
@@ -165,15 +165,16 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   using Refused::step;
 
   /// Trains until the end of the run. Calls callbacks with (trainer, StepResult) after every step and with
-  /// (trainer, Evaluation) after every evaluation, if they accept these; refuses a callback that accepts neither. If a
-  /// callback returns false the run ends, on all ranks.
+  /// (trainer, Evaluation) after every evaluation, if they accept these; refuses a callback that accepts neither. Under
+  /// Steps<K> with K > 1: with (trainer, std::span<const StepResult>) after every launch, which has the results of K
+  /// steps, or of one. If a callback returns false the run ends, on all ranks.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
     if constexpr (!serves<Source>) return {};
     else {
       static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
-      if constexpr ((train::is_called<Trainer, Callbacks> && ...))
+      if constexpr ((train::may_call<Trainer, Callbacks> && ...))
         return train::FitLoop<Trainer>::run(*this, source, static_cast<const Source*>(nullptr), run, callbacks...);
       else return {};
     }
@@ -186,7 +187,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     if constexpr (!serves<Source> || !serves<Validation>) return {};
     else {
       static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
-      if constexpr ((train::is_called<Trainer, Callbacks> && ...))
+      if constexpr ((train::may_call<Trainer, Callbacks> && ...))
         return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
       else return {};
     }

@@ -10,6 +10,7 @@
 #include <regimen/policy/device.hpp>
 #include <regimen/policy/freeze.hpp>
 #include <regimen/policy/fusion.hpp>
+#include <regimen/policy/graph.hpp>
 #include <regimen/policy/init.hpp>
 #include <regimen/policy/loss.hpp>
 #include <regimen/policy/loss_scale.hpp>
@@ -18,6 +19,7 @@
 #include <regimen/policy/precision.hpp>
 #include <regimen/policy/seed.hpp>
 #include <regimen/policy/shard.hpp>
+#include <regimen/policy/steps.hpp>
 #include <regimen/policy/target.hpp>
 #include <regimen/policy/world.hpp>
 
@@ -33,10 +35,10 @@ namespace detail {
 namespace mp = boost::mp11;
 
 /// The default policies: each axis once. This is the canonical order of the axes.
-using default_policies =
-    mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>, Clip<None>,
-                Optimizer<AdamW>, Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>,
-                Shard<Replicated>, Seed<1>, Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, World<>>;
+using default_policies = mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>,
+                                     Clip<None>, Optimizer<AdamW>, Loss<CrossEntropy>, Device<Cpu>,
+                                     Target<targets::unlimited>, Communicator<Solo>, Shard<Replicated>, Seed<1>,
+                                     Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, World<>, Steps<1>, Graph<On>>;
 
 /// A recipe as a map from axes to policies, searched by overload resolution: one deduction per
 /// lookup. No axis may occur twice.

@@ -10,6 +10,7 @@
 #include <regimen/policy/policy.hpp>
 #include <regimen/policy/precision.hpp>
 #include <regimen/rule/accumulate_at_least_one.hpp>
+#include <regimen/rule/anomaly_ends_a_launch.hpp>
 #include <regimen/rule/argument_is_a_policy.hpp>
 #include <regimen/rule/batch_at_least_one.hpp>
 #include <regimen/rule/bucket_reduces_once.hpp>
@@ -28,6 +29,7 @@
 #include <regimen/rule/fp64_masters_need_fp64.hpp>
 #include <regimen/rule/fraction_is_a_ratio.hpp>
 #include <regimen/rule/global_batch_divides.hpp>
+#include <regimen/rule/graph_needs_graphs.hpp>
 #include <regimen/rule/groups_divide_world.hpp>
 #include <regimen/rule/kept_segments_exist.hpp>
 #include <regimen/rule/largest_batch_needs_target.hpp>
@@ -47,6 +49,7 @@
 #include <regimen/rule/shard_needs_ranks.hpp>
 #include <regimen/rule/shard_options_fit.hpp>
 #include <regimen/rule/smoothing_below_one.hpp>
+#include <regimen/rule/steps_at_least_one.hpp>
 #include <regimen/rule/target_computes_in.hpp>
 #include <regimen/rule/tf32_is_stored_as_fp32.hpp>
 #include <regimen/rule/update_rule_is_whole.hpp>
@@ -242,6 +245,10 @@ struct single<P, axis::accumulate> {
   using rules = mp::mp_list<rule::accumulate_at_least_one<P>, rule::reduces_in_one_way<P>>;
 };
 template <class P>
+struct single<P, axis::steps> {
+  using rules = mp::mp_list<rule::steps_at_least_one<P>>;
+};
+template <class P>
 struct single<P, axis::clip> {
   using rules = mp::mp_list<rule::clip_above_zero<P>>;
 };
@@ -276,6 +283,13 @@ struct single<P, axis::debug> {
 template <class P>
 using single_rules = typename single<P>::rules;
 
+/// Whether the engine of a device has graphs; a device without an engine is refused by itself.
+template <class Where>
+inline constexpr bool has_graphs = true;
+template <class Where>
+  requires requires { engine::Of<Where>::Traits::has_graphs; }
+inline constexpr bool has_graphs<Where> = engine::Of<Where>::Traits::has_graphs;
+
 /// The rules about several policies of a configuration together.
 template <class Configuration>
 using cross_rules = mp::mp_list<
@@ -297,6 +311,9 @@ using cross_rules = mp::mp_list<
     rule::bucket_reduces_once<typename Configuration::shard, typename Configuration::accumulate>,
     rule::shard_needs_ranks<typename Configuration::shard, typename Configuration::world>,
     rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
+    rule::anomaly_ends_a_launch<typename Configuration::steps, typename Configuration::debug>,
+    rule::graph_needs_graphs<typename Configuration::graph, typename Configuration::device,
+                             has_graphs<typename Configuration::device::where>>,
     rule::coupled_samples_stay_together<
         typename Configuration::loss::function, couples_samples<typename Configuration::loss::function>,
         typename Configuration::accumulate, typename Configuration::communicator, typename Configuration::world>>;

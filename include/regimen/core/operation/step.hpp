@@ -112,6 +112,38 @@ struct CombineSums final {
   constexpr Cost cost() const { return {4 * double(ranks), double(ranks) * sizeof(RankSums), 1}; }
 };
 
+/// Slots of the arena into which the host copies micro-batches before their turn, while earlier ones compute. A slot has
+/// the scalars that the host gives (`given_bytes`), the input and the target. The device counts the micro-batches that
+/// it took, and so finds the next one without the host: slot `taken` mod count.
+struct InputRing {
+  View<std::uint64_t> taken{};
+  std::size_t first = 0, stride = 0, count = 0;  // of slots; count = 0: no ring, the host copies in turn
+  std::size_t input = 0, target = 0;             // within a slot
+
+  REGIMEN_HD constexpr std::size_t slot(std::uint64_t micro_batch) const {
+    return first + static_cast<std::size_t>(micro_batch % count) * stride;
+  }
+};
+
+/// Copies the next micro-batch from the ring to where a step reads it; taken += 1.
+struct TakeInput final {
+  static constexpr const char* name = "take_input";
+  InputRing ring;
+  View<Scalars> scalars;
+  View<std::byte> input, target;
+  std::size_t input_bytes = 0, target_bytes = 0;
+
+  constexpr Cost cost() const { return {0, 2 * double(given_bytes + input_bytes + target_bytes), 1}; }
+};
+
+/// After a step of several: keeps its results for the host.   to = scalars
+struct KeepResults final {
+  static constexpr const char* name = "keep_results";
+  View<Scalars> scalars, to;
+
+  constexpr Cost cost() const { return {0, 2 * sizeof(Scalars), 1}; }
+};
+
 /// Before a step: sets the sums to zero and the anomaly to `none`, which is made on the host: its name points to memory
 /// of the host.
 struct Begin final {

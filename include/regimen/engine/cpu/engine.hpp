@@ -95,6 +95,10 @@ class Engine : public engine::EveryIteration {
   T* data(View<T> view) const {
     return memory_(view);
   }
+  template <class Write>
+  void feed(std::size_t /*slot*/, std::size_t at, std::size_t bytes, const Write& write) {
+    write(std::span(memory_.base + at, bytes));
+  }
   void replay(const engine::Recording&, auto&& body) { body(); }
 
   void poison_dead() {}

@@ -8,10 +8,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace regimen::cpu {
 
 inline void compute(const op::Begin& o, const Memory& at) { step_decisions::begin(o, *at(o.scalars)); }
+
+inline void compute(const op::TakeInput& o, const Memory& at) {
+  const std::byte* const slot = at.base + o.ring.slot((*at(o.ring.taken))++);
+  std::memcpy(at.base + o.scalars.offset, slot, given_bytes);
+  std::memcpy(at(o.input), slot + o.ring.input, o.input_bytes);
+  std::memcpy(at(o.target), slot + o.ring.target, o.target_bytes);
+}
+inline void compute(const op::KeepResults& o, const Memory& at) { *at(o.to) = *at(o.scalars); }
 
 template <class T>
 void compute(const op::CheckFinite<T>& o, const Memory& at) {

@@ -13,7 +13,9 @@ inline constexpr std::size_t norm_chunks = 16;
 
 struct Traits {
   /// The host may read and write the arena between calls, by Engine::data(view).
-  static constexpr bool is_host_memory = true;
+  static constexpr bool is_host_memory = true, has_graphs = false;
+  /// The host copies a micro-batch in turn, unless several steps run in one recording.
+  static constexpr std::size_t input_slots(std::size_t micro_batches) { return micro_batches > 1 ? micro_batches : 0; }
 
   /// Workspace of an operation's kernel, in bytes.
   template <class Operation>

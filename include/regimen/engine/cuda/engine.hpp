@@ -11,7 +11,6 @@
 #include <regimen/engine/hash.hpp>
 #include <regimen/kernel/block.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,15 +45,13 @@ class Engine : public engine::EveryIteration {
   };
   struct Scope {};
 
-  /// Whether engines made from now on capture graphs.
-  static inline std::atomic<bool> captures = true;
-
   op::Phase phase = op::Phase::forward;
 
-  explicit Engine(const engine::Resources<Ranks>& resources) : captures_(captures) {
+  explicit Engine(const engine::Resources<Ranks>& resources) : captures_(resources.captures) {
     if (resources.ranks != nullptr)
       throw Error("Trainer", "one rank on this device", "several", "write Device<Cpu>, or Communicator<Solo>");
     stream_ = runtime_.make_stream();
+    copies_stream_ = runtime_.make_stream();
     base_ = runtime_.allocate(resources.bytes, "the arena");
     if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);
   }
@@ -64,6 +61,7 @@ class Engine : public engine::EveryIteration {
     try {
       runtime_.release(base_);
       for (const Staging& staging : stagings_) runtime_.release_pinned(staging.at);
+      for (const Slot& slot : slots_) runtime_.release_pinned(slot.at);
     } catch (const Error&) {  // of work that nobody waited for
     }
   }
@@ -104,20 +102,25 @@ class Engine : public engine::EveryIteration {
     });
   }
 
+  /// Copies on a stream of its own, while earlier work computes: after the operations that read the slot's last content,
+  /// and before those that are queued from now on.
+  template <class Write>
+  void feed(std::size_t index, std::size_t at, std::size_t bytes, const Write& write) {
+    Slot& slot = slot_of(index, bytes);
+    if (slot.is_fed) taken(slot);  // by operations outside of a recording
+    if (slot.was_sent) runtime_.synchronize(slot.sent);
+    write(std::span(slot.at, bytes));
+    runtime_.wait(copies_stream_, slot.taken);
+    runtime_.upload(base_ + at, slot.at, bytes, copies_stream_);
+    runtime_.record(slot.sent, copies_stream_);
+    runtime_.wait(stream_, slot.sent);
+    slot.is_fed = slot.was_sent = true;
+  }
+
   void replay(const engine::Recording& key, auto&& body) {
-    if (!captures_) return body();
-    Recorded& recorded = recordings_[{key.piece, key.rows}];
-    if (recorded.state == Recorded::State::fresh) {
-      body();
-      recorded.state = Recorded::State::warm;
-      return;
-    }
-    if (recorded.state == Recorded::State::warm) {
-      capture(recorded, body);
-      recorded.state = Recorded::State::captured;
-    }
-    runtime_.launch(recorded.graph, stream_);
-    operations_ += recorded.operations;
+    replay_or_run(key, body);
+    for (Slot& slot : slots_)
+      if (slot.is_fed) taken(slot);
   }
 
   /// Graphs that were captured before do not poison, so they are captured again.
@@ -148,6 +151,12 @@ class Engine : public engine::EveryIteration {
     typename R::Event event{};
     std::uint64_t copy = 0;     // the copy that uses it; 0: free
     std::span<std::byte> to{};  // of a download
+  };
+  /// Pinned memory of a slot of the ring for inputs.
+  struct Slot {
+    std::byte* at = nullptr;
+    typename R::Event sent{}, taken{};      // its copy to the device; the operations that read it there
+    bool is_fed = false, was_sent = false;  // fed: `taken` is not yet recorded
   };
   struct Recorded {
     enum class State : unsigned char { fresh, warm, captured };
@@ -233,6 +242,19 @@ class Engine : public engine::EveryIteration {
         {.at = runtime_.allocate_pinned(held, "a copy"), .bytes = held, .event = runtime_.make_event()});
     return stagings_.size() - 1;
   }
+  Slot& slot_of(std::size_t index, std::size_t bytes) {
+    while (slots_.size() <= index) {
+      slots_.push_back({.at = runtime_.allocate_pinned(bytes, "a slot for inputs"),
+                        .sent = runtime_.make_event(),
+                        .taken = runtime_.make_event()});
+      runtime_.record(slots_.back().taken, stream_);
+    }
+    return slots_[index];
+  }
+  void taken(Slot& slot) {
+    runtime_.record(slot.taken, stream_);
+    slot.is_fed = false;
+  }
   Fence fly(std::size_t index, std::span<std::byte> to) {
     Staging& staging = stagings_[index];
     runtime_.record(staging.event, stream_);
@@ -252,6 +274,23 @@ class Engine : public engine::EveryIteration {
   }
 
   // ---- graphs
+
+  template <class Body>
+  void replay_or_run(const engine::Recording& key, const Body& body) {
+    if (!captures_) return body();
+    Recorded& recorded = recordings_[{key.piece, key.rows}];
+    if (recorded.state == Recorded::State::fresh) {
+      body();
+      recorded.state = Recorded::State::warm;
+      return;
+    }
+    if (recorded.state == Recorded::State::warm) {
+      capture(recorded, body);
+      recorded.state = Recorded::State::captured;
+    }
+    runtime_.launch(recorded.graph, stream_);
+    operations_ += recorded.operations;
+  }
 
   template <class Body>
   void capture(Recorded& recorded, const Body& body) {
@@ -275,12 +314,13 @@ class Engine : public engine::EveryIteration {
   static constexpr std::size_t none = ~std::size_t{0};
 
   R runtime_{};
-  typename R::Stream stream_{};
+  typename R::Stream stream_{}, copies_stream_{};
   std::byte* base_ = nullptr;
   std::size_t operations_ = 0;
   bool captures_;
   std::deque<std::pair<ProductDescriptor, typename R::Product>> products_;
   std::deque<Staging> stagings_;
+  std::vector<Slot> slots_;
   std::uint64_t copies_ = 0;
   std::map<std::pair<engine::Recording::Piece, std::size_t>, Recorded> recordings_;
   Recorded* recorded_ = nullptr;

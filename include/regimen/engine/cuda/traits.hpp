@@ -9,6 +9,7 @@
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/embedding.hpp>
+#include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
@@ -42,7 +43,9 @@ struct Traits {
   static constexpr bool computes =
       architecture == 0 || architecture >= 800 || !(std::is_same_v<T, bf16> || std::is_same_v<T, tf32>);
 
-  static constexpr bool is_host_memory = false, has_epilogues = true;
+  static constexpr bool is_host_memory = false, has_graphs = true, has_epilogues = true;
+  /// Some are read while others are written.
+  static constexpr std::size_t input_slots(std::size_t micro_batches) { return 2 * micro_batches; }
   template <class Operation>
   static constexpr bool runs = runs_on_gpu<Operation>;
 

@@ -14,7 +14,8 @@ namespace regimen::plan {
 
 /// The Traits of a plan without a device.
 struct AnyTraits final {
-  static constexpr bool is_host_memory = false;
+  static constexpr bool is_host_memory = false, has_graphs = false;
+  static constexpr std::size_t input_slots(std::size_t) { return 0; }
   static constexpr std::size_t scratch(const auto&) { return 0; }
 };
 

@@ -36,6 +36,7 @@ class PlanOnly final : public EveryIteration {
   static Fence upload(std::size_t, std::span<const std::byte>) { return {}; }
   static Fence download(std::size_t, std::span<std::byte>) { return {}; }
   static std::uint64_t hash(std::size_t, std::size_t) { return 0; }
+  static void feed(std::size_t, std::size_t, std::size_t, const auto&) {}
   static void replay(const Recording&, auto&& body) { body(); }
   static void poison_dead() {}
   static void dies(std::size_t, std::size_t) {}

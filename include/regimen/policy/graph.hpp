@@ -1,0 +1,32 @@
+// regimen/policy/graph.hpp — whether a device replays a step as a graph.
+#pragma once
+
+#include <regimen/policy/policy.hpp>
+
+#include <type_traits>
+
+namespace regimen {
+
+struct On final {
+  using option_of = regimen::axis::graph;
+};
+struct Off final {
+  using option_of = regimen::axis::graph;
+};
+
+/// Decides whether a device that has graphs captures a step once, and launches the graph from then on. The bits are the
+/// same.
+///
+///   choices   Graph<On>, Graph<Off>
+///   default   Graph<On>
+///   refuses   Off on a device without graphs: Device<Cpu>
+///   cost      Off: the host launches every kernel, some microseconds each; for debugging, and for profilers that
+///             do not look into graphs
+template <class Switch>
+struct Graph final {
+  using axis = regimen::axis::graph;
+  static constexpr bool captures = std::is_same_v<Switch, On>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,124 @@
+// Steps<K>: K steps in one launch compute what K launches of one step compute, and count what they count.
+#include "train/deferred.hpp"
+
+#include <regimen/engine/emulated/device.hpp>
+#include <regimen/optimizer/sgd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+
+template <class Train>
+DeferredOutcome trained(bool listens) {
+  const ::test::Directory folder;
+  Train trainer;
+  return regimen::test::train(trainer, folder / "state", listens);
+}
+
+template <class Network, class... Policies>
+void launches_train_the_same(const char* what) {
+  INFO(what);
+  for (const bool listens : {true, false}) {
+    const DeferredOutcome alone = trained<Trainer<Network, Policies...>>(listens);
+    CHECK(trained<Trainer<Network, Policies..., Steps<2>>>(listens) == alone);
+    CHECK(trained<Trainer<Network, Policies..., Steps<5>>>(listens) == alone);
+  }
+}
+
+/// Samples that cannot be read from a given moment on, until somebody mends them.
+struct Breaks {
+  Fake fake = data();
+  bool* broken;
+  std::string name() const { return "Breaks"; }
+  std::size_t size(const SampleShape& shape) const { return fake.size(shape); }
+  template <class Sample>
+  void read(std::size_t index, Sample sample) const {
+    if (*broken && index == 9) throw Error("Breaks", "a sample", "none");
+    fake.read(index, sample);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("several steps in a launch train the bits of single steps, on every engine") {
+  launches_train_the_same<Gpt<3>, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>>("a GPT");
+  launches_train_the_same<Mlp, Batch<4>, Optimizer<Sgd>, Precision<fp16, fp32>, LossScale<Dynamic>>("fp16");
+  launches_train_the_same<Gpt<2>, Batch<4>, Device<Deferred>>("late, and out of the host's reach");
+  launches_train_the_same<Gpt<2>, Batch<4>, Device<Emulated>>("on the emulated device");
+}
+
+TEST_CASE("several steps in a launch train the bits of single steps, among ranks") {
+  const auto weights = []<class... More>(boost::mp11::mp_list<More...>) {
+    std::vector<std::vector<double>> outcomes(2);
+    launch(2, [&](comm::Threads& communicator) {
+      Trainer<Gpt<2>, Batch<2>, Communicator<Threads>, Shard<ZeRO1>, More...> trainer(communicator,
+                                                                                      {.compare_weights_every = 3});
+      trainer.fit(data(), {.steps = 14, .progress = false});
+      outcomes[communicator.rank()] = support::weights_of<double>(trainer);
+    });
+    return outcomes;
+  };
+  CHECK(weights(boost::mp11::mp_list<Steps<4>>{}) == weights(boost::mp11::mp_list<>{}));
+}
+
+TEST_CASE("a callback of launches hears every step once, and evaluations come where they are due") {
+  using Train = Trainer<Mlp, Batch<4>, Steps<4>, Device<Emulated>>;
+  Train trainer;
+  std::vector<std::size_t> launches;
+  std::vector<std::uint64_t> steps, evaluated;
+  trainer.fit(
+      data(), data(), {.steps = 17, .validate_every = 6, .remainder = Remainder::Wrap, .progress = false},
+      [&](Train& of, std::span<const StepResult> results) {
+        launches.push_back(results.size());
+        for (const StepResult& result : results) {
+          steps.push_back(result.step);
+          CHECK(result.samples == 4);
+          CHECK(result.targets == 4);
+        }
+        CHECK(results.back().step == of.steps_done());
+      },
+      [&](Train& of, const Evaluation&) { evaluated.push_back(of.steps_done()); });
+  CHECK(launches == std::vector<std::size_t>{4, 1, 1, 4, 1, 1, 4, 1});
+  CHECK(steps == std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17});
+  CHECK(evaluated == std::vector<std::uint64_t>{6, 12, 17});
+  CHECK(trainer.used().peak == Train::plan().peak);
+}
+
+TEST_CASE("a launch counts the operations of its steps, and its batches are in the plan") {
+  using Train = Trainer<Gpt<2>, Batch<4>, Accumulate<2>, Steps<3>, Device<Emulated>>;
+  using Alone = Trainer<Gpt<2>, Batch<4>, Accumulate<2>, Device<Emulated>>;
+  Train trainer;
+  trainer.fit(data(), {.steps = 6, .remainder = Remainder::Wrap, .progress = false});
+  CHECK(trainer.used().operations == 6 * Train::plan().operations());
+  constexpr std::size_t slots = 2 * 3 * 2, slot = 256 + 256 + 256;  // 64 bytes, 4 * 8 tokens, and as many targets
+  CHECK(Train::plan().bytes(MemoryKind::input) == Alone::plan().bytes(MemoryKind::input) + (slots - 2) * slot);
+}
+
+TEST_CASE("after a launch whose data cannot be read, training goes on where it was") {
+  const auto weights = []<class... More>(boost::mp11::mp_list<More...>, bool breaks) {
+    using Train = Trainer<Gpt<2>, Batch<4>, More...>;
+    Train trainer;
+    bool broken = false;
+    const Breaks source{.broken = &broken};
+    const FitOptions four{.steps = 4, .order = Order::Sequential, .workers = 0, .progress = false};
+    FitOptions nine = four;
+    nine.steps = 9;
+    trainer.fit(source, four);
+    broken = breaks;
+    if (breaks) CHECK(::test::says(::test::error_of([&] { trainer.fit(source, nine); }), "Breaks: expected a sample"));
+    broken = false;
+    trainer.fit(source, nine);
+    return support::weights_of<double>(trainer);
+  };
+  CHECK(weights(boost::mp11::mp_list<Steps<3>, Device<Emulated>>{}, true) ==
+        weights(boost::mp11::mp_list<Device<Emulated>>{}, false));
+  CHECK(weights(boost::mp11::mp_list<Steps<3>>{}, true) == weights(boost::mp11::mp_list<>{}, false));
+}
