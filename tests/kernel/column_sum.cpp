@@ -4,7 +4,10 @@
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
 #include <regimen/kernel/column_sum.hpp>
+#include <regimen/kernel/elementwise.hpp>
 
+#include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -108,6 +111,43 @@ TEMPLATE_LIST_TEST_CASE("bias gradients: the CPU engine's numbers where sums are
   using G = typename TestType::second_type;
   is_exact<activation::Identity, T, G>();
   is_exact<activation::Relu, T, G>();
+}
+
+// Where squares and cubes of x overflow, in fp64, too; the derivative of an infinity may be NaN, but then in both.
+TEMPLATE_LIST_TEST_CASE("activations and their gradients far from zero are the CPU engine's, also of infinities", "",
+                        Types) {
+  using T = typename TestType::first_type;
+  using G = typename TestType::second_type;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto agree = []<class Activation>(Activation, const char* what, const Values& x) {
+    INFO(what << " in " << name_of<T>);
+    const std::size_t count = x.size();
+    const auto forward = [&](Arena& arena) {
+      return op::BiasActivation<Activation, T, T>{
+          .x = arena.put<T>(x), .y = arena.room<T>(count), .rows = 1, .columns = count};
+    };
+    is_the_cpu(room_of(count), forward, [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); });
+    if constexpr (!std::is_same_v<Activation, activation::Identity>) {
+      const auto backward = [&](Arena& arena) {
+        return op::BiasBackward<Activation, T, G>{.x = arena.put<T>(x),
+                                                  .d_y = arena.put<T>(Values(count, 1.0)),
+                                                  .d_x = arena.room<T>(count),
+                                                  .rows = 1,
+                                                  .columns = count};
+      };
+      is_the_cpu(room_of(count), backward, [&](const Arena& arena, const auto& o) {
+        const Values d_x = arena.get(o.d_x, count);
+        for (std::size_t i = 0; i < count; ++i)
+          if (std::isfinite(x[i]) && std::isfinite(number(rounded<T>(x[i])))) CHECK(d_x[i] == (x[i] > 0 ? 1 : 0));
+        return d_x;
+      });
+    }
+  };
+  Values far{infinity, -infinity};
+  for (const double x : {1e3, 6e4, 1e19, 2e19, 1e20, 3e38, 1e103, 1e155, 1e308}) far.push_back(x), far.push_back(-x);
+  agree(activation::Identity{}, "identity", far), agree(activation::Relu{}, "relu", far),
+      agree(activation::Silu{}, "silu", far), agree(activation::GeluErf{}, "gelu", far),
+      agree(activation::GeluTanh{}, "gelu_tanh", far);
 }
 
 TEMPLATE_LIST_TEST_CASE("gradients of activations and biases are their definition", "", Types) {

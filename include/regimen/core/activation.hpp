@@ -68,6 +68,7 @@ struct GeluTanh final {
   }
   template <class S>
   REGIMEN_HD static S derivative(S x) {
+    x = x < S(-32) ? S(-32) : x > S(32) ? S(32) : x;  // tanh is ±1 there; beyond, x² would overflow and 0 · ∞ is NaN
     const S slope = S(0.79788456080286535588);
     const S t = std::tanh(slope * (x + S(0.044715) * x * x * x));
     return S(0.5) * (S(1) + t) + S(0.5) * x * (S(1) - t * t) * slope * (S(1) + S(3 * 0.044715) * x * x);
