@@ -1,6 +1,5 @@
 // tests/device/block_kernels.cu — every block kernel compiles for a device; where there is one, it gives there what the
-// block of one thread gives
-// here.
+// block of one thread gives here.
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
 #include <regimen/core/activation.hpp>
@@ -27,6 +26,31 @@ using namespace regimen;
 static_assert(cuda::Runtime<cuda::Library>);
 
 namespace {
+
+// refuses: error: calling a __host__ function.*an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD<.*::Descent> ::correction_first.*::correction_second.*::coefficients<.*::update<.*rand.*4 errors detected
+#ifdef REGIMEN_MISUSE
+#define REGIMEN_MARK
+#else
+#define REGIMEN_MARK REGIMEN_HD
+#endif
+/// A rule of a program's own, without state.
+struct Descent final {
+  struct Options {
+    double learning_rate = 1e-2;
+  };
+  static constexpr std::size_t states = 0;
+  template <class S>
+  struct Coefficients {
+    S step;
+    REGIMEN_MARK Coefficients(const Options&, const Scalars& s) : step(static_cast<S>(s.learning_rate)) {}
+  };
+  REGIMEN_MARK static double correction_first(const Options&, std::uint64_t) { return 1; }
+  REGIMEN_MARK static double correction_second(const Options&, std::uint64_t) { return 1; }
+  template <class V, class S>
+  REGIMEN_MARK static void update(V& weight, V gradient, V*, const Coefficients<S>& c, bool) {
+    weight = weight - gradient * c.step;
+  }
+};
 
 #ifdef REGIMEN_MISUSE
 /// A kernel that no device can run: this file must not compile.
@@ -165,9 +189,9 @@ void updates() {
   op::Update<UpdateRule, float, bf16, float> o{};
   o.master = c.put<float>(count, 1, 1), o.state = c.put<float>(UpdateRule::states * count, 0.1, 2),
   o.gradient = c.put<float>(count, 1, 3);
-  for (std::size_t i = 0; i < UpdateRule::states * count; ++i) {
+  if constexpr (UpdateRule::states > 0) {
     float* const state = reinterpret_cast<float*>(c.here.data() + o.state.offset);
-    state[i] = std::fabs(state[i]);
+    for (std::size_t i = 0; i < UpdateRule::states * count; ++i) state[i] = std::fabs(state[i]);
   }
   o.copy = c.put<bf16>(count, 0, 4), o.scalars = c.scalars(), o.count = count, o.state_stride = count;
   o.segments.items[0] = {0, count, true}, o.segments.count = 1;
@@ -233,6 +257,7 @@ void steps() {
   op::Finish<AdamW> finish{};
   finish.scalars = scalars, finish.clip = 1e-3;
   agree(c, finish, sums_of(scalars), sums, 0x1p-40);  // powers of a device and of the host
+  agree(c, op::Finish<Descent>{scalars}, sums_of(scalars), sums, 0x1p-40);
   checks<float>();
   checks<bf16>();
 }
@@ -273,6 +298,7 @@ int main() {
   norms<false>();
   losses();
   updates<AdamW>();
+  updates<Descent>();
   tables<float, float>(64 * 0x1p-24);
   tables<bf16, float>(64 * 0x1p-24);
   tables<double, double>(64 * 0x1p-24);

@@ -39,9 +39,9 @@ REGIMEN_HD inline void combine(const op::CombineSums& o, Scalars& s, const RankS
       tree_of(0, o.ranks, [&](std::size_t part) { return sums[part / groups + part % groups * group].square_sum; });
 }
 
-/// op::Finish.
+/// op::Finish.   Rule   the update rule, or what calls it for a kernel
 REGIMEN_HD_UNCHECKED
-template <class UpdateRule>
+template <class Rule, class UpdateRule>
 REGIMEN_HD void finish(const op::Finish<UpdateRule>& o, Scalars& s) {
   if (s.anomaly.found) {
     s.apply = 0;
@@ -59,8 +59,8 @@ REGIMEN_HD void finish(const op::Finish<UpdateRule>& o, Scalars& s) {
   s.apply = is_finite(s.gradient_norm) ? 1 : 0;
   if (s.apply) {
     ++s.updates;
-    s.correction_first = UpdateRule::correction_first(o.options, s.updates);
-    s.correction_second = UpdateRule::correction_second(o.options, s.updates);
+    s.correction_first = Rule::correction_first(o.options, s.updates);
+    s.correction_second = Rule::correction_second(o.options, s.updates);
   } else {
     ++s.skipped;
   }

@@ -7,6 +7,7 @@
 #include <regimen/core/step_decisions.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/elementwise.hpp>
+#include <regimen/kernel/update_rule.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,7 @@ REGIMEN_HD inline void decide(const op::CombineSums& o, const Memory& at) {
 REGIMEN_HD_UNCHECKED
 template <class UpdateRule>
 REGIMEN_HD void decide(const op::Finish<UpdateRule>& o, const Memory& at) {
-  step_decisions::finish(o, *at(o.scalars));
+  step_decisions::finish<an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD<UpdateRule>>(o, *at(o.scalars));
 }
 
 }  // namespace detail

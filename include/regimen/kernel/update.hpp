@@ -3,6 +3,7 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/kernel/block.hpp>
+#include <regimen/kernel/update_rule.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -28,7 +29,8 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
     T* const copy = at.optional(o.copy);
     const G* const gradient = at(o.gradient);
     const M factor = static_cast<M>(scalars.factor);
-    const typename UpdateRule::template Coefficients<M> coefficients(o.options, scalars);
+    using Rule = an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD<UpdateRule>;
+    const auto coefficients = Rule::template coefficients<M>(o.options, scalars);
     const auto* const segments =
         reinterpret_cast<const op::Segment*>(&o.segments.items);  // the functions of std::array are the host's
     for (std::size_t s = 0; s < o.segments.count; ++s) {
@@ -40,10 +42,12 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
       for_pieces(block, last - first, [&](std::size_t piece) {
         const std::size_t i = first - o.first + piece;
         M weight = master[i], moments[UpdateRule::states == 0 ? 1 : UpdateRule::states] = {};
-        for (std::size_t m = 0; m < UpdateRule::states; ++m) moments[m] = state[m * o.state_stride + i];
-        UpdateRule::update(weight, static_cast<M>(gradient[i]) * factor, moments, coefficients, segment.decays);
+        if constexpr (UpdateRule::states > 0)
+          for (std::size_t m = 0; m < UpdateRule::states; ++m) moments[m] = state[m * o.state_stride + i];
+        Rule::update(weight, static_cast<M>(gradient[i]) * factor, moments, coefficients, segment.decays);
         master[i] = weight;
-        for (std::size_t m = 0; m < UpdateRule::states; ++m) state[m * o.state_stride + i] = moments[m];
+        if constexpr (UpdateRule::states > 0)
+          for (std::size_t m = 0; m < UpdateRule::states; ++m) state[m * o.state_stride + i] = moments[m];
         if (copy != nullptr) copy[i] = converted<T>(weight);
       });
     }

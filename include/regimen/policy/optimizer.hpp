@@ -36,6 +36,10 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 /// them. A rule that needs norms or matrices has `static constexpr bool sees_whole_tensors = true` and
 /// update_tensor(WholeTensor, coefficients), and may have scratch(rows, columns), in elements of Master, and
 /// flops(rows, columns); it runs on one tensor after the other.
+///
+/// devices   a Device<Cuda> calls update, both corrections and the constructor of Coefficients in kernels: mark all four
+///           REGIMEN_HD (core/hd.hpp). nvcc's error for one that is not marked names
+///           an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD
 template <class UpdateRule>
 struct Optimizer final {
   using axis = regimen::axis::optimizer;

@@ -60,7 +60,7 @@ void compute(const op::CountCorrect<S>& o, const Memory& at) {
 
 template <class UpdateRule>
 void compute(const op::Finish<UpdateRule>& o, const Memory& at) {
-  step_decisions::finish(o, *at(o.scalars));
+  step_decisions::finish<UpdateRule>(o, *at(o.scalars));
 }
 
 }  // namespace regimen::cpu
