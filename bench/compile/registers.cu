@@ -40,7 +40,8 @@ void step() {
            op::NormalizeBackward<true, T, G>, op::Normalize<false, T>, op::NormalizeBackward<false, T, G>,
            op::BiasActivation<activation::Identity, T>, op::BiasActivation<activation::GeluTanh, T>,
            op::BiasBackward<activation::Identity, T, G>, op::BiasBackward<activation::GeluTanh, T, G>, op::Add<T>,
-           op::Dropout<T>, op::Attention<T>, op::AttentionBackward<T>>();
+           op::Dropout<T>, op::Attention<T>, op::AttentionBackward<T>,
+           kernel::AttentionWeights<T>, kernel::AttentionWeightsBackward<T>>();
 }
 
 }  // namespace

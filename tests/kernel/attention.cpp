@@ -1,6 +1,7 @@
 // tests/kernel/attention.cpp — attention and its gradient, block by block, beside their definition in fp64 and the CPU
 // engine.
 #include "against_cpu.hpp"
+#include "attention_definition.hpp"
 
 #include <regimen/engine/cpu/attention.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
@@ -13,101 +14,6 @@ using namespace regimen;
 using namespace test;
 
 namespace {
-
-constexpr op::Random random_numbers{7, 3, 100};
-constexpr std::uint64_t stream = 5;
-
-struct Case {
-  op::AttentionShape shape;
-  std::uint32_t threshold = 0;
-
-  std::size_t tokens() const { return shape.batch * shape.length; }
-  std::size_t channels() const { return shape.heads * shape.width; }
-  std::size_t rows() const { return tokens() * shape.heads; }
-  std::size_t room() const { return tokens() * channels() * 9 * sizeof(double) + rows() * 3 * sizeof(double) + 4096; }
-};
-
-/// The definitions of op::Attention and op::AttentionBackward in fp64, with (T,T) matrices. sizes: what the terms of
-/// each gradient add up to at most, where |d_y · v| <= D.
-struct Definition {
-  Values y, log_sum, d_qkv, sizes;
-
-  Definition(const Case& c, const Values& qkv, const Values& d_y, const Values& stored_y)
-      : y(d_y.size(), 0.0), log_sum(c.rows()), d_qkv(qkv.size(), 0.0), sizes(qkv.size(), 0.0) {
-    const op::AttentionShape& s = c.shape;
-    const double scale = 1 / std::sqrt(double(s.width)), keep = 65536.0 / (65536.0 - c.threshold),
-                 most = 2 * double(s.width) * keep * scale;
-    for (std::size_t b = 0; b < s.batch; ++b)
-      for (std::size_t h = 0; h < s.heads; ++h)
-        for (std::size_t t = 0; t < s.length; ++t) {
-          const auto at = [&](std::size_t i, std::size_t part) {
-            return (((b * s.length + i) * 3 + part) * s.heads + h) * s.width;
-          };
-          const std::size_t seen = s.causal ? t + 1 : s.length, to = ((b * s.length + t) * s.heads + h) * s.width;
-          Values p(seen);
-          double total = 0, dot = 0;
-          for (std::size_t u = 0; u < seen; ++u) {
-            for (std::size_t d = 0; d < s.width; ++d) p[u] += qkv[at(t, 0) + d] * qkv[at(u, 1) + d] * scale;
-            total += p[u] = std::exp(p[u]);  // the scores are small enough
-          }
-          log_sum[(b * s.heads + h) * s.length + t] = std::log(total);
-          for (std::size_t d = 0; d < s.width; ++d) dot += stored_y.empty() ? 0 : stored_y[to + d] * d_y[to + d];
-          for (std::size_t u = 0; u < seen; ++u) {
-            const std::uint64_t element = (h * s.length + t) * s.length + u;
-            const Philox::Words words = Philox::draw(mix(mix(random_numbers.seed, random_numbers.step), stream),
-                                                     element / 8, random_numbers.first_sample + b);
-            const std::uint32_t bits = (words.word[element % 8 / 2] >> (element % 2 == 0 ? 0 : 16)) & 0xFFFF;
-            const double factor = c.threshold == 0 ? 1 : bits < c.threshold ? 0 : keep;
-            p[u] /= total;
-            double d_p = 0;
-            for (std::size_t d = 0; d < s.width; ++d) {
-              y[to + d] += p[u] * factor * qkv[at(u, 2) + d];
-              d_p += d_y[to + d] * qkv[at(u, 2) + d] * factor;
-              d_qkv[at(u, 2) + d] += p[u] * factor * d_y[to + d];
-              sizes[at(u, 2) + d] += p[u] * factor;
-            }
-            const double d_score = p[u] * (d_p - dot) * scale;
-            for (std::size_t d = 0; d < s.width; ++d) {
-              d_qkv[at(t, 0) + d] += d_score * qkv[at(u, 1) + d];
-              d_qkv[at(u, 1) + d] += d_score * qkv[at(t, 0) + d];
-              sizes[at(t, 0) + d] += p[u] * most;
-              sizes[at(u, 1) + d] += p[u] * most;
-            }
-          }
-        }
-  }
-};
-
-/// Roundings to S, relative to the sizes of terms, where all numbers are below 1: a score is a sum of D products, at
-/// most √D, whose error is that of exp, twice (once in the total); d_y · v another D; then a sum over positions, and a
-/// dozen single roundings.
-double roundings(const op::AttentionShape& s) {
-  const double width = double(s.width);
-  return 2 * (width + 2) * std::sqrt(width) + 2 * (width + 2) + double(s.length) + 16;
-}
-
-template <class T>
-auto forward(const Case& c) {
-  return [=](Arena& arena) {
-    op::Attention<T> o{};
-    o.qkv = arena.put<T>(values<T>(c.tokens() * 3 * c.channels())), o.y = arena.room<T>(c.tokens() * c.channels());
-    o.log_sum = arena.room<statistic_t<T>>(c.rows()), o.shape = c.shape,
-    o.drop = arena.drop(c.threshold, stream, random_numbers);
-    return o;
-  };
-}
-template <class T>
-auto backward(const Case& c, const Values& y, const Values& log_sum) {
-  return [=](Arena& arena) {
-    op::AttentionBackward<T> o{};
-    o.qkv = arena.put<T>(values<T>(c.tokens() * 3 * c.channels())), o.y = arena.put<T>(y);
-    o.d_y = arena.put<T>(values<T>(c.tokens() * c.channels(), 1, 2)),
-    o.d_qkv = arena.room<T>(c.tokens() * 3 * c.channels());
-    o.log_sum = arena.put<statistic_t<T>>(log_sum), o.row_dot = arena.room<statistic_t<T>>(c.rows());
-    o.shape = c.shape, o.drop = arena.drop(c.threshold, stream, random_numbers);
-    return o;
-  };
-}
 
 template <class T>
 void is_its_definition(const Case& c) {

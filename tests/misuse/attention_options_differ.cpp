@@ -6,12 +6,12 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Attention = SelfAttention<Heads<2>, Dropout<Ratio<1, 10>>>;
+using Attend = SelfAttention<Heads<2>, Dropout<Ratio<1, 10>>>;
 #else
-using Attention = SelfAttention<Heads<2>, Dropout<Ratio<1, 10>>, Dropout<Ratio<1, 5>>>;
+using Attend = SelfAttention<Heads<2>, Dropout<Ratio<1, 10>>, Dropout<Ratio<1, 5>>>;
 #endif
 
-struct Gpt : Model<Input<Tokens<4>>, Embedding<Vocabulary<16>, 8>, Attention, Linear<16>> {};
+struct Gpt : Model<Input<Tokens<4>>, Embedding<Vocabulary<16>, 8>, Attend, Linear<16>> {};
 using Train = Trainer<Gpt>;
 
 int main() { return sizeof(Train) == 0; }

@@ -12,8 +12,10 @@ struct Planned {  // what Device<Cuda> is where nvcc does not compile
   using option_of = axis::device;
 };
 template <>
-struct regimen::engine::Of<Planned> : Of<Cuda> {
-  using type = PlanOnly<Planned>;
+struct regimen::engine::Of<Planned> {
+  using Traits = cuda::Traits<cuda::library_workspace>;
+  using type = PlanOnly<Traits>;
+  using profiled = type;
 };
 
 struct Net : Model<Input<Vector<8>>, Linear<4>> {};

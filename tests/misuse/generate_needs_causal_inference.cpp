@@ -6,11 +6,11 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Attention = SelfAttention<Heads<2>, Causal>;
+using Attend = SelfAttention<Heads<2>, Causal>;
 #else
-using Attention = SelfAttention<Heads<2>>;
+using Attend = SelfAttention<Heads<2>>;
 #endif
-struct Net : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Repeat<2, Residual<LayerNorm, Attention>>, Linear<16>> {};
+struct Net : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Repeat<2, Residual<LayerNorm, Attend>>, Linear<16>> {};
 
 int main() {
   Inference<Net, Batch<1>> model("net.safetensors");

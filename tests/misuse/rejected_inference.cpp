@@ -1,12 +1,12 @@
 // A whole program around an Inference that trains: one error, whatever else the program contains.
-// expect: Inference trains nothing; keep Precision, Batch, Device, Target and Fusion, take the others out
+// expect: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion and Attention, no other
 // names: regimen::Optimizer<regimen::AdamW>
 #include <regimen/regimen.hpp>
 
 using namespace regimen;
 
-using Attention = SelfAttention<Heads<2>, Causal>;
-struct Net : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Repeat<2, Residual<LayerNorm, Attention>>, Linear<16>> {};
+using Attend = SelfAttention<Heads<2>, Causal>;
+struct Net : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Repeat<2, Residual<LayerNorm, Attend>>, Linear<16>> {};
 
 #ifndef REGIMEN_MISUSE
 using Model16 = Inference<Net, Batch<1>>;

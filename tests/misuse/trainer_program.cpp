@@ -7,12 +7,12 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Attention = SelfAttention<Heads<4>, Causal>;
+using Attend = SelfAttention<Heads<4>, Causal>;
 #else
-using Attention = SelfAttention<Heads<5>, Causal>;
+using Attend = SelfAttention<Heads<5>, Causal>;
 #endif
 
-using Block = Sequential<Residual<LayerNorm, Attention>, Residual<LayerNorm, Linear<512>, GeluTanh, Linear<128>>>;
+using Block = Sequential<Residual<LayerNorm, Attend>, Residual<LayerNorm, Linear<512>, GeluTanh, Linear<128>>>;
 struct Gpt : Model<Input<Tokens<64>>, Embedding<Vocabulary<256>, 128>, PositionEmbedding, Repeat<4, Block>, LayerNorm, Linear<256>> {};
 using Train = Trainer<Gpt, Batch<12>, Optimizer<AdamW>, Precision<bf16, fp32>, Checkpoint<Every<2>>>;
 

@@ -19,6 +19,13 @@ struct on_one_device {
   using type = std::conditional_t<composable<Network, Alone>, Alone, without<Alone, axis::accumulate>>;
 };
 
+/// Composed, but for one head at a time.
+struct HeadByHead final {
+  using option_of = axis::attention;
+  static constexpr std::size_t score_bytes = 1;
+};
+using Forms = mp::mp_list<Attention<>, Attention<Tiled>, Attention<HeadByHead>>;
+
 /// What is wrong, in words. In fp64 the device computes what the CPU engine does but for the order of sums; in any format
 /// it reads no dead memory, does what is planned, and goes on from a saved state with the same bits.
 template <std::uint64_t Seed>
@@ -26,7 +33,7 @@ std::string check_emulated() {
   using P = Program<Seed>;
   using Wide = typename on_one_device<typename P::Wide, typename P::WidePolicies>::type;
   using Own = typename on_one_device<typename P::Net, typename P::Policies>::type;
-  using There = mp::mp_list<Device<Emulated>>;
+  using There = mp::mp_list<Device<Emulated>, mp::mp_at_c<Forms, mix(Seed, 9) % mp::mp_size<Forms>::value>>;
   Findings findings("seed " + std::to_string(Seed) + " on the emulated device\n  " +
                     name_of_type<typename P::Drawn::type>() + "\n  " + name_of_type<Own>());
   try {

@@ -33,13 +33,13 @@ struct GpuMlp final : Model<Input<Vector<8>>, Linear<4>> {};
 template <>
 struct regimen::engine::Of<Bare> {
   using Traits = cuda::Traits<0>;
-  using type = PlanOnly<Bare>;
+  using type = PlanOnly<Traits>;
   using profiled = type;
 };
 template <>
 struct regimen::engine::Of<Turing> {
   using Traits = cuda::Traits<0, 750>;
-  using type = PlanOnly<Turing>;
+  using type = PlanOnly<Traits>;
   using profiled = type;
 };
 

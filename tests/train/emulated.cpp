@@ -35,16 +35,16 @@ DeferredOutcome trained(bool listens = true) {
 }
 
 /// In fp64 but for the order of sums; in fp32 and tf32 as far from fp64 as the CPU engine is: see support/rounding.hpp.
-template <class Network, class... Policies>
+template <class Network, class Form, class... Policies>
 void trains_like_the_cpu(const char* what) {
   INFO(what);
   const DeferredOutcome exact = trained<Trainer<Network, Policies..., Precision<fp64>>>();
-  const DeferredOutcome here = trained<Trainer<Network, Policies..., Precision<fp64>, Device<Emulated>>>();
+  const DeferredOutcome here = trained<Trainer<Network, Policies..., Precision<fp64>, Form, Device<Emulated>>>();
   CHECK(distance(exact.numbers, here.numbers) < of_order);
   CHECK(distance(exact.weights, here.weights) < of_order);
   const auto is_as_near = [&]<class Format>(std::type_identity<Format>) {
     const DeferredOutcome rounded = trained<Trainer<Network, Policies..., Format>>();
-    const DeferredOutcome rounded_here = trained<Trainer<Network, Policies..., Format, Device<Emulated>>>();
+    const DeferredOutcome rounded_here = trained<Trainer<Network, Policies..., Format, Form, Device<Emulated>>>();
     CHECK(distance(exact.numbers, rounded_here.numbers) < as_far_as(distance(exact.numbers, rounded.numbers)));
     CHECK(rounded_here.numbers != exact.numbers);
     return rounded_here.numbers;
@@ -71,6 +71,16 @@ void trains_by_blocks(const char* what) {
   CHECK(distance(serial.weights, first.weights) < of_order);
 }
 
+template <class Form>
+void trains_in_form(const char* what) {
+  using Policies = Trainer<Gpt<3>, Batch<4>, Attention<Form>, Device<Emulated>>;
+  trains_like_the_cpu<Gpt<3>, Attention<Form>, Batch<4>>(what);
+  Policies trainer;
+  trainer.fit(data(), {.steps = 4, .progress = false});
+  CHECK(trainer.used().operations == 4 * Policies::plan().operations());
+  CHECK(trainer.used().peak == Policies::plan().peak);
+}
+
 /// Whatever the device does first, by graphs or by single launches: the same bits, also of what is trained again from a
 /// saved state.
 template <class Network, class... Policies>
@@ -95,9 +105,45 @@ void trains_the_same_in_any_order(const char* what) {
 }  // namespace
 
 TEST_CASE("a GPT trains on the emulated device as it does on the CPU") {
-  trains_like_the_cpu<Gpt<3>, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>>(
+  trains_like_the_cpu<Gpt<3>, Attention<>, Batch<4>, Accumulate<2>, Checkpoint<Every<2>>, Clip<Norm<Ratio<1>>>>(
       "with dropout, accumulated and computed again");
-  trains_like_the_cpu<Mlp, Batch<4>, Optimizer<Sgd>>("an MLP");
+  trains_like_the_cpu<Mlp, Attention<>, Batch<4>, Optimizer<Sgd>>("an MLP");
+}
+
+/// Composed, but for one head at a time.
+struct HeadByHead final {
+  using option_of = axis::attention;
+  static constexpr std::size_t score_bytes = 1;
+};
+
+TEST_CASE("a GPT trains in each form of attention as it does on the CPU") {
+  trains_in_form<Tiled>("Tiled");
+  trains_in_form<Composed>("Composed");
+  trains_in_form<HeadByHead>("Composed, head by head");
+}
+
+struct LongAttention final
+    : Model<Input<Tokens<64>>, Embedding<Vocabulary<11>, 4>, SelfAttention<Heads<2>, Causal>, Linear<11>> {};
+
+TEST_CASE("the plan has the bytes of scores, and Inference predicts the same in each form") {
+  using InTiles = Trainer<LongAttention, Batch<4>, Attention<Tiled>, Device<Emulated>>;
+  using WithScores = Trainer<LongAttention, Batch<4>, Attention<Composed>, Device<Emulated>>;
+  using OneHead = Trainer<LongAttention, Batch<4>, Attention<HeadByHead>, Device<Emulated>>;
+  static_assert(InTiles::plan().peak < OneHead::plan().peak && OneHead::plan().peak < WithScores::plan().peak);
+  // Two matrices (64,64) in fp32 for each head: of one sample, or of four.
+  static_assert(WithScores::plan().peak - OneHead::plan().peak == 3 * 2 * 64 * 64 * sizeof(float));
+  static_assert(std::is_same_v<Trainer<LongAttention, Device<Emulated>>::Recipe::Device::Traits::attention, Composed>);
+  const ::test::Directory folder;
+  InTiles trainer;
+  trainer.fit(data(), {.steps = 4, .progress = false});
+  trainer.save(folder / "state");
+  const auto predicted = [&]<class Form>(std::type_identity<Form>) {
+    Inference<LongAttention, Batch<1>, Precision<fp64>, Attention<Form>, Device<Emulated>> model(folder / "state");
+    return model.predict(std::vector<std::int32_t>(64, 3));
+  };
+  const auto tiled = predicted(std::type_identity<Tiled>{}), composed = predicted(std::type_identity<Composed>{});
+  REQUIRE(tiled.size() == composed.size());
+  for (std::size_t i = 0; i < tiled.size(); ++i) CHECK(std::fabs(tiled[i] - composed[i]) < of_order);
 }
 
 TEST_CASE("graphs, single launches and three steps a launch, in any order that streams allow, train the same bits") {

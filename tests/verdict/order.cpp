@@ -10,21 +10,19 @@ constexpr bool same = (std::is_same_v<Configured<Policies...>, Configured<>>);
 // ---- defaults
 // -----------------------------------------------------------------------------------------------------------------
 static_assert(std::is_same_v<Configured<>, Configuration<>>);
-static_assert(std::is_same_v<Configured<>::precision, Precision<fp32>> &&
-              std::is_same_v<Configured<>::loss_scale, LossScale<None>> &&
-              std::is_same_v<Configured<>::checkpoint, Checkpoint<None>> &&
-              std::is_same_v<Configured<>::batch, Batch<32>> &&
-              std::is_same_v<Configured<>::accumulate, Accumulate<1>> &&
-              std::is_same_v<Configured<>::clip, Clip<None>> &&
-              std::is_same_v<Configured<>::optimizer, Optimizer<AdamW>> &&
-              std::is_same_v<Configured<>::loss, Loss<CrossEntropy>> &&
-              std::is_same_v<Configured<>::device, Device<Cpu>> &&
-              std::is_same_v<Configured<>::target, Target<targets::unlimited>> &&
-              std::is_same_v<Configured<>::communicator, Communicator<Solo>> &&
-              std::is_same_v<Configured<>::shard, Shard<Replicated>> && std::is_same_v<Configured<>::seed, Seed<1>> &&
-              std::is_same_v<Configured<>::debug, Debug<None>> && std::is_same_v<Configured<>::freeze, Freeze<>> &&
-              std::is_same_v<Configured<>::init, Init<Default>> &&
-              std::is_same_v<Configured<>::fusion, Fusion<Fused>> && std::is_same_v<Configured<>::world, World<>>);
+static_assert(
+    std::is_same_v<Configured<>::precision, Precision<fp32>> &&
+    std::is_same_v<Configured<>::loss_scale, LossScale<None>> &&
+    std::is_same_v<Configured<>::checkpoint, Checkpoint<None>> && std::is_same_v<Configured<>::batch, Batch<32>> &&
+    std::is_same_v<Configured<>::accumulate, Accumulate<1>> && std::is_same_v<Configured<>::clip, Clip<None>> &&
+    std::is_same_v<Configured<>::optimizer, Optimizer<AdamW>> &&
+    std::is_same_v<Configured<>::loss, Loss<CrossEntropy>> && std::is_same_v<Configured<>::device, Device<Cpu>> &&
+    std::is_same_v<Configured<>::target, Target<targets::unlimited>> &&
+    std::is_same_v<Configured<>::communicator, Communicator<Solo>> &&
+    std::is_same_v<Configured<>::shard, Shard<Replicated>> && std::is_same_v<Configured<>::seed, Seed<1>> &&
+    std::is_same_v<Configured<>::debug, Debug<None>> && std::is_same_v<Configured<>::freeze, Freeze<>> &&
+    std::is_same_v<Configured<>::init, Init<Default>> && std::is_same_v<Configured<>::fusion, Fusion<Fused>> &&
+    std::is_same_v<Configured<>::attention, Attention<>> && std::is_same_v<Configured<>::world, World<>>);
 static_assert(same<Precision<fp32, fp32>, Checkpoint<None>, Seed<1>, Batch<32>>);
 static_assert(std::is_same_v<Configured<Batch<8>, Seed<1>>, Configuration<Batch<8>>>);
 
@@ -52,12 +50,13 @@ static_assert(mp::mp_size<mp::mp_unique<mp::mp_transform<configured, Orders>>>::
 static_assert(
     mp::mp_all_of_q<Orders, mp::mp_bind<std::is_same, mp::mp_bind<configured, mp::_1>, configured<Five>>>::value);
 
-// ---- all eighteen, forwards, backwards and turned
+// ---- all twenty-one, forwards, backwards and turned
 // ----------------------------------------------------------------------------
-using All = mp::mp_list<Precision<fp16, fp32>, LossScale<Static<8>>, Checkpoint<Every<2>>, Batch<8>, Accumulate<2>,
-                        Clip<Norm<Ratio<1>>>, Optimizer<struct MyRule>, Loss<struct MyLoss>, Device<Cpu>,
-                        Target<targets::h200>, Communicator<Solo>, Shard<Replicated>, Seed<2>, Debug<Anomaly>,
-                        Freeze<struct MyLayer>, Init<Default>, Fusion<Unfused>, World<1>>;
+using All =
+    mp::mp_list<Precision<fp16, fp32>, LossScale<Static<8>>, Checkpoint<Every<2>>, Batch<8>, Accumulate<2>,
+                Clip<Norm<Ratio<1>>>, Optimizer<struct MyRule>, Loss<struct MyLoss>, Device<Cpu>, Target<targets::h200>,
+                Communicator<Solo>, Shard<Replicated>, Seed<2>, Debug<Anomaly>, Freeze<struct MyLayer>, Init<Default>,
+                Fusion<Unfused>, Attention<Tiled>, World<1>, Steps<2>, Graph<Off>>;
 template <class Turn>
 using turned = mp::mp_rotate_left<All, Turn>;
 using Turns = mp::mp_transform<turned, mp::mp_iota_c<mp::mp_size<All>::value>>;

@@ -227,21 +227,23 @@ struct Elsewhere final {
 };
 template <class... Arguments>
 constexpr bool none_is_a_policy = (!Compatible<Arguments> && ...);
-static_assert(none_is_a_policy<int, void, int&, const Batch<8>, Net, Elsewhere, bf16, fp16, fp32, fp64, None, Every<2>,
-                               Every<0>, Selective<Linear<4>>, Offload, Budget<1>, As<bf16, Linear<4>>, Static<8>,
-                               Dynamic, DynamicScale<>, Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy,
-                               MeanSquaredError, Cpu, Cuda, targets::h200, targets::host<1>, Solo, Nccl, Replicated,
-                               ZeRO3, Hybrid<2>, Prefetch<0>, Threads, Tcp, Mpi, Gloo, ReduceEach, ReduceOnce, Anomaly,
-                               Default, Fused, Unfused, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
+static_assert(
+    none_is_a_policy<int, void, int&, const Batch<8>, Net, Elsewhere, bf16, fp16, fp32, fp64, None, Every<2>, Every<0>,
+                     Selective<Linear<4>>, Offload, Budget<1>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>,
+                     Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy, MeanSquaredError, Cpu, Cuda, targets::h200,
+                     targets::host<1>, Solo, Nccl, Replicated, ZeRO3, Hybrid<2>, Prefetch<0>, Threads, Tcp, Mpi, Gloo,
+                     ReduceEach, ReduceOnce, Anomaly, Default, Fused, Unfused, Tiled, Composed, OfDevice, Linear<4>,
+                     Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
 
 // ---- options under another policy
 // ---------------------------------------------------------------------------------------------
-static_assert(none_is_a_policy<Checkpoint<bf16>, Checkpoint<Dynamic>, LossScale<Every<2>>, LossScale<int>,
-                               Clip<Ratio<1>>, Clip<Norm<int>>, Clip<Anomaly>, Device<Solo>, Device<None>,
-                               Communicator<Cpu>, Shard<Every<2>>, Shard<ZeRO3, Every<2>>, Shard<ZeRO3, int>,
-                               Target<Cpu>, Target<int>, Debug<Fused>, Debug<Anomaly, Unfused>, Init<None>, Init<AdamW>,
-                               Fusion<None>, Optimizer<CrossEntropy>, Optimizer<None>, Optimizer<bf16>, Loss<AdamW>,
-                               Loss<None>, Accumulate<2, Every<2>>, Accumulate<2, int>, Loss<Linear<4>>>);
+static_assert(
+    none_is_a_policy<Checkpoint<bf16>, Checkpoint<Dynamic>, LossScale<Every<2>>, LossScale<int>, Clip<Ratio<1>>,
+                     Clip<Norm<int>>, Clip<Anomaly>, Device<Solo>, Device<None>, Communicator<Cpu>, Shard<Every<2>>,
+                     Shard<ZeRO3, Every<2>>, Shard<ZeRO3, int>, Target<Cpu>, Target<int>, Debug<Fused>,
+                     Debug<Anomaly, Unfused>, Init<None>, Init<AdamW>, Fusion<None>, Attention<Fused>, Attention<None>,
+                     Optimizer<CrossEntropy>, Optimizer<None>, Optimizer<bf16>, Loss<AdamW>, Loss<None>,
+                     Accumulate<2, Every<2>>, Accumulate<2, int>, Loss<Linear<4>>>);
 
 // ---- with a model
 // -------------------------------------------------------------------------------------------------------------

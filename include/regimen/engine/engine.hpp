@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace regimen {
 
@@ -154,6 +155,9 @@ struct Resources {
 ///   Traits::computes<T>      optional: whether the device computes in T; true where there is none
 ///   Traits::has_epilogues    optional: whether products add a bias (op::ProductBias); false where there is none
 ///   Traits::runs<Operation>  optional: whether the device has a form of the operation; true where there is none
+///
+/// An engine that reads further policies has the three members also in `template <class Choices> struct with`. Choices
+/// has these policies by the names of their axes, as a Configuration: `Choices::attention`.
 template <class Where>
 struct Of;
 template <class Engine>
@@ -168,6 +172,14 @@ inline constexpr bool computes_in = [] {
   if constexpr (requires { Of<Where>::Traits::template computes<T>; }) return Of<Where>::Traits::template computes<T>;
   else return true;
 }();
+
+/// The engine of a device, with the policies that it reads. No constraint: g++ 12 finds none true that names a template
+/// of a template's member.
+template <class Where, class Choices, class = void>
+struct With : Of<Where> {};
+template <class Where, class Choices>
+struct With<Where, Choices, std::void_t<typename Of<Where>::template with<Choices>>>
+    : Of<Where>::template with<Choices> {};
 
 }  // namespace engine
 

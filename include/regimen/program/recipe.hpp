@@ -33,8 +33,8 @@ struct Recipe {
   using Step = train::Step<Bound, Loss, UpdateRule, micro_batches, steps>;
   static constexpr std::size_t planned_ranks = planned_ranks_of<Configuration>;
   using Target = typename Configuration::target::description;
-  using Device = typename Configuration::device::where;
-  using Planned = walk::Walk<plan::Engine<typename engine::Of<Device>::Traits>>;
+  using Device = engine::OfConfiguration<Configuration>;
+  using Planned = walk::Walk<plan::Engine<typename Device::Traits>>;
 
   static constexpr op::LossScaling loss_scaling{Configuration::loss_scale::initial,
                                                 Configuration::loss_scale::interval};
@@ -160,7 +160,7 @@ struct InferenceRecipe {
   template <std::size_t Rows>
   using Walk = Forward<bound<typename Decoding::template by<Rows>>>;
 
-  using Planned = walk::Walk<plan::Engine<typename engine::Of<typename Configuration::device::where>::Traits>>;
+  using Planned = walk::Walk<plan::Engine<typename engine::OfConfiguration<Configuration>::Traits>>;
 
   static constexpr Planned begin_plan(std::size_t batch_size, bool full, TensorLog* log) {
     Planned walk(batch_size, std::size_t{1}, std::size_t{0}, std::size_t{1}, full);

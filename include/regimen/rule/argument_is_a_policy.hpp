@@ -275,5 +275,14 @@ struct argument_is_a_policy<Argument> {
   };
 };
 
+template <class Argument>
+  requires detail::belongs_to<Argument, axis::attention>
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: Tiled and Composed are forms, not policies; write Attention<Composed>");
+  };
+};
+
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

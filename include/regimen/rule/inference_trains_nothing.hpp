@@ -8,12 +8,12 @@ namespace regimen::rule {
 /// Inference would ignore an optimizer.   docs/errors/inference_trains_nothing.md
 template <class P>
 struct inference_trains_nothing {
-  static constexpr bool holds =
-      detail::is_any_of<typename P::axis, axis::precision, axis::batch, axis::device, axis::target, axis::fusion>;
+  static constexpr bool holds = detail::is_any_of<typename P::axis, axis::precision, axis::batch, axis::device,
+                                                  axis::target, axis::fusion, axis::attention>;
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Inference trains nothing; keep Precision, Batch, Device, Target and Fusion, take the others out");
+        "regimen: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion and Attention, no other");
   };
 };
 

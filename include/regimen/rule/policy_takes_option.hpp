@@ -3,6 +3,7 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/policy/accumulate.hpp>
+#include <regimen/policy/attention.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/clip.hpp>
 #include <regimen/policy/communicator.hpp>
@@ -163,6 +164,14 @@ struct policy_takes_option<axis::graph, Option> {
   static constexpr bool holds = detail::is_option<axis::graph, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Graph<...> takes a switch; name On or Off");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::attention, Option> {
+  static constexpr bool holds = detail::is_option<axis::attention, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Attention<...> takes a form; name Tiled or Composed");
   };
 };
 

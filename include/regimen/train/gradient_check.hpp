@@ -124,7 +124,7 @@ class GradientProbe final {
   }
 
  private:
-  using Engine = typename engine::Of<typename Recipe::Device>::type;
+  using Engine = typename Recipe::Device::type;
 
   View<Master> weight(const train::TensorRecord& tensor) const {
     return View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset} + tensor.master;

@@ -106,7 +106,7 @@ struct HeldParameter {
   }
 };
 
-/// A model for prediction. Its policies are Precision, Batch, Device, Target and Fusion, in any order.
+/// A model for prediction. Its policies are Precision, Batch, Device, Target, Fusion and Attention, in any order.
 ///
 ///   Inference<Gpt, Precision<bf16>, Batch<1>> model("gpt.safetensors");
 ///   const std::vector<float> logits = model.predict(tokens);
@@ -125,7 +125,7 @@ class Inference {
   using Step = typename Recipe::Step;
   using Input = typename Step::X::Element;
   using Output = typename Step::Output::Element;  // at least fp32
-  using Engine = typename engine::Of<typename Configuration::device::where>::type;
+  using Engine = typename engine::OfConfiguration<Configuration>::type;
 
   static constexpr std::size_t batch = Recipe::batch;  // samples per forward pass
   static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size,

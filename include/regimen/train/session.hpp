@@ -63,7 +63,7 @@ struct Session final {
   using Label = typename Step::Labels::Element;
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;
-  using Device = engine::Of<typename Configuration::device::where>;
+  using Device = engine::OfConfiguration<Configuration>;
   using Engine = typename engine_of<Device, Configuration::debug::template uses<Profile>>::type;
   using Collector = train::Collector<Step>;
 

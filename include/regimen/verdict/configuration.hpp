@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/policy/accumulate.hpp>
+#include <regimen/policy/attention.hpp>
 #include <regimen/policy/batch.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/clip.hpp>
@@ -35,10 +36,11 @@ namespace detail {
 namespace mp = boost::mp11;
 
 /// The default policies: each axis once. This is the canonical order of the axes.
-using default_policies = mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>,
-                                     Clip<None>, Optimizer<AdamW>, Loss<CrossEntropy>, Device<Cpu>,
-                                     Target<targets::unlimited>, Communicator<Solo>, Shard<Replicated>, Seed<1>,
-                                     Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, World<>, Steps<1>, Graph<On>>;
+using default_policies =
+    mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>, Clip<None>,
+                Optimizer<AdamW>, Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>,
+                Shard<Replicated>, Seed<1>, Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, Attention<>, World<>,
+                Steps<1>, Graph<On>>;
 
 /// A recipe as a map from axes to policies, searched by overload resolution: one deduction per
 /// lookup. No axis may occur twice.

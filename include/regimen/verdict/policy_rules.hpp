@@ -4,6 +4,7 @@
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/engine/plan/devices.hpp>
 #include <regimen/policy/accumulate.hpp>
+#include <regimen/policy/attention.hpp>
 #include <regimen/policy/clip.hpp>
 #include <regimen/policy/freeze.hpp>
 #include <regimen/policy/fusion.hpp>
@@ -20,6 +21,7 @@
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/debug_none_stands_alone.hpp>
+#include <regimen/rule/device_attends_in_form.hpp>
 #include <regimen/rule/device_computes_in.hpp>
 #include <regimen/rule/device_is_included.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
@@ -290,6 +292,16 @@ template <class Where>
   requires requires { engine::Of<Where>::Traits::has_graphs; }
 inline constexpr bool has_graphs<Where> = engine::Of<Where>::Traits::has_graphs;
 
+/// Whether the engine of a configuration computes attention in the form that it decides.
+template <class Configuration>
+constexpr bool attends_in_form() {
+  using Form = typename Configuration::attention::form;
+  if constexpr (std::is_same_v<Form, OfDevice>) return true;
+  else if constexpr (requires { typename engine::OfConfiguration<Configuration>::Traits::attention; })
+    return std::is_same_v<typename engine::OfConfiguration<Configuration>::Traits::attention, Form>;
+  else return false;
+}
+
 /// The rules about several policies of a configuration together.
 template <class Configuration>
 using cross_rules = mp::mp_list<
@@ -310,6 +322,8 @@ using cross_rules = mp::mp_list<
     rule::kept_segments_exist<typename Configuration::shard, typename Configuration::checkpoint>,
     rule::bucket_reduces_once<typename Configuration::shard, typename Configuration::accumulate>,
     rule::shard_needs_ranks<typename Configuration::shard, typename Configuration::world>,
+    rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
+                                 attends_in_form<Configuration>()>,
     rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
     rule::anomaly_ends_a_launch<typename Configuration::steps, typename Configuration::debug>,
     rule::graph_needs_graphs<typename Configuration::graph, typename Configuration::device,

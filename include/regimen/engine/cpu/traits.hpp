@@ -3,6 +3,7 @@
 
 #include <regimen/core/align.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/policy/attention.hpp>
 
 #include <cstddef>
 
@@ -12,6 +13,8 @@ namespace regimen::cpu {
 inline constexpr std::size_t norm_chunks = 16;
 
 struct Traits {
+  using attention = Tiled;
+
   /// The host may read and write the arena between calls, by Engine::data(view).
   static constexpr bool is_host_memory = true, has_graphs = false;
   /// The host copies a micro-batch in turn, unless several steps run in one recording.

@@ -7,9 +7,10 @@
 #include <regimen/engine/timed.hpp>
 #include <regimen/policy/device.hpp>
 
-class regimen::cuda::GpuEngine final : public regimen::cuda::Engine<regimen::cuda::Library> {
+template <class Choices>
+class regimen::cuda::GpuEngine final : public regimen::cuda::Engine<regimen::cuda::Library, Choices> {
  public:
-  using Engine::Engine;
+  using GpuEngine::Engine::Engine;
 };
-static_assert(regimen::engine::Engine<regimen::cuda::GpuEngine>);
+static_assert(regimen::engine::Engine<regimen::engine::Of<regimen::Cuda>::type>);
 // SPDX-License-Identifier: Apache-2.0

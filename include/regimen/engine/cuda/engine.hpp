@@ -4,11 +4,13 @@
 #include <regimen/comm/control.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/engine/hash.hpp>
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/kernel/block.hpp>
 
 #include <cstddef>
@@ -28,13 +30,14 @@ namespace regimen::cuda {
 /// Fence::wait. A piece of a step runs from calls once, which prepares its products; the second time it is captured as
 /// a graph, and from then on the graph is launched.
 ///
-///   R   the CUDA runtime, or its emulation
+///   R         the CUDA runtime, or its emulation
+///   Choices   the policies that decide how operations are executed
 ///
 /// refuses   several ranks; an operation without a Kernel does not compile
-template <Runtime R>
+template <Runtime R, class Choices = engine::DefaultChoices>
 class Engine : public engine::EveryIteration {
  public:
-  using Traits = cuda::Traits<R::workspace>;
+  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form>;
   using Ranks = comm::TensorCollectives;
   struct Fence {
     Engine* engine = nullptr;
@@ -171,6 +174,10 @@ class Engine : public engine::EveryIteration {
 
   template <class Operation>
   void launch(const Operation& operation, std::size_t scratch) {
+    launch_kernels(operation, scratch);
+  }
+  template <class Operation>
+  void launch_kernels(const Operation& operation, std::size_t scratch) {
     static_assert(HasKernel<Operation>,
                   "regimen: this operation has no Kernel for a GPU; specialise regimen::kernel::Kernel for it");
     if constexpr (HasKernel<Operation>)
@@ -212,6 +219,26 @@ class Engine : public engine::EveryIteration {
     if (const auto& p = o.product; p.m * p.n > 0)
       runtime_.multiply(prepared(describe(o, R::workspace)), base_ + p.b.offset, base_ + p.a.offset, base_ + scratch, 0,
                         base_ + p.c.offset, stream_, base_ + o.bias.offset);
+  }
+  template <class A, class B, class C>
+  void launch(const ManyProducts<A, B, C>& o, std::size_t scratch) {
+    runtime_.multiply(prepared(describe(o, R::workspace)), base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, 0.0,
+                      base_ + o.c.offset, stream_);
+  }
+  template <class T>
+  void launch(const op::Attention<T>& o, std::size_t scratch) {
+    attend(o, scratch);
+  }
+  template <class T>
+  void launch(const op::AttentionBackward<T>& o, std::size_t scratch) {
+    attend(o, scratch);
+  }
+  template <class Operation>
+  void attend(const Operation& o, std::size_t scratch) {
+    if constexpr (Traits::composes_attention)
+      for_each_part(o, Traits::composed(o), scratch,
+                    [&](const auto& part, std::size_t part_scratch) { launch(part, part_scratch); });
+    else launch_kernels(o, scratch);
   }
   const typename R::Product& prepared(const ProductDescriptor& descriptor) {
     for (const auto& [known, product] : products_)

@@ -6,6 +6,7 @@
 
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/engine/engine.hpp>
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/engine/plan/only.hpp>
 #include <regimen/policy/device.hpp>
 
@@ -15,6 +16,7 @@
 namespace regimen::cuda {
 
 /// The engine of a GPU; device.cuh defines it, for nvcc.
+template <class Choices>
 class GpuEngine;
 
 #if defined(__CUDACC__)
@@ -37,8 +39,16 @@ inline constexpr unsigned architecture = 0;
 
 template <>
 struct regimen::engine::Of<regimen::Cuda> {
-  using Traits = regimen::cuda::Traits<regimen::cuda::library_workspace, regimen::cuda::architecture>;
-  using type = std::conditional_t<regimen::cuda::is_nvcc, regimen::cuda::GpuEngine, PlanOnly<regimen::Cuda>>;
-  using profiled = std::conditional_t<regimen::cuda::is_nvcc, regimen::Timed<regimen::cuda::GpuEngine>, type>;
+  template <class Choices>
+  struct with {
+    using Traits = regimen::cuda::Traits<regimen::cuda::library_workspace, regimen::cuda::architecture,
+                                         typename Choices::attention::form>;
+    using type = std::conditional_t<regimen::cuda::is_nvcc, regimen::cuda::GpuEngine<Choices>, PlanOnly<Traits>>;
+    using profiled =
+        std::conditional_t<regimen::cuda::is_nvcc, regimen::Timed<regimen::cuda::GpuEngine<Choices>>, type>;
+  };
+  using Traits = with<DefaultChoices>::Traits;
+  using type = with<DefaultChoices>::type;
+  using profiled = with<DefaultChoices>::profiled;
 };
 // SPDX-License-Identifier: Apache-2.0

@@ -3,6 +3,7 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/view.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 
 #include <bit>
@@ -22,6 +23,19 @@ struct Rows {
 /// What divides a number of bytes from the arena's begin: the library chooses another algorithm for what does not begin
 /// at multiples of 16.
 constexpr std::uint32_t alignment_of(std::size_t bytes) { return std::uint32_t{1} << std::countr_zero(bytes | 256); }
+
+/// Products of one form, of matrices that lie in tensors: c = op(a) · op(b) for each.
+template <class A, class B, class C>
+struct ManyProducts {
+  View<A> a{};
+  Rows a_rows{};
+  bool transpose_a = false;
+  View<B> b{};
+  Rows b_rows{};
+  bool transpose_b = false;
+  View<C> c{};
+  Rows c_rows{};
+};
 
 /// c = op(a) · op(b), where op transposes or does not. A row-major matrix is the column-major matrix of its transpose.
 /// So this is asked as cᵀ = op(b)ᵀ · op(a)ᵀ: b is the library's A, a its B.
@@ -56,6 +70,15 @@ constexpr ProductDescriptor describe(const op::Product<A, B, C>& o, std::size_t 
   return describe<A, B, C>(stored(o.m, o.k, o.transpose_a, o.a.offset), o.transpose_a,
                            stored(o.k, o.n, o.transpose_b, o.b.offset), o.transpose_b,
                            stored(o.m, o.n, false, o.c.offset), workspace);
+}
+template <class A, class B, class C>
+constexpr ProductDescriptor describe(const ManyProducts<A, B, C>& o, std::size_t workspace) {
+  const auto aligned = []<class T>(View<T> first, Rows rows) {
+    rows.alignment = alignment_of(first.offset | (rows.stride * sizeof(T)));
+    return rows;
+  };
+  return describe<A, B, C>(aligned(o.a, o.a_rows), o.transpose_a, aligned(o.b, o.b_rows), o.transpose_b,
+                           aligned(o.c, o.c_rows), workspace);
 }
 
 template <class A, class B, class C>

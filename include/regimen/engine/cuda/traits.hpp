@@ -3,6 +3,7 @@
 
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/engine/cuda/attention.hpp>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/column_sum.hpp>
@@ -13,6 +14,7 @@
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
+#include <regimen/policy/attention.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -36,7 +38,8 @@ inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
 
 /// workspace      bytes that a product of the library may use
 /// architecture   the least that is compiled for, 800 for sm_80; 0: not known
-template <std::size_t workspace, unsigned architecture = 0>
+/// Form           the option of the policy Attention
+template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice>
 struct Traits {
   /// Whether products compute in T: bf16 and tf32 came with sm_80.
   template <class T>
@@ -48,6 +51,8 @@ struct Traits {
   static constexpr std::size_t input_slots(std::size_t micro_batches) { return 2 * micro_batches; }
   template <class Operation>
   static constexpr bool runs = runs_on_gpu<Operation>;
+  using attention = std::conditional_t<std::is_same_v<Form, OfDevice>, Composed, Form>;
+  static constexpr bool composes_attention = regimen::detail::ComposedForm<attention>;
 
   template <class Operation>
   static constexpr std::size_t scratch(const Operation& operation) {
@@ -59,6 +64,19 @@ struct Traits {
   static constexpr std::size_t scratch(const op::Product<A, B, C>& o) {
     return rounded_bytes(o) + workspace;
   }
+  template <class T>
+  static constexpr std::size_t scratch(const op::Attention<T>& o) {
+    return scratch_of_attention(o);
+  }
+  template <class T>
+  static constexpr std::size_t scratch(const op::AttentionBackward<T>& o) {
+    return scratch_of_attention(o);
+  }
+  /// Where the composed form's scores and weights lie in its scratch.
+  template <class Operation>
+  static constexpr AttentionPiece composed(const Operation& o) {
+    return piece_of(o, attention::score_bytes);
+  }
   template <class A, class B, class C>
   static constexpr std::size_t scratch(const op::ProductBias<A, B, C>& o) {
     return scratch(o.product);
@@ -67,6 +85,13 @@ struct Traits {
   static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {
     if constexpr (std::is_same_v<A, B>) return 0;
     else return Arena::align(sizeof(A) > sizeof(B) ? o.m * o.k * sizeof(B) : o.k * o.n * sizeof(A));
+  }
+
+ private:
+  template <class Operation>
+  static constexpr std::size_t scratch_of_attention(const Operation& o) {
+    if constexpr (composes_attention) return composed(o).bytes + workspace;
+    else return kernel::scratch_of(o);
   }
 };
 

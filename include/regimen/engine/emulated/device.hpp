@@ -9,9 +9,15 @@
 
 template <>
 struct regimen::engine::Of<regimen::Emulated> {
-  using type = regimen::cuda::Engine<regimen::emulated::Runtime>;
+  template <class Choices>
+  struct with {
+    using type = regimen::cuda::Engine<regimen::emulated::Runtime, Choices>;
+    using Traits = typename type::Traits;
+    using profiled = regimen::Timed<type>;
+  };
+  using type = with<DefaultChoices>::type;
   using Traits = type::Traits;
-  using profiled = regimen::Timed<type>;
+  using profiled = with<DefaultChoices>::profiled;
 };
 static_assert(regimen::engine::Engine<regimen::cuda::Engine<regimen::emulated::Runtime>>);
 // SPDX-License-Identifier: Apache-2.0

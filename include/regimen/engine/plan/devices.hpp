@@ -3,6 +3,7 @@
 
 #include <regimen/engine/cpu/traits.hpp>
 #include <regimen/engine/engine.hpp>
+#include <regimen/policy/attention.hpp>
 #include <regimen/policy/device.hpp>
 
 namespace regimen {
@@ -16,6 +17,19 @@ struct engine::Of<Cpu> {
   using type = cpu::Engine;
   using profiled = Timed<cpu::Engine>;
 };
+
+namespace engine {
+
+/// The policies that engines read besides Device.
+template <class Configuration>
+using ChoicesOf = detail::policies_by_axis<typename Configuration::attention>;
+using DefaultChoices = detail::policies_by_axis<Attention<>>;
+
+/// The engine of a configuration.
+template <class Configuration>
+using OfConfiguration = With<typename Configuration::device::where, ChoicesOf<Configuration>>;
+
+}  // namespace engine
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -13,10 +13,10 @@ namespace regimen::engine {
 
 /// Trainer<..., Device<Where>>::plan() is a constant, and needs no engine; a Trainer that is constructed does not
 /// compile (rule/device_runs_here.hpp). The members exist so that this is the only error.
-template <class Where>
+template <class Traits_>
 class PlanOnly final : public EveryIteration {
  public:
-  using Traits = typename Of<Where>::Traits;
+  using Traits = Traits_;
   using Ranks = comm::TensorCollectives;
   struct Fence {
     void wait() const {}

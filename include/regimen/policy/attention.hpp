@@ -1,0 +1,56 @@
+// regimen/policy/attention.hpp — by which kernels attention is computed.
+#pragma once
+
+#include <regimen/policy/bytes.hpp>
+#include <regimen/policy/policy.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen {
+
+/// The device's own form: Tiled on Cpu, Composed on GPUs.
+struct OfDevice final {
+  using option_of = regimen::axis::attention;
+};
+
+/// One kernel, which works on tiles with a running maximum: no scores are stored.
+struct Tiled final {
+  using option_of = regimen::axis::attention;
+};
+
+/// Products of the library and a kernel for the softmax between them, for as many heads at once as have at most
+/// `score_bytes` of scores and weights, but at least one head. A form of your own with another `score_bytes` is
+/// composed, too.
+struct Composed final {
+  using option_of = regimen::axis::attention;
+  static constexpr std::size_t score_bytes = 256_MiB;
+};
+
+/// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function of
+/// the same random numbers, with other roundings; each repeats its bits.
+///
+///   choices   Attention<Tiled>, Attention<Composed>
+///   default   Attention<>: the device's own form
+///   refuses   a form that the device lacks
+///   cost      Composed stores scores and weights, for a piece of the heads at a time, and reads them again; the plan
+///             has their bytes. Its products run on tensor cores, which Tiled does not use. In Composed a key or value
+///             that is not finite reaches every query of its head: a weight of zero does not hide it
+///
+/// One new position against kept ones (incremental decoding) is Tiled in every form.
+template <class Form = OfDevice>
+struct Attention final {
+  using axis = regimen::axis::attention;
+  using form = Form;
+};
+
+namespace detail {
+/// Whether a form stores scores.
+template <class Form>
+concept ComposedForm = requires {
+  { Form::score_bytes } -> std::convertible_to<std::size_t>;
+};
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,155 @@
+// Attention in pieces, composed of the library's products: on the emulated device it is the definition.
+#include "../../kernel/attention_definition.hpp"
+
+#include <regimen/engine/cpu/attention.hpp>
+#include <regimen/engine/emulated/device.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+using namespace regimen;
+using namespace test;
+
+namespace {
+
+using ::test::Arena;
+
+/// Composed, in pieces of so few bytes.
+template <std::size_t Bytes>
+struct InPieces {
+  static constexpr std::size_t score_bytes = Bytes;
+};
+
+template <class Form>
+using EngineOf = cuda::Engine<emulated::Runtime, engine::ChoicesOf<detail::policies_by_axis<Attention<Form>>>>;
+
+/// The arena after the operation on the device.
+template <class Form, class Operation>
+std::vector<std::byte> on_the_device(const Arena& arena, const Operation& operation, const emulated::Options& options) {
+  using Engine = EngineOf<Form>;
+  emulated::Runtime::defaults = options;
+  const std::size_t bytes = regimen::Arena::align(arena.bytes().size());
+  Engine engine({.bytes = bytes + Engine::Traits::scratch(operation)});
+  emulated::Runtime::defaults = {};
+  std::vector<std::byte> result = arena.bytes();
+  engine.upload(0, result).wait();
+  engine.run(operation, bytes);
+  engine.download(0, result).wait();
+  return result;
+}
+
+template <class T>
+Values get(const std::vector<std::byte>& bytes, View<T> view, std::size_t count) {
+  Values result(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + view.offset + i * sizeof(T), sizeof value);
+    result[i] = number(value);
+  }
+  return result;
+}
+
+/// As for the kernel that stores no scores (`roundings`), and: weights w and d_scores are rounded to T, which moves y
+/// by ε/2 · Σ w |v|, where Σ w <= keep and |v| <= 1, and a gradient by ε/2 of what its terms add up to; Σ y · d_y is
+/// taken from the weights, whose error it has once more. Half a subnormal of fp16 for each of T weights.
+template <class T, class Form>
+void is_its_definition(const Case& c) {
+  CAPTURE(c.shape.batch, c.shape.length, c.shape.heads, c.shape.width, c.shape.causal, c.threshold, name_of<T>);
+  constexpr bool narrow = sizeof(T) < sizeof(statistic_t<T>);
+  const double u = epsilon_of<statistic_t<T>> / 2, error = roundings(c.shape) * u,
+               rounded_weights = narrow ? epsilon_of<T> / 2 : 0, keep = 65536.0 / (65536.0 - c.threshold),
+               subnormal = std::is_same_v<T, fp16> ? double(c.shape.length * c.shape.width) * 0x1p-25 : 0;
+  const Values qkv = values<T>(c.tokens() * 3 * c.channels()), d_y = values<T>(c.tokens() * c.channels(), 1, 2);
+  const Definition all(c, qkv, d_y, {});
+  const auto near_y = [&](std::size_t i) {
+    return (error + rounded_weights) * keep + subnormal + 1.001 * rounding_of<T>(all.y[i]);
+  };
+  const auto near_d = [&](std::size_t i) {
+    return (2 * error + rounded_weights) * all.sizes[i] + subnormal + 1.001 * rounding_of<T>(all.d_qkv[i]);
+  };
+  const auto near_sum = [&](std::size_t i) { return error + u * std::fabs(all.log_sum[i]); };
+  for (const emulated::Options& options :
+       {emulated::Options{.seed = 1}, emulated::Options{.seed = 5, .fibers = true}}) {
+    CAPTURE(options.fibers);
+    Arena arena(c.room()), host(c.room());
+    const auto o = forward<T>(c)(arena);
+    compute(o, (forward<T>(c)(host), host.memory_for(o)));
+    const std::vector<std::byte> after = on_the_device<Form>(arena, o, options);
+    CHECK(after == on_the_device<Form>(arena, o, {.seed = options.seed + 7, .fibers = options.fibers}));
+    const Values y = get(after, o.y, all.y.size()), log_sum = get(after, o.log_sum, all.log_sum.size());
+    CHECK(misses(y, all.y, near_y) == 0);
+    CHECK(misses(log_sum, all.log_sum, near_sum) == 0);
+    CHECK(misses(y, host.get(o.y, y.size()), [&](std::size_t i) { return 2 * near_y(i); }) == 0);
+
+    Arena back(c.room()), host_back(c.room());
+    const auto b = backward<T>(c, y, all.log_sum)(back);
+    compute(b, (backward<T>(c, y, all.log_sum)(host_back), host_back.memory_for(b)));
+    const Values d_qkv = get(on_the_device<Form>(back, b, options), b.d_qkv, qkv.size());
+    CHECK(misses(d_qkv, all.d_qkv, near_d) == 0);
+    CHECK(misses(d_qkv, host_back.get(b.d_qkv, qkv.size()), [&](std::size_t i) { return 2 * near_d(i); }) == 0);
+  }
+}
+
+}  // namespace
+
+/// Lengths that are a block's threads and not, heads of 2, 16 and 40 bytes and more, more heads than samples and fewer.
+TEMPLATE_TEST_CASE("composed attention and its gradient are their definition", "", double, float, bf16, fp16) {
+  for (const bool causal : {false, true})
+    for (const std::uint32_t threshold : {0u, 6554u}) {
+      is_its_definition<TestType, Composed>({{1, 1, 1, 1, causal}, threshold});
+      is_its_definition<TestType, Composed>({{2, 7, 3, 8, causal}, threshold});
+      is_its_definition<TestType, Composed>({{4, 33, 2, 20, causal}, threshold});
+    }
+  is_its_definition<TestType, Composed>({{1, 150, 1, 3, true}, 0});
+}
+TEST_CASE("a head of any width") {
+  is_its_definition<float, Composed>({{1, 2, 1, 2048, true}, 0});
+  is_its_definition<bf16, Composed>({{2, 3, 2, 300, false}, 0});
+}
+
+/// Pieces of one head, of two and of three, the last of which is shorter, of heads and of samples.
+TEMPLATE_TEST_CASE("pieces change no bit", "", double, bf16) {
+  using T = TestType;
+  for (const Case& c : {Case{{2, 7, 5, 4, true}, 6554}, Case{{5, 7, 2, 4, true}, 6554}, Case{{3, 7, 3, 4, false}, 0}}) {
+    constexpr std::size_t of_a_head = 7 * 7 * (sizeof(T) == 8 ? 8 : 6);
+    ::test::Arena arena(c.room());
+    const auto o = forward<T>(c)(arena);
+    const auto whole = on_the_device<Composed>(arena, o, {});
+    CHECK(whole == on_the_device<InPieces<1>>(arena, o, {}));
+    CHECK(whole == on_the_device<InPieces<2 * of_a_head>>(arena, o, {}));
+    CHECK(whole == on_the_device<InPieces<4 * of_a_head - 1>>(arena, o, {}));
+    ::test::Arena back(c.room());
+    const auto b = backward<T>(c, values<T>(c.tokens() * c.channels()), Values(c.rows(), 2.0))(back);
+    const auto gradient = on_the_device<Composed>(back, b, {});
+    CHECK(gradient == on_the_device<InPieces<1>>(back, b, {}));
+    CHECK(gradient == on_the_device<InPieces<2 * 2 * of_a_head>>(back, b, {}));
+    CHECK(gradient == on_the_device<InPieces<2 * 4 * of_a_head - 1>>(back, b, {}));
+  }
+}
+
+namespace {
+template <class Operation>
+constexpr Operation operation_of(const op::AttentionShape& shape) {
+  Operation operation{};
+  operation.shape = shape;
+  return operation;
+}
+constexpr auto small = operation_of<op::Attention<bf16>>({16, 1024, 12, 64, true});
+template <class T>
+constexpr auto back = operation_of<op::AttentionBackward<T>>({8, 1024, 12, 64, true});
+constexpr auto large = operation_of<op::AttentionBackward<bf16>>({8, 8192, 12, 64, true});
+}  // namespace
+
+// GPT-2's heads in bf16: scores in fp32 and weights in bf16, of 16 samples and of 12 heads; one head if it is too large.
+static_assert(cuda::piece_of(small, 256_MiB).heads == 16 && cuda::piece_of(small, 256_MiB).bytes == 6 * 16_MiB);
+static_assert(cuda::piece_of(back<bf16>, 256_MiB).bytes == 12 * 12_MiB);
+static_assert(cuda::piece_of(back<fp32>, 256_MiB).bytes == 8 * 12_MiB);
+static_assert(cuda::piece_of(large, 256_MiB).heads == 1 && cuda::piece_of(large, 256_MiB).bytes == 12 * 64_MiB);
+static_assert(EngineOf<Composed>::Traits::scratch(small) == 6 * 16_MiB + emulated::Runtime::workspace);
+static_assert(EngineOf<Tiled>::Traits::scratch(small) == 0);
+static_assert(std::is_same_v<EngineOf<OfDevice>::Traits::attention, Composed>);
+// SPDX-License-Identifier: Apache-2.0
