@@ -1,4 +1,5 @@
 // A plan for Device<Cuda> is a constant in any compiler: its workspace and scratch included, without a header of CUDA's.
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/cuda/plan.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/embedding.hpp>
@@ -9,6 +10,8 @@
 #include <regimen/train/trainer.hpp>
 
 #include "support/catch.hpp"
+
+#include <string>
 
 using namespace regimen;
 
@@ -27,6 +30,9 @@ using GpuBlock = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>
 struct GpuGpt final
     : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<3, GpuBlock>, LayerNorm, Linear<32>> {};
 struct GpuMlp final : Model<Input<Vector<8>>, Linear<4>> {};
+/// Rows of 5 numbers, on both sides of the last product's weights; a repeated block whose rows are 12 bytes.
+struct OddMlp final : Model<Input<Vector<8>>, Linear<16>, Linear<5>> {};
+struct OddBlocks final : Model<Input<Vector<3>>, Repeat<6, Residual<Linear<3>>>, Linear<4>> {};
 
 }  // namespace
 
@@ -66,7 +72,37 @@ static_assert(!Composable<Model<Input<Vector<8>>, As<bf16, Linear<8>>, Linear<4>
               !Composable<Model<Input<Vector<8>>, As<tf32, Linear<8>>, Linear<4>>, Device<Turing>>);
 static_assert(Composable<GpuMlp, Device<Cuda>, Precision<bf16, fp32>>);
 
+// Forward and the weights' gradient of the first layer are aligned; all three products of the second have rows of 5
+// numbers of 4 bytes. The batch is in all.
+using Odd = Trainer<OddMlp, Device<Cuda>, Batch<4>>;
+static_assert(Odd::plan().unaligned_share() == 3.0 * 5 * 16 / (2 * 8 * 16 + 3 * 5 * 16));
+static_assert(Odd::plan().unaligned[0].columns == 5 && Odd::plan().unaligned[0].element == 4 &&
+              Odd::plan().unaligned[0].enough() == 8 && Odd::plan().unaligned[0].bytes == 4 * 3 * 4 &&
+              Odd::plan().unaligned[0].path.digits == 2 && Odd::plan().unaligned[1].columns == 0);
+static_assert(OnGpu<>::plan().unaligned_share() == 0 && OnGpu<>::plan().unaligned[0].columns == 0);
+// In bf16 the gradient of the output is copied to rows of 5 numbers of 2 bytes, so 8 columns are enough of both.
+static_assert(Trainer<OddMlp, Device<Cuda>, Batch<4>, Precision<bf16, fp32>>::plan().unaligned[1].element == 2);
+static_assert(Trainer<OddMlp, Device<Cpu>, Batch<4>>::plan().unaligned_share() == 0);
+// No multiple of 16 bytes: two of the last layer's products, and all of the blocks'.
+static_assert(Trainer<OddBlocks, Device<Cuda>, Batch<4>>::plan().unaligned_share() == 1);
+
 }  // namespace
+
+TEST_CASE("what a plan says of rows is the same where it skips iterations of a block, and is in its table") {
+  using Recipe = train::Recipe<OddBlocks, Configured<Device<Cuda>, Batch<4>>>;
+  const auto skipping = Recipe::walk_step(4), whole = Recipe::walk_step(4, true);
+  for (std::size_t phase = 0; phase < 3; ++phase) {
+    CHECK(skipping.engine.cost[phase].products == whole.engine.cost[phase].products);
+    CHECK(skipping.engine.cost[phase].unaligned == whole.engine.cost[phase].unaligned);
+  }
+  CHECK(skipping.engine.cost[0].unaligned == 2.0 * 4 * 3 * (6 * 3 + 4));
+  const std::string table = Odd::plan().table();
+  INFO(table);
+  CHECK(
+      table.find("48.4 % of the products' flops:\n  1 linear: 5 columns of 4 bytes; 8 would do, for 48 more bytes\n") !=
+      std::string::npos);
+  CHECK(OnGpu<>::plan().table().find("16 bytes") == std::string::npos);
+}
 
 TEST_CASE("a plan for a GPU is the same at run time, and for other batches") {
   CHECK(OnGpu<>::plan(4).peak == OnGpu<>::plan().peak);

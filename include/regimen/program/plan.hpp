@@ -4,6 +4,7 @@
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path_text.hpp>
+#include <regimen/engine/plan/engine.hpp>
 #include <regimen/rule/target_has_rates.hpp>
 
 #include <array>
@@ -21,12 +22,15 @@ namespace regimen {
 ///   largest     the ten largest tensors at the peak, with the path of the layer that owns them
 ///   flops       forward and backward of all micro-batches (recomputation counts as backward), and the update
 ///   bytes_moved bytes that operations must read or write at least once
+///   unaligned   on a GPU: matrices of products whose rows do not begin at multiples of 16 bytes, which tensor cores read
+///               slowly; the first few. unaligned_share: of the flops of products, those of products with such a matrix
 struct MemoryPlan final {
   std::size_t batch = 0, micro_batches = 1, ranks = 1, parameters = 0, trained = 0;
   std::size_t peak = 0, peak_of_live = 0, kept = 0;
   std::array<std::size_t, memory_kinds> kinds{};
   std::array<Report::Line, 10> largest{};
   Cost forward{}, backward{}, update{};
+  std::array<plan::UnalignedRows, 4> unaligned{};
 
   constexpr std::size_t bytes(MemoryKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   constexpr double flops() const { return forward.flops + backward.flops + update.flops; }
@@ -35,6 +39,11 @@ struct MemoryPlan final {
   /// scalars are not counted.
   constexpr std::size_t wire() const { return forward.wire + backward.wire + update.wire; }
   constexpr std::size_t operations() const { return forward.operations + backward.operations + update.operations; }
+
+  constexpr double unaligned_share() const {
+    const double products = forward.products + backward.products + update.products;
+    return products > 0 ? (forward.unaligned + backward.unaligned + update.unaligned) / products : 0;
+  }
 
   /// Whether the plan fits a machine: `plan().fits(targets::h200{})`
   template <class Target>
@@ -90,6 +99,15 @@ struct MemoryPlan final {
       line(place.empty() ? "%s%s" : "%s %s", place.c_str(), entry.item.path.name);
       if (entry.copies > 1) line(", %zu x %.2f %s", entry.copies, size(entry.item.bytes), unit);
       text += "\n";
+    }
+    if (unaligned_share() > 0)
+      line("rows of products that are no multiples of 16 bytes, with %.1f %% of the products' flops:\n",
+           100 * unaligned_share());
+    for (const plan::UnalignedRows& rows : unaligned) {
+      if (rows.columns == 0) break;
+      line("  %s %s: %zu columns of %zu bytes", rows.path.place().c_str(), rows.path.name, rows.columns, rows.element);
+      if (rows.bytes > 0) line("; %zu would do, for %zu more bytes\n", rows.enough(), rows.bytes);
+      else text += ", which do not begin at a multiple of 16 bytes\n";
     }
     return text;
   }

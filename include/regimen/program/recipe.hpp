@@ -99,9 +99,11 @@ struct Recipe {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
     std::array<Cost, 3> cost{};
     typename Planned::Engine::Lacking lacking{};
+    plan::ProductRows rows{};
   };
   static constexpr Walked summary(const Planned& walk) {
-    return {walk.arena.peak, walk.arena.peak_of_live, walk.arena.peak_event, walk.engine.cost, walk.engine.lacking};
+    return {walk.arena.peak,  walk.arena.peak_of_live, walk.arena.peak_event,
+            walk.engine.cost, walk.engine.lacking,     walk.engine.rows};
   }
 
   /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
@@ -127,6 +129,7 @@ struct Recipe {
     made.forward = step.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
     made.update = step.cost[static_cast<std::size_t>(op::Phase::update)];
+    made.unaligned = step.rows.first;
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {
@@ -222,6 +225,7 @@ struct InferenceRecipe {
     made.parameters = Bound::layout.count;
     describe_peak(made, larger.arena, log);
     made.forward = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)];
+    made.unaligned = walk.engine.rows.first;
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full = false) {

@@ -56,7 +56,7 @@ struct Walk {
   /// Runs the operation with the workspace of this engine's kernel.
   template <class Operation>
   constexpr void run(const Operation& operation) {
-    if constexpr (requires { engine.lacking; }) engine.template look_up<Operation>(path);
+    if constexpr (requires { engine.lacking; }) engine.look_at(operation, path);
     const std::size_t bytes = E::Traits::scratch(operation);
     if (bytes == 0) {
       engine.run(operation, View<char>::absent);

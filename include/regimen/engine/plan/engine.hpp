@@ -5,6 +5,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path.hpp>
 #include <regimen/engine/engine.hpp>
+#include <regimen/engine/plan/rows.hpp>
 #include <regimen/engine/plan/wire.hpp>
 
 #include <array>
@@ -40,6 +41,7 @@ struct Engine {
     Path path{};
   };
   Lacking lacking{};
+  ProductRows rows{};
 
   constexpr explicit Engine(std::size_t world = 1, bool walks_all = false) : full(walks_all), ranks(world) {}
 
@@ -48,11 +50,17 @@ struct Engine {
     cost[static_cast<std::size_t>(phase)] += operation.cost();
   }
 
-  /// `path`: of the layer that runs it.
+  /// Before an operation runs.   path   of the layer that runs it
   template <class Operation>
-  constexpr void look_up(const Path& path) {
-    if constexpr (requires { Traits::template runs<Operation>; })
+  constexpr void look_at(const Operation& operation, const Path& path) {
+    if constexpr (requires { Traits::template runs<Operation>; }) {
       if (!Traits::template runs<Operation> && !lacking.any) lacking = {true, phase, path};
+      if (const double flops = rows.flops_of(operation); flops > 0) {
+        Cost& now = cost[static_cast<std::size_t>(phase)];
+        now.products += flops;
+        if (rows.look_at(operation, path)) now.unaligned += flops;
+      }
+    }
   }
 
   constexpr void replay(const engine::Recording&, auto&& body) { body(); }
@@ -122,6 +130,8 @@ struct Engine {
     now.bytes += times * (now.bytes - before.bytes);
     now.operations += count * (now.operations - before.operations);
     now.wire += count * (now.wire - before.wire);
+    now.products += times * (now.products - before.products);
+    now.unaligned += times * (now.unaligned - before.unaligned);
   }
 };
 

@@ -1,0 +1,73 @@
+// regimen/engine/plan/rows.hpp — products whose matrices tensor cores read slowly, because their rows are not aligned.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/core/path.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace regimen::plan {
+
+/// A matrix of a product whose rows do not all begin at multiples of 16 bytes.
+///   element   bytes of one
+///   bytes     that its rows would take more, if each were filled up; 0 if only its begin is not aligned
+struct UnalignedRows {
+  Path path{};  // of the layer that multiplies
+  std::size_t columns = 0, element = 0, bytes = 0;
+
+  constexpr std::size_t row_bytes() const { return columns * element; }
+  /// The next number of columns whose rows are aligned.
+  constexpr std::size_t enough() const { return (row_bytes() + 15) / 16 * 16 / element; }
+};
+
+/// The products of a walk: those with unaligned rows, and of these the first few layers.
+struct ProductRows {
+  std::array<UnalignedRows, 4> first{};
+  std::size_t count = 0;
+
+  template <class A, class B, class C>
+  static constexpr double flops_of(const op::Product<A, B, C>& o) {
+    return o.cost().flops;
+  }
+  template <class A, class B, class C>
+  static constexpr double flops_of(const op::ProductBias<A, B, C>& o) {
+    return o.product.cost().flops;
+  }
+  static constexpr double flops_of(const auto&) { return 0; }
+  /// Whether a product has such a matrix. The wider of two factors is copied to the narrower type first, to an aligned
+  /// place.
+  template <class A, class B, class C>
+  constexpr bool look_at(const op::Product<A, B, C>& o, const Path& path) {
+    constexpr std::size_t narrow = sizeof(A) < sizeof(B) ? sizeof(A) : sizeof(B);
+    const bool a = look_at(path, sizeof(A) > narrow ? 0 : o.a.offset, o.transpose_a ? o.k : o.m,
+                           o.transpose_a ? o.m : o.k, narrow);
+    const bool b = look_at(path, sizeof(B) > narrow ? 0 : o.b.offset, o.transpose_b ? o.n : o.k,
+                           o.transpose_b ? o.k : o.n, narrow);
+    return look_at(path, o.c.offset, o.m, o.n, sizeof(C)) || a || b;
+  }
+  template <class A, class B, class C>
+  constexpr bool look_at(const op::ProductBias<A, B, C>& o, const Path& path) {
+    return look_at(o.product, path);
+  }
+  constexpr bool look_at(const auto&, const Path&) { return false; }
+
+ private:
+  constexpr bool look_at(const Path& path, std::size_t offset, std::size_t rows, std::size_t columns,
+                         std::size_t element) {
+    UnalignedRows found{path, columns, element, 0};
+    found.bytes = rows * (found.enough() * element - found.row_bytes());
+    if (offset % 16 == 0 && found.bytes == 0) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      UnalignedRows& known = first[i];
+      if (known.path.digits != path.digits || known.columns != columns || known.element != element) continue;
+      known.bytes = known.bytes > found.bytes ? known.bytes : found.bytes;
+      return true;
+    }
+    if (count < first.size()) first[count++] = found;
+    return true;
+  }
+};
+
+}  // namespace regimen::plan
+// SPDX-License-Identifier: Apache-2.0
