@@ -83,6 +83,10 @@ static_assert(OnGpu<>::plan().unaligned_share() == 0 && OnGpu<>::plan().unaligne
 // In bf16 the gradient of the output is copied to rows of 5 numbers of 2 bytes, so 8 columns are enough of both.
 static_assert(Trainer<OddMlp, Device<Cuda>, Batch<4>, Precision<bf16, fp32>>::plan().unaligned[1].element == 2);
 static_assert(Trainer<OddMlp, Device<Cpu>, Batch<4>>::plan().unaligned_share() == 0);
+template <class Share>
+constexpr bool odd_fits = Composable<OddMlp, Device<Cuda>, Batch<4>, Target<targets::h100, Unaligned<Share>>>;
+static_assert(odd_fits<Ratio<1, 2>> && !odd_fits<Ratio<12, 25>> && !odd_fits<Ratio<0>>);
+static_assert(Composable<GpuGpt, Device<Cuda>, Target<targets::h100, Unaligned<Ratio<0>>>>);
 // No multiple of 16 bytes: two of the last layer's products, and all of the blocks'.
 static_assert(Trainer<OddBlocks, Device<Cuda>, Batch<4>>::plan().unaligned_share() == 1);
 

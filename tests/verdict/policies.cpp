@@ -154,6 +154,10 @@ static_assert(!Compatible<Debug<None, Anomaly>>);
 static_assert(Debug<Anomaly>::checks && Debug<Anomaly>::uses<Anomaly> && !Debug<None>::checks && !Debug<>::checks);
 static_assert(Compatible<Freeze<>> && Freeze<Linear<4>>::freezes<Linear<4>> && !Freeze<Linear<4>>::freezes<Linear<5>>);
 static_assert(Fusion<Fused>::fuses && !Fusion<Unfused>::fuses && Fusion<Fused>::epilogues);
+static_assert(!Compatible<Target<targets::h100, Unaligned<Ratio<1>>>> && !Compatible<Target<targets::h100, fp32>> &&
+              !Compatible<Target<Unaligned<Ratio<1>>>> && !Compatible<Target<targets::h100, Unaligned<int>>> &&
+              !Compatible<Target<targets::h100, Unaligned<Ratio<1>>, Unaligned<Ratio<0>>>> &&
+              !Compatible<Target<Unaligned<Ratio<1>>, targets::h100>> && !Compatible<Unaligned<Ratio<1>>>);
 static_assert(Epilogue<Separate>::fuses && !Epilogue<Separate>::epilogues && Epilogue<Fused>::epilogues);
 static_assert(!Compatible<Epilogue<Fused>> && !Compatible<Epilogue<Separate>> && !Compatible<Epilogue<Unfused>> &&
               !Compatible<Fusion<Separate>> && !Compatible<Separate> && !Compatible<Fusion<Fused>, Epilogue<Separate>>);

@@ -167,6 +167,9 @@ inline constexpr bool has_epilogues = [] {
   if constexpr (requires { Of<Where>::Traits::has_epilogues; }) return Of<Where>::Traits::has_epilogues;
   else return false;
 }();
+/// Whether a plan for the device counts rows of products that are not aligned.
+template <class Where>
+inline constexpr bool counts_rows = requires { Of<Where>::Traits::template runs<op::Begin>; };
 template <class Where, class T>
 inline constexpr bool computes_in = [] {
   if constexpr (requires { Of<Where>::Traits::template computes<T>; }) return Of<Where>::Traits::template computes<T>;

@@ -148,17 +148,34 @@ struct host final {
 
 }  // namespace targets
 
+/// A bound inside a Target: at most this share of the products' flops may be in products with rows that are no multiples
+/// of 16 bytes, which tensor cores read slowly. Without it a plan only names them (MemoryPlan::unaligned).
+template <class Share>
+struct Unaligned final {
+  using share = Share;
+};
+
+namespace detail {
+template <class... Bounds>
+inline constexpr double unaligned_share = 1;
+template <class Share, class... Others>
+inline constexpr double unaligned_share<Unaligned<Share>, Others...> = double(Share::value);
+}  // namespace detail
+
 /// Decides which machine the memory plan must fit. A recipe that does not fit does not compile; the error shows the
 /// bytes needed, the bytes available and the layers that need most. The target need not be the
 /// machine that compiles or runs.
 ///
-///   choices   Target<targets::…>, any struct with the same members
+///   choices   Target<targets::…>, any struct with the same members; for a GPU also with a bound, as in
+///             Target<targets::h100, Unaligned<Ratio<1, 100>>>
 ///   default   Target<targets::unlimited>
 ///   refuses   a Compute that the target does not support: fp16 and fp64 on a TPU
-template <class T>
+template <class T, class... Bounds>
 struct Target final {
   using axis = regimen::axis::target;
   using description = T;
+  static constexpr bool bounds_rows = sizeof...(Bounds) > 0;
+  static constexpr double unaligned = detail::unaligned_share<Bounds...>;
 };
 
 }  // namespace regimen

@@ -47,7 +47,8 @@ using inference_cross_rules =
     mp::mp_list<rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
                 rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
                 computed_on<typename Configuration::device, typename Configuration::precision::compute>,
-                fused_on<typename Configuration::device, typename Configuration::fusion>>;
+                fused_on<typename Configuration::device, typename Configuration::fusion>,
+                rows_counted_on<typename Configuration::target, typename Configuration::device>>;
 
 template <class Network, class... Policies>
 constexpr auto all_broken_inference_rules() {

@@ -22,6 +22,7 @@
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/operation_has_kernel.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
+#include <regimen/rule/rows_are_aligned.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/shard_cuts_even_units.hpp>
 #include <regimen/rule/something_trains.hpp>
@@ -151,10 +152,22 @@ constexpr auto operation_rules() {
     return mp::mp_list<rule::operation_has_kernel<
         typename decltype(owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>())::type, Device, false>>{};
 }
+/// The first layer whose rows are not aligned, if there is more of them than Target allows.
+template <class Recipe, class Target>
+constexpr auto row_rules() {
+  if constexpr (!Target::bounds_rows) return mp::mp_list<>{};
+  else if constexpr (Recipe::plan.unaligned_share() <= Target::unaligned) return mp::mp_list<>{};
+  else
+    return mp::mp_list<rule::rows_are_aligned<
+        typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.unaligned[0].path.digits>())::type,
+        Recipe::plan.unaligned[0].columns, Recipe::plan.unaligned[0].element, false>>{};
+}
 template <class Recipe, class Configuration>
 constexpr auto machine_rules() {
   using Operations = decltype(operation_rules<Recipe, typename Configuration::device>());
+  using Rows = decltype(row_rules<Recipe, typename Configuration::target>());
   if constexpr (!mp::mp_empty<Operations>::value) return Operations{};
+  else if constexpr (!mp::mp_empty<Rows>::value) return Rows{};
   else return memory_rules<Recipe>();
 }
 

@@ -10,6 +10,7 @@
 #include <regimen/policy/fusion.hpp>
 #include <regimen/policy/policy.hpp>
 #include <regimen/policy/precision.hpp>
+#include <regimen/policy/target.hpp>
 #include <regimen/rule/accumulate_at_least_one.hpp>
 #include <regimen/rule/anomaly_ends_a_launch.hpp>
 #include <regimen/rule/argument_is_a_policy.hpp>
@@ -53,7 +54,9 @@
 #include <regimen/rule/smoothing_below_one.hpp>
 #include <regimen/rule/steps_at_least_one.hpp>
 #include <regimen/rule/target_computes_in.hpp>
+#include <regimen/rule/target_takes_bound.hpp>
 #include <regimen/rule/tf32_is_stored_as_fp32.hpp>
+#include <regimen/rule/unaligned_is_counted.hpp>
 #include <regimen/rule/update_rule_is_whole.hpp>
 #include <regimen/rule/update_rule_states_agree.hpp>
 #include <regimen/rule/whole_tensors_stay_whole.hpp>
@@ -125,6 +128,22 @@ struct options<Freeze<Layers...>> {
 template <std::size_t N, class... When>
 struct options<Accumulate<N, When...>> {
   using rules = mp::mp_unique<mp::mp_list<rule::policy_takes_option<axis::accumulate, When>...>>;
+};
+template <class Bound>
+struct bound_rules {
+  using type = mp::mp_list<rule::target_takes_bound<Bound, false>>;
+};
+template <class Share>
+struct bound_rules<Unaligned<Share>> {
+  using type = mp::mp_list<rule::fraction_is_a_ratio<Share>>;
+};
+template <class T, class... Bounds>
+struct options<Target<T, Bounds...>> {
+  static constexpr bool in_order = TargetDescription<T> && sizeof...(Bounds) == 1;
+  using rules = std::conditional_t<
+      sizeof...(Bounds) == 0, mp::mp_list<rule::policy_takes_option<axis::target, T>>,
+      std::conditional_t<in_order, mp::mp_append<mp::mp_list<>, typename bound_rules<Bounds>::type...>,
+                         mp::mp_list<rule::target_takes_bound<T, false>>>>;
 };
 template <class Switch>
 struct options<Epilogue<Switch>> {
@@ -213,6 +232,10 @@ struct update_rules<UpdateRule> {
 /// The rule about a device and the epilogues of its products.
 template <class Device, class Fusing>
 using fused_on = rule::product_has_epilogue<Device, Fusing, engine::has_epilogues<typename Device::where>>;
+/// The rule about a device and a bound on the rows of products.
+template <class Target, class Device>
+using rows_counted_on =
+    rule::unaligned_is_counted<Target, Device, !Target::bounds_rows || engine::counts_rows<typename Device::where>>;
 /// The rule about a device and an element type.
 template <class Device, class T>
 using computed_on = rule::device_computes_in<Device, T, engine::computes_in<typename Device::where, T>>;
@@ -311,6 +334,7 @@ using cross_rules = mp::mp_list<
     rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
     computed_on<typename Configuration::device, typename Configuration::precision::compute>,
     fused_on<typename Configuration::device, typename Configuration::fusion>,
+    rows_counted_on<typename Configuration::target, typename Configuration::device>,
     rule::shard_needs_communicator<typename Configuration::shard, typename Configuration::communicator>,
     rule::world_needs_communicator<typename Configuration::world, typename Configuration::communicator>,
     rule::scaled_gradients_reduce_in_fp32<typename Configuration::precision, typename Configuration::loss_scale,
