@@ -150,6 +150,13 @@ struct Resources {
   bool captures = true;
 };
 
+/// The plan. An engine that knows how much memory is free refuses, before anything is allocated, a plan with more.
+template <class Engine, class Plan>
+const Plan& with_room(const Plan& plan) {
+  if constexpr (requires { Engine::expect_room(plan); }) Engine::expect_room(plan);
+  return plan;
+}
+
 /// The engine of a device: `type`, its `Traits`, and `profiled`, the engine that measures. Specialised for each device.
 ///
 ///   Traits::computes<T>      optional: whether the device computes in T; true where there is none

@@ -143,7 +143,7 @@ class Inference {
   /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
   explicit Inference(int threads = 0)
       : walk_(batch, std::size_t{1}, std::size_t{0},
-              engine::Resources<typename Engine::Ranks>{plan().peak, nullptr, threads}),
+              engine::Resources<typename Engine::Ranks>{engine::with_room<Engine>(plan()).peak, nullptr, threads}),
         tensors_(train::list_tensors<typename Recipe::Bound>()) {
     static_assert(
         sizeof(typename rule::device_runs_here<typename Configuration::device, engine::runs_here<Engine>>::must_hold));

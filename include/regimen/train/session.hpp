@@ -120,7 +120,7 @@ struct Session final {
       : options(given_options),
         seed(options.seed != 0 ? options.seed : Configuration::seed::value),
         all_ranks(std::move(given_ranks)),
-        plan(plan_of(all_ranks.get())),
+        plan(engine::with_room<Engine>(plan_of(all_ranks.get()))),
         walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
              engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
                                                        Configuration::graph::captures}) {

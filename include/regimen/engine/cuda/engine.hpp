@@ -69,6 +69,17 @@ class Engine : public engine::EveryIteration {
     }
   }
 
+  /// Before anything is allocated: an Error that is the plan's table, if the device's free memory does not hold the plan.
+  template <class Plan>
+  static void expect_room(const Plan& plan) {
+    if constexpr (requires { R::unused_memory(); }) {
+      if (const std::size_t unused = R::unused_memory(); plan.peak > unused)
+        throw Error("memory of the GPU", "at most " + std::to_string(unused) + " bytes, which are free",
+                    std::to_string(plan.peak) + " bytes, as planned",
+                    "choose a smaller batch, Checkpoint<Every<1>> or another GPU\n" + plan.table());
+    }
+  }
+
   template <class Operation>
   void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
     ++(recorded_ != nullptr ? recorded_->operations : operations_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/errors.cuh>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/kernel/device.cuh>
@@ -19,15 +20,6 @@ namespace regimen::cuda {
 
 namespace detail {
 
-inline void demand(cudaError_t status, const char* call) {
-  if (status != cudaSuccess)
-    throw Error(call, "success", std::string(cudaGetErrorName(status)) + " (" + cudaGetErrorString(status) + ")",
-                "an earlier operation may be the cause; compute-sanitizer names it");
-}
-inline void demand(cublasStatus_t status, const char* call) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw Error(call, "success", cublasLtGetStatusName(status));
-}
-
 constexpr cudaDataType_t library_type(ElementType type) {
   switch (type) {
     case ElementType::float64:
@@ -40,6 +32,13 @@ constexpr cudaDataType_t library_type(ElementType type) {
       return CUDA_R_16F;
   }
 }
+
+/// Does nothing: whether it is there says whether the build has kernels for the device.
+struct Probe {
+  static constexpr unsigned threads = 32;
+  template <class Block>
+  REGIMEN_HD void operator()(const Block&) const {}
+};
 
 /// A descriptor of the library, destroyed with its owner.
 template <class T, cublasStatus_t (*destroy)(T)>
@@ -85,12 +84,8 @@ class Library final {
   static constexpr std::size_t workspace = library_workspace;
 
   Library() {
-    int devices = 0;
-    const cudaError_t status = cudaGetDeviceCount(&devices);
-    if (status != cudaSuccess || devices == 0)
-      throw Error("Device<Cuda>", "a GPU and its driver",
-                  status == cudaSuccess ? "no device" : cudaGetErrorString(status),
-                  "run `nvidia-smi`, or write Device<Cpu>");
+    expect_device();
+    detail::demand_version("cuBLASLt", cublasLtGetVersion(), CUBLAS_VERSION);
     detail::demand(cublasLtCreate(&handle_), "cublasLtCreate");
   }
   Library(const Library&) = delete;
@@ -102,16 +97,19 @@ class Library final {
     if (handle_ != nullptr) cublasLtDestroy(handle_);
   }
 
-  std::byte* allocate(std::size_t bytes, const char* name) {
+  /// Free bytes of the device.
+  static std::size_t unused_memory() {
+    expect_device();
     std::size_t unused = 0, all = 0;
     detail::demand(cudaMemGetInfo(&unused, &all), "cudaMemGetInfo");
+    return unused;
+  }
+  std::byte* allocate(std::size_t bytes, const char* name) {
     void* at = nullptr;
-    if (cudaMalloc(&at, bytes == 0 ? 1 : bytes) != cudaSuccess) {
+    const cudaError_t status = cudaMalloc(&at, bytes == 0 ? 1 : bytes);
+    if (status != cudaSuccess) {
       (void)cudaGetLastError();
-      throw Error(std::string("memory for ") + name,
-                  "at most " + std::to_string(unused) + " free bytes of " + std::to_string(all) + " on this GPU",
-                  std::to_string(bytes) + " bytes, as the plan says",
-                  "choose a smaller batch, Checkpoint<Every<1>>, or another GPU");
+      detail::demand(status, ("memory for " + std::string(name) + ", " + std::to_string(bytes) + " bytes").c_str());
     }
     return static_cast<std::byte*>(at);
   }
@@ -162,9 +160,9 @@ class Library final {
     if (grid.shared_bytes > 48 * 1024)
       detail::demand(cudaFuncSetAttribute(kernel::entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           static_cast<int>(grid.shared_bytes)),
-                     "cudaFuncSetAttribute");
+                     detail::operation_name<Kernel>());
     kernel::entry<Kernel><<<grid.blocks, grid.threads, grid.shared_bytes, stream>>>(kernel);
-    detail::demand(cudaGetLastError(), "a launch");
+    detail::demand(cudaGetLastError(), detail::operation_name<Kernel>());
   }
 
   Product make_product(const ProductDescriptor& descriptor) {
@@ -246,6 +244,14 @@ class Library final {
   std::string describe() const { return numerics(); }
 
  private:
+  static void expect_device() {
+    int devices = 0;
+    detail::demand(cudaGetDeviceCount(&devices), "Device<Cuda>");
+    if (devices == 0) detail::demand(cudaErrorNoDevice, "Device<Cuda>");
+    cudaFuncAttributes attributes{};
+    detail::demand(cudaFuncGetAttributes(&attributes, kernel::entry<detail::Probe>), "Device<Cuda>");
+  }
+
   template <class Value>
   static void set(const detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute,
                   const Value& value) {

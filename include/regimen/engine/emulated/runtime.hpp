@@ -68,6 +68,8 @@ class Runtime final {
 
   // ---- memory
 
+  /// Free bytes of a device that is made now.
+  static std::size_t unused_memory() { return defaults.memory; }
   std::byte* allocate(std::size_t bytes, const char* name) {
     refuse_in_capture("cudaMalloc");
     return device_.allocate(bytes, name);

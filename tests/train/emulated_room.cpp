@@ -1,0 +1,40 @@
+// A plan that the device's free memory does not hold is refused before anything is allocated, with its table.
+#include "support/catch.hpp"
+
+#include <regimen/regimen.hpp>
+
+#include <regimen/engine/emulated/device.hpp>
+
+#include <string>
+
+using namespace regimen;
+
+namespace {
+
+struct Wide final : Model<Input<Vector<8>>, Linear<64>, Relu, Linear<4>> {};
+using OnDevice = Trainer<Wide, Loss<CrossEntropy>, Optimizer<AdamW>, Batch<4>, Device<Emulated>>;
+
+struct WithMemory {
+  explicit WithMemory(std::size_t bytes) { emulated::Runtime::defaults.memory = bytes; }
+  WithMemory(const WithMemory&) = delete;
+  ~WithMemory() { emulated::Runtime::defaults = {}; }
+};
+
+}  // namespace
+
+TEST_CASE("A plan with one byte more than is free is refused, with its table") {
+  const std::size_t peak = OnDevice::plan().peak;
+  {
+    const WithMemory enough(peak + (std::size_t{1} << 20));  // the emulated device puts guards around what it gives
+    CHECK_NOTHROW(OnDevice());
+  }
+  const WithMemory short_of(peak - 1);
+  std::string error = "none";
+  try {
+    const OnDevice trainer;
+  } catch (const Error& thrown) { error = thrown.what(); }
+  CHECK(error.find("memory of the GPU: expected at most " + std::to_string(peak - 1) +
+                   " bytes, which are free, found " + std::to_string(peak) + " bytes, as planned") == 0);
+  CHECK(error.find(OnDevice::plan().table()) != std::string::npos);
+  CHECK_THROWS_AS((Inference<Wide, Batch<100'000>, Device<Emulated>>()), Error);
+}
