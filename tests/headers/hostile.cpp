@@ -65,6 +65,7 @@
 #if __has_include(<unistd.h>)
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <link.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

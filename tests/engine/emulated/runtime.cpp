@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -164,6 +165,51 @@ TEST_CASE("a write a little beyond an allocation is found") {
   b.run({b.x, b.c, b.y, Bench::count + 3}, b.compute);
   refuses([&] { b.wait_for(b.compute); }, "behind the end of an allocation");
   refuses([&] { b.wait_for(b.compute); }, "one that an earlier error has lost");
+}
+
+namespace {
+
+float variable = 1;
+
+/// *y = *c, of a name that it does not read, with padding between its members
+struct Named final {
+  const char* name;
+  bool first;
+  const float* c;
+  float* y;
+  std::uint32_t low, high;
+  bool last;
+  static constexpr unsigned threads = 32;
+  static constexpr unsigned blocks() { return 1; }
+  template <class Block>
+  void operator()(const Block& block) const {
+    if (block.thread() == 0) *y = *c;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a kernel that is given an address of the host is not launched") {
+  Bench b(1);
+  const auto launches = [&](const float* c) { b.run({b.x, c, b.y, Bench::count}, b.compute); };
+  const float on_stack = 1;
+  const auto on_heap = std::make_unique<float>(1.0f);
+  for (const float* const c :
+       {&on_stack, static_cast<const float*>(on_heap.get()), static_cast<const float*>(&variable)})
+    refuses([&] { launches(c); }, "expected a kernel with addresses of the device, found one of the host's");
+  Bench other(1);
+  refuses([&] { launches(other.c); }, "expected a kernel with addresses of the device, found one of the host's");
+  launches(b.c);
+  launches(b.constant);  // pinned memory
+  b.wait_for(b.compute);
+  // Names are constants, two small integers are no address, and padding is nothing: here, an old address of the stack.
+  Named kernel{"a name", true, b.c, b.y, 0x123, 0x6666, true};
+  const void* const junk = &kernel;
+  for (const std::size_t member : {offsetof(Named, first), offsetof(Named, last)})
+    std::memcpy(reinterpret_cast<std::byte*>(&kernel) + member + 1, reinterpret_cast<const std::byte*>(&junk) + 1,
+                sizeof junk - 1);
+  b.device.launch(kernel, {.blocks = 1, .threads = 32}, b.compute);
+  b.wait_for(b.compute);
 }
 
 TEST_CASE("copies are between the device and pinned memory") {

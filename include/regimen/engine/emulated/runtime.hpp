@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/emulated/block.hpp>
+#include <regimen/engine/emulated/host_pointers.hpp>
 #include <regimen/engine/emulated/memory.hpp>
 #include <regimen/engine/emulated/product.hpp>
 #include <regimen/engine/emulated/schedule.hpp>
@@ -174,6 +175,9 @@ class Runtime final {
     if constexpr (std::is_same_v<Kernel, cuda::AnyKernel>) {
       enqueue(stream, {});
     } else {
+      const auto is_allowed = [&](const void* at) { return device_.owns(at) || pinned_.owns(at); };
+      if (host_pointers_.find(kernel, is_allowed) != nullptr)
+        refuse("a launch (cudaErrorIllegalAddress)", "a kernel with addresses of the device", "one of the host's");
       enqueue(stream, [this, kernel] {
         if (!options_.fibers) return kernel::run_serial(kernel);
         if (!blocks_) blocks_ = std::make_unique<BlockRunner>();
@@ -378,6 +382,7 @@ class Runtime final {
   Options options_;
   Schedule schedule_;
   Memory device_, pinned_;
+  HostPointers host_pointers_;
   std::unique_ptr<BlockRunner> blocks_;
   std::deque<Queue> streams_;
   std::deque<Recorded> events_;
