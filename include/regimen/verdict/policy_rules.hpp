@@ -25,6 +25,7 @@
 #include <regimen/rule/device_attends_in_form.hpp>
 #include <regimen/rule/device_computes_in.hpp>
 #include <regimen/rule/device_is_included.hpp>
+#include <regimen/rule/device_takes_ranks.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/epilogue_takes_switch.hpp>
 #include <regimen/rule/every_at_least_one.hpp>
@@ -315,6 +316,13 @@ template <class Where>
   requires requires { engine::Of<Where>::Traits::has_graphs; }
 inline constexpr bool has_graphs<Where> = engine::Of<Where>::Traits::has_graphs;
 
+/// Whether several ranks may use a device; engines without the word may.
+template <class Where>
+inline constexpr bool takes_ranks = true;
+template <class Where>
+  requires requires { engine::Of<Where>::Traits::takes_ranks; }
+inline constexpr bool takes_ranks<Where> = engine::Of<Where>::Traits::takes_ranks;
+
 /// Whether the engine of a configuration computes attention in the form that it decides.
 template <class Configuration>
 constexpr bool attends_in_form() {
@@ -349,6 +357,8 @@ using cross_rules = mp::mp_list<
     rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
                                  attends_in_form<Configuration>()>,
     rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
+    rule::device_takes_ranks<typename Configuration::device, typename Configuration::communicator,
+                             takes_ranks<typename Configuration::device::where>>,
     rule::anomaly_ends_a_launch<typename Configuration::steps, typename Configuration::debug>,
     rule::graph_needs_graphs<typename Configuration::graph, typename Configuration::device,
                              has_graphs<typename Configuration::device::where>>,

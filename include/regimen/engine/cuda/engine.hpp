@@ -33,11 +33,13 @@ namespace regimen::cuda {
 ///   R         the CUDA runtime, or its emulation
 ///   Choices   the policies that decide how operations are executed
 ///
-/// refuses   several ranks; an operation without a Kernel does not compile
+/// refuses   an operation without a Kernel does not compile; so do several ranks, where the runtime has no call()
 template <Runtime R, class Choices = engine::DefaultChoices>
 class Engine : public engine::EveryIteration {
  public:
-  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form>;
+  /// Whether a stream can carry the ranks' collectives.
+  static constexpr bool takes_ranks = requires { &R::call; };
+  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, takes_ranks>;
   using Ranks = comm::TensorCollectives;
   struct Fence {
     Engine* engine = nullptr;
@@ -51,8 +53,13 @@ class Engine : public engine::EveryIteration {
   op::Phase phase = op::Phase::forward;
 
   explicit Engine(const engine::Resources<Ranks>& resources) : captures_(resources.captures) {
-    if (resources.ranks != nullptr)
-      throw Error("Trainer", "one rank on this device", "several", "write Device<Cpu>, or Communicator<Solo>");
+    ranks_ = resources.ranks;
+    if constexpr (takes_ranks)
+      if (ranks_ != nullptr) {
+        ranks_stream_ = runtime_.make_stream();
+        for (std::size_t i = 0; i < most_tickets; ++i) sent_.push_back(runtime_.make_event());
+        before_ = runtime_.make_event();
+      }
     stream_ = runtime_.make_stream();
     copies_stream_ = runtime_.make_stream();
     base_ = runtime_.allocate(resources.bytes, "the arena");
@@ -60,14 +67,6 @@ class Engine : public engine::EveryIteration {
   }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  ~Engine() {
-    try {
-      runtime_.release(base_);
-      for (const Staging& staging : stagings_) runtime_.release_pinned(staging.at);
-      for (const Slot& slot : slots_) runtime_.release_pinned(slot.at);
-    } catch (const Error&) {  // of work that nobody waited for
-    }
-  }
 
   /// Before anything is allocated: an Error that is the plan's table, if the device's free memory does not hold the plan.
   template <class Plan>
@@ -86,11 +85,26 @@ class Engine : public engine::EveryIteration {
     launch(operation, scratch);
   }
 
-  // ---- collectives: one rank has none
+  // ---- collectives: on a stream of their own, in the order of their starts
 
-  static std::size_t all_gather(const engine::Transfer&) { return 0; }
-  static std::size_t reduce_scatter(const engine::Transfer&) { return 0; }
-  static void await(std::size_t) {}
+  std::size_t all_gather(const engine::Transfer& transfer) {
+    return send([ranks = ranks_, base = base_, transfer] {
+      const std::byte* const own = base + transfer.own;
+      std::byte* const all = base + transfer.all;
+      return transfer.small ? ranks->start_all_gather_small(own, all, transfer.bytes)
+                            : ranks->start_all_gather(own, all, transfer.bytes, transfer.teams);
+    });
+  }
+  std::size_t reduce_scatter(const engine::Transfer& transfer) {
+    return send([ranks = ranks_, base = base_, transfer] {
+      return ranks->start_reduce_scatter(transfer.element, base + transfer.all, transfer.count(),
+                                         transfer.staging == View<char>::absent ? nullptr : base + transfer.staging,
+                                         transfer.teams);
+    });
+  }
+  void await(std::size_t ticket) {
+    if constexpr (takes_ranks) runtime_.wait(stream_, sent_.at(ticket % most_tickets));
+  }
 
   // ---- the host
 
@@ -178,6 +192,9 @@ class Engine : public engine::EveryIteration {
     typename R::Graph graph{};
     std::size_t operations = 0;
   };
+  /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments gathers a
+  /// segment at once. A ticket that comes so many later uses the event again.
+  static constexpr std::size_t most_tickets = 1024;
   /// So many uploads may wait before the host waits for the oldest.
   static constexpr std::size_t most_in_flight = 8;
 
@@ -256,6 +273,19 @@ class Engine : public engine::EveryIteration {
       if (known == descriptor) return product;
     products_.emplace_back(descriptor, runtime_.make_product(descriptor));
     return products_.back().second;
+  }
+
+  /// `start` starts a collective of the ranks. It and its end are one piece of work of the stream.
+  template <class Start>
+  std::size_t send(const Start& start) {
+    const std::size_t ticket = tickets_++;
+    if constexpr (takes_ranks) {
+      runtime_.record(before_, stream_);
+      runtime_.wait(ranks_stream_, before_);
+      runtime_.call([ranks = ranks_, start] { ranks->await(start()); }, ranks_stream_);
+      runtime_.record(sent_.at(ticket % most_tickets), ranks_stream_);
+    }
+    return ticket;
   }
 
   // ---- copies
@@ -352,7 +382,11 @@ class Engine : public engine::EveryIteration {
   static constexpr std::size_t none = ~std::size_t{0};
 
   R runtime_{};
-  typename R::Stream stream_{}, copies_stream_{};
+  typename R::Stream stream_{}, copies_stream_{}, ranks_stream_{};
+  Ranks* ranks_ = nullptr;
+  std::vector<typename R::Event> sent_;  // by tickets
+  typename R::Event before_{};
+  std::size_t tickets_ = 0;
   std::byte* base_ = nullptr;
   std::size_t operations_ = 0;
   bool captures_;

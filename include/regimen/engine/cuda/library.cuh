@@ -91,6 +91,8 @@ class Library final {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   ~Library() {
+    for (void* const at : allocations_) cudaFree(at);  // waits for what is queued
+    for (void* const at : pinned_) cudaFreeHost(at);
     for (const Graph graph : graphs_) cudaGraphExecDestroy(graph);
     for (const Event event : events_) cudaEventDestroy(event);
     for (const Stream stream : streams_) cudaStreamDestroy(stream);
@@ -111,16 +113,14 @@ class Library final {
       (void)cudaGetLastError();
       detail::demand(status, ("memory for " + std::string(name) + ", " + std::to_string(bytes) + " bytes").c_str());
     }
+    allocations_.push_back(at);
     return static_cast<std::byte*>(at);
   }
-  void release(std::byte* at) { detail::demand(cudaFree(at), "cudaFree"); }
   std::byte* allocate_pinned(std::size_t bytes, const char*) {
     void* at = nullptr;
     detail::demand(cudaMallocHost(&at, bytes == 0 ? 1 : bytes), "cudaMallocHost");
+    pinned_.push_back(at);
     return static_cast<std::byte*>(at);
-  }
-  void release_pinned(std::byte* at) {
-    if (at != nullptr) detail::demand(cudaFreeHost(at), "cudaFreeHost");
   }
 
   Stream make_stream() {
@@ -279,6 +279,7 @@ class Library final {
   }
 
   cublasLtHandle_t handle_ = nullptr;
+  std::vector<void*> allocations_, pinned_;
   std::vector<Stream> streams_;
   std::vector<Event> events_;
   std::vector<Graph> graphs_;

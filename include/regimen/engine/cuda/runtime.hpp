@@ -53,7 +53,7 @@ struct AnyKernel {
 /// memory, and no synchronisation of the whole device, on purpose: what is queued may run at any moment that streams
 /// and events allow.
 ///
-///   allocate(bytes, name)    256-byte aligned; never during a capture. release waits for everything that was queued
+///   allocate(bytes, name)    256-byte aligned; never during a capture. Lives as long as the runtime
 ///   upload, download         between the device and pinned memory, which is read or written when the copy runs
 ///   fill(at, byte, bytes)    sets bytes
 ///   launch(kernel, grid)     copies the kernel's members in the call
@@ -61,15 +61,14 @@ struct AnyKernel {
 ///   synchronize(event)       the host waits; throws what went wrong before
 ///   begin_capture            of this stream, and of all that wait for its events
 ///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
+///   call(work, stream)       optional: work of the host's that uses the device's memory, for collectives of ranks
 ///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
 template <class R>
 concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Event event, typename R::Graph graph,
                            std::byte* device, std::byte* host, const std::byte* from, std::size_t bytes, Grid grid,
                            AnyKernel kernel, const ProductDescriptor& descriptor, typename R::Product& product) {
   { runtime.allocate(bytes, "name") } -> std::same_as<std::byte*>;
-  runtime.release(device);
   { runtime.allocate_pinned(bytes, "name") } -> std::same_as<std::byte*>;
-  runtime.release_pinned(host);
   { runtime.make_stream() } -> std::same_as<typename R::Stream>;
   { runtime.make_event() } -> std::same_as<typename R::Event>;
   runtime.upload(device, from, bytes, stream);

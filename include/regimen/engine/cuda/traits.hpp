@@ -39,8 +39,10 @@ inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
 /// workspace      bytes that a product of the library may use
 /// architecture   the least that is compiled for, 800 for sm_80; 0: not known
 /// Form           the option of the policy Attention
-template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice>
+/// ranks          whether the device takes part in collectives
+template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool ranks = false>
 struct Traits {
+  static constexpr bool takes_ranks = ranks;
   /// Whether products compute in T: bf16 and tf32 came with sm_80.
   template <class T>
   static constexpr bool computes =

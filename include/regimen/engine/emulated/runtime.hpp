@@ -187,6 +187,9 @@ class Runtime final {
     }
   }
 
+  /// Work of the host's that may use the device's memory, in its turn: the transport of ranks.
+  void call(std::function<void()> work, Stream stream) { enqueue(stream, std::move(work)); }
+
   Product make_product(const cuda::ProductDescriptor& descriptor) {
     refuse_in_capture("cublasLtMatmulAlgoGetHeuristic");
     check_product(descriptor);
