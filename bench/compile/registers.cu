@@ -3,6 +3,7 @@
 #include <regimen/core/activation.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cuda/traits.hpp>
+#include <regimen/kernel/composed_attention.hpp>
 #include <regimen/kernel/device.cuh>
 #include <regimen/optimizer/adamw.hpp>
 
@@ -24,7 +25,7 @@ void list() {
     char* const name = abi::__cxa_demangle(typeid(K).name(), nullptr, nullptr, nullptr);
     std::printf("%u\t%zu\t%s\t%s\n", K::threads, kernel::shared_bytes<K>, Operation::name, name);
     std::free(name);
-    if (std::getenv("REGIMEN_NEVER_SET") != nullptr) kernel::entry<K><<<1, 1>>>(K{});   // compiled, never launched
+    if (std::getenv("REGIMEN_NEVER_SET") != nullptr) kernel::entry<K><<<1, 1>>>(K{});  // compiled, never launched
     list<Operation, pass + 1>();
   }
 }
@@ -40,8 +41,8 @@ void step() {
            op::NormalizeBackward<true, T, G>, op::Normalize<false, T>, op::NormalizeBackward<false, T, G>,
            op::BiasActivation<activation::Identity, T>, op::BiasActivation<activation::GeluTanh, T>,
            op::BiasBackward<activation::Identity, T, G>, op::BiasBackward<activation::GeluTanh, T, G>, op::Add<T>,
-           op::Dropout<T>, op::Attention<T>, op::AttentionBackward<T>,
-           kernel::AttentionWeights<T>, kernel::AttentionWeightsBackward<T>>();
+           op::Dropout<T>, op::Attention<T>, op::AttentionBackward<T>, kernel::AttentionWeights<T>,
+           kernel::AttentionWeightsBackward<T>>();
 }
 
 }  // namespace
