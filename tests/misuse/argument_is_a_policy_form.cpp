@@ -1,5 +1,5 @@
 // A form of attention without its policy.
-// expect: Tiled and Composed are forms, not policies; write Attention<Composed>
+// expect: Tiled, Composed and Cudnn are forms, not policies; write Attention<Composed>
 // names: regimen::Tiled
 #include "../support/recipe.hpp"
 

@@ -1,5 +1,5 @@
 // The heads of a layer as the form in which a device computes attention.
-// expect: Attention<\.\.\.> takes a form; name Tiled or Composed
+// expect: Attention<\.\.\.> takes a form; name Tiled, Composed or Cudnn
 // names: regimen::Causal
 #include "../support/model_recipe.hpp"
 

@@ -122,6 +122,29 @@ TEST_CASE("a GPT trains in each form of attention as it does on the CPU") {
   trains_in_form<HeadByHead>("Composed, head by head");
 }
 
+using PlainBlock =
+    Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>, Residual<LayerNorm, Linear<64>, Gelu, Linear<16>>>;
+struct PlainGpt final
+    : Model<Input<Tokens<8>>, Table, PositionEmbedding, Repeat<3, PlainBlock>, LayerNorm, Linear<11>> {};
+
+TEST_CASE("a GPT trains in cuDNN's form, in 16 bits, as far from fp64 as the CPU engine") {
+  const auto is_as_near = []<class... Format>(const char* what, std::type_identity<Format>...) {
+    INFO(what);
+    using Fused = Trainer<PlainGpt, Batch<4>, Format..., Attention<Cudnn>, Device<Emulated>>;
+    const DeferredOutcome exact = trained<Trainer<PlainGpt, Batch<4>, Precision<fp64>>>(),
+                          here = trained<Trainer<PlainGpt, Batch<4>, Format...>>(), there = trained<Fused>();
+    CHECK(distance(exact.weights, there.weights) < as_far_as(distance(exact.weights, here.weights)));
+    CHECK(there.weights != trained<Trainer<PlainGpt, Batch<4>, Format..., Device<Emulated>>>().weights);
+    Fused trainer;
+    const std::size_t before = trainer.used().operations;  // copies of the weights in 16 bits
+    trainer.fit(data(), {.steps = 4, .progress = false});
+    CHECK(trainer.used().operations - before == 4 * Fused::plan().operations());
+    CHECK(trainer.used().peak == Fused::plan().peak);
+  };
+  is_as_near("bf16", std::type_identity<Precision<bf16, fp32>>{});
+  is_as_near("fp16", std::type_identity<Precision<fp16, fp32>>{}, std::type_identity<LossScale<Static<64>>>{});
+}
+
 struct LongAttention final
     : Model<Input<Tokens<64>>, Embedding<Vocabulary<11>, 4>, SelfAttention<Heads<2>, Causal>, Linear<11>> {};
 

@@ -236,7 +236,7 @@ static_assert(
                      Selective<Linear<4>>, Offload, Budget<1>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>,
                      Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy, MeanSquaredError, Cpu, Cuda, targets::h200,
                      targets::host<1>, Solo, Nccl, Replicated, ZeRO3, Hybrid<2>, Prefetch<0>, Threads, Tcp, Mpi, Gloo,
-                     ReduceEach, ReduceOnce, Anomaly, Default, Fused, Unfused, Tiled, Composed, OfDevice, Linear<4>,
+                     ReduceEach, ReduceOnce, Anomaly, Default, Fused, Unfused, Tiled, Composed, Cudnn, OfDevice, Linear<4>,
                      Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
 
 // ---- options under another policy

@@ -27,15 +27,23 @@ struct Composed final {
   static constexpr std::size_t score_bytes = 256_MiB;
 };
 
+/// A fused kernel of cuDNN, which stores no scores: for bf16 and fp16, heads of a multiple of 8 channels, at most 256,
+/// and no dropout, whose random numbers would be cuDNN's own.
+struct Cudnn final {
+  using option_of = regimen::axis::attention;
+  static constexpr std::size_t channels_multiple = 8, most_channels = 256;
+};
+
 /// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function of
 /// the same random numbers, with other roundings; each repeats its bits.
 ///
-///   choices   Attention<Tiled>, Attention<Composed>
+///   choices   Attention<Tiled>, Attention<Composed>, Attention<Cudnn>
 ///   default   Attention<>: the device's own form
-///   refuses   a form that the device lacks
+///   refuses   a form that the device lacks; Cudnn where the program is compiled without it, and for what it lacks
 ///   cost      Composed stores scores and weights, for a piece of the heads at a time, and reads them again; the plan
 ///             has their bytes. Its products run on tensor cores, which Tiled does not use. In Composed a key or value
-///             that is not finite reaches every query of its head: a weight of zero does not hide it
+///             that is not finite reaches every query of its head: a weight of zero does not hide it. Cudnn compiles its
+///             kernels in the first step, a second for each; no GPU has run it so far
 ///
 /// One new position against kept ones (incremental decoding) is Tiled in every form.
 template <class Form = OfDevice>

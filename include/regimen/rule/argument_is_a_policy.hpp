@@ -280,7 +280,7 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: Tiled and Composed are forms, not policies; write Attention<Composed>");
+    static_assert(holds, "regimen: Tiled, Composed and Cudnn are forms, not policies; write Attention<Composed>");
   };
 };
 

@@ -171,7 +171,7 @@ template <class Option>
 struct policy_takes_option<axis::attention, Option> {
   static constexpr bool holds = detail::is_option<axis::attention, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Attention<...> takes a form; name Tiled or Composed");
+    static_assert(holds, "regimen: Attention<...> takes a form; name Tiled, Composed or Cudnn");
   };
 };
 

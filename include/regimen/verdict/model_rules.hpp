@@ -9,6 +9,9 @@
 #include <regimen/rule/bytes_can_be_counted.hpp>
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
+#include <regimen/rule/cudnn_computes_in_half.hpp>
+#include <regimen/rule/cudnn_drops_nothing.hpp>
+#include <regimen/rule/cudnn_takes_heads.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
@@ -142,15 +145,22 @@ constexpr auto memory_rules() {
 // ---- operations
 
 /// The owner of an operation that the device lacks: a layer, or the update rule.
-template <class Recipe, class Device>
+template <class Recipe, class Configuration>
 constexpr auto operation_rules() {
+  using Device = typename Configuration::device;
+  using Attention = typename Configuration::attention;
   if constexpr (!requires { Recipe::Planned::Engine::Traits::template runs<op::Begin>; }) return mp::mp_list<>{};
   else if constexpr (!Recipe::lacking.any) return mp::mp_list<>{};
   else if constexpr (requires { typename Recipe::UpdateRule; } && Recipe::lacking.phase == op::Phase::update)
     return mp::mp_list<rule::operation_has_kernel<typename Recipe::UpdateRule, Device, false>>{};
-  else
-    return mp::mp_list<rule::operation_has_kernel<
-        typename decltype(owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>())::type, Device, false>>{};
+  else {
+    using Owner = typename decltype(owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>())::type;
+    constexpr unsigned part = Recipe::lacking.refused_part;
+    if constexpr (part == 0) return mp::mp_list<rule::operation_has_kernel<Owner, Device, false>>{};
+    else if constexpr (part == 1) return mp::mp_list<rule::cudnn_computes_in_half<Owner, Attention, false>>{};
+    else if constexpr (part == 2) return mp::mp_list<rule::cudnn_takes_heads<Owner, Attention, false>>{};
+    else return mp::mp_list<rule::cudnn_drops_nothing<Owner, Attention, false>>{};
+  }
 }
 /// The first layer whose rows are not aligned, if there is more of them than Target allows.
 template <class Recipe, class Target>
@@ -164,7 +174,7 @@ constexpr auto row_rules() {
 }
 template <class Recipe, class Configuration>
 constexpr auto machine_rules() {
-  using Operations = decltype(operation_rules<Recipe, typename Configuration::device>());
+  using Operations = decltype(operation_rules<Recipe, Configuration>());
   using Rows = decltype(row_rules<Recipe, typename Configuration::target>());
   if constexpr (!mp::mp_empty<Operations>::value) return Operations{};
   else if constexpr (!mp::mp_empty<Rows>::value) return Rows{};

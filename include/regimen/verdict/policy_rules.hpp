@@ -21,6 +21,7 @@
 #include <regimen/rule/communicator_is_built.hpp>
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
+#include <regimen/rule/cudnn_is_found.hpp>
 #include <regimen/rule/debug_none_stands_alone.hpp>
 #include <regimen/rule/device_attends_in_form.hpp>
 #include <regimen/rule/device_computes_in.hpp>
@@ -333,6 +334,15 @@ constexpr bool attends_in_form() {
   else return false;
 }
 
+/// Whether the engine has the library that the form calls.
+template <class Configuration>
+constexpr bool finds_attention() {
+  if constexpr (!std::is_same_v<typename Configuration::attention::form, Cudnn>) return true;
+  else if constexpr (requires { engine::OfConfiguration<Configuration>::Traits::has_fused_attention; })
+    return engine::OfConfiguration<Configuration>::Traits::has_fused_attention;
+  else return true;  // then device_attends_in_form refuses it
+}
+
 /// The rules about several policies of a configuration together.
 template <class Configuration>
 using cross_rules = mp::mp_list<
@@ -354,6 +364,8 @@ using cross_rules = mp::mp_list<
     rule::kept_segments_exist<typename Configuration::shard, typename Configuration::checkpoint>,
     rule::bucket_reduces_once<typename Configuration::shard, typename Configuration::accumulate>,
     rule::shard_needs_ranks<typename Configuration::shard, typename Configuration::world>,
+    rule::cudnn_is_found<typename Configuration::attention, typename Configuration::device,
+                         finds_attention<Configuration>()>,
     rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
                                  attends_in_form<Configuration>()>,
     rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,

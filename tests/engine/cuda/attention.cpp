@@ -5,6 +5,7 @@
 #include <regimen/engine/emulated/device.hpp>
 
 #include "support/catch.hpp"
+#include "temporary.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,8 @@ Values get(const std::vector<std::byte>& bytes, View<T> view, std::size_t count)
 /// As for the kernel that stores no scores (`roundings`), and: weights w and d_scores are rounded to T, which moves y
 /// by ε/2 · Σ w |v|, where Σ w <= keep and |v| <= 1, and a gradient by ε/2 of what its terms add up to; Σ y · d_y is
 /// taken from the weights, whose error it has once more. Half a subnormal of fp16 for each of T weights.
+/// cuDNN's form takes Σ y · d_y from the y that it gave, whose error is at most D times that of an element, which is
+/// half of what near_y allows in units of `sizes`.
 template <class T, class Form>
 void is_its_definition(const Case& c) {
   CAPTURE(c.shape.batch, c.shape.length, c.shape.heads, c.shape.width, c.shape.causal, c.threshold, name_of<T>);
@@ -69,7 +72,9 @@ void is_its_definition(const Case& c) {
     return (error + rounded_weights) * keep + subnormal + 1.001 * rounding_of<T>(all.y[i]);
   };
   const auto near_d = [&](std::size_t i) {
-    return (2 * error + rounded_weights) * all.sizes[i] + subnormal + 1.001 * rounding_of<T>(all.d_qkv[i]);
+    const double of_stored_y = std::is_same_v<Form, Cudnn> ? error / 2 + 1.001 * rounded_weights : 0;
+    return (2 * error + rounded_weights + of_stored_y) * all.sizes[i] + subnormal +
+           1.001 * rounding_of<T>(all.d_qkv[i]);
   };
   const auto near_sum = [&](std::size_t i) { return error + u * std::fabs(all.log_sum[i]); };
   for (const emulated::Options& options :
@@ -109,6 +114,39 @@ TEMPLATE_TEST_CASE("composed attention and its gradient are their definition", "
 TEST_CASE("a head of any width") {
   is_its_definition<float, Composed>({{1, 2, 1, 2048, true}, 0});
   is_its_definition<bf16, Composed>({{2, 3, 2, 300, false}, 0});
+}
+
+/// By the emulation of cuDNN, which checks types, widths, and addresses.
+TEMPLATE_TEST_CASE("fused attention and its gradient are their definition", "", bf16, fp16) {
+  for (const bool causal : {false, true}) {
+    is_its_definition<TestType, Cudnn>({{4, 1, 1, 8, causal}, 0});
+    is_its_definition<TestType, Cudnn>({{2, 7, 2, 24, causal}, 0});
+    is_its_definition<TestType, Cudnn>({{1, 33, 4, 64, causal}, 0});
+  }
+}
+TEST_CASE("cuDNN refuses types, widths and addresses") {
+  emulated::Runtime device({.memory = std::size_t{1} << 20});
+  const cuda::FusedAttention good{.batch = 1, .length = 2, .heads = 1, .width = 8};
+  const auto refuses = [&](auto change, const char* words) {
+    cuda::FusedAttention attention = good;
+    change(attention);
+    CHECK_THAT(::test::error_of([&] { (void)device.make_attention(attention); }), Catch::Contains(words));
+  };
+  refuses([](auto& a) { a.type = ElementType::float32; }, "bf16 or fp16");
+  refuses([](auto& a) { a.width = 12; }, "heads of a multiple of 8 channels");
+  refuses([](auto& a) { a.width = 264; }, "heads of a multiple of 8 channels");
+  refuses([](auto& a) { a.length = 0; }, "tensors with elements");
+  const auto queue = device.make_stream();
+  std::byte* const at = device.allocate(1024, "tensors");
+  const auto made = device.make_attention(good);
+  const cuda::FusedTensors tensors{.qkv = at, .y = at + 256, .log_sum = at + 512};
+  device.attend(made, tensors, at + 768, queue);
+  cuda::FusedTensors shifted = tensors;
+  shifted.y += 8;
+  CHECK_THAT(::test::error_of([&] { device.attend(made, shifted, at + 768, queue); }),
+             Catch::Contains("a multiple of 16 bytes"));
+  shifted.y = at + 1024 - 16;
+  CHECK_THAT(::test::error_of([&] { device.attend(made, shifted, at + 768, queue); }), Catch::Contains("cuDNN's y"));
 }
 
 /// Pieces of one head, of two and of three, the last of which is shorter, of heads and of samples.
@@ -151,5 +189,8 @@ static_assert(cuda::piece_of(back<fp32>, 256_MiB).bytes == 8 * 12_MiB);
 static_assert(cuda::piece_of(large, 256_MiB).heads == 1 && cuda::piece_of(large, 256_MiB).bytes == 12 * 64_MiB);
 static_assert(EngineOf<Composed>::Traits::scratch(small) == 6 * 16_MiB + emulated::Runtime::workspace);
 static_assert(EngineOf<Tiled>::Traits::scratch(small) == 0);
+static_assert(EngineOf<Cudnn>::Traits::scratch(small) == emulated::Runtime::workspace);
+static_assert(EngineOf<Cudnn>::Traits::scratch(back<bf16>) ==
+              emulated::Runtime::workspace + 8 * 12 * 1024 * (64 + 2) * sizeof(float));
 static_assert(std::is_same_v<EngineOf<OfDevice>::Traits::attention, Composed>);
 // SPDX-License-Identifier: Apache-2.0

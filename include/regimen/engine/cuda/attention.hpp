@@ -6,9 +6,11 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/view.hpp>
 #include <regimen/engine/cuda/product.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/kernel/composed_attention.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace regimen::cuda {
@@ -93,6 +95,44 @@ constexpr AttentionPiece piece_of(const op::Attention<T>& o, std::size_t largest
 template <class T>
 constexpr AttentionPiece piece_of(const op::AttentionBackward<T>& o, std::size_t largest) {
   return detail::piece_within<T>(o.shape, largest, true);
+}
+
+namespace detail {
+template <class T>
+constexpr FusedAttention fused_within(const op::AttentionShape& s, bool backward, std::size_t workspace) {
+  const std::size_t rows = s.batch * s.heads * s.length;
+  return {.type = element_type_of<T>,
+          .batch = static_cast<std::int64_t>(s.batch),
+          .length = static_cast<std::int64_t>(s.length),
+          .heads = static_cast<std::int64_t>(s.heads),
+          .width = static_cast<std::int64_t>(s.width),
+          .causal = s.causal,
+          .backward = backward,
+          .workspace = workspace + (backward ? Arena::align(rows * (s.width + 2) * sizeof(float)) : 0)};
+}
+}  // namespace detail
+
+/// What the library is asked for. A backward pass may use the bytes of d_q in fp32 and of two numbers a row besides.
+template <class T>
+constexpr FusedAttention fused(const op::Attention<T>& o, std::size_t workspace) {
+  return detail::fused_within<T>(o.shape, false, workspace);
+}
+template <class T>
+constexpr FusedAttention fused(const op::AttentionBackward<T>& o, std::size_t workspace) {
+  return detail::fused_within<T>(o.shape, true, workspace);
+}
+template <class T>
+FusedTensors fused_tensors(const op::Attention<T>& o, std::byte* base) {
+  return {.qkv = base + o.qkv.offset, .y = base + o.y.offset, .log_sum = base + o.log_sum.offset};
+}
+template <class T>
+FusedTensors fused_tensors(const op::AttentionBackward<T>& o, std::byte* base) {
+  return {.qkv = base + o.qkv.offset,
+          .y = base + o.y.offset,
+          .log_sum = base + o.log_sum.offset,
+          .d_y = base + o.d_y.offset,
+          .d_qkv = base + o.d_qkv.offset,
+          .row_dot = base + o.row_dot.offset};
 }
 
 /// launch(part, scratch) for all parts: weights = softmax(q kᵀ / √D) with dropout, y = weights · v.

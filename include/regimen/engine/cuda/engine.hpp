@@ -39,7 +39,7 @@ class Engine : public engine::EveryIteration {
  public:
   /// Whether a stream can carry the ranks' collectives.
   static constexpr bool takes_ranks = requires { &R::call; };
-  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, takes_ranks>;
+  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, takes_ranks, R::has_fused_attention>;
   using Ranks = comm::TensorCollectives;
   struct Fence {
     Engine* engine = nullptr;
@@ -266,13 +266,22 @@ class Engine : public engine::EveryIteration {
     if constexpr (Traits::composes_attention)
       for_each_part(o, Traits::composed(o), scratch,
                     [&](const auto& part, std::size_t part_scratch) { launch(part, part_scratch); });
+    else if constexpr (Traits::fuses_attention)
+      runtime_.attend(prepared(fused(o, R::workspace)), fused_tensors(o, base_), base_ + scratch, stream_);
     else launch_kernels(o, scratch);
   }
   const typename R::Product& prepared(const ProductDescriptor& descriptor) {
-    for (const auto& [known, product] : products_)
-      if (known == descriptor) return product;
-    products_.emplace_back(descriptor, runtime_.make_product(descriptor));
-    return products_.back().second;
+    return found_or_made(products_, descriptor, [&] { return runtime_.make_product(descriptor); });
+  }
+  const typename R::Attention& prepared(const FusedAttention& attention) {
+    return found_or_made(attentions_, attention, [&] { return runtime_.make_attention(attention); });
+  }
+  template <class All, class Descriptor, class Make>
+  static const auto& found_or_made(All& all, const Descriptor& descriptor, const Make& make) {
+    for (const auto& [known, made] : all)
+      if (known == descriptor) return made;
+    all.emplace_back(descriptor, make());
+    return all.back().second;
   }
 
   /// `start` starts a collective of the ranks. It and its end are one piece of work of the stream.
@@ -391,6 +400,7 @@ class Engine : public engine::EveryIteration {
   std::size_t operations_ = 0;
   bool captures_;
   std::deque<std::pair<ProductDescriptor, typename R::Product>> products_;
+  std::deque<std::pair<FusedAttention, typename R::Attention>> attentions_;
   std::deque<Staging> stagings_;
   std::vector<Slot> slots_;
   std::uint64_t copies_ = 0;

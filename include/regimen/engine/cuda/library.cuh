@@ -9,12 +9,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <cublasLt.h>
 #include <cuda_runtime.h>
+#if defined(REGIMEN_HAS_CUDNN)
+#include <regimen/engine/cuda/cudnn.cuh>
+#endif
 
 namespace regimen::cuda {
 
@@ -80,6 +84,12 @@ class Library final {
     detail::HeldLayout a{}, b{}, d{};
     cublasLtMatmulAlgo_t algorithm{};
   };
+#if defined(REGIMEN_HAS_CUDNN)
+  using Attention = cudnn::Plan;
+#else
+  struct Attention {};
+#endif
+  static constexpr bool has_fused_attention = cuda::has_cudnn;
 
   static constexpr std::size_t workspace = library_workspace;
 
@@ -215,6 +225,16 @@ class Library final {
                    "cublasLtMatmul");
   }
 
+#if defined(REGIMEN_HAS_CUDNN)
+  Attention make_attention(const FusedAttention& attention) {
+    if (cudnn_ == nullptr) cudnn_ = std::make_unique<cudnn::Handle>();
+    return cudnn_->make(attention);
+  }
+  void attend(const Attention& plan, const FusedTensors& tensors, std::byte* scratch, Stream stream) {
+    cudnn_->run(plan, tensors, scratch, stream);
+  }
+#endif
+
   /// Other threads of the program may call CUDA meanwhile.
   void begin_capture(Stream stream) {
     detail::demand(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
@@ -280,6 +300,9 @@ class Library final {
 
   cublasLtHandle_t handle_ = nullptr;
   std::vector<void*> allocations_, pinned_;
+#if defined(REGIMEN_HAS_CUDNN)
+  std::unique_ptr<cudnn::Handle> cudnn_{};
+#endif
   std::vector<Stream> streams_;
   std::vector<Event> events_;
   std::vector<Graph> graphs_;

@@ -43,6 +43,25 @@ struct ProductDescriptor {
   bool operator==(const ProductDescriptor&) const = default;
 };
 
+/// Attention by one fused kernel of the library: softmax(q kᵀ / √D) v of q, k, v side by side, (B,T,3,H,D).
+///   backward    the gradient, with sums in a fixed order
+///   workspace   bytes that it may use
+struct FusedAttention {
+  ElementType type = ElementType::bfloat16;
+  std::int64_t batch = 0, length = 0, heads = 0, width = 0;
+  bool causal = false, backward = false;
+  std::size_t workspace = 0;
+
+  bool operator==(const FusedAttention&) const = default;
+};
+/// Its tensors. A forward pass has the first three, of which it writes y and log_sum.
+struct FusedTensors {
+  const std::byte* qkv = nullptr;
+  std::byte *y = nullptr, *log_sum = nullptr;
+  const std::byte* d_y = nullptr;
+  std::byte *d_qkv = nullptr, *row_dot = nullptr;
+};
+
 /// Stands for any kernel in the concept below.
 struct AnyKernel {
   template <class Block>
@@ -62,6 +81,7 @@ struct AnyKernel {
 ///   begin_capture            of this stream, and of all that wait for its events
 ///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
 ///   call(work, stream)       optional: work of the host's that uses the device's memory, for collectives of ranks
+///   has_fused_attention      whether it offers make_attention and attend, which are like these two
 ///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
 template <class R>
 concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Event event, typename R::Graph graph,
@@ -87,6 +107,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.forget(device, bytes, stream);
   runtime.remember(device, bytes, stream);
   { R::workspace } -> std::convertible_to<std::size_t>;
+  { R::has_fused_attention } -> std::convertible_to<bool>;
   { R::numerics() } -> std::convertible_to<std::string>;
   { runtime.describe() } -> std::convertible_to<std::string>;
 };

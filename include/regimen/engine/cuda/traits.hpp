@@ -36,11 +36,20 @@ inline constexpr bool runs_on_gpu<op::ProductBias<A, B, C>> = true;
 /// Bytes of workspace that the library's documentation recommends for Hopper.
 inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
 
+/// Whether a program that runs on a GPU has cuDNN; CMake's target regimen::cuda says so. One that only plans needs none.
+#if defined(REGIMEN_HAS_CUDNN) || !defined(__CUDACC__)
+inline constexpr bool has_cudnn = true;
+#else
+inline constexpr bool has_cudnn = false;
+#endif
+
 /// workspace      bytes that a product of the library may use
 /// architecture   the least that is compiled for, 800 for sm_80; 0: not known
 /// Form           the option of the policy Attention
 /// ranks          whether the device takes part in collectives
-template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool ranks = false>
+/// fused_attention   whether the library has attention
+template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool ranks = false,
+          bool fused_attention = true>
 struct Traits {
   static constexpr bool takes_ranks = ranks;
   /// Whether products compute in T: bf16 and tf32 came with sm_80.
@@ -55,6 +64,7 @@ struct Traits {
   static constexpr bool runs = runs_on_gpu<Operation>;
   using attention = std::conditional_t<std::is_same_v<Form, OfDevice>, Composed, Form>;
   static constexpr bool composes_attention = regimen::detail::ComposedForm<attention>;
+  static constexpr bool fuses_attention = std::is_same_v<attention, Cudnn>, has_fused_attention = fused_attention;
 
   template <class Operation>
   static constexpr std::size_t scratch(const Operation& operation) {
@@ -73,6 +83,14 @@ struct Traits {
   template <class T>
   static constexpr std::size_t scratch(const op::AttentionBackward<T>& o) {
     return scratch_of_attention(o);
+  }
+  /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head, 3 dropout.
+  template <class T>
+  static constexpr unsigned refused_part(const op::Attention<T>& o) {
+    if constexpr (!fuses_attention) return 0;
+    else if constexpr (sizeof(T) != 2) return 1;
+    else if (o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels) return 2;
+    else return o.drop.threshold > 0 ? 3 : 0;
   }
   /// Where the composed form's scores and weights lie in its scratch.
   template <class Operation>
@@ -93,6 +111,7 @@ struct Traits {
   template <class Operation>
   static constexpr std::size_t scratch_of_attention(const Operation& o) {
     if constexpr (composes_attention) return composed(o).bytes + workspace;
+    else if constexpr (fuses_attention) return fused(o, workspace).workspace;
     else return kernel::scratch_of(o);
   }
 };

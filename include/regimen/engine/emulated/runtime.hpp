@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/engine/emulated/attention.hpp>
 #include <regimen/engine/emulated/block.hpp>
 #include <regimen/engine/emulated/host_pointers.hpp>
 #include <regimen/engine/emulated/memory.hpp>
@@ -52,7 +53,9 @@ class Runtime final {
     std::size_t index = ~std::size_t{0};
   };
   using Product = emulated::Product;
+  using Attention = emulated::Attention;
 
+  static constexpr bool has_fused_attention = true;
   /// Bytes that a product's workspace has; the library writes junk there.
   static constexpr std::size_t workspace = 1024;
   /// Of a device with the limits of sm_90.
@@ -214,6 +217,24 @@ class Runtime final {
     enqueue(stream, [=] {
       if (p.workspace > 0) std::memset(scratch, 0xFF, p.workspace);
       emulated::multiply(p, a, b, beta, d, bias);
+    });
+  }
+
+  Attention make_attention(const cuda::FusedAttention& attention) {
+    refuse_in_capture("cudnnBackendFinalize");
+    check_attention(attention);
+    return {attention};
+  }
+  void attend(const Attention& made, const cuda::FusedTensors& tensors, std::byte* scratch, Stream stream) {
+    const cuda::FusedAttention& a = made.attention;
+    for_each_tensor(a, tensors, [&](const std::byte* at, std::size_t bytes, const char* name) {
+      demand(device_, at, bytes, name);
+      if (reinterpret_cast<std::uintptr_t>(at) % 16 != 0) refuse(name, "a multiple of 16 bytes", "another address");
+    });
+    demand(device_, scratch, a.workspace, "cuDNN's workspace");
+    enqueue(stream, [=] {
+      std::memset(scratch, 0xFF, a.workspace);
+      emulated::attend(a, tensors);
     });
   }
 

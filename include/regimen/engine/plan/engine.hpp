@@ -39,6 +39,7 @@ struct Engine {
     bool any = false;
     op::Phase phase = op::Phase::forward;
     Path path{};
+    unsigned refused_part = 0;  // 0: it has no form at all; otherwise as Traits::refused_part says
   };
   Lacking lacking{};
   ProductRows rows{};
@@ -61,6 +62,9 @@ struct Engine {
         if (rows.look_at(operation, path)) now.unaligned += flops;
       }
     }
+    if constexpr (requires { Traits::refused_part(operation); })
+      if (const unsigned part = Traits::refused_part(operation); part != 0 && !lacking.any)
+        lacking = {true, phase, path, part};
   }
 
   constexpr void replay(const engine::Recording&, auto&& body) { body(); }

@@ -1,0 +1,354 @@
+// regimen/engine/cuda/cudnn.cuh — fused attention of cuDNN 9, by its C interface of operation graphs. It compiles; it has
+// never run on a GPU. Its graphs are those that cuDNN 9.19 accepts when asked for the properties of an H200.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cudnn.h>
+
+namespace regimen::cuda::cudnn {
+
+inline void demand(cudnnStatus_t status, const char* call) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  char text[1024] = "";
+  cudnnGetLastErrorString(text, sizeof text);
+  throw Error(call, "success", std::string(cudnnGetErrorString(status)) + " (" + text + ")");
+}
+
+using Raw = cudnnBackendDescriptor_t;
+using Extents = std::vector<std::int64_t>;
+
+/// The element type of an attribute, as the library names it.
+template <class T>
+inline constexpr cudnnBackendAttributeType_t attribute_type = CUDNN_TYPE_INT64;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<Raw> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<bool> = CUDNN_TYPE_BOOLEAN;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnReduceTensorOp_t> = CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+
+/// A descriptor of the library, destroyed with its owner.
+class Descriptor final {
+ public:
+  explicit Descriptor(cudnnBackendDescriptorType_t type) {
+    demand(cudnnBackendCreateDescriptor(type, &made_), "cudnnBackendCreateDescriptor");
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (made_ != nullptr) cudnnBackendDestroyDescriptor(made_);
+  }
+  template <class T>
+  Descriptor& set(cudnnBackendAttributeName_t name, const T& value) {
+    return set_all(name, &value, 1);
+  }
+  template <class T>
+  Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<T>& values) {
+    return set_all(name, values.data(), values.size());
+  }
+  /// Device addresses, whose type is that of descriptors.
+  Descriptor& set_addresses(cudnnBackendAttributeName_t name, const std::vector<void*>& values) {
+    demand(cudnnBackendSetAttribute(made_, name, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(values.size()),
+                                    values.data()),
+           "cudnnBackendSetAttribute");
+    return *this;
+  }
+  Descriptor& finish(const char* what) {
+    demand(cudnnBackendFinalize(made_), what);
+    return *this;
+  }
+  bool can_finish() { return cudnnBackendFinalize(made_) == CUDNN_STATUS_SUCCESS; }
+  Raw get() const { return made_; }
+
+ private:
+  template <class T>
+  Descriptor& set_all(cudnnBackendAttributeName_t name, const T* values, std::size_t count) {
+    demand(cudnnBackendSetAttribute(made_, name, attribute_type<T>, static_cast<std::int64_t>(count), values),
+           "cudnnBackendSetAttribute");
+    return *this;
+  }
+  Raw made_ = nullptr;
+};
+
+/// The tensors that attention reads and writes, by the names that a graph and an execution share.
+enum Tensor : std::int64_t { q = 1, k, v, y, log_sum, scale, lowest, one, d_y, d_q, d_k, d_v, row_dot, first_virtual };
+
+/// The operations of a graph. Each function adds one and returns its result.
+class Graph final {
+ public:
+  Graph(const FusedAttention& a, cudnnDataType_t type)
+      : type_(type),
+        heads_{a.batch, a.heads, a.length, a.width},
+        columns_{a.batch, a.heads, a.width, a.length},
+        scores_{a.batch, a.heads, a.length, a.length},
+        rows_{a.batch, a.heads, a.length, 1},
+        score_strides_{a.heads * a.length * a.length, a.length * a.length, a.length, 1},
+        row_strides_{a.heads * a.length, a.length, 1, 1},
+        channels_(a.heads * a.width),
+        length_(a.length),
+        width_(a.width) {}
+
+  /// q, k, v and their gradients (3 side by side); y and its gradient (1).
+  Raw heads(Tensor name, std::int64_t side_by_side) { return tensor(name, type_, heads_, strides(side_by_side)); }
+  /// The same memory as matrices (D,T).
+  Raw transposed(Tensor name, std::int64_t side_by_side) {
+    const Extents s = strides(side_by_side);
+    return tensor(name, type_, columns_, {s[0], s[1], s[3], s[2]});
+  }
+  Raw rows(Tensor name) { return tensor(name, CUDNN_DATA_FLOAT, rows_, row_strides_); }
+  Raw number(Tensor name) { return tensor(name, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true); }
+
+  Raw in_scores(cudnnPointwiseMode_t mode, Raw x, Raw b, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
+    return pointwise(mode, x, b, inner(type, scores_, score_strides_));
+  }
+  Raw in_rows(cudnnPointwiseMode_t mode, Raw x, Raw b) {
+    return pointwise(mode, x, b, inner(CUDNN_DATA_FLOAT, rows_, row_strides_));
+  }
+  Raw in_heads(cudnnPointwiseMode_t mode, Raw x, Raw b) {
+    return pointwise(mode, x, b, inner(CUDNN_DATA_FLOAT, heads_, strides(1)));
+  }
+  Raw pointwise(cudnnPointwiseMode_t mode, Raw x, Raw b, Raw result, Raw selector = nullptr,
+                cudnnDataType_t math = CUDNN_DATA_FLOAT, std::int64_t axis = -1) {
+    Descriptor& how = make(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    how.set(CUDNN_ATTR_POINTWISE_MODE, mode).set(CUDNN_ATTR_POINTWISE_MATH_PREC, math);
+    if (axis >= 0) how.set(CUDNN_ATTR_POINTWISE_AXIS, axis);
+    how.finish("a pointwise operation of cuDNN");
+    Descriptor& operation = make(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how.get())
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x)
+        .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, result);
+    if (b != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
+    if (selector != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, selector);
+    return add(operation, result);
+  }
+  Raw reduced(cudnnReduceTensorOp_t combine, Raw x) {
+    const Raw result = inner(CUDNN_DATA_FLOAT, rows_, row_strides_);
+    Descriptor& how = make(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
+    how.set(CUDNN_ATTR_REDUCTION_OPERATOR, combine).set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+    how.finish("a reduction of cuDNN");
+    Descriptor& operation = make(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, how.get())
+        .set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x)
+        .set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, result);
+    return add(operation, result);
+  }
+  Raw product(Raw a, Raw b, Raw result) {
+    Descriptor& how = make(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+    how.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_DATA_FLOAT).finish("a product of cuDNN");
+    Descriptor& operation = make(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a)
+        .set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b)
+        .set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, result)
+        .set(CUDNN_ATTR_OPERATION_MATMUL_DESC, how.get());
+    return add(operation, result);
+  }
+  Raw scores(Raw a, Raw b) { return product(a, b, inner(CUDNN_DATA_FLOAT, scores_, score_strides_)); }
+  Raw scores_transposed(Raw x) {
+    return reshaped(x, inner(type_, scores_, {score_strides_[0], score_strides_[1], 1, length_}));
+  }
+  Raw heads_of_columns(Raw x) { return reshaped(x, inner(type_, heads_, strides(3))); }
+  /// Scores of later positions become −∞.
+  Raw masked(Raw x, Raw minus_infinity) {
+    const auto index = [&](std::int64_t axis) {
+      return pointwise(CUDNN_POINTWISE_GEN_INDEX, x, nullptr, inner(CUDNN_DATA_INT32, scores_, score_strides_), nullptr,
+                       CUDNN_DATA_FLOAT, axis);
+    };
+    const Raw query = index(2), key = index(3);
+    const Raw sees = pointwise(CUDNN_POINTWISE_CMP_GE, query, key, inner(CUDNN_DATA_BOOLEAN, scores_, score_strides_),
+                               nullptr, CUDNN_DATA_BOOLEAN);
+    return pointwise(CUDNN_POINTWISE_BINARY_SELECT, x, minus_infinity, inner(CUDNN_DATA_FLOAT, scores_, score_strides_),
+                     sees);
+  }
+  const std::vector<Raw>& operations() const { return operations_; }
+  cudnnDataType_t type() const { return type_; }
+
+ private:
+  Extents strides(std::int64_t side_by_side) const {
+    return {length_ * channels_ * side_by_side, width_, channels_ * side_by_side, 1};
+  }
+  Descriptor& make(cudnnBackendDescriptorType_t type) {
+    return *held_.emplace_back(std::make_unique<Descriptor>(type));
+  }
+  Raw add(Descriptor& operation, Raw result) {
+    operations_.push_back(operation.finish("an operation of cuDNN").get());
+    return result;
+  }
+  Raw reshaped(Raw x, Raw result) {
+    Descriptor& operation = make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x).set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, result);
+    return add(operation, result);
+  }
+  Raw inner(cudnnDataType_t type, const Extents& extents, const Extents& strides) {
+    return tensor(next_++, type, extents, strides, true);
+  }
+  Raw tensor(std::int64_t name, cudnnDataType_t type, const Extents& extents, const Extents& strides,
+             bool is_inner = false, bool by_value = false) {
+    Descriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, name)
+        .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
+        .set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents)
+        .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
+    if (is_inner) made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
+    if (by_value) made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true);
+    return made.finish("a tensor of cuDNN").get();
+  }
+
+  cudnnDataType_t type_;
+  Extents heads_, columns_, scores_, rows_, score_strides_, row_strides_;
+  std::int64_t channels_, length_, width_, next_ = first_virtual;
+  std::vector<std::unique_ptr<Descriptor>> held_;
+  std::vector<Raw> operations_;
+};
+
+/// y = softmax(q kᵀ · scale) v, and log_sum.
+inline void describe_forward(Graph& g, bool causal) {
+  Raw s = g.in_scores(CUDNN_POINTWISE_MUL, g.scores(g.heads(q, 3), g.transposed(k, 3)), g.number(scale));
+  if (causal) s = g.masked(s, g.number(lowest));
+  const Raw most = g.reduced(CUDNN_REDUCE_TENSOR_MAX, s);
+  const Raw e = g.in_scores(CUDNN_POINTWISE_EXP, g.in_scores(CUDNN_POINTWISE_SUB, s, most), nullptr);
+  const Raw total = g.reduced(CUDNN_REDUCE_TENSOR_ADD, e);
+  g.pointwise(CUDNN_POINTWISE_ADD, most, g.in_rows(CUDNN_POINTWISE_LOG, total, nullptr), g.rows(log_sum));
+  g.product(g.in_scores(CUDNN_POINTWISE_DIV, e, total, g.type()), g.heads(v, 3), g.heads(y, 1));
+}
+/// d_q is the product itself: the form with a sum in fp32 adds in no fixed order.
+inline void describe_backward(Graph& g, bool causal) {
+  const Raw queries = g.heads(q, 3), keys = g.transposed(k, 3), d_out = g.heads(d_y, 1), factor = g.number(scale);
+  const Raw dots = g.reduced(CUDNN_REDUCE_TENSOR_ADD, g.in_heads(CUDNN_POINTWISE_MUL, d_out, g.heads(y, 1)));
+  const Raw delta = g.pointwise(CUDNN_POINTWISE_MUL, dots, g.number(one), g.rows(row_dot));
+  Raw s = g.in_scores(CUDNN_POINTWISE_MUL, g.scores(queries, keys), factor);
+  s = g.in_scores(CUDNN_POINTWISE_SUB, s, g.rows(log_sum));
+  if (causal) s = g.masked(s, g.number(lowest));
+  const Raw p = g.in_scores(CUDNN_POINTWISE_EXP, s, nullptr);
+  g.product(g.scores_transposed(p), d_out, g.heads(d_v, 3));
+  Raw d_s = g.in_scores(CUDNN_POINTWISE_SUB, g.scores(d_out, g.transposed(v, 3)), delta);
+  d_s = g.in_scores(CUDNN_POINTWISE_MUL, g.in_scores(CUDNN_POINTWISE_MUL, d_s, p), factor);
+  g.product(g.scores_transposed(d_s), queries, g.heads(d_k, 3));
+  g.product(d_s, g.heads_of_columns(keys), g.heads(d_q, 3));
+}
+
+/// A plan that cuDNN has compiled.
+struct Plan {
+  FusedAttention attention{};
+  std::unique_ptr<Graph> graph{};
+  std::vector<Descriptor> held{};  // the last one is the plan
+};
+
+/// The handle of one thread's current device.
+class Handle final {
+ public:
+  Handle() { demand(cudnnCreate(&handle_), "cudnnCreate"); }
+  Handle(const Handle&) = delete;
+  ~Handle() {
+    if (handle_ != nullptr) cudnnDestroy(handle_);
+  }
+
+  /// The first plan of the library's heuristic whose workspace fits. Compiles a kernel, which takes a second.
+  Plan make(const FusedAttention& attention) {
+    Plan made{attention,
+              std::make_unique<Graph>(attention,
+                                      attention.type == ElementType::bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF),
+              {}};
+    if (attention.backward) describe_backward(*made.graph, attention.causal);
+    else describe_forward(*made.graph, attention.causal);
+    Descriptor& graph = made.held.emplace_back(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    const Raw whole = graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, made.graph->operations())
+                          .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle_)
+                          .finish("a graph of cuDNN")
+                          .get();
+    Descriptor& heuristic = made.held.emplace_back(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    const Raw asked = heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, whole)
+                          .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A)
+                          .finish("the heuristic of cuDNN")
+                          .get();
+    std::int64_t count = 0;
+    demand(cudnnBackendGetAttribute(asked, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count,
+                                    nullptr),
+           "cudnnBackendGetAttribute");
+    std::vector<Raw> found;
+    for (std::int64_t i = 0; i < count; ++i)
+      found.push_back(made.held.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
+    demand(cudnnBackendGetAttribute(asked, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
+                                    found.data()),
+           "cudnnBackendGetAttribute");
+    found.resize(static_cast<std::size_t>(count));  // those that this GPU has: fewer than were announced
+    std::int64_t least = -1;
+    for (const Raw configuration : found) {
+      Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+      plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_).set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+      if (!plan.can_finish()) continue;
+      std::int64_t bytes = 0, one_value = 1;
+      demand(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
+                                      &one_value, &bytes),
+             "cudnnBackendGetAttribute");
+      if (static_cast<std::size_t>(bytes) <= attention.workspace) {
+        made.held.push_back(std::move(plan));
+        return made;
+      }
+      least = least < 0 || bytes < least ? bytes : least;
+    }
+    throw Error(
+        "Attention<Cudnn>", "a kernel of cuDNN for this GPU within " + std::to_string(attention.workspace) + " bytes",
+        least < 0 ? std::string("none") : "one that needs " + std::to_string(least), "write Attention<Composed>");
+  }
+
+  void run(const Plan& plan, const FusedTensors& at, std::byte* scratch, cudaStream_t stream) {
+    demand(cudnnSetStream(handle_, stream), "cudnnSetStream");
+    const FusedAttention& a = plan.attention;
+    const std::size_t part = static_cast<std::size_t>(a.heads * a.width) * bytes_of(a.type);
+    float factor = static_cast<float>(1 / std::sqrt(static_cast<double>(a.width))),
+          minus_infinity = -std::numeric_limits<float>::infinity(), unit = 1;
+    Extents names{q, k, v, y, log_sum, scale};
+    std::vector<void*> places{const_cast<std::byte*>(at.qkv),
+                              const_cast<std::byte*>(at.qkv) + part,
+                              const_cast<std::byte*>(at.qkv) + 2 * part,
+                              at.y,
+                              at.log_sum,
+                              &factor};
+    const auto add = [&](Tensor name, void* place) {
+      names.push_back(name);
+      places.push_back(place);
+    };
+    if (a.causal) add(lowest, &minus_infinity);
+    if (a.backward) {
+      add(one, &unit);
+      add(d_y, const_cast<std::byte*>(at.d_y));
+      add(d_q, at.d_qkv);
+      add(d_k, at.d_qkv + part);
+      add(d_v, at.d_qkv + 2 * part);
+      add(row_dot, at.row_dot);
+    }
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.set_addresses(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, places)
+        .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, names)
+        .set_addresses(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {scratch})
+        .finish("the tensors of cuDNN");
+    demand(cudnnBackendExecute(handle_, plan.held.back().get(), pack.get()), "cudnnBackendExecute");
+  }
+
+ private:
+  cudnnHandle_t handle_ = nullptr;
+};
+
+}  // namespace regimen::cuda::cudnn
+// SPDX-License-Identifier: Apache-2.0
