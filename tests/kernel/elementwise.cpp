@@ -7,6 +7,7 @@
 #include <regimen/engine/cpu/embedding.hpp>
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/kernel/elementwise.hpp>
+#include <regimen/kernel/pad_rows.hpp>
 
 using namespace regimen;
 using namespace test;
@@ -94,6 +95,25 @@ void casts() {
 }
 
 }  // namespace
+
+TEST_CASE("rows in another type, farther apart, and nothing between them") {
+  constexpr std::size_t rows = 5, columns = 37, leading = 40;
+  for (const test::Way& way : test::ways) {
+    INFO(way.name);
+    test::Arena arena(1 << 16);
+    const auto x = arena.put<float>(values<float>(rows * columns, 7));
+    const auto y = arena.put<bf16>(test::Values(rows * leading, 77.0));
+    test::run(kernel::PadRows<float, bf16>{x, y, rows, columns, leading}, arena, way);
+    const test::Values from = arena.get(x, rows * columns), to = arena.get(y, rows * leading);
+    bool as_expected = true;
+    for (std::size_t i = 0; i < rows * leading; ++i) {
+      const double rounded =
+          i % leading < columns ? double(float(bf16(float(from[i / leading * columns + i % leading])))) : 77.0;
+      as_expected = as_expected && to[i] == rounded;
+    }
+    CHECK(as_expected);
+  }
+}
 
 TEST_CASE("zero, sums, tables, biases, dropout") {
   in_type<float>();

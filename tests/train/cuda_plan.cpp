@@ -80,8 +80,10 @@ static_assert(Odd::plan().unaligned[0].columns == 5 && Odd::plan().unaligned[0].
               Odd::plan().unaligned[0].enough() == 8 && Odd::plan().unaligned[0].bytes == 4 * 3 * 4 &&
               Odd::plan().unaligned[0].path.digits == 2 && Odd::plan().unaligned[1].columns == 0);
 static_assert(OnGpu<>::plan().unaligned_share() == 0 && OnGpu<>::plan().unaligned[0].columns == 0);
-// In bf16 the gradient of the output is copied to rows of 5 numbers of 2 bytes, so 8 columns are enough of both.
-static_assert(Trainer<OddMlp, Device<Cuda>, Batch<4>, Precision<bf16, fp32>>::plan().unaligned[1].element == 2);
+// In bf16 the two products of backward read a copy of the output's gradient, in rows of 8 numbers of 2 bytes.
+using OddBf16 = Trainer<OddMlp, Device<Cuda>, Batch<4>, Precision<bf16, fp32>>;
+static_assert(OddBf16::plan().unaligned_share() == 1.0 * 5 * 16 / (2 * 8 * 16 + 3 * 5 * 16) &&
+              OddBf16::plan().unaligned[0].element == 4 && OddBf16::plan().unaligned[1].columns == 0);
 static_assert(Trainer<OddMlp, Device<Cpu>, Batch<4>>::plan().unaligned_share() == 0);
 template <class Share>
 constexpr bool odd_fits = Composable<OddMlp, Device<Cuda>, Batch<4>, Target<targets::h100, Unaligned<Share>>>;

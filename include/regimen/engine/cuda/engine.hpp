@@ -12,6 +12,7 @@
 #include <regimen/engine/hash.hpp>
 #include <regimen/engine/plan/devices.hpp>
 #include <regimen/kernel/block.hpp>
+#include <regimen/kernel/pad_rows.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -215,8 +216,8 @@ class Engine : public engine::EveryIteration {
                         stream_);
       });
   }
-  /// Tensor cores take factors of one type: the wider of two (the gradient of the model's output) is first rounded to
-  /// the narrower.
+  /// Tensor cores take factors of one type, in rows of whole 16 bytes: the wider of two (the gradient of the model's
+  /// output) is first copied to the narrower type, and to such rows.
   template <class A, class B, class C>
   void launch(const op::Product<A, B, C>& o, std::size_t scratch) {
     if (o.m * o.n == 0) return;
@@ -227,19 +228,30 @@ class Engine : public engine::EveryIteration {
                         o.add ? 1.0 : 0.0, base_ + o.c.offset, stream_);
     } else {
       constexpr bool a_is_wider = sizeof(A) > sizeof(B);
+      using Wide = std::conditional_t<a_is_wider, A, B>;
       using T = std::conditional_t<a_is_wider, B, A>;
-      if constexpr (a_is_wider) launch(op::Cast<A, T>{.x = o.a, .y = {scratch}, .count = o.m * o.k}, scratch);
-      else launch(op::Cast<B, T>{.x = o.b, .y = {scratch}, .count = o.k * o.n}, scratch);
-      launch(op::Product<T, T, C>{.a = {a_is_wider ? scratch : o.a.offset},
-                                  .b = {a_is_wider ? o.b.offset : scratch},
-                                  .c = o.c,
-                                  .m = o.m,
-                                  .n = o.n,
-                                  .k = o.k,
-                                  .transpose_a = o.transpose_a,
-                                  .transpose_b = o.transpose_b,
-                                  .add = o.add},
-             scratch + Traits::rounded_bytes(o));
+      const auto [rows, columns, leading, bytes] = Traits::rounded(o);
+      View<Wide> wide;
+      if constexpr (a_is_wider) wide = o.a;
+      else wide = o.b;
+      if (leading == columns) launch(op::Cast<Wide, T>{.x = wide, .y = {scratch}, .count = rows * columns}, scratch);
+      else
+        launch_kernels(
+            kernel::PadRows<Wide, T>{.x = wide, .y = {scratch}, .rows = rows, .columns = columns, .leading = leading},
+            scratch);
+      const op::Product<T, T, C> narrow{.a = {a_is_wider ? scratch : o.a.offset},
+                                        .b = {a_is_wider ? o.b.offset : scratch},
+                                        .c = o.c,
+                                        .m = o.m,
+                                        .n = o.n,
+                                        .k = o.k,
+                                        .transpose_a = o.transpose_a,
+                                        .transpose_b = o.transpose_b,
+                                        .add = o.add};
+      ProductDescriptor descriptor = describe(narrow, R::workspace);
+      (a_is_wider ? descriptor.b : descriptor.a).leading = static_cast<std::int64_t>(leading);  // A is our b
+      runtime_.multiply(prepared(descriptor), base_ + narrow.b.offset, base_ + narrow.a.offset, base_ + scratch + bytes,
+                        o.add ? 1.0 : 0.0, base_ + o.c.offset, stream_);
     }
   }
   template <class T, class C>

@@ -101,10 +101,24 @@ struct Traits {
   static constexpr std::size_t scratch(const op::ProductBias<A, B, C>& o) {
     return scratch(o.product);
   }
+  /// The wider factor of a product as it is stored, and the same in the narrower type with rows of whole 16 bytes.
+  struct Rounded {
+    std::size_t rows, columns, leading, bytes;
+  };
+  template <class A, class B, class C>
+  static constexpr Rounded rounded(const op::Product<A, B, C>& o) {
+    constexpr bool a_is_wider = sizeof(A) > sizeof(B);
+    constexpr std::size_t element = a_is_wider ? sizeof(B) : sizeof(A);
+    const bool transposed = a_is_wider ? o.transpose_a : o.transpose_b;
+    const std::size_t outer = a_is_wider ? o.m : o.k, inner = a_is_wider ? o.k : o.n;
+    const std::size_t rows = transposed ? inner : outer, columns = transposed ? outer : inner,
+                      leading = (columns * element + 15) / 16 * 16 / element;
+    return {rows, columns, leading, Arena::align(rows * leading * element)};
+  }
   template <class A, class B, class C>
   static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {
     if constexpr (std::is_same_v<A, B>) return 0;
-    else return Arena::align(sizeof(A) > sizeof(B) ? o.m * o.k * sizeof(B) : o.k * o.n * sizeof(A));
+    else return rounded(o).bytes;
   }
 
  private:

@@ -35,16 +35,15 @@ struct ProductRows {
     return o.product.cost().flops;
   }
   static constexpr double flops_of(const auto&) { return 0; }
-  /// Whether a product has such a matrix. The wider of two factors is copied to the narrower type first, to an aligned
-  /// place.
+  /// Whether a product has such a matrix. The wider of two factors is copied to rows that are aligned first.
   template <class A, class B, class C>
   constexpr bool look_at(const op::Product<A, B, C>& o, const Path& path) {
-    constexpr std::size_t narrow = sizeof(A) < sizeof(B) ? sizeof(A) : sizeof(B);
-    const bool a = look_at(path, sizeof(A) > narrow ? 0 : o.a.offset, o.transpose_a ? o.k : o.m,
-                           o.transpose_a ? o.m : o.k, narrow);
-    const bool b = look_at(path, sizeof(B) > narrow ? 0 : o.b.offset, o.transpose_b ? o.n : o.k,
-                           o.transpose_b ? o.k : o.n, narrow);
-    return look_at(path, o.c.offset, o.m, o.n, sizeof(C)) || a || b;
+    bool found = look_at(path, o.c.offset, o.m, o.n, sizeof(C));
+    if constexpr (sizeof(A) <= sizeof(B))
+      found |= look_at(path, o.a.offset, o.transpose_a ? o.k : o.m, o.transpose_a ? o.m : o.k, sizeof(A));
+    if constexpr (sizeof(B) <= sizeof(A))
+      found |= look_at(path, o.b.offset, o.transpose_b ? o.n : o.k, o.transpose_b ? o.k : o.n, sizeof(B));
+    return found;
   }
   template <class A, class B, class C>
   constexpr bool look_at(const op::ProductBias<A, B, C>& o, const Path& path) {
