@@ -1,0 +1,45 @@
+// Random networks on the emulated device: several steps in one launch train the bits of single steps.
+#include "random/emulated.hpp"
+
+#include "support/weights.hpp"
+
+#include <regimen/data/fake.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace regimen::random {
+
+template <std::uint64_t Seed>
+void launches_hold() {
+  using P = Program<Seed>;
+  using Own = without<typename on_one_device<typename P::Net, typename P::Policies>::type, axis::debug>;
+  const auto trained = []<class... More>(mp::mp_list<More...>) {
+    using Train =
+        mp::mp_apply<Trainer,
+                     mp::mp_push_front<mp::mp_append<Own, mp::mp_list<Device<Emulated>, More...>>, typename P::Net>>;
+    Train trainer;
+    trainer.poison_dead_memory();
+    const Fake data({.samples = 3 * Train::batch + 1, .classes = 2, .seed = Seed});
+    trainer.fit(data, {.steps = 4, .remainder = Remainder::Wrap, .progress = false});
+    trainer.fit(data, {.steps = 9, .remainder = Remainder::Wrap, .progress = false});
+    return support::weights_of<double>(trainer);
+  };
+  emulated::Runtime::defaults = {.seed = Seed};
+  const auto one = trained(mp::mp_list<>{}), three = trained(mp::mp_list<Steps<3>>{});
+  emulated::Runtime::defaults = {.seed = Seed + 1};
+  const auto unrecorded = trained(mp::mp_list<Steps<3>, Graph<Off>>{});
+  emulated::Runtime::defaults = {};
+  INFO("seed " << Seed << "\n  " << name_of_type<typename P::Drawn::type>() << "\n  " << name_of_type<Own>());
+  CHECK(one == three);
+  CHECK(one == unrecorded);
+}
+
+}  // namespace regimen::random
+
+TEST_CASE("launches of several steps train random networks as single steps do") {
+  regimen::random::launches_hold<7001>();
+  regimen::random::launches_hold<7002>();
+  regimen::random::launches_hold<7003>();
+  regimen::random::launches_hold<7004>();
+}
