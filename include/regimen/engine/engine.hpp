@@ -142,12 +142,13 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
 ///   ranks     the collectives; null: a single rank
 ///   threads   0: as core/threads.hpp says
 ///   captures  whether replay may capture graphs
+///   waits     whether the host waits for every operation, so that an error, and a measurement, are of that operation
 template <class Ranks>
 struct Resources {
   std::size_t bytes = 0;
   Ranks* ranks = nullptr;
   int threads = 0;
-  bool captures = true;
+  bool captures = true, waits = false;
 };
 
 /// The plan. An engine that knows how much memory is free refuses, before anything is allocated, a plan with more.

@@ -16,14 +16,21 @@ struct Profile final {
   using option_of = regimen::axis::debug;
 };
 
+/// Waits for each operation of a device that works late. An error of the device then names the operation and the layer;
+/// otherwise it appears at a later wait, without them.
+struct Synchronous final {
+  using option_of = regimen::axis::debug;
+};
+
 /// Decides which checks run inside the step.
 ///
-///   choices   Debug<None>, Debug<Anomaly>, Debug<Profile>, Debug<Anomaly, Profile>
+///   choices   Debug<None>, or any of Anomaly, Profile and Synchronous: Debug<Anomaly, Profile>
 ///   default   Debug<None>
-///   refuses   None together with a check; benchmarks refuse every check
-///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation. A
-///             program built with Debug says so
-///   when it starts and in its log
+///   refuses   None together with a check; Synchronous on Device<Cpu>, where every operation ends before the next begins;
+///             benchmarks refuse every check
+///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation.
+///             Synchronous, and Profile on a GPU: no graph, and a wait for each operation. A program built with Debug
+///             says so when it starts and in its log
 ///
 ///   checks            whether any check runs
 ///   uses<Check>       whether this one does

@@ -139,7 +139,7 @@ template <class Option>
 struct policy_takes_option<axis::debug, Option> {
   static constexpr bool holds = detail::is_option<axis::debug, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Debug<...> takes checks; name None, Anomaly or Profile");
+    static_assert(holds, "regimen: Debug<...> takes checks; name None, Anomaly, Profile or Synchronous");
   };
 };
 

@@ -71,6 +71,8 @@ struct Session final {
   static constexpr std::size_t steps = Recipe::steps;  // of a launch
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;
   static constexpr std::size_t vocabulary = vocabulary_of<typename Recipe::Network>();
+  static constexpr bool waits =
+      Configuration::debug::template uses<Profile> || Configuration::debug::template uses<Synchronous>;
 
   /// Started steps, which may still be running; their results come later.
   struct Ran {
@@ -123,7 +125,7 @@ struct Session final {
         plan(engine::with_room<Engine>(plan_of(all_ranks.get()))),
         walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
              engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
-                                                       Configuration::graph::captures}) {
+                                                       Configuration::graph::captures && !waits, waits}) {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",

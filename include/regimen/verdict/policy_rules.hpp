@@ -55,6 +55,7 @@
 #include <regimen/rule/shard_options_fit.hpp>
 #include <regimen/rule/smoothing_below_one.hpp>
 #include <regimen/rule/steps_at_least_one.hpp>
+#include <regimen/rule/synchronous_needs_queue.hpp>
 #include <regimen/rule/target_computes_in.hpp>
 #include <regimen/rule/target_takes_bound.hpp>
 #include <regimen/rule/tf32_is_stored_as_fp32.hpp>
@@ -372,6 +373,8 @@ using cross_rules = mp::mp_list<
     rule::device_takes_ranks<typename Configuration::device, typename Configuration::communicator,
                              takes_ranks<typename Configuration::device::where>>,
     rule::anomaly_ends_a_launch<typename Configuration::steps, typename Configuration::debug>,
+    rule::synchronous_needs_queue<typename Configuration::debug, typename Configuration::device,
+                                  has_graphs<typename Configuration::device::where>>,
     rule::graph_needs_graphs<typename Configuration::graph, typename Configuration::device,
                              has_graphs<typename Configuration::device::where>>,
     rule::coupled_samples_stay_together<

@@ -57,6 +57,7 @@ struct Walk {
   template <class Operation>
   constexpr void run(const Operation& operation) {
     if constexpr (requires { engine.lacking; }) engine.look_at(operation, path);
+    if constexpr (requires { engine.name_layer(path); }) engine.name_layer(path);
     const std::size_t bytes = E::Traits::scratch(operation);
     if (bytes == 0) {
       engine.run(operation, View<char>::absent);

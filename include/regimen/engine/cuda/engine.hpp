@@ -53,7 +53,7 @@ class Engine : public engine::EveryIteration {
 
   op::Phase phase = op::Phase::forward;
 
-  explicit Engine(const engine::Resources<Ranks>& resources) : captures_(resources.captures) {
+  explicit Engine(const engine::Resources<Ranks>& resources) : captures_(resources.captures), waits_(resources.waits) {
     ranks_ = resources.ranks;
     if constexpr (takes_ranks)
       if (ranks_ != nullptr) {
@@ -63,6 +63,7 @@ class Engine : public engine::EveryIteration {
       }
     stream_ = runtime_.make_stream();
     copies_stream_ = runtime_.make_stream();
+    done_ = runtime_.make_event();
     base_ = runtime_.allocate(resources.bytes, "the arena");
     if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);
   }
@@ -83,7 +84,12 @@ class Engine : public engine::EveryIteration {
   template <class Operation>
   void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
     ++(recorded_ != nullptr ? recorded_->operations : operations_);
-    launch(operation, scratch);
+    if (waits_) launch_and_wait(operation, scratch);
+    else launch(operation, scratch);
+  }
+  /// The layer of the operations that follow, for errors.
+  void name_layer(const Path& path) {
+    if (waits_) layer_ = path;
   }
 
   // ---- collectives: on a stream of their own, in the order of their starts
@@ -200,6 +206,18 @@ class Engine : public engine::EveryIteration {
   static constexpr std::size_t most_in_flight = 8;
 
   // ---- operations
+
+  template <class Operation>
+  void launch_and_wait(const Operation& operation, std::size_t scratch) {
+    try {
+      launch(operation, scratch);
+      runtime_.record(done_, stream_);
+      runtime_.synchronize(done_);
+    } catch (const Error& error) {
+      const std::string layer = phase == op::Phase::update ? ", in the update" : ", at or after layer " + layer_.text();
+      throw Error(std::string("the operation ") + Operation::name + layer, "its end without an error", error.what());
+    }
+  }
 
   template <class Operation>
   void launch(const Operation& operation, std::size_t scratch) {
@@ -410,7 +428,9 @@ class Engine : public engine::EveryIteration {
   std::size_t tickets_ = 0;
   std::byte* base_ = nullptr;
   std::size_t operations_ = 0;
-  bool captures_;
+  bool captures_, waits_;
+  typename R::Event done_{};  // of a single operation
+  Path layer_{};
   std::deque<std::pair<ProductDescriptor, typename R::Product>> products_;
   std::deque<std::pair<FusedAttention, typename R::Attention>> attentions_;
   std::deque<Staging> stagings_;
