@@ -4,6 +4,7 @@
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/optimizer.hpp>
 #include <regimen/program/forward.hpp>
+#include <regimen/program/input_ring.hpp>
 #include <regimen/program/pieces.hpp>
 
 #include <bit>
@@ -44,7 +45,7 @@ struct Step : Forward<Bound_> {
         engine.arena.push(Arena::align(sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
     r.target = engine.arena.push(walk::bytes_of<Labels>(engine), MemoryKind::input, Base::path_of_target);
-    r.ring = push_ring(engine);
+    r.ring = push_ring<X, Labels, slots<std::remove_cvref_t<decltype(engine)>>>(engine, Base::path_of_ring);
     if constexpr (steps > 1)
       r.results = {
           engine.arena.push(Arena::align(steps * sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_results)};
@@ -106,14 +107,9 @@ struct Step : Forward<Bound_> {
   static constexpr void update(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
                                const typename UpdateRule::Options& options, [[maybe_unused]] std::size_t step = 0) {
     engine.phase(op::Phase::update);
-    if constexpr (Sharding::stage == 0 &&
-                  Sharding::reduces_each) {  // every rank has its slice of the sums, and needs all of them
+    if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {
       for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
-        const std::size_t bytes = Unit::gradient_slice(engine.ranks) * sizeof(Reduce),
-                          whole = r.gradients + at.gradients;
-        if (engine.ranks > 1)
-          engine.await(
-              engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
+        gather_slices(engine, r.gradients + at.gradients, Unit::gradient_slice(engine.ranks) * sizeof(Reduce), path);
       });
     }
     if constexpr (!Sharding::alone)
@@ -149,10 +145,7 @@ struct Step : Forward<Bound_> {
   static constexpr void gather_values(auto& engine, const Resident& r) {
     if constexpr (Sharding::slices_state && !Sharding::slices_parameters) {
       for_each_apart<trained_alone>(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
-        const std::size_t bytes = Unit::values_slice_bytes(engine.ranks), whole = r.parameters + at.parameters;
-        if (engine.ranks > 1)
-          engine.await(
-              engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
+        gather_slices(engine, r.parameters + at.parameters, Unit::values_slice_bytes(engine.ranks), path);
       });
     }
   }
@@ -207,26 +200,8 @@ struct Step : Forward<Bound_> {
     update(engine, r, loss_scaling, clip, options, step);
   }
   static constexpr void micro_batch(auto& engine, const Resident& r, std::size_t m) {
-    if constexpr (slots<std::remove_cvref_t<decltype(engine)>> > 0)
-      engine.run(op::TakeInput{.ring = r.ring,
-                               .scalars = r.scalars,
-                               .input = {r.input},
-                               .target = {r.target},
-                               .input_bytes = engine.batch * X::size * sizeof(typename X::Element),
-                               .target_bytes = engine.batch * Labels::size * sizeof(typename Labels::Element)});
+    take_input<X, Labels, slots<std::remove_cvref_t<decltype(engine)>>>(engine, r);
     backward(engine, r, forward(engine, r, m > 0), m);
-  }
-  static constexpr op::InputRing push_ring(auto& engine) {
-    constexpr std::size_t count = slots<std::remove_cvref_t<decltype(engine)>>;
-    if constexpr (count == 0) return {};
-    else {
-      const std::size_t given = Arena::align(given_bytes), input = walk::bytes_of<X>(engine),
-                        stride = given + input + walk::bytes_of<Labels>(engine),
-                        head = Arena::align(sizeof(std::uint64_t)),
-                        at = engine.arena.push(head + count * stride, MemoryKind::input, Base::path_of_ring);
-      return {
-          .taken = {at}, .first = at + head, .stride = stride, .count = count, .input = given, .target = given + input};
-    }
   }
 
   static constexpr void evaluate_now(auto& engine, const Resident& r) {
@@ -254,6 +229,12 @@ struct Step : Forward<Bound_> {
     const std::size_t offset =
         engine.arena.push(Arena::align(staging), MemoryKind::communication, Base::path_of_bucket);
     engine.bucket.staging = offset;
+  }
+
+  /// Every rank has its slice of a buffer, and needs all of them.
+  static constexpr void gather_slices(auto& engine, std::size_t whole, std::size_t bytes, const Path& path) {
+    if (engine.ranks > 1)
+      engine.await(engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
   }
 
   /// Calls f(a Unit*, offsets, path) for every unit that trains, or for all units; each

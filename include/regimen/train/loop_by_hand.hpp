@@ -23,7 +23,7 @@ struct LoopByHand final {
 
   static UnscaledLoss forward(Session& session, std::span<const typename Session::Input> inputs,
                               std::span<const typename Session::Label> targets) {
-    const std::size_t samples = Session::check_batch("Trainer::forward", inputs.size(), targets.size(), Session::batch);
+    const std::size_t samples = check_batch<Session>("Trainer::forward", inputs.size(), targets.size(), Session::batch);
     if (session.waiting != Waiting::forward && session.waiting != Waiting::apply) session.out_of_order("forward");
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     Scalars before{}, after{};
@@ -36,7 +36,7 @@ struct LoopByHand final {
       session.upload_batch(inputs, targets, samples, session.by_hand.batches);
       session.by_hand.output = Step::forward(session.walk, session.resident, session.by_hand.batches > 0);
       after = session.scalars();
-      Session::expect_finite(after);
+      expect_finite(after);
       session.by_hand.samples += samples;
       session.waiting = Waiting::backward;
     });
@@ -67,7 +67,7 @@ struct LoopByHand final {
     StepResult result;
     session.guarded([&] {
       Step::update(session.walk, session.resident, Recipe::loss_scaling, Recipe::clip, session.options.optimizer);
-      session.compare_weights(1);
+      compare_weights(session, 1);
       const std::size_t batches = session.by_hand.batches;
       result = session.finish(session.note_steps(1, session.by_hand.samples)).front();
       session.batches_by_hand += batches;  // not after an anomaly

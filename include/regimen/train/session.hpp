@@ -13,6 +13,7 @@
 #include <regimen/state/background_save.hpp>
 #include <regimen/state/patience.hpp>
 #include <regimen/train/collect.hpp>
+#include <regimen/train/expect.hpp>
 #include <regimen/train/fingerprint.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
@@ -265,16 +266,6 @@ struct Session final {
 
   // ---- a step
 
-  static std::size_t check_batch(const char* where, std::size_t inputs, std::size_t targets, std::size_t limit) {
-    const std::size_t samples = inputs / input_size;
-    if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit)
-      return samples;
-    throw Error(where,
-                "1 to " + regimen::detail::counted(limit, "sample") + " of " +
-                    regimen::detail::counted(input_size, "input") + " and " +
-                    regimen::detail::counted(target_size, "target"),
-                regimen::detail::counted(inputs, "input") + " and " + regimen::detail::counted(targets, "target"));
-  }
   /// Checks a micro-batch of the step that comes `ahead` steps after the next one, and what the host gives besides.
   void prepare_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
                      std::size_t micro_batch, std::size_t ahead) {
@@ -339,7 +330,7 @@ struct Session final {
         samples += loaded;
         return loaded > 0 || ranks() > 1;
       });
-      compare_weights(1);
+      train::compare_weights(*this, 1);
     });
     return note_steps(1, samples);
   }
@@ -352,32 +343,9 @@ struct Session final {
     guarded([&] {
       Step::launch(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
                    [&](std::size_t m) { load(m % micro_batches, m / micro_batches); });
-      compare_weights(steps);
+      train::compare_weights(*this, steps);
     });
     return note_steps(steps, steps * micro_batches * batch);
-  }
-  /// After every compare_weights_every steps, and the launch that has them: checks that weights that several ranks keep
-  /// are equal.
-  void compare_weights(std::uint64_t further_steps) {
-    if constexpr (!Sharding::alone && (!Sharding::slices_parameters || Sharding::group > 0)) {
-      const std::uint64_t every = options.compare_weights_every;
-      if (ranks() == 1 || every == 0 || (steps_done + further_steps) / every == steps_done / every) return;
-      std::uint64_t own = 0;
-      for (const TensorRecord& tensor : tensors) {
-        std::size_t begin = master_view(tensor).offset, bytes = tensor.count * sizeof(Master);
-        if (Sharding::slices_state &&
-            !Sharding::slices_parameters) {  // one rank keeps the master weights, all ranks keep the copies
-          begin = resident.parameters + tensor.unit.parameters + tensor.place.values;
-          bytes = tensor.place.count * bytes_of(tensor.place.element);
-        }
-        own = mix(own, walk.engine.hash(begin, bytes));
-      }
-      control()->all_gather_small(reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(hashes.data()),
-                                  sizeof own);
-      compare_hashes(
-          hashes, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); },
-          steps_done + further_steps);
-    }
   }
   Ran& note_steps(std::size_t count, std::size_t samples) {
     Ran& noted = ran[launches++ % ran.size()];
@@ -416,15 +384,6 @@ struct Session final {
     if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
     finished = end;
     return std::span<const StepResult>(results).first(of.count);
-  }
-  static void expect_finite(const Scalars& s) {
-    if (!s.anomaly.found) return;
-    const std::string element = std::to_string(s.anomaly.element);
-    throw Error("step " + std::to_string(s.random.step + 1) + ", " +
-                    (s.anomaly.phase == op::Phase::forward ? "output" : "gradient") + " of layer " +
-                    s.anomaly.path.text(),
-                "finite numbers", (s.anomaly.is_nan ? "a NaN at element " : "an infinity at element ") + element,
-                "this is the first layer where one appears; look at its input, its weights and the learning rate");
   }
 
  private:

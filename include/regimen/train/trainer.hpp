@@ -152,7 +152,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   ///   inputs (samples,input_size), targets (samples,target_size)
   StepResult step(std::span<const Input> inputs, std::span<const Label> targets) {
     const std::size_t samples =
-        Session::check_batch("Trainer::step", inputs.size(), targets.size(), batch * micro_batches);
+        train::check_batch<Session>("Trainer::step", inputs.size(), targets.size(), batch * micro_batches);
     std::size_t done = 0;
     return session_.run_step([&](std::size_t) {
       const std::size_t now = samples - done < batch ? samples - done : batch;
@@ -216,7 +216,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
         if (ranks() > 1) Step::combine_sums(session_.walk, session_.resident);
       found = session_.scalars();
       session_.write_scalars(kept);
-      Session::expect_finite(found);
+      train::expect_finite(found);
     });
     Evaluation evaluation{mean_of(found.loss_sum, found.count), no_value, static_cast<std::size_t>(found.count)};
     if constexpr (std::is_integral_v<Label>) evaluation.accuracy = mean_of(found.correct, found.count);
@@ -237,7 +237,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
       std::vector<Output> outputs = predicted();
       const Scalars found = session_.scalars();
       session_.write_scalars(kept);
-      Session::expect_finite(found);
+      train::expect_finite(found);
       return outputs;
     } else {
       return predicted();

@@ -5,6 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cuda/attention.hpp>
+#include <regimen/engine/cuda/copies.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/cuda/traits.hpp>
@@ -16,7 +17,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <span>
@@ -46,7 +46,7 @@ class Engine : public engine::EveryIteration {
     Engine* engine = nullptr;
     std::uint64_t copy = 0;
     void wait() const {
-      if (engine != nullptr) engine->finish(copy);
+      if (engine != nullptr) engine->copies_.finish(copy);
     }
   };
   struct Scope {};
@@ -61,8 +61,6 @@ class Engine : public engine::EveryIteration {
         for (std::size_t i = 0; i < most_tickets; ++i) sent_.push_back(runtime_.make_event());
         before_ = runtime_.make_event();
       }
-    stream_ = runtime_.make_stream();
-    copies_stream_ = runtime_.make_stream();
     done_ = runtime_.make_event();
     base_ = runtime_.allocate(resources.bytes, "the arena");
     if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);
@@ -115,20 +113,8 @@ class Engine : public engine::EveryIteration {
 
   // ---- the host
 
-  /// Copies to pinned memory at once, so `from` may change after the call.
-  Fence upload(std::size_t at, std::span<const std::byte> from) {
-    if (from.empty()) return {};
-    const std::size_t index = staging_for(from.size());
-    Staging& staging = stagings_[index];
-    std::memcpy(staging.at, from.data(), from.size());
-    runtime_.upload(base_ + at, staging.at, from.size(), stream_);
-    return fly(index, {});
-  }
-  Fence download(std::size_t at, std::span<std::byte> to) {
-    const std::size_t index = staging_for(to.size());
-    if (!to.empty()) runtime_.download(stagings_[index].at, base_ + at, to.size(), stream_);
-    return fly(index, to);
-  }
+  Fence upload(std::size_t at, std::span<const std::byte> from) { return {this, copies_.upload(base_ + at, from)}; }
+  Fence download(std::size_t at, std::span<std::byte> to) { return {this, copies_.download(base_ + at, to)}; }
   std::uint64_t hash(std::size_t at, std::size_t bytes) {
     std::vector<std::byte> copy(bytes);
     download(at, copy).wait();
@@ -137,25 +123,14 @@ class Engine : public engine::EveryIteration {
     });
   }
 
-  /// Copies on a stream of its own, while earlier work computes: after the operations that read the slot's last content,
-  /// and before those that are queued from now on.
   template <class Write>
-  void feed(std::size_t index, std::size_t at, std::size_t bytes, const Write& write) {
-    Slot& slot = slot_of(index, bytes);
-    if (slot.is_fed) taken(slot);  // by operations outside of a recording
-    if (slot.was_sent) runtime_.synchronize(slot.sent);
-    write(std::span(slot.at, bytes));
-    runtime_.wait(copies_stream_, slot.taken);
-    runtime_.upload(base_ + at, slot.at, bytes, copies_stream_);
-    runtime_.record(slot.sent, copies_stream_);
-    runtime_.wait(stream_, slot.sent);
-    slot.is_fed = slot.was_sent = true;
+  void feed(std::size_t slot, std::size_t at, std::size_t bytes, const Write& write) {
+    copies_.feed(slot, base_ + at, bytes, write);
   }
 
   void replay(const engine::Recording& key, auto&& body) {
     replay_or_run(key, body);
-    for (Slot& slot : slots_)
-      if (slot.is_fed) taken(slot);
+    copies_.taken();
   }
 
   /// Graphs that were captured before do not poison, so they are captured again.
@@ -179,20 +154,6 @@ class Engine : public engine::EveryIteration {
   }
 
  private:
-  /// Pinned memory that a copy uses until its event.
-  struct Staging {
-    std::byte* at = nullptr;
-    std::size_t bytes = 0;
-    typename R::Event event{};
-    std::uint64_t copy = 0;     // the copy that uses it; 0: free
-    std::span<std::byte> to{};  // of a download
-  };
-  /// Pinned memory of a slot of the ring for inputs.
-  struct Slot {
-    std::byte* at = nullptr;
-    typename R::Event sent{}, taken{};      // its copy to the device; the operations that read it there
-    bool is_fed = false, was_sent = false;  // fed: `taken` is not yet recorded
-  };
   struct Recorded {
     enum class State : unsigned char { fresh, warm, captured };
     State state = State::fresh;
@@ -202,8 +163,6 @@ class Engine : public engine::EveryIteration {
   /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments gathers a
   /// segment at once. A ticket that comes so many later uses the event again.
   static constexpr std::size_t most_tickets = 1024;
-  /// So many uploads may wait before the host waits for the oldest.
-  static constexpr std::size_t most_in_flight = 8;
 
   // ---- operations
 
@@ -327,59 +286,6 @@ class Engine : public engine::EveryIteration {
     return ticket;
   }
 
-  // ---- copies
-
-  std::size_t staging_for(std::size_t bytes) {
-    std::size_t flying = 0, oldest = none;
-    for (std::size_t i = 0; i < stagings_.size(); ++i) {
-      Staging& staging = stagings_[i];
-      if (staging.bytes < bytes || staging.bytes / 4 > bytes + 4096) continue;
-      if (staging.copy != 0 && staging.to.empty() && runtime_.is_done(staging.event)) staging.copy = 0;
-      if (staging.copy == 0) return i;
-      if (!staging.to.empty()) continue;
-      ++flying;
-      if (oldest == none || staging.copy < stagings_[oldest].copy) oldest = i;
-    }
-    if (flying >= most_in_flight) {
-      finish(stagings_[oldest].copy);
-      return oldest;
-    }
-    const std::size_t held = bytes / 4096 * 4096 + 4096;
-    stagings_.push_back(
-        {.at = runtime_.allocate_pinned(held, "a copy"), .bytes = held, .event = runtime_.make_event()});
-    return stagings_.size() - 1;
-  }
-  Slot& slot_of(std::size_t index, std::size_t bytes) {
-    while (slots_.size() <= index) {
-      slots_.push_back({.at = runtime_.allocate_pinned(bytes, "a slot for inputs"),
-                        .sent = runtime_.make_event(),
-                        .taken = runtime_.make_event()});
-      runtime_.record(slots_.back().taken, stream_);
-    }
-    return slots_[index];
-  }
-  void taken(Slot& slot) {
-    runtime_.record(slot.taken, stream_);
-    slot.is_fed = false;
-  }
-  Fence fly(std::size_t index, std::span<std::byte> to) {
-    Staging& staging = stagings_[index];
-    runtime_.record(staging.event, stream_);
-    staging.copy = ++copies_;
-    staging.to = to;
-    return {this, staging.copy};
-  }
-  void finish(std::uint64_t copy) {
-    for (Staging& staging : stagings_) {
-      if (staging.copy != copy) continue;
-      runtime_.synchronize(staging.event);
-      if (!staging.to.empty()) std::memcpy(staging.to.data(), staging.at, staging.to.size());
-      staging.to = {};
-      staging.copy = 0;
-      return;
-    }
-  }
-
   // ---- graphs
 
   template <class Body>
@@ -418,10 +324,9 @@ class Engine : public engine::EveryIteration {
     recorded.graph = runtime_.end_capture(stream_);
   }
 
-  static constexpr std::size_t none = ~std::size_t{0};
-
   R runtime_{};
-  typename R::Stream stream_{}, copies_stream_{}, ranks_stream_{};
+  typename R::Stream stream_ = runtime_.make_stream(), ranks_stream_{};
+  Copies<R> copies_{runtime_, stream_};
   Ranks* ranks_ = nullptr;
   std::vector<typename R::Event> sent_;  // by tickets
   typename R::Event before_{};
@@ -433,9 +338,6 @@ class Engine : public engine::EveryIteration {
   Path layer_{};
   std::deque<std::pair<ProductDescriptor, typename R::Product>> products_;
   std::deque<std::pair<FusedAttention, typename R::Attention>> attentions_;
-  std::deque<Staging> stagings_;
-  std::vector<Slot> slots_;
-  std::uint64_t copies_ = 0;
   std::map<std::pair<engine::Recording::Piece, std::size_t>, Recorded> recordings_;
   Recorded* recorded_ = nullptr;
 };

@@ -7,6 +7,7 @@
 #include <regimen/engine/emulated/block.hpp>
 #include <regimen/engine/emulated/host_pointers.hpp>
 #include <regimen/engine/emulated/memory.hpp>
+#include <regimen/engine/emulated/options.hpp>
 #include <regimen/engine/emulated/product.hpp>
 #include <regimen/engine/emulated/schedule.hpp>
 #include <regimen/kernel/block.hpp>
@@ -24,17 +25,6 @@
 #include <vector>
 
 namespace regimen::emulated {
-
-/// How the device of an engine behaves.
-///   seed      decides when work runs, and in which order the threads of a block
-///   fibers    every kernel by blocks of as many threads as on a GPU, with checked barriers; otherwise by one thread a
-///             block, which is a hundred times faster and adds in another order
-///   memory    bytes of the device
-struct Options {
-  std::uint64_t seed = 1;
-  bool fibers = false;
-  std::size_t memory = std::size_t{4} << 30;
-};
 
 /// A cuda::Runtime without a GPU. Device memory is inaccessible to the host, but to queued work while it runs. Work
 /// runs later, in any order that streams and events allow. What CUDA forbids, also during a capture, is an Error that
@@ -320,24 +310,10 @@ class Runtime final {
   std::size_t work_in(Graph graph) const { return graphs_.at(graph.index).tasks.size(); }
 
  private:
-  static constexpr std::size_t none = ~std::size_t{0};
-  struct Queue {
-    TaskId last = 0;
-    std::size_t graph = none;        // none: not captured
-    std::vector<TaskId> recorded{};  // what the next captured work comes after
-    std::vector<TaskId> waits{};     // what the next work comes after, besides `last`
-  };
-  struct Recorded {
-    std::size_t graph = none;
-    TaskId task = 0;
-    bool was_recorded = false;
-  };
-  struct Recording {
-    std::vector<Task> tasks{};
-    std::size_t origin = 0;
-    TaskId last = 0;
-    bool is_finished = false, is_invalid = false;
-  };
+  static constexpr std::size_t none = detail::no_graph;
+  using Queue = detail::Queue;
+  using Recorded = detail::Recorded;
+  using Recording = detail::Recording;
 
   [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) {
     throw Error(where, expected, found);

@@ -115,5 +115,34 @@ class Schedule final {
   std::size_t preferred_ = 1;
 };
 
+namespace detail {
+
+inline constexpr std::size_t no_graph = ~std::size_t{0};
+
+/// A stream.
+struct Queue {
+  TaskId last = 0;
+  std::size_t graph = no_graph;    // no_graph: not captured
+  std::vector<TaskId> recorded{};  // what the next captured work comes after
+  std::vector<TaskId> waits{};     // what the next work comes after, besides `last`
+};
+
+/// An event.
+struct Recorded {
+  std::size_t graph = no_graph;
+  TaskId task = 0;
+  bool was_recorded = false;
+};
+
+/// A graph.
+struct Recording {
+  std::vector<Task> tasks{};
+  std::size_t origin = 0;
+  TaskId last = 0;
+  bool is_finished = false, is_invalid = false;
+};
+
+}  // namespace detail
+
 }  // namespace regimen::emulated
 // SPDX-License-Identifier: Apache-2.0

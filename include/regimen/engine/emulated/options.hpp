@@ -1,0 +1,21 @@
+// regimen/engine/emulated/options.hpp — how an emulated device behaves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::emulated {
+
+/// How the device of an engine behaves.
+///   seed      decides when work runs, and in which order the threads of a block
+///   fibers    every kernel by blocks of as many threads as on a GPU, with checked barriers; otherwise by one thread a
+///             block, which is a hundred times faster and adds in another order
+///   memory    bytes of the device
+struct Options {
+  std::uint64_t seed = 1;
+  bool fibers = false;
+  std::size_t memory = std::size_t{4} << 30;
+};
+
+}  // namespace regimen::emulated
+// SPDX-License-Identifier: Apache-2.0

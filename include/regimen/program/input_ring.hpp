@@ -1,0 +1,40 @@
+// regimen/program/input_ring.hpp — the ring of inputs in the program of a step: its memory, and how a step takes from it.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/program/forward.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::train {
+
+/// Allocates the count and `slots` slots; none: no ring.   X, Labels   of a micro-batch
+template <class X, class Labels, std::size_t slots>
+constexpr op::InputRing push_ring(auto& engine, Path path) {
+  if constexpr (slots == 0) {
+    return {};
+  } else {
+    const std::size_t given = Arena::align(given_bytes), input = walk::bytes_of<X>(engine),
+                      stride = given + input + walk::bytes_of<Labels>(engine),
+                      head = Arena::align(sizeof(std::uint64_t)),
+                      at = engine.arena.push(head + slots * stride, MemoryKind::input, path);
+    return {
+        .taken = {at}, .first = at + head, .stride = stride, .count = slots, .input = given, .target = given + input};
+  }
+}
+
+/// Before a micro-batch: copies it from the ring, if there is one, to where the step reads it.
+template <class X, class Labels, std::size_t slots>
+constexpr void take_input(auto& engine, const Resident& r) {
+  if constexpr (slots > 0)
+    engine.run(op::TakeInput{.ring = r.ring,
+                             .scalars = r.scalars,
+                             .input = {r.input},
+                             .target = {r.target},
+                             .input_bytes = engine.batch * X::size * sizeof(typename X::Element),
+                             .target_bytes = engine.batch * Labels::size * sizeof(typename Labels::Element)});
+}
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

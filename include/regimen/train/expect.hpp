@@ -1,0 +1,38 @@
+// regimen/train/expect.hpp — what a step expects of its batch, and of its results.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/operation.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace regimen::train {
+
+/// The number of samples of a batch; throws Error unless it is 1 to `limit` whole samples.
+template <class Session>
+std::size_t check_batch(const char* where, std::size_t inputs, std::size_t targets, std::size_t limit) {
+  constexpr std::size_t input_size = Session::input_size, target_size = Session::target_size;
+  const std::size_t samples = inputs / input_size;
+  if (inputs == samples * input_size && targets == samples * target_size && samples > 0 && samples <= limit)
+    return samples;
+  throw Error(where,
+              "1 to " + regimen::detail::counted(limit, "sample") + " of " +
+                  regimen::detail::counted(input_size, "input") + " and " +
+                  regimen::detail::counted(target_size, "target"),
+              regimen::detail::counted(inputs, "input") + " and " + regimen::detail::counted(targets, "target"));
+}
+
+/// Throws Error if Debug<Anomaly> found something.
+inline void expect_finite(const Scalars& s) {
+  if (!s.anomaly.found) return;
+  const std::string element = std::to_string(s.anomaly.element);
+  throw Error("step " + std::to_string(s.random.step + 1) + ", " +
+                  (s.anomaly.phase == op::Phase::forward ? "output" : "gradient") + " of layer " +
+                  s.anomaly.path.text(),
+              "finite numbers", (s.anomaly.is_nan ? "a NaN at element " : "an infinity at element ") + element,
+              "this is the first layer where one appears; look at its input, its weights and the learning rate");
+}
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
