@@ -1,6 +1,8 @@
 // Steps<K>: K steps in one launch compute what K launches of one step compute, and count what they count.
 #include "train/deferred.hpp"
 
+#include "support/rounding.hpp"
+
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/optimizer/sgd.hpp>
 
@@ -100,6 +102,18 @@ TEST_CASE("a launch counts the operations of its steps, and its batches are in t
   CHECK(trainer.used().operations == 6 * Train::plan().operations());
   constexpr std::size_t slots = 2 * 3 * 2, slot = 256 + 256 + 256;  // 64 bytes, 4 * 8 tokens, and as many targets
   CHECK(Train::plan().bytes(MemoryKind::input) == Alone::plan().bytes(MemoryKind::input) + (slots - 2) * slot);
+}
+
+TEST_CASE("a step with fewer micro-batches than others takes no more from the ring than were put there") {
+  const auto weights = []<class... More>(boost::mp11::mp_list<More...>) {
+    Trainer<Gpt<2>, Batch<3>, Precision<fp64>, Accumulate<3>, More...> trainer;
+    for (const std::uint64_t epochs : {1u, 2u, 3u})  // 8 micro-batches in an epoch, the last of them short
+      trainer.fit(data(), {.epochs = epochs, .progress = false});
+    return support::weights_of<double>(trainer);
+  };
+  const auto one = weights(boost::mp11::mp_list<Device<Emulated>>{});
+  CHECK(one == weights(boost::mp11::mp_list<Device<Emulated>, Steps<2>>{}));
+  CHECK(support::distance(one, weights(boost::mp11::mp_list<>{})) < support::of_order);
 }
 
 TEST_CASE("after a launch whose data cannot be read, training goes on where it was") {

@@ -28,9 +28,10 @@ struct Memory {
   REGIMEN_HD T* optional(View<T> view) const {
     return view.offset == View<T>::absent ? nullptr : (*this)(view);
   }
+  /// Null if the operation has none.
   template <class T>
   REGIMEN_HD T* scratch_of() const {
-    return reinterpret_cast<T*>(base + scratch);
+    return scratch == View<char>::absent ? nullptr : reinterpret_cast<T*>(base + scratch);
   }
 };
 

@@ -289,12 +289,13 @@ struct Session final {
     upload(walk, View<Input>{resident.input}, inputs);
     uploaded = upload(walk, View<Label>{resident.target}, targets);
   }
-  /// Copies a micro-batch of a step that fit or step runs: to the ring, if there is one.
+  /// The same for fit and step: to the ring, if there is one. A single rank takes no empty micro-batch from it.
   void give_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
                   std::size_t micro_batch, std::size_t ahead = 0) {
     if constexpr (Step::template slots<walk::Walk<Engine>> == 0) {
       upload_batch(inputs, targets, samples, micro_batch);
     } else {
+      if (samples == 0 && ranks() == 1) return;
       prepare_batch(inputs, targets, samples, micro_batch, ahead);
       const op::InputRing& ring = resident.ring;
       if (std::exchange(ring_differs, false)) upload(walk, ring.taken, std::span<const std::uint64_t>(&fed, 1)).wait();
