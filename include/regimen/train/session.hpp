@@ -98,7 +98,6 @@ struct Session final {
   Scalars given{};  // the first members: the values that the host writes before a micro-batch
   typename Engine::Fence uploaded{};
   std::array<Ran, 2> ran{};
-  std::size_t launches = 0;
   std::array<StepResult, steps> results{};  // of the last `finish`
   std::uint64_t fed = 0;                    // micro-batches that went to the ring
   bool ring_differs = false;                // the device may have taken fewer
@@ -114,7 +113,7 @@ struct Session final {
   Patience patience;
   Waiting waiting = Waiting::forward;
   ByHand by_hand;
-  std::size_t library = 0;
+  std::size_t library = 0, launches = 0;
   double started = 0, finished = 0;
   std::unique_ptr<BackgroundSave> saving;
   int exceptions = std::uncaught_exceptions();  // in flight at construction

@@ -108,6 +108,7 @@ TEMPLATE_TEST_CASE("composed attention and its gradient are their definition", "
       is_its_definition<TestType, Composed>({{1, 1, 1, 1, causal}, threshold});
       is_its_definition<TestType, Composed>({{2, 7, 3, 8, causal}, threshold});
       is_its_definition<TestType, Composed>({{4, 33, 2, 20, causal}, threshold});
+      is_its_definition<TestType, Composed>({{5, 9, 1, 6, causal}, threshold});
     }
   is_its_definition<TestType, Composed>({{1, 150, 1, 3, true}, 0});
 }

@@ -169,7 +169,7 @@ TEST_CASE("a write a little beyond an allocation is found") {
 
 namespace {
 
-float variable = 1;
+alignas(16) float variable[4]{};
 
 /// *y = *c, of a name that it does not read, with padding between its members
 struct Named final {
@@ -192,13 +192,14 @@ struct Named final {
 TEST_CASE("a kernel that is given an address of the host is not launched") {
   Bench b(1);
   const auto launches = [&](const float* c) { b.run({b.x, c, b.y, Bench::count}, b.compute); };
-  const float on_stack = 1;
-  const auto on_heap = std::make_unique<float>(1.0f);
+  // Their third elements: an address whose lowest byte is 0 may be padding.
+  alignas(16) const float on_stack[4]{};
+  const auto on_heap = std::make_unique<float[]>(4);
   for (const float* const c :
-       {&on_stack, static_cast<const float*>(on_heap.get()), static_cast<const float*>(&variable)})
+       {&on_stack[2], static_cast<const float*>(&on_heap[2]), static_cast<const float*>(&variable[2])})
     refuses([&] { launches(c); }, "expected a kernel with addresses of the device, found one of the host's");
   Bench other(1);
-  refuses([&] { launches(other.c); }, "expected a kernel with addresses of the device, found one of the host's");
+  refuses([&] { launches(other.c + 2); }, "expected a kernel with addresses of the device, found one of the host's");
   launches(b.c);
   launches(b.constant);  // pinned memory
   b.wait_for(b.compute);

@@ -65,7 +65,7 @@ struct HeadMatrices {
             .columns = shape.width,
             .leading = channels,
             .count = run.count,
-            .stride = run.step == 1 ? shape.width : shape.length * channels};
+            .stride = run.step == 1 && shape.heads > 1 ? shape.width : shape.length * channels};
   }
   /// q, k, v of (B,T,3,H,D) are parts 0, 1, 2; y (B,T,H,D) is part 0 of 1.
   View<T> first(View<T> tensor, std::size_t part, std::size_t tensors) const {

@@ -4,6 +4,7 @@
 #include <regimen/comm/control.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/path_text.hpp>
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/cuda/copies.hpp>
 #include <regimen/engine/cuda/product.hpp>
