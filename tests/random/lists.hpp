@@ -250,8 +250,8 @@ struct is_block<Sequential<Layers...>> : std::true_type {};
 template <class... Kinds>
 using Equally = mp::mp_list<Often<1, Kinds>...>;
 
-using Formats = mp::mp_list<Often<6, Say<>>, Often<4, Say<Precision<fp64>>>, Often<3, Say<Precision<bf16, fp32>>>,
-                            Often<2, Say<Precision<tf32>>>, Often<1, Say<Precision<bf16, fp32, bf16>>>,
+using Formats = mp::mp_list<Often<4, Say<>>, Often<2, Say<Precision<tf32>>>, Often<4, Say<Precision<fp64>>>,
+                            Often<3, Say<Precision<bf16, fp32>>>, Often<1, Say<Precision<bf16, fp32, bf16>>>,
                             Often<1, Say<Precision<fp16, fp32>, LossScale<Dynamic>>>,
                             Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
                             Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
