@@ -56,7 +56,7 @@ struct Walk {
   /// Runs the operation with the workspace of this engine's kernel.
   template <class Operation>
   constexpr void run(const Operation& operation) {
-    if constexpr (requires { engine.lacking; }) engine.look_at(operation, path);
+    if constexpr (requires { engine.look_at(operation, path); }) engine.look_at(operation, path);
     if constexpr (requires { engine.name_layer(path); }) engine.name_layer(path);
     const std::size_t bytes = E::Traits::scratch(operation);
     if (bytes == 0) {

@@ -51,8 +51,10 @@ struct Engine {
     cost[static_cast<std::size_t>(phase)] += operation.cost();
   }
 
-  /// Before an operation runs.   path   of the layer that runs it
+  /// Before an operation runs, on a device whose Traits say what it lacks.   path   of the layer that runs it
   template <class Operation>
+    requires requires(const Operation& operation) { Traits::template runs<Operation>; } ||
+             requires(const Operation& operation) { Traits::refused_part(operation); }
   constexpr void look_at(const Operation& operation, const Path& path) {
     if constexpr (requires { Traits::template runs<Operation>; }) {
       if (!Traits::template runs<Operation> && !lacking.any) lacking = {true, phase, path};
