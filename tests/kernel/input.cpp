@@ -18,6 +18,11 @@ namespace {
 
 constexpr std::size_t slots = 3, slot_bytes = 3 * 256;
 
+/// Of a micro-batch.
+struct Bytes {
+  std::size_t input, target;
+};
+
 std::byte pattern(std::size_t i) { return static_cast<std::byte>(i * 31 % 251); }
 
 op::TakeInput ring_in(Arena& arena, std::uint64_t taken, std::size_t input_bytes, std::size_t target_bytes) {
@@ -47,8 +52,8 @@ op::TakeInput ring_in(Arena& arena, std::uint64_t taken, std::size_t input_bytes
 
 TEST_CASE("the next micro-batch comes from the slot that the count names, whole, and is counted") {
   for (const std::uint64_t taken : {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{3} << 40})
-    for (const auto& [input_bytes, target_bytes] :
-         {std::pair<std::size_t, std::size_t>{4, 4}, {200, 36}, {0, 0}, {15, 256}, {256, 16}}) {
+    for (const Bytes& bytes : {Bytes{4, 4}, Bytes{200, 36}, Bytes{0, 0}, Bytes{15, 256}, Bytes{256, 16}}) {
+      const std::size_t input_bytes = bytes.input, target_bytes = bytes.target;
       CAPTURE(taken, input_bytes, target_bytes);
       const std::size_t slot = static_cast<std::size_t>(taken % slots) * slot_bytes;
       const auto holds = [&](const Arena& arena, const op::TakeInput& o) {
