@@ -62,13 +62,13 @@ int main() try {
 #else
   const std::size_t cudnn = 0;
 #endif
-  std::printf("{\"name\":\"%s\",\"capability\":\"%d.%d\",\"multiprocessors\":%d,\"memory_bytes\":%zu,\"l2_bytes\":%d,"
-              "\"core_khz\":%d,\"memory_khz\":%d,\"driver_cuda\":%d,\"runtime\":%d,\"cublaslt\":%zu,\"cudnn\":%zu,"
-              "\"copy_gb_per_s\":%.1f}\n",
-              properties.name, properties.major, properties.minor, properties.multiProcessorCount,
-              properties.totalGlobalMem, properties.l2CacheSize, attribute(cudaDevAttrClockRate),
-              attribute(cudaDevAttrMemoryClockRate), driver, runtime, cublasLtGetVersion(), cudnn,
-              copy_bandwidth() * 1e-9);
+  std::printf(
+      "{\"name\":\"%s\",\"capability\":\"%d.%d\",\"multiprocessors\":%d,\"memory_bytes\":%zu,\"l2_bytes\":%d,"
+      "\"core_khz\":%d,\"memory_khz\":%d,\"driver_cuda\":%d,\"runtime\":%d,\"cublaslt\":%zu,\"cudnn\":%zu,"
+      "\"copy_gb_per_s\":%.1f}\n",
+      properties.name, properties.major, properties.minor, properties.multiProcessorCount, properties.totalGlobalMem,
+      properties.l2CacheSize, attribute(cudaDevAttrClockRate), attribute(cudaDevAttrMemoryClockRate), driver, runtime,
+      cublasLtGetVersion(), cudnn, copy_bandwidth() * 1e-9);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

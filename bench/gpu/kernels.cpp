@@ -17,9 +17,10 @@ struct Sizes {
 template <class T, class Operation>
 void report(Timing& timing, const Sizes& sizes, const Operation& operation) {
   const double seconds = timing.seconds(operation), bytes = operation.cost().bytes;
-  std::printf("{\"kernel\":\"%s\",\"type\":\"%s\",\"rows\":%zu,\"columns\":%zu,\"bytes\":%.0f,\"microseconds\":%.2f,"
-              "\"gb_per_s\":%.1f}\n",
-              Operation::name, name_of<T>, sizes.rows, sizes.columns, bytes, seconds * 1e6, bytes / seconds * 1e-9);
+  std::printf(
+      "{\"kernel\":\"%s\",\"type\":\"%s\",\"rows\":%zu,\"columns\":%zu,\"bytes\":%.0f,\"microseconds\":%.2f,"
+      "\"gb_per_s\":%.1f}\n",
+      Operation::name, name_of<T>, sizes.rows, sizes.columns, bytes, seconds * 1e6, bytes / seconds * 1e-9);
   std::fflush(stdout);
 }
 
@@ -29,8 +30,7 @@ void norms(Timing& t, const Sizes& s) {
   op::Normalize<Centered, T> forward{};
   forward.x = t.put<T>(s.count(), -1, 1), forward.gain = t.put<T>(s.columns, 0.5, 1.5);
   forward.y = t.put<T>(s.count(), 0, 1), forward.rstd = t.put<statistic_t<T>>(s.rows, 1, 2);
-  if (Centered)
-    forward.bias = t.put<T>(s.columns, -1, 1), forward.mean = t.put<statistic_t<T>>(s.rows, 0, 1);
+  if (Centered) forward.bias = t.put<T>(s.columns, -1, 1), forward.mean = t.put<statistic_t<T>>(s.rows, 0, 1);
   forward.rows = s.rows, forward.columns = s.columns;
   report<T>(t, s, forward);
   op::NormalizeBackward<Centered, T, float> backward{};
@@ -110,7 +110,7 @@ void updates(Timing& t, const Sizes& s) {
 
 void all(bool small) {
   const Sizes sizes = small ? Sizes{64, 96, 40} : Sizes{std::size_t{1} << 19, 1024, 50257};
-  Timing timing(small ? std::size_t{1} << 22 : std::size_t{8} << 30);   // an update takes 4.5 GiB
+  Timing timing(small ? std::size_t{1} << 22 : std::size_t{8} << 30);  // an update takes 4.5 GiB
   elementwise<bf16>(timing, sizes);
   norms<true, bf16>(timing, sizes);
   norms<false, bf16>(timing, sizes);

@@ -18,10 +18,11 @@ void product(Timing& timing, Shape s, bool transpose_a, bool transpose_b) {
   o.a = timing.put<T>(s.m * s.k, -1, 1), o.b = timing.put<T>(s.k * s.n, -1, 1), o.c = timing.put<C>(s.m * s.n, 0, 1);
   o.m = s.m, o.n = s.n, o.k = s.k, o.transpose_a = transpose_a, o.transpose_b = transpose_b;
   const double seconds = timing.seconds(o);
-  std::printf("{\"product\":\"%zux%zux%zu\",\"m\":%zu,\"n\":%zu,\"k\":%zu,\"transpose_a\":%s,\"transpose_b\":%s,"
-              "\"type\":\"%s\",\"result\":\"%s\",\"microseconds\":%.2f,\"tflop_per_s\":%.2f}\n",
-              s.m, s.n, s.k, s.m, s.n, s.k, transpose_a ? "true" : "false", transpose_b ? "true" : "false", name_of<T>,
-              name_of<C>, seconds * 1e6, o.cost().flops / seconds * 1e-12);
+  std::printf(
+      "{\"product\":\"%zux%zux%zu\",\"m\":%zu,\"n\":%zu,\"k\":%zu,\"transpose_a\":%s,\"transpose_b\":%s,"
+      "\"type\":\"%s\",\"result\":\"%s\",\"microseconds\":%.2f,\"tflop_per_s\":%.2f}\n",
+      s.m, s.n, s.k, s.m, s.n, s.k, transpose_a ? "true" : "false", transpose_b ? "true" : "false", name_of<T>,
+      name_of<C>, seconds * 1e6, o.cost().flops / seconds * 1e-12);
   std::fflush(stdout);
 }
 

@@ -34,11 +34,12 @@ void step(const char* name, const char* type, double seconds) {
               });
   const double spent = now() - began;
   const double tokens = double(steps * Train::plan().batch * Train::input_size);
-  std::printf("{\"step\":\"%s\",\"type\":\"%s\",\"by\":\"regimen\",\"batch\":%zu,\"steps\":%llu,\"milliseconds\":%.3f,"
-              "\"tokens_per_second\":%.0f,\"tflop_per_s\":%.2f,\"loss\":%.4f,\"planned_bytes\":%zu,\"used_bytes\":%zu}\n",
-              name, type, std::size_t{Train::plan().batch}, static_cast<unsigned long long>(steps),
-              spent / double(steps) * 1e3, tokens / spent, Train::plan().flops() * double(steps) / spent * 1e-12, loss,
-              Train::plan().peak, trainer.used().peak);
+  std::printf(
+      "{\"step\":\"%s\",\"type\":\"%s\",\"by\":\"regimen\",\"batch\":%zu,\"steps\":%llu,\"milliseconds\":%.3f,"
+      "\"tokens_per_second\":%.0f,\"tflop_per_s\":%.2f,\"loss\":%.4f,\"planned_bytes\":%zu,\"used_bytes\":%zu}\n",
+      name, type, std::size_t{Train::plan().batch}, static_cast<unsigned long long>(steps), spent / double(steps) * 1e3,
+      tokens / spent, Train::plan().flops() * double(steps) / spent * 1e-12, loss, Train::plan().peak,
+      trainer.used().peak);
 }
 
 }  // namespace bench

@@ -87,6 +87,7 @@ template <class E>
 concept Walked = requires(E& e, const op::Begin& operation, const Transfer& transfer, std::size_t ticket) {
   { E::Traits::scratch(operation) } -> std::convertible_to<std::size_t>;
   { E::Traits::input_slots(std::size_t{}) } -> std::convertible_to<std::size_t>;
+  { E::Traits::has_graphs } -> std::convertible_to<bool>;
   { E::Traits::is_host_memory } -> std::convertible_to<bool>;
   { e.phase } -> std::convertible_to<op::Phase>;
   e.run(operation, std::size_t{});

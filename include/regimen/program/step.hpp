@@ -54,7 +54,7 @@ struct Step : Forward<Bound_> {
     return r;
   }
 
-  /// Whether steps take their micro-batches from a ring, which the host fills ahead of them.
+  /// Slots of the ring from which steps take their micro-batches, and which the host fills ahead of them; 0: no ring.
   template <class Walk>
   static constexpr std::size_t slots = Walk::Engine::Traits::input_slots(steps > 1 ? steps * micro_batches : 1);
 

@@ -162,7 +162,8 @@ class Engine : public engine::EveryIteration {
     std::size_t operations = 0;
   };
   /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments gathers a
-  /// segment at once. A ticket that comes so many later uses the event again.
+  /// segment at once. A ticket that comes so many later uses the event again; who awaits the older one then waits for
+  /// the younger, too, which comes after it on the same stream.
   static constexpr std::size_t most_tickets = 1024;
 
   // ---- operations
