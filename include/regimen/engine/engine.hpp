@@ -72,12 +72,28 @@ struct EveryIteration {
   static constexpr std::size_t bucket(std::size_t bytes) { return bytes; }
 };
 
+/// The Traits of an engine derive from these, and say what differs.
+///   has_graphs      whether replay may capture a graph
+///   takes_ranks     whether several ranks may use the device
+///   has_epilogues   whether products add a bias (op::ProductBias)
+///   is_checked      whether a plan looks for operations that the device lacks, and for rows of products that are not
+///                   aligned
+///   computes<T>     whether the device computes in T
+///   runs<O>         whether the device has a form of the operation O
+struct DefaultTraits {
+  static constexpr bool has_graphs = false, takes_ranks = true, has_epilogues = false, is_checked = false;
+  template <class T>
+  static constexpr bool computes = true;
+  template <class Operation>
+  static constexpr bool runs = true;
+};
+
 /// The part of an engine that a walk uses; the plan's engine has it, too.
 ///
 ///   Traits::scratch(operation)   workspace of this engine's kernel, in bytes. The walk allocates it from the arena for
 ///                                the duration of the operation, so that the engine's plan counts it exactly
 ///   Traits::input_slots(n)       slots of the ring for inputs, if n micro-batches run in one recording; 0: no ring
-///   Traits::has_graphs           whether replay may capture a graph
+///   Traits                       derive from DefaultTraits
 ///   Traits::is_host_memory       whether the host may read and write the arena between calls, by data(view)
 ///   phase                        the part of the step that operations belong to; the walk sets it
 ///   run(operation, scratch)      may return before the operation is done; operations execute in the order of the calls
@@ -87,7 +103,7 @@ template <class E>
 concept Walked = requires(E& e, const op::Begin& operation, const Transfer& transfer, std::size_t ticket) {
   { E::Traits::scratch(operation) } -> std::convertible_to<std::size_t>;
   { E::Traits::input_slots(std::size_t{}) } -> std::convertible_to<std::size_t>;
-  { E::Traits::has_graphs } -> std::convertible_to<bool>;
+  requires std::derived_from<typename E::Traits, engine::DefaultTraits>;
   { E::Traits::is_host_memory } -> std::convertible_to<bool>;
   { e.phase } -> std::convertible_to<op::Phase>;
   e.run(operation, std::size_t{});
@@ -161,29 +177,28 @@ const Plan& with_room(const Plan& plan) {
 
 /// The engine of a device: `type`, its `Traits`, and `profiled`, the engine that measures. Specialised for each device.
 ///
-///   Traits::computes<T>      optional: whether the device computes in T; true where there is none
-///   Traits::has_epilogues    optional: whether products add a bias (op::ProductBias); false where there is none
-///   Traits::runs<Operation>  optional: whether the device has a form of the operation; true where there is none
-///
 /// An engine that reads further policies has the three members also in `template <class Choices> struct with`. Choices
 /// has these policies by the names of their axes, as a Configuration: `Choices::attention`.
 template <class Where>
 struct Of;
 template <class Engine>
 inline constexpr bool runs_here = !requires { Engine::only_plans; };
+
+/// The Traits of a device. One without an engine is refused by itself (rule/device_is_included.hpp), and by no rule about
+/// an engine.
+struct NoEngine final : DefaultTraits {
+  static constexpr bool has_graphs = true, has_epilogues = true, is_checked = true;
+};
+template <class Where, class = void>
+struct TraitsOfDevice {
+  using type = NoEngine;
+};
 template <class Where>
-inline constexpr bool has_epilogues = [] {
-  if constexpr (requires { Of<Where>::Traits::has_epilogues; }) return Of<Where>::Traits::has_epilogues;
-  else return false;
-}();
-/// Whether a plan for the device counts rows of products that are not aligned.
+struct TraitsOfDevice<Where, std::void_t<typename Of<Where>::Traits>> {
+  using type = typename Of<Where>::Traits;
+};
 template <class Where>
-inline constexpr bool counts_rows = requires { Of<Where>::Traits::template runs<op::Begin>; };
-template <class Where, class T>
-inline constexpr bool computes_in = [] {
-  if constexpr (requires { Of<Where>::Traits::template computes<T>; }) return Of<Where>::Traits::template computes<T>;
-  else return true;
-}();
+using TraitsOf = typename TraitsOfDevice<Where>::type;
 
 /// The engine of a device, with the policies that it reads. No constraint: g++ 12 finds none true that names a template
 /// of a template's member.

@@ -35,7 +35,7 @@ struct Fusing final {
 template <class Configuration>
 using fusing_of =
     Fusing<Configuration::fusion::fuses,
-           Configuration::fusion::epilogues && engine::has_epilogues<typename Configuration::device::where>>;
+           Configuration::fusion::epilogues && engine::TraitsOf<typename Configuration::device::where>::has_epilogues>;
 
 /// What a walk that trains needs to know of the policies (walk::ContextOf). Of the policies themselves it has only
 /// these, so that recipes that differ in others share their walkers.

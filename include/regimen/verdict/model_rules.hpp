@@ -149,7 +149,7 @@ template <class Recipe, class Configuration>
 constexpr auto operation_rules() {
   using Device = typename Configuration::device;
   using Attention = typename Configuration::attention;
-  if constexpr (!requires { Recipe::Planned::Engine::Traits::template runs<op::Begin>; }) return mp::mp_list<>{};
+  if constexpr (!Recipe::Planned::Engine::Traits::is_checked) return mp::mp_list<>{};
   else if constexpr (!Recipe::lacking.any) return mp::mp_list<>{};
   else if constexpr (requires { typename Recipe::UpdateRule; } && Recipe::lacking.phase == op::Phase::update)
     return mp::mp_list<rule::operation_has_kernel<typename Recipe::UpdateRule, Device, false>>{};

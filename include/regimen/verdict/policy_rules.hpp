@@ -234,14 +234,15 @@ struct update_rules<UpdateRule> {
 
 /// The rule about a device and the epilogues of its products.
 template <class Device, class Fusing>
-using fused_on = rule::product_has_epilogue<Device, Fusing, engine::has_epilogues<typename Device::where>>;
+using fused_on = rule::product_has_epilogue<Device, Fusing, engine::TraitsOf<typename Device::where>::has_epilogues>;
 /// The rule about a device and a bound on the rows of products.
 template <class Target, class Device>
 using rows_counted_on =
-    rule::unaligned_is_counted<Target, Device, !Target::bounds_rows || engine::counts_rows<typename Device::where>>;
+    rule::unaligned_is_counted<Target, Device,
+                               !Target::bounds_rows || engine::TraitsOf<typename Device::where>::is_checked>;
 /// The rule about a device and an element type.
 template <class Device, class T>
-using computed_on = rule::device_computes_in<Device, T, engine::computes_in<typename Device::where, T>>;
+using computed_on = rule::device_computes_in<Device, T, engine::TraitsOf<typename Device::where>::template computes<T>>;
 
 /// The rules about a policy by itself.
 template <class P, class Axis = typename P::axis>
@@ -311,20 +312,6 @@ struct single<P, axis::debug> {
 template <class P>
 using single_rules = typename single<P>::rules;
 
-/// Whether the engine of a device has graphs; a device without an engine is refused by itself.
-template <class Where>
-inline constexpr bool has_graphs = true;
-template <class Where>
-  requires requires { engine::Of<Where>::Traits::has_graphs; }
-inline constexpr bool has_graphs<Where> = engine::Of<Where>::Traits::has_graphs;
-
-/// Whether several ranks may use a device; engines without the word may.
-template <class Where>
-inline constexpr bool takes_ranks = true;
-template <class Where>
-  requires requires { engine::Of<Where>::Traits::takes_ranks; }
-inline constexpr bool takes_ranks<Where> = engine::Of<Where>::Traits::takes_ranks;
-
 /// Whether the engine of a configuration computes attention in the form that it decides.
 template <class Configuration>
 constexpr bool attends_in_form() {
@@ -371,12 +358,12 @@ using cross_rules = mp::mp_list<
                                  attends_in_form<Configuration>()>,
     rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
     rule::device_takes_ranks<typename Configuration::device, typename Configuration::communicator,
-                             takes_ranks<typename Configuration::device::where>>,
+                             engine::TraitsOf<typename Configuration::device::where>::takes_ranks>,
     rule::anomaly_ends_a_launch<typename Configuration::steps, typename Configuration::debug>,
     rule::synchronous_needs_queue<typename Configuration::debug, typename Configuration::device,
-                                  has_graphs<typename Configuration::device::where>>,
+                                  engine::TraitsOf<typename Configuration::device::where>::has_graphs>,
     rule::graph_needs_graphs<typename Configuration::graph, typename Configuration::device,
-                             has_graphs<typename Configuration::device::where>>,
+                             engine::TraitsOf<typename Configuration::device::where>::has_graphs>,
     rule::coupled_samples_stay_together<
         typename Configuration::loss::function, couples_samples<typename Configuration::loss::function>,
         typename Configuration::accumulate, typename Configuration::communicator, typename Configuration::world>>;

@@ -3,6 +3,7 @@
 
 #include <regimen/core/align.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/engine/engine.hpp>
 #include <regimen/policy/attention.hpp>
 
 #include <cstddef>
@@ -12,11 +13,11 @@ namespace regimen::cpu {
 /// Row chunks of a reduction over rows: a constant, so that results do not depend on the number of threads.
 inline constexpr std::size_t norm_chunks = 16;
 
-struct Traits {
+struct Traits : engine::DefaultTraits {
   using attention = Tiled;
 
   /// The host may read and write the arena between calls, by Engine::data(view).
-  static constexpr bool is_host_memory = true, has_graphs = false;
+  static constexpr bool is_host_memory = true;
   /// The host copies a micro-batch in turn, unless several steps run in one recording.
   static constexpr std::size_t input_slots(std::size_t micro_batches) { return micro_batches > 1 ? micro_batches : 0; }
 

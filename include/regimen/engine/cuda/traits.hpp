@@ -4,6 +4,7 @@
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cuda/attention.hpp>
+#include <regimen/engine/engine.hpp>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/column_sum.hpp>
@@ -50,14 +51,14 @@ inline constexpr bool has_cudnn = false;
 /// fused_attention   whether the library has attention
 template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool ranks = false,
           bool fused_attention = true>
-struct Traits {
+struct Traits : engine::DefaultTraits {
   static constexpr bool takes_ranks = ranks;
   /// Whether products compute in T: bf16 and tf32 came with sm_80.
   template <class T>
   static constexpr bool computes =
       architecture == 0 || architecture >= 800 || !(std::is_same_v<T, bf16> || std::is_same_v<T, tf32>);
 
-  static constexpr bool is_host_memory = false, has_graphs = true, has_epilogues = true;
+  static constexpr bool is_host_memory = false, has_graphs = true, has_epilogues = true, is_checked = true;
   /// Some are read while others are written.
   static constexpr std::size_t input_slots(std::size_t micro_batches) { return 2 * micro_batches; }
   template <class Operation>

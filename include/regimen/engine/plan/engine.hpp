@@ -14,8 +14,8 @@
 namespace regimen::plan {
 
 /// The Traits of a plan without a device.
-struct AnyTraits final {
-  static constexpr bool is_host_memory = false, has_graphs = false;
+struct AnyTraits final : engine::DefaultTraits {
+  static constexpr bool is_host_memory = false;
   static constexpr std::size_t input_slots(std::size_t) { return 0; }
   static constexpr std::size_t scratch(const auto&) { return 0; }
 };
@@ -53,16 +53,13 @@ struct Engine {
 
   /// Before an operation runs, on a device whose Traits say what it lacks.   path   of the layer that runs it
   template <class Operation>
-    requires requires(const Operation& operation) { Traits::template runs<Operation>; } ||
-             requires(const Operation& operation) { Traits::refused_part(operation); }
+    requires(Traits::is_checked)
   constexpr void look_at(const Operation& operation, const Path& path) {
-    if constexpr (requires { Traits::template runs<Operation>; }) {
-      if (!Traits::template runs<Operation> && !lacking.any) lacking = {true, phase, path};
-      if (const double flops = rows.flops_of(operation); flops > 0) {
-        Cost& now = cost[static_cast<std::size_t>(phase)];
-        now.products += flops;
-        if (rows.look_at(operation, path)) now.unaligned += flops;
-      }
+    if (!Traits::template runs<Operation> && !lacking.any) lacking = {true, phase, path};
+    if (const double flops = rows.flops_of(operation); flops > 0) {
+      Cost& now = cost[static_cast<std::size_t>(phase)];
+      now.products += flops;
+      if (rows.look_at(operation, path)) now.unaligned += flops;
     }
     if constexpr (requires { Traits::refused_part(operation); })
       if (const unsigned part = Traits::refused_part(operation); part != 0 && !lacking.any)
