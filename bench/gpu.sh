@@ -201,7 +201,7 @@ section_sanitizer() {
   for tool in memcheck racecheck synccheck; do
     program sanitizer $tool.block_kernels compute-sanitizer --tool $tool --error-exitcode 9 "$folder/bin/test_block_kernels"
   done
-  program sanitizer memcheck.trainer compute-sanitizer --tool memcheck --error-exitcode 9 "$folder/bin/test_trainer"
+  program sanitizer memcheck.trainer compute-sanitizer --tool memcheck --error-exitcode 9 "$folder/bin/test_trainer" small
 }
 for section in "${sections[@]}"; do
   say "$section"

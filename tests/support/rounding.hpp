@@ -30,5 +30,8 @@ inline constexpr double of_order = 1e-8;
 /// in fp32, in case that chance has brought the CPU engine closer.
 inline double as_far_as(double far) { return 4 * far + 0x1p-20; }
 
+/// A rounding in fp64 is so much smaller than one in fp32, and so is what the steps that follow make of it.
+inline constexpr double fp64_to_fp32 = 0x1p-29;
+
 }  // namespace support
 // SPDX-License-Identifier: Apache-2.0
