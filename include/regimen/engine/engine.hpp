@@ -134,7 +134,9 @@ struct NoInput {
 ///   hash(at, bytes)      of the bytes there; equal bytes have equal hashes on all ranks. Waits
 ///   Fence::wait()        the one place where the host waits; throws earlier errors, and
 ///                        then pending operations never run
-///   replay(key, body)    runs body(), which runs operations; from the second call on the engine may replay a recording
+///   replay(key, body)    runs body(), which runs operations and has no other effect: an engine may replay a recording of
+///                        them, and may call body() more than once to make it
+///   prepare(body)        optional: body() runs operations that will run later; what they need is made now
 ///   poison_dead()        from now on fills dead memory with NaN; the walk reports it by dies() and lives()
 ///   scope()              held while the host calls the engine: sets the number of threads, the current device
 ///   numerics<T>()        what decides bits besides the program, for the compute type T: libraries, instruction set

@@ -43,7 +43,7 @@ struct Cudnn final {
 ///   cost      Composed stores scores and weights, for a piece of the heads at a time, and reads them again; the plan
 ///             has their bytes. Its products run on tensor cores, which Tiled does not use. In Composed a key or value
 ///             that is not finite reaches every query of its head: a weight of zero does not hide it. Cudnn compiles its
-///             kernels in the first step, a second for each; no GPU has run it so far
+///             kernels when a Trainer is constructed, a second for each; no GPU has run it so far
 ///
 /// One new position against kept ones (incremental decoding) is Tiled in every form.
 template <class Form = OfDevice>

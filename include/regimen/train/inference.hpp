@@ -150,6 +150,13 @@ class Inference {
     walk_.arena.capacity = plan().peak;
     walk_.training = false;
     resident_ = Step::setup_inference(walk_, Recipe::cache_bytes);
+    walk_.prepare([&] {
+      walk_.arena.give(Step::predict(walk_, resident_));
+      if constexpr (decodes) {
+        walk_.arena.give(Recipe::template Walk<1>::walk_on(walk_, resident_, 0));
+        walk_.arena.give(Recipe::template Walk<Recipe::window>::walk_on(walk_, resident_, 0));
+      }
+    });
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
 

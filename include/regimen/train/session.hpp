@@ -142,6 +142,7 @@ struct Session final {
     walk.arena.capacity = plan.peak;
     walk.checks_finite = Recipe::checks_finite;
     resident = Step::setup(walk);
+    prepare();
     tensors = list_tensors<typename Recipe::Bound>(rank(), ranks());
     if constexpr (Configuration::debug::checks)
       if (rank() == 0) announce_debug();
@@ -387,6 +388,16 @@ struct Session final {
   }
 
  private:
+  /// The operations of full batches; of shorter ones, when they first come.
+  void prepare() {
+    walk.prepare([&] {
+      Step::step(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
+                 [](std::size_t) { return true; });
+      walk.training = false;
+      Step::evaluate(walk, resident);
+      walk.training = true;
+    });
+  }
   static MemoryPlan plan_of([[maybe_unused]] const comm::Control* ranks) {
     if constexpr (!Sharding::alone) {
       if (ranks != nullptr) check_groups(ranks->size());

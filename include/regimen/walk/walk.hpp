@@ -81,6 +81,17 @@ struct Walk {
   /// leave the walk unchanged.
   constexpr void replay(engine::Recording::Piece piece, auto&& body) { engine.replay({piece, batch}, body); }
 
+  /// body() runs operations that will run later, so that an engine with prepare() has all that they need. Leaves the
+  /// walk unchanged.
+  constexpr void prepare(auto&& body) {
+    if constexpr (requires { engine.prepare(regimen::engine::NoOperations{}); }) {
+      const std::size_t peak = arena.peak;
+      engine.prepare(body);
+      arena.peak = peak;  // no memory was used
+      engine.phase = op::Phase::forward;
+    }
+  }
+
   // ---- the other ranks
 
   constexpr std::size_t all_gather(const engine::Transfer& transfer) { return engine.all_gather(transfer); }

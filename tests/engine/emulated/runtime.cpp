@@ -58,6 +58,7 @@ struct Bench {
 
   explicit Bench(std::uint64_t seed, bool fibers = false)
       : device({.seed = seed, .fibers = fibers, .memory = std::size_t{1} << 24}) {
+    device.prepare(Axpy{x, c, y, count}, grid_of({x, c, y, count}));
     std::memset(host, 0, 2 * size + sizeof(float));
     *constant = 1;
     device.upload(bytes(c), bytes(constant), sizeof(float), copies);
@@ -263,6 +264,7 @@ TEST_CASE("what a capture forbids is an error, and the capture is lost") {
   in_capture([](Bench& b) { b.device.synchronize(b.copied); }, "cudaEventSynchronize");
   in_capture([](Bench& b) { (void)b.device.is_done(b.copied); }, "cudaEventQuery");
   in_capture([](Bench& b) { (void)b.device.make_product({}); }, "cublasLtMatmulAlgoGetHeuristic");
+  in_capture([](Bench& b) { b.device.launch(Named{}, {.blocks = 1, .threads = 32}, b.compute); }, "loading a kernel");
   in_capture([](Bench& b) { b.device.wait(b.compute, b.copied); }, "cudaErrorStreamCaptureIsolation");
 
   Bench b(3);

@@ -29,8 +29,8 @@
 namespace regimen::cuda {
 
 /// Queues operations on one stream of a device, in one allocation of exactly the plan's bytes. The host waits only in
-/// Fence::wait. A piece of a step runs from calls once, which prepares its products; the second time it is captured as
-/// a graph, and from then on the graph is launched.
+/// Fence::wait. Products are prepared before anything runs, by prepare(); a piece of a step is captured as a graph when
+/// it first runs, and from then on the graph is launched.
 ///
 ///   R         the CUDA runtime, or its emulation
 ///   Choices   the policies that decide how operations are executed
@@ -82,13 +82,26 @@ class Engine : public engine::EveryIteration {
 
   template <class Operation>
   void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
-    ++(recorded_ != nullptr ? recorded_->operations : operations_);
-    if (waits_) launch_and_wait(operation, scratch);
+    if (!prepares_) ++(recorded_ != nullptr ? recorded_->operations : operations_);
+    if (waits_ || prepares_) launch_and_name(operation, scratch);
     else launch(operation, scratch);
   }
   /// The layer of the operations that follow, for errors.
   void name_layer(const Path& path) {
-    if (waits_) layer_ = path;
+    if (waits_ || prepares_) layer_ = path;
+  }
+
+  /// body() runs operations that will run later. Nothing is queued: products get their descriptors and algorithms, and
+  /// kernels are loaded, which a capture does not allow. An Error names the operation that the device cannot do.
+  void prepare(auto&& body) {
+    const bool before = std::exchange(prepares_, true);
+    try {
+      body();
+    } catch (...) {
+      prepares_ = before;
+      throw;
+    }
+    prepares_ = before;
   }
 
   // ---- collectives: on a stream of their own, in the order of their starts
@@ -109,6 +122,7 @@ class Engine : public engine::EveryIteration {
     });
   }
   void await(std::size_t ticket) {
+    if (prepares_) return;
     if constexpr (takes_ranks) runtime_.wait(stream_, sent_.at(ticket % most_tickets));
   }
 
@@ -130,6 +144,7 @@ class Engine : public engine::EveryIteration {
   }
 
   void replay(const engine::Recording& key, auto&& body) {
+    if (prepares_) return body();
     replay_or_run(key, body);
     copies_.taken();
   }
@@ -137,10 +152,10 @@ class Engine : public engine::EveryIteration {
   /// Graphs that were captured before do not poison, so they are captured again.
   void poison_dead() { recordings_.clear(); }
   void dies(std::size_t offset, std::size_t bytes) {
-    if (bytes > 0) runtime_.forget(base_ + offset, bytes, stream_);
+    if (bytes > 0 && !prepares_) runtime_.forget(base_ + offset, bytes, stream_);
   }
   void lives(std::size_t offset, std::size_t bytes) {
-    if (bytes > 0) runtime_.remember(base_ + offset, bytes, stream_);
+    if (bytes > 0 && !prepares_) runtime_.remember(base_ + offset, bytes, stream_);
   }
 
   std::size_t operations() const { return operations_; }
@@ -156,8 +171,7 @@ class Engine : public engine::EveryIteration {
 
  private:
   struct Recorded {
-    enum class State : unsigned char { fresh, warm, captured };
-    State state = State::fresh;
+    bool is_captured = false;
     typename R::Graph graph{};
     std::size_t operations = 0;
   };
@@ -169,9 +183,10 @@ class Engine : public engine::EveryIteration {
   // ---- operations
 
   template <class Operation>
-  void launch_and_wait(const Operation& operation, std::size_t scratch) {
+  void launch_and_name(const Operation& operation, std::size_t scratch) {
     try {
       launch(operation, scratch);
+      if (prepares_) return;
       runtime_.record(done_, stream_);
       runtime_.synchronize(done_);
     } catch (const Error& error) {
@@ -190,9 +205,9 @@ class Engine : public engine::EveryIteration {
                   "regimen: this operation has no Kernel for a GPU; specialise regimen::kernel::Kernel for it");
     if constexpr (HasKernel<Operation>)
       kernel::for_each_launch(operation, {base_, scratch}, [&]<class K>(const K& made) {
-        runtime_.launch(made,
-                        Grid{.blocks = made.blocks(), .threads = K::threads, .shared_bytes = kernel::shared_bytes<K>},
-                        stream_);
+        const Grid grid{.blocks = made.blocks(), .threads = K::threads, .shared_bytes = kernel::shared_bytes<K>};
+        if (prepares_) runtime_.prepare(made, grid);
+        else runtime_.launch(made, grid, stream_);
       });
   }
   /// Tensor cores take factors of one type, in rows of whole 16 bytes: the wider of two (the gradient of the model's
@@ -201,10 +216,9 @@ class Engine : public engine::EveryIteration {
   void launch(const op::Product<A, B, C>& o, std::size_t scratch) {
     if (o.m * o.n == 0) return;
     if (o.k == 0) {
-      if (!o.add) runtime_.fill(base_ + o.c.offset, 0, o.m * o.n * sizeof(C), stream_);
+      if (!o.add && !prepares_) runtime_.fill(base_ + o.c.offset, 0, o.m * o.n * sizeof(C), stream_);
     } else if constexpr (std::is_same_v<A, B>) {
-      runtime_.multiply(prepared(describe(o, R::workspace)), base_ + o.b.offset, base_ + o.a.offset, base_ + scratch,
-                        o.add ? 1.0 : 0.0, base_ + o.c.offset, stream_);
+      multiply(describe(o, R::workspace), o, scratch, o.add ? 1.0 : 0.0);
     } else {
       constexpr bool a_is_wider = sizeof(A) > sizeof(B);
       using Wide = std::conditional_t<a_is_wider, A, B>;
@@ -229,20 +243,26 @@ class Engine : public engine::EveryIteration {
                                         .add = o.add};
       ProductDescriptor descriptor = describe(narrow, R::workspace);
       (a_is_wider ? descriptor.b : descriptor.a).leading = static_cast<std::int64_t>(leading);  // A is our b
-      runtime_.multiply(prepared(descriptor), base_ + narrow.b.offset, base_ + narrow.a.offset, base_ + scratch + bytes,
-                        o.add ? 1.0 : 0.0, base_ + o.c.offset, stream_);
+      multiply(descriptor, narrow, scratch + bytes, o.add ? 1.0 : 0.0);
     }
   }
   template <class T, class C>
   void launch(const op::ProductBias<T, T, C>& o, std::size_t scratch) {
     if (const auto& p = o.product; p.m * p.n > 0)
-      runtime_.multiply(prepared(describe(o, R::workspace)), base_ + p.b.offset, base_ + p.a.offset, base_ + scratch, 0,
-                        base_ + p.c.offset, stream_, base_ + o.bias.offset);
+      multiply(describe(o, R::workspace), p, scratch, 0.0, base_ + o.bias.offset);
   }
   template <class A, class B, class C>
   void launch(const ManyProducts<A, B, C>& o, std::size_t scratch) {
-    runtime_.multiply(prepared(describe(o, R::workspace)), base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, 0.0,
-                      base_ + o.c.offset, stream_);
+    multiply(describe(o, R::workspace), o, scratch, 0.0);
+  }
+  /// o.c = o.a · o.b + beta · o.c + bias; the library's A is our b.
+  template <class Factors>
+  void multiply(const ProductDescriptor& descriptor, const Factors& o, std::size_t scratch, double beta,
+                const std::byte* bias = nullptr) {
+    const typename R::Product& product = prepared(descriptor);
+    if (!prepares_)
+      runtime_.multiply(product, base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, beta, base_ + o.c.offset,
+                        stream_, bias);
   }
   template <class T>
   void launch(const op::Attention<T>& o, std::size_t scratch) {
@@ -257,9 +277,10 @@ class Engine : public engine::EveryIteration {
     if constexpr (Traits::composes_attention)
       for_each_part(o, Traits::composed(o), scratch,
                     [&](const auto& part, std::size_t part_scratch) { launch(part, part_scratch); });
-    else if constexpr (Traits::fuses_attention)
-      runtime_.attend(prepared(fused(o, R::workspace)), fused_tensors(o, base_), base_ + scratch, stream_);
-    else launch_kernels(o, scratch);
+    else if constexpr (Traits::fuses_attention) {
+      const typename R::Attention& attention = prepared(fused(o, R::workspace));
+      if (!prepares_) runtime_.attend(attention, fused_tensors(o, base_), base_ + scratch, stream_);
+    } else launch_kernels(o, scratch);
   }
   const typename R::Product& prepared(const ProductDescriptor& descriptor) {
     return found_or_made(products_, descriptor, [&] { return runtime_.make_product(descriptor); });
@@ -278,6 +299,7 @@ class Engine : public engine::EveryIteration {
   /// `start` starts a collective of the ranks. It and its end are one piece of work of the stream.
   template <class Start>
   std::size_t send(const Start& start) {
+    if (prepares_) return tickets_;
     const std::size_t ticket = tickets_++;
     if constexpr (takes_ranks) {
       runtime_.record(before_, stream_);
@@ -294,14 +316,9 @@ class Engine : public engine::EveryIteration {
   void replay_or_run(const engine::Recording& key, const Body& body) {
     if (!captures_) return body();
     Recorded& recorded = recordings_[{key.piece, key.rows}];
-    if (recorded.state == Recorded::State::fresh) {
-      body();
-      recorded.state = Recorded::State::warm;
-      return;
-    }
-    if (recorded.state == Recorded::State::warm) {
+    if (!recorded.is_captured) {
+      prepare(body);  // the number of rows may be a new one
       capture(recorded, body);
-      recorded.state = Recorded::State::captured;
     }
     runtime_.launch(recorded.graph, stream_);
     operations_ += recorded.operations;
@@ -324,6 +341,7 @@ class Engine : public engine::EveryIteration {
     }
     recorded_ = nullptr;
     recorded.graph = runtime_.end_capture(stream_);
+    recorded.is_captured = true;
   }
 
   R runtime_{};
@@ -335,7 +353,7 @@ class Engine : public engine::EveryIteration {
   std::size_t tickets_ = 0;
   std::byte* base_ = nullptr;
   std::size_t operations_ = 0;
-  bool captures_, waits_;
+  bool captures_, waits_, prepares_ = false;
   typename R::Event done_{};  // of a single operation
   Path layer_{};
   std::deque<std::pair<ProductDescriptor, typename R::Product>> products_;

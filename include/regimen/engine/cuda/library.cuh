@@ -165,12 +165,16 @@ class Library final {
   void fill(std::byte* at, int byte, std::size_t bytes, Stream stream) {
     detail::demand(cudaMemsetAsync(at, byte, bytes, stream), "cudaMemsetAsync");
   }
+  /// CUDA loads a kernel when it is first asked for.
+  template <class Kernel>
+  void prepare(const Kernel&, Grid grid) {
+    cudaFuncAttributes attributes{};
+    detail::demand(cudaFuncGetAttributes(&attributes, kernel::entry<Kernel>), detail::operation_name<Kernel>());
+    admit_shared<Kernel>(grid);
+  }
   template <class Kernel>
   void launch(const Kernel& kernel, Grid grid, Stream stream) {
-    if (grid.shared_bytes > 48 * 1024)
-      detail::demand(cudaFuncSetAttribute(kernel::entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          static_cast<int>(grid.shared_bytes)),
-                     detail::operation_name<Kernel>());
+    admit_shared<Kernel>(grid);
     kernel::entry<Kernel><<<grid.blocks, grid.threads, grid.shared_bytes, stream>>>(kernel);
     detail::demand(cudaGetLastError(), detail::operation_name<Kernel>());
   }
@@ -235,9 +239,10 @@ class Library final {
   }
 #endif
 
-  /// Other threads of the program may call CUDA meanwhile.
+  /// Other threads of the program may call CUDA meanwhile, and so may the libraries, which load their own kernels when
+  /// they first launch them.
   void begin_capture(Stream stream) {
-    detail::demand(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    detail::demand(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
   }
   Graph end_capture(Stream stream) {
     cudaGraph_t graph{};
@@ -264,6 +269,14 @@ class Library final {
   std::string describe() const { return numerics(); }
 
  private:
+  /// More than 48 KiB of shared memory a block only by request.
+  template <class Kernel>
+  static void admit_shared(Grid grid) {
+    if (grid.shared_bytes > 48 * 1024)
+      detail::demand(cudaFuncSetAttribute(kernel::entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(grid.shared_bytes)),
+                     detail::operation_name<Kernel>());
+  }
   static void expect_device() {
     int devices = 0;
     detail::demand(cudaGetDeviceCount(&devices), "Device<Cuda>");

@@ -75,6 +75,7 @@ struct AnyKernel {
 ///   allocate(bytes, name)    256-byte aligned; never during a capture. Lives as long as the runtime
 ///   upload, download         between the device and pinned memory, which is read or written when the copy runs
 ///   fill(at, byte, bytes)    sets bytes
+///   prepare(kernel, grid)    loads the kernel's code, before a capture that launches it
 ///   launch(kernel, grid)     copies the kernel's members in the call
 ///   record, wait(stream, e)  order queues; never block the host
 ///   synchronize(event)       the host waits; throws what went wrong before
@@ -94,6 +95,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.upload(device, from, bytes, stream);
   runtime.download(host, from, bytes, stream);
   runtime.fill(device, 0, bytes, stream);
+  runtime.prepare(kernel, grid);
   runtime.launch(kernel, grid, stream);
   runtime.record(event, stream);
   runtime.wait(stream, event);

@@ -19,6 +19,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -31,7 +32,7 @@ namespace regimen::emulated {
 /// names its code. An Error of queued work loses the device: every later call throws.
 ///
 /// thread safety   none: one thread at a time
-class Runtime final {
+class Runtime {
  public:
   struct Stream {
     std::size_t index = ~std::size_t{0};
@@ -156,15 +157,18 @@ class Runtime final {
     enqueue(stream, [=] { std::memset(at, byte, bytes); });
   }
   template <class Kernel>
+  void prepare(const Kernel&, cuda::Grid grid) {
+    refuse_in_capture("loading a kernel");
+    check_grid(grid);
+    loaded_.insert(&identity_of<Kernel>);
+  }
+  /// Outside of a capture it loads the kernel, too.
+  template <class Kernel>
   void launch(const Kernel& kernel, cuda::Grid grid, Stream stream) {
     static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764,
                   "regimen: a kernel is a small struct of plain members");
-    if (grid.blocks == 0 || grid.blocks > most_blocks || grid.threads == 0 ||
-        grid.threads > BlockRunner::most_threads || grid.shared_bytes > BlockRunner::most_shared)
-      refuse("a launch (cudaErrorInvalidConfiguration)",
-             "1 to 2147483647 blocks of 1 to 1024 threads, and at most 227 KiB of shared memory",
-             std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads, " +
-                 std::to_string(grid.shared_bytes) + " bytes");
+    check_grid(grid);
+    if (loaded_.insert(&identity_of<Kernel>).second) refuse_in_capture("loading a kernel");
     if constexpr (std::is_same_v<Kernel, cuda::AnyKernel>) {
       enqueue(stream, {});
     } else {
@@ -315,6 +319,18 @@ class Runtime final {
   using Recorded = detail::Recorded;
   using Recording = detail::Recording;
 
+  /// A template has one address for each kernel.
+  template <class Kernel>
+  static constexpr char identity_of = 0;
+
+  static void check_grid(cuda::Grid grid) {
+    if (grid.blocks == 0 || grid.blocks > most_blocks || grid.threads == 0 ||
+        grid.threads > BlockRunner::most_threads || grid.shared_bytes > BlockRunner::most_shared)
+      refuse("a launch (cudaErrorInvalidConfiguration)",
+             "1 to 2147483647 blocks of 1 to 1024 threads, and at most 227 KiB of shared memory",
+             std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads, " +
+                 std::to_string(grid.shared_bytes) + " bytes");
+  }
   [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) {
     throw Error(where, expected, found);
   }
@@ -387,6 +403,7 @@ class Runtime final {
   std::deque<Queue> streams_;
   std::deque<Recorded> events_;
   std::deque<Recording> graphs_;
+  std::set<const char*> loaded_;  // kernels, by their identities
   std::size_t capturing_ = 0;
   bool lost_ = false;
 };

@@ -1,0 +1,27 @@
+// tests/support/on_runtime.hpp — Device<OnRuntime<R>>: the CUDA engine on a runtime of a test's own.
+#pragma once
+
+#include <regimen/engine/emulated/device.hpp>
+
+namespace regimen::test {
+
+template <class R>
+struct OnRuntime final {
+  using option_of = axis::device;
+};
+
+}  // namespace regimen::test
+
+template <class R>
+struct regimen::engine::Of<regimen::test::OnRuntime<R>> {
+  template <class Choices>
+  struct with {
+    using type = regimen::cuda::Engine<R, Choices>;
+    using Traits = typename type::Traits;
+    using profiled = regimen::Timed<type>;
+  };
+  using type = typename with<DefaultChoices>::type;
+  using Traits = typename type::Traits;
+  using profiled = typename with<DefaultChoices>::profiled;
+};
+// SPDX-License-Identifier: Apache-2.0
