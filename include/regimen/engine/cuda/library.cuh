@@ -7,6 +7,7 @@
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/kernel/device.cuh>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -93,8 +94,7 @@ class Library final {
 
   static constexpr std::size_t workspace = library_workspace;
 
-  Library() {
-    expect_device();
+  Library() : unused_at_first_(unused_memory()) {
     detail::demand_version("cuBLASLt", cublasLtGetVersion(), CUBLAS_VERSION);
     detail::demand(cublasLtCreate(&handle_), "cublasLtCreate");
   }
@@ -124,6 +124,7 @@ class Library final {
       detail::demand(status, ("memory for " + std::string(name) + ", " + std::to_string(bytes) + " bytes").c_str());
     }
     allocations_.push_back(at);
+    allocated_ += bytes;
     return static_cast<std::byte*>(at);
   }
   std::byte* allocate_pinned(std::size_t bytes, const char*) {
@@ -266,7 +267,13 @@ class Library final {
       return "no GPU";
     return std::string(properties.name) + ", cuBLASLt " + std::to_string(cublasLtGetVersion());
   }
-  std::string describe() const { return numerics(); }
+  /// With what libraries, loaded kernels and graphs have taken so far of the device's memory, outside of the arena: as
+  /// the device says, so that what other programs take meanwhile is counted, too.
+  std::string describe() const {
+    const std::size_t taken = unused_at_first_ - (std::min)(unused_at_first_, unused_memory());
+    return numerics() + ", " + std::to_string((taken - (std::min)(taken, allocated_)) >> 20) +
+           " MiB besides what is planned";
+  }
 
  private:
   /// More than 48 KiB of shared memory a block only by request.
@@ -311,6 +318,7 @@ class Library final {
     set(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, layout.stride);
   }
 
+  std::size_t unused_at_first_ = 0, allocated_ = 0;  // bytes
   cublasLtHandle_t handle_ = nullptr;
   std::vector<void*> allocations_, pinned_;
 #if defined(REGIMEN_HAS_CUDNN)
