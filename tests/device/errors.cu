@@ -70,6 +70,19 @@ int main() {
   provoke("memory for the arena, ", "smaller batch", [&] { library.allocate(std::size_t{1} << 50, "the arena"); });
   const auto stream = library.make_stream();
   const auto event = library.make_event();
+  const auto launches_still = [&](const char* after) {
+    try {
+      library.launch(cuda::detail::Probe{}, cuda::Grid{}, stream);
+    } catch (const Error& error) { ++wrong, std::printf("a launch after %s: %s\n", after, error.what()); }
+  };
+  provoke("cudaMallocHost: ", "", [&] { library.allocate_pinned(std::size_t{1} << 50, "a copy"); });
+  launches_still("an error that the program has caught");
+  constexpr std::size_t bytes = std::size_t{256} << 20;
+  std::byte* const some = library.allocate(bytes, "fills");
+  for (int i = 0; i < 64; ++i) library.fill(some, i, bytes, stream);
+  library.record(event, stream);
+  if (library.is_done(event)) std::puts("fills were done too soon to see what a query of their end leaves behind");
+  launches_still("a query of work that is not done");
   provoke("my_operation: ", "", [&] { library.launch(Kernel{}, cuda::Grid{.blocks = 1, .threads = 4096}, stream); });
   provoke("cudaEventSynchronize: expected success of all", "lost to this process",
           [&] {  // last, as nothing works after it

@@ -86,8 +86,11 @@ inline std::string capability() {
   return {operation, "success", cublasLtGetStatusName(status), cure};
 }
 
+/// Takes the error from CUDA, too, which would give it to the next launch again.
 inline void demand(cudaError_t status, const char* operation) {
-  if (status != cudaSuccess) throw error_of(status, operation);
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();
+  throw error_of(status, operation);
 }
 inline void demand(cublasStatus_t status, const char* operation) {
   if (status != CUBLAS_STATUS_SUCCESS) throw error_of(status, operation);

@@ -119,10 +119,8 @@ class Library final {
   std::byte* allocate(std::size_t bytes, const char* name) {
     void* at = nullptr;
     const cudaError_t status = cudaMalloc(&at, bytes == 0 ? 1 : bytes);
-    if (status != cudaSuccess) {
-      (void)cudaGetLastError();
+    if (status != cudaSuccess)
       detail::demand(status, ("memory for " + std::string(name) + ", " + std::to_string(bytes) + " bytes").c_str());
-    }
     allocations_.push_back(at);
     allocated_ += bytes;
     return static_cast<std::byte*>(at);
@@ -153,7 +151,8 @@ class Library final {
   void synchronize(Event event) { detail::demand(cudaEventSynchronize(event), "cudaEventSynchronize"); }
   bool is_done(Event event) {
     const cudaError_t status = cudaEventQuery(event);
-    if (status != cudaErrorNotReady) detail::demand(status, "cudaEventQuery");
+    if (status == cudaErrorNotReady) (void)cudaGetLastError();  // no error, but the next launch would find it
+    else detail::demand(status, "cudaEventQuery");
     return status == cudaSuccess;
   }
 
