@@ -9,6 +9,8 @@
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/pad_rows.hpp>
 
+#include <cmath>
+
 using namespace regimen;
 using namespace test;
 
@@ -112,6 +114,58 @@ TEST_CASE("rows in another type, farther apart, and nothing between them") {
       as_expected = as_expected && to[i] == rounded;
     }
     CHECK(as_expected);
+  }
+}
+
+namespace {
+
+/// Three roundings in S, in which the engines may differ, and the one to Y.
+template <class X, class Y>
+void scaled_sums() {
+  using S = statistic_t<Y>;
+  for (const std::size_t count : sizes)
+    for (const double b : {0.0, -0.75})
+      for (const int counts : {-1, 0, 1}) {  // without scalars; a step that does not count; one that does
+        CAPTURE(count, b, counts);
+        const auto from = values<X>(count, 2), to = b == 0 ? test::Values(count, std::nan("")) : values<Y>(count, 3, 2);
+        const auto make = [&](Arena& arena) {
+          op::ScaledSum<X, Y> o{.x = arena.put<X>(from), .y = arena.put<Y>(to), .count = count};
+          o.a = {-1.25, arena.put<double>({0.7})}, o.b = {b, arena.put<double>({1.3})};
+          Scalars s{};
+          s.apply = counts == 1 ? 1 : 0;
+          if (counts >= 0) o.scalars = arena.scalars(s);
+          return o;
+        };
+        beside_the_cpu(bytes, make, [&](const Arena& arena, const auto& o, const Arena& expected) {
+          const test::Values own = arena.get(o.y, count), other = expected.get(o.y, count);
+          bool right = true;
+          for (std::size_t i = 0; i < count; ++i) {
+            const double a = -1.25 * 0.7 * from[i], old = b == 0 ? 0 : b * 1.3 * to[i], exact = a + old;
+            const double may = 3 * epsilon_of<S> * (std::fabs(a) + std::fabs(old)) + 1.001 * rounding_of<Y>(exact);
+            for (const double found : {own[i], other[i]})
+              right = right && (counts == 0 ? found == to[i] || std::isnan(to[i]) == std::isnan(found)
+                                            : std::fabs(found - exact) <= may);
+            right = right && (counts != 0 || std::isnan(to[i]) || own[i] == to[i]);
+          }
+          CHECK(right);
+        });
+      }
+}
+
+}  // namespace
+
+TEST_CASE("scaled sums: with factors that lie in memory, and only in steps that count") {
+  scaled_sums<float, float>();
+  scaled_sums<double, double>();
+  scaled_sums<bf16, float>();
+  scaled_sums<float, bf16>();
+  // x may be y.
+  for (const test::Way& way : test::ways) {
+    INFO(way.name);
+    test::Arena arena(1 << 12);
+    const auto x = arena.put<float>({1, 2, 4, -8, 0.5});
+    test::run(op::ScaledSum<float, float>{.x = x, .y = x, .count = 5, .a = {0.5}}, arena, way);
+    CHECK(arena.get(x, 5) == test::Values{0.5, 1, 2, -4, 0.25});
   }
 }
 

@@ -100,6 +100,20 @@ TEST_CASE("the decisions of a step are the CPU engine's") {
   finishes<Sgd>();
 }
 
+TEST_CASE("a function calculates with numbers of the device and the step's scalars, once") {
+  struct Ratio final {
+    double share;
+    void operator()(double* n, const Scalars& s) const { n[1] = share * s.learning_rate * n[0], n[0] += 1; }
+  };
+  const auto make = [](Arena& arena) {
+    return op::Calculate<Ratio>{arena.put<double>({3, 5, 7}), arena.scalars(some_scalars()), 3, {0.5}};
+  };
+  const auto numbers = [](const Arena& arena, const auto& o) { return arena.get(o.numbers, 3); };
+  is_the_cpu(room, make, numbers);
+  in_every_way(room, make,
+               [&](const Arena& arena, const auto& o) { CHECK(numbers(arena, o) == Values{4, 0.5 * 0.1 * 3, 7}); });
+}
+
 TEST_CASE("a step begins with empty sums and no anomaly") {
   const auto make = [](Arena& arena) {
     const op::Begin o{arena.scalars(some_scalars())};

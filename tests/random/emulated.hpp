@@ -3,18 +3,20 @@
 
 #include "random/seed.hpp"
 #include "support/catch.hpp"
+#include "support/lars.hpp"
 
 #include <regimen/engine/emulated/device.hpp>
 
 namespace regimen::random {
 
-/// Policies for one rank on a device: without what speaks of ranks, and without rules that see whole tensors, which have
-/// no kernels.
+/// Policies for one rank on a device: without what speaks of ranks; for a rule of whole tensors that computes on spans of
+/// the host, one that is written by operations.
 template <class Network, class Policies>
 struct on_one_device {
   using Rule = typename policy_in<Policies, axis::optimizer>::rule;
   using Elements =
-      std::conditional_t<regimen::detail::sees_whole_tensors<Rule>, without<Policies, axis::optimizer>, Policies>;
+      std::conditional_t<regimen::detail::sees_whole_tensors<Rule>,
+                         mp::mp_push_back<without<Policies, axis::optimizer>, Optimizer<rules::Lars>>, Policies>;
   using Alone = without<Elements, axis::communicator, axis::world, axis::shard>;
   using type = std::conditional_t<composable<Network, Alone>, Alone, without<Alone, axis::accumulate>>;
 };

@@ -7,6 +7,7 @@
 // zeroed. A view may be absent only where its comment says so; then its member has an initialiser.
 #pragma once
 
+#include <regimen/core/operation/arithmetic.hpp>
 #include <regimen/core/operation/attention.hpp>
 #include <regimen/core/operation/layer.hpp>
 #include <regimen/core/operation/scalars.hpp>

@@ -74,6 +74,38 @@ struct Kernel<op::Add<T>> final {
   }
 };
 
+template <class X, class Y>
+struct Kernel<op::ScaledSum<X, Y>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<X, Y>;
+  using S = statistic_t<Y>;
+  static_assert(std::is_same_v<statistic_t<X>, S>, "regimen: a scaled sum mixes no fp64 with other types; cast first");
+  op::ScaledSum<X, Y> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const Scalars* const scalars = at.optional(o.scalars);
+    if (scalars != nullptr && scalars->apply == 0) return;
+    const X* const x = at(o.x);
+    Y* const y = at(o.y);
+    const S a = static_cast<S>(o.a.value(at)), b = static_cast<S>(o.b.value(at));
+    const bool reads_y = o.b.constant != 0;
+    detail::for_elements<width>(block, o.count, are_aligned(x, y), [&]<unsigned n>(std::size_t i) {
+      const auto terms = detail::read<n>(x + i);
+      Pack<Y, n> sums{};
+      if (reads_y) sums = detail::read<n>(y + i);
+      for (unsigned k = 0; k < n; ++k) {
+        S sum = static_cast<S>(terms.at[k]) * a;
+        if (reads_y) sum += static_cast<S>(sums.at[k]) * b;
+        sums.at[k] = static_cast<Y>(sum);
+      }
+      detail::write(sums, y + i);
+    });
+  }
+};
+
 template <class From, class To>
 struct Kernel<op::Cast<From, To>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<From, To>;

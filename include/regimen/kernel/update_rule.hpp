@@ -35,6 +35,13 @@ struct an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD final {
     return UpdateRule::correction_second(options, t);
   }
 };
+/// The same of what op::Calculate calls.
+template <class Function>
+struct a_function_on_a_device_is_marked_REGIMEN_HD final {
+  REGIMEN_HD static void call(const Function& function, double* numbers, const Scalars& scalars) {
+    function(numbers, scalars);
+  }
+};
 #if defined(__CUDACC__)
 #pragma nv_diagnostic pop
 #endif

@@ -33,13 +33,18 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 ///   Coefficients<S>(options, scalars), correction_first(options, t), correction_second(options, t)
 ///   check<Master>(options)   optional: throws Error for options outside their ranges
 /// An elementwise rule has update(weight, gradient, state, coefficients, decays), for one element or a register of
-/// them. A rule that needs norms or matrices has `static constexpr bool sees_whole_tensors = true` and
-/// update_tensor(WholeTensor, coefficients), and may have scratch(rows, columns), in elements of Master, and
-/// flops(rows, columns); it runs on one tensor after the other.
+/// them. A rule that needs norms or matrices has `static constexpr bool sees_whole_tensors = true`, is called for one
+/// tensor after the other, and has one of (core/whole_tensor.hpp, docs/update_rules.md)
+///   update_tensor(engine, TensorViews, options)   runs operations, and so on every device; needs no Coefficients; may
+///                                                 have scratch(rows, columns), an array of numbers of elements, and
+///                                                 `numbers`. What writes weights or state respects scalars.apply
+///   update_tensor(WholeTensor, coefficients)      computes on spans, on the host alone; may have scratch(rows, columns),
+///                                                 in elements of Master, and flops(rows, columns)
 ///
 /// devices   a Device<Cuda> calls update, both corrections and the constructor of Coefficients in kernels: mark all four
-///           REGIMEN_HD (core/hd.hpp). nvcc's error for one that is not marked names
-///           an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD
+///           REGIMEN_HD (core/hd.hpp), and the functions of op::Calculate. nvcc's error for one that is not marked names
+///           an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD, or
+///           a_function_on_a_device_is_marked_REGIMEN_HD
 template <class UpdateRule>
 struct Optimizer final {
   using axis = regimen::axis::optimizer;

@@ -6,6 +6,7 @@
 #include <regimen/program/forward.hpp>
 #include <regimen/program/input_ring.hpp>
 #include <regimen/program/pieces.hpp>
+#include <regimen/program/update_whole_tensor.hpp>
 
 #include <bit>
 
@@ -341,23 +342,20 @@ struct Step : Forward<Bound_> {
     if constexpr (tensor.trains) {
       const std::size_t parameters = r.parameters + at.parameters;
       const auto run = [&]<class T>(View<T> copy) {
-        using Update = op::UpdateTensor<UpdateRule, Master, T, Reduce>;
-        constexpr std::size_t columns = tensor.count / tensor.rows;
-        const std::size_t scratch =
-            engine.arena.take(Arena::align((tensor.count + Update::scratch_of(tensor.rows, columns)) * sizeof(Master)),
-                              MemoryKind::scratch, path);
-        engine.run(Update{{parameters + Unit::master_offset(engine.ranks) + tensor.master * sizeof(Master)},
-                          state_at(r.states + at.states + tensor.gradient * sizeof(Master)),
-                          copy,
-                          {r.gradients + at.gradients + tensor.gradient * sizeof(Reduce)},
-                          r.scalars,
-                          {scratch},
-                          tensor.rows,
-                          columns,
-                          Unit::layout.trained,
-                          tensor.decays,
-                          options});
-        engine.arena.give(scratch);
+        update_whole_tensor(
+            engine,
+            op::UpdateTensor<UpdateRule, Master, T, Reduce>{
+                .master = {parameters + Unit::master_offset(engine.ranks) + tensor.master * sizeof(Master)},
+                .state = state_at(r.states + at.states + tensor.gradient * sizeof(Master)),
+                .copy = copy,
+                .gradient = {r.gradients + at.gradients + tensor.gradient * sizeof(Reduce)},
+                .scalars = r.scalars,
+                .rows = tensor.rows,
+                .columns = tensor.count / tensor.rows,
+                .state_stride = Unit::layout.trained,
+                .decays = tensor.decays,
+                .options = options},
+            path);
       };
       if constexpr (Unit::shares_master) run(View<Master>{});
       else run(View<element_t<tensor.element>>{parameters + tensor.values});

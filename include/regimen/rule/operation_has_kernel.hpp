@@ -3,8 +3,8 @@
 
 namespace regimen::rule {
 
-/// An operation of a program's own needs a form for each device: compute() for the CPU, a Kernel for a GPU. A rule that
-/// sees whole tensors has none.   docs/errors/operation_has_kernel.md
+/// An operation of a program's own needs a form for each device: compute() for the CPU, a Kernel for a GPU.
+/// docs/errors/operation_has_kernel.md
 template <class Owner, class Device, bool has_all>
 struct operation_has_kernel {
   static constexpr bool holds = has_all;

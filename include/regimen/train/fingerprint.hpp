@@ -2,13 +2,20 @@
 // hashes would train differently.
 #pragma once
 
+#include <regimen/core/arena.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/core/whole_tensor.hpp>
+#include <regimen/engine/engine.hpp>
+#include <regimen/engine/plan/engine.hpp>
 #include <regimen/policy/optimizer.hpp>
+#include <regimen/program/recipe.hpp>
+#include <regimen/program/update_whole_tensor.hpp>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -52,13 +59,63 @@ std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
   return print;
 }
 
+/// The same of a rule that is written by operations, by an engine of its own.
+template <class UpdateRule, class Engine>
+std::uint64_t fingerprint_of_operations(const typename UpdateRule::Options& options) {
+  constexpr std::size_t count = 4;  // two rows of two
+  const auto update = [&](auto& walk, bool decays) {
+    using Update = op::UpdateTensor<UpdateRule, fp64, fp64, fp64>;
+    update_whole_tensor(walk,
+                        Update{.master = {sizeof(Scalars)},
+                               .state = {sizeof(Scalars) + 2 * count * sizeof(fp64)},
+                               .gradient = {sizeof(Scalars) + count * sizeof(fp64)},
+                               .scalars = {0},
+                               .rows = 2,
+                               .columns = 2,
+                               .state_stride = count,
+                               .decays = decays,
+                               .options = options},
+                        Path{});
+  };
+  constexpr std::size_t kept = Arena::align(sizeof(Scalars) + (2 + UpdateRule::states) * count * sizeof(fp64));
+  walk::Walk<plan::Engine<typename Engine::Traits>> planned(1, 1, 0);
+  planned.arena.push(kept, MemoryKind::optimizer, Path{});
+  update(planned, true);
+  walk::Walk<Engine> walk(1, 1, 0,
+                          engine::Resources<typename Engine::Ranks>{.bytes = planned.arena.peak, .captures = false});
+  walk.arena.capacity = planned.arena.peak;
+  walk.arena.push(kept, MemoryKind::optimizer, Path{});
+  const auto upload = [&](std::size_t at, const auto& from) {
+    walk.engine.upload(at, std::as_bytes(std::span(&from, 1))).wait();
+  };
+  std::array<double, count> weight{0.5, -0.25, 0.125, 1.5};
+  upload(sizeof(Scalars), weight);
+  Scalars scalars{};
+  scalars.learning_rate = options.learning_rate;
+  scalars.factor = scalars.apply = 1;
+  for (std::uint64_t t = 1; t <= 3; ++t) {
+    scalars.correction_first = UpdateRule::correction_first(options, t);
+    scalars.correction_second = UpdateRule::correction_second(options, t);
+    upload(0, scalars);
+    upload(sizeof(Scalars) + count * sizeof(fp64), std::array<double, count>{0.75 / double(t), -1e-3, 2.0, -0.5});
+    update(walk, t > 1);
+  }
+  walk.engine.download(sizeof(Scalars), std::as_writable_bytes(std::span(weight))).wait();
+  std::uint64_t print = 0;
+  for (const double number : weight) print = mix(print, bits_of_number(number));
+  return print;
+}
+
 /// A hash of the model, the policies, the update rule and the learning rate; of a schedule
 /// at steps that are powers of two.
 template <class Trainer>
 std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
-  print = mix(print, fingerprint_of_rule<typename Trainer::UpdateRule>(options.optimizer));
+  using UpdateRule = typename Trainer::UpdateRule;
+  if constexpr (UpdatesByOperations<UpdateRule>)
+    print = mix(print, fingerprint_of_operations<UpdateRule, typename Trainer::Engine>(options.optimizer));
+  else print = mix(print, fingerprint_of_rule<UpdateRule>(options.optimizer));
   for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)
     print = mix(print, std::bit_cast<std::uint64_t>(options.schedule.share(step)));
   return print;

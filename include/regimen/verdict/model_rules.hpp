@@ -29,6 +29,7 @@
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/shard_cuts_even_units.hpp>
 #include <regimen/rule/something_trains.hpp>
+#include <regimen/rule/spans_stay_on_the_host.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/rule/tied_layers_share_a_type.hpp>
 #include <regimen/rule/wrap_matches_a_layer.hpp>
@@ -152,7 +153,10 @@ constexpr auto operation_rules() {
   if constexpr (!Recipe::Planned::Engine::Traits::is_checked) return mp::mp_list<>{};
   else if constexpr (!Recipe::lacking.any) return mp::mp_list<>{};
   else if constexpr (requires { typename Recipe::UpdateRule; } && Recipe::lacking.phase == op::Phase::update)
-    return mp::mp_list<rule::operation_has_kernel<typename Recipe::UpdateRule, Device, false>>{};
+    return mp::mp_list<std::conditional_t<regimen::detail::sees_whole_tensors<typename Recipe::UpdateRule> &&
+                                              !UpdatesByOperations<typename Recipe::UpdateRule>,
+                                          rule::spans_stay_on_the_host<typename Recipe::UpdateRule, Device, false>,
+                                          rule::operation_has_kernel<typename Recipe::UpdateRule, Device, false>>>{};
   else {
     using Owner = typename decltype(owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>())::type;
     constexpr unsigned part = Recipe::lacking.refused_part;

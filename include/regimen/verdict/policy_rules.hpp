@@ -175,11 +175,12 @@ struct loss_rules<Loss> {
 
 /// The rules about an update rule: its options, and its update with this many states.
 template <class UpdateRule>
+concept MakesCoefficients = std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>,
+                                                    const typename UpdateRule::Options&, const Scalars&>;
+template <class UpdateRule>
 concept HasCoefficients = requires(const typename UpdateRule::Options& options, const Scalars& scalars, double number) {
   { options.learning_rate } -> std::convertible_to<double>;
-  typename UpdateRule::template Coefficients<fp64>;
-  requires std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>,
-                                   const typename UpdateRule::Options&, const Scalars&>;
+  requires UpdatesByOperations<UpdateRule> || MakesCoefficients<UpdateRule>;
   number = UpdateRule::correction_first(options, 1);
   number = UpdateRule::correction_second(options, 1);
 };
@@ -195,7 +196,8 @@ concept UpdatesTensors =
     };
 template <class UpdateRule, std::size_t states>
 constexpr bool updates_with() {
-  if constexpr (sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;
+  if constexpr (sees_whole_tensors<UpdateRule> && UpdatesByOperations<UpdateRule>) return states == UpdateRule::states;
+  else if constexpr (sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;
   else return UpdatesElements<UpdateRule, states>;
 }
 template <class UpdateRule, std::size_t... states>

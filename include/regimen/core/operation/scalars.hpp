@@ -87,6 +87,10 @@ struct RankSums {
 
 /// Offsets of members.
 constexpr View<double> square_sum_of(View<Scalars> scalars) { return {scalars.offset + offsetof(Scalars, square_sum)}; }
+constexpr View<double> learning_rate_of(View<Scalars> scalars) {
+  return {scalars.offset + offsetof(Scalars, learning_rate)};
+}
+constexpr View<double> factor_of(View<Scalars> scalars) { return {scalars.offset + offsetof(Scalars, factor)}; }
 constexpr View<double> square_sum_of(View<RankSums> sums) { return {sums.offset + offsetof(RankSums, square_sum)}; }
 constexpr View<op::Random> random_of(View<Scalars> scalars) {
   return {scalars.is_absent() ? scalars.offset : scalars.offset + offsetof(Scalars, random)};

@@ -1,4 +1,4 @@
-// regimen/engine/cpu/elementwise.hpp — add, cast, dropout.
+// regimen/engine/cpu/elementwise.hpp — sums, cast, dropout.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -20,6 +20,23 @@ void compute(const op::Add<T>& o, const Memory& at) {
   const T* const x = at(o.x);
   T* const y = at(o.y);
   sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(y + i, n) + load<S>(x + i, n), y + i, n); });
+}
+
+template <class X, class Y>
+void compute(const op::ScaledSum<X, Y>& o, const Memory& at) {
+  using S = statistic_t<Y>;
+  static_assert(std::is_same_v<statistic_t<X>, S>, "regimen: a scaled sum mixes no fp64 with other types; cast first");
+  if (!o.scalars.is_absent() && at(o.scalars)->apply == 0) return;
+  const Vector<S> a = static_cast<S>(o.a.value(at)), b = static_cast<S>(o.b.value(at));
+  const X* const x = at(o.x);
+  Y* const y = at(o.y);
+  if (o.reads_y()) {
+    sweep<S>(o.count, [&](std::size_t i, auto n) {
+      store(multiply_add(load<S>(x + i, n), a, load<S>(y + i, n) * b), y + i, n);
+    });
+  } else {
+    sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(x + i, n) * a, y + i, n); });
+  }
 }
 
 /// There is no cast from fp64 to 16 bits: by way of fp32 it would round twice.

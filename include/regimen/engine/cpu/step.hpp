@@ -63,5 +63,10 @@ void compute(const op::Finish<UpdateRule>& o, const Memory& at) {
   step_decisions::finish<UpdateRule>(o, *at(o.scalars));
 }
 
+template <class Function>
+void compute(const op::Calculate<Function>& o, const Memory& at) {
+  o.function(at(o.numbers), *at(o.scalars));
+}
+
 }  // namespace regimen::cpu
 // SPDX-License-Identifier: Apache-2.0
