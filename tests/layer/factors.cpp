@@ -29,16 +29,17 @@ template <class Layer, class Compute>
 constexpr Counter counted() {
   using Bound = typename Layer::template Bound<Value<stored_t<Compute>, Shape<3, 8>>, Roles<Compute, fp32, fp32>>;
   Counter counter;
-  Bound::forward(counter, ForwardCall<0, 0>{.x = 0, .y = 64, .parameters = 128, .path = {}});
-  Bound::backward(counter, BackwardCall<0, 0>{.x = 0,
-                                              .y = 64,
-                                              .d_y = 192,
-                                              .d_x = 256,
-                                              .parameters = 128,
-                                              .gradients = 320,
-                                              .add = false,
-                                              .saved = {},
-                                              .path = {}});
+  constexpr std::size_t parameters = Bound::parameters.size();
+  Bound::forward(counter, ForwardCall<0, 0, 0, parameters>{.x = 0, .y = 64, .parameters = {{128}}, .path = {}});
+  Bound::backward(counter, BackwardCall<0, 0, parameters>{.x = 0,
+                                                          .y = 64,
+                                                          .d_y = 192,
+                                                          .d_x = 256,
+                                                          .parameters = {{128}},
+                                                          .gradients = {{320}},
+                                                          .add = false,
+                                                          .saved = {},
+                                                          .path = {}});
   return counter;
 }
 

@@ -80,8 +80,11 @@ struct EveryIteration {
 ///                   aligned
 ///   computes<T>     whether the device computes in T
 ///   runs<O>         whether the device has a form of the operation O
+///   parameter_alignment   bytes, a power of two: parameters, their gradients, master weights and state begin at
+///                         multiples
 struct DefaultTraits {
   static constexpr bool has_graphs = false, takes_ranks = true, has_epilogues = false, is_checked = false;
+  static constexpr std::size_t parameter_alignment = 1;
   template <class T>
   static constexpr bool computes = true;
   template <class Operation>

@@ -90,10 +90,25 @@ struct LayerDefaults {
   static constexpr bool always_writes_d_x = false;  // backward writes d_x even if no layer before needs it
 };
 
+/// Where a layer's parameters lie, or their gradients, in the order of its declaration. Devices leave gaps between them,
+/// so only the offset of a single one is a number.
+template <std::size_t Count>
+struct Offsets {
+  std::size_t at[Count == 0 ? 1 : Count];
+
+  constexpr std::size_t operator[](std::size_t i) const { return at[i]; }
+  constexpr operator std::size_t() const
+    requires(Count == 1)
+  {
+    return at[0];
+  }
+};
+
 /// Offsets of the tensors that a call may access; undeclared tensors are absent.
-template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0>
+template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0, std::size_t ParameterCount = 1>
 struct ForwardCall {
-  std::size_t x, y, parameters;
+  std::size_t x, y;
+  Offsets<ParameterCount> parameters;
   std::array<std::size_t, SavedCount> saved{};
   std::array<std::size_t, ScratchCount> scratch{};
   Path path;
@@ -101,16 +116,17 @@ struct ForwardCall {
 };
 
 /// d_x is absent if no layer before this one needs a gradient; gradients is absent if the layer is frozen.
-template <std::size_t SavedCount, std::size_t ScratchCount>
+template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t ParameterCount = 1>
 struct BackwardCall {
-  std::size_t x, y, d_y, d_x, parameters, gradients;
+  std::size_t x, y, d_y, d_x;
+  Offsets<ParameterCount> parameters, gradients;
   bool add;
   std::array<std::size_t, SavedCount> saved;
   std::array<std::size_t, ScratchCount> scratch{};
   Path path;
 
   constexpr bool wants_d_x() const { return d_x != absent; }
-  constexpr bool trains() const { return gradients != absent; }
+  constexpr bool trains() const { return gradients.at[0] != absent; }
   static constexpr std::size_t absent = View<char>::absent;
 };
 

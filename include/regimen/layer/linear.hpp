@@ -55,24 +55,23 @@ struct LinearBound : LayerDefaults {
   static constexpr void forward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     const op::Product<F, F, Out> product{
-        .a = {call.x}, .b = {call.parameters}, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true};
+        .a = {call.x}, .b = {call.parameters[0]}, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true};
     if constexpr (has_bias && adds_bias)
-      engine.run(op::ProductBias<F, F, Out>{.product = product, .bias = View<Out>{call.parameters} + Width * in});
+      engine.run(op::ProductBias<F, F, Out>{.product = product, .bias = {call.parameters[1]}});
     else engine.run(product);
     if constexpr (has_bias && !adds_bias)
       engine.run(op::BiasActivation<activation::Identity, Out, T>{
-          .x = {call.y}, .bias = View<T>{call.parameters} + Width * in, .y = {call.y}, .rows = rows, .columns = Width});
+          .x = {call.y}, .bias = {call.parameters[1]}, .y = {call.y}, .rows = rows, .columns = Width});
   }
   static constexpr void backward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     if (call.wants_d_x())
       engine.run(op::Product<D, F, T>{
-          .a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = in, .k = Width});
+          .a = {call.d_y}, .b = {call.parameters[0]}, .c = {call.d_x}, .m = rows, .n = in, .k = Width});
     if (call.trains()) {
-      const View<G> weight{call.gradients};
       engine.run(op::Product<D, F, G>{.a = {call.d_y},
                                       .b = {call.x},
-                                      .c = weight,
+                                      .c = {call.gradients[0]},
                                       .m = Width,
                                       .n = in,
                                       .k = rows,
@@ -81,7 +80,7 @@ struct LinearBound : LayerDefaults {
       if constexpr (has_bias)
         engine.run(op::BiasBackward<activation::Identity, Out, G>{.d_y = {call.d_y},
                                                                   .d_x = {call.d_y},
-                                                                  .d_bias = weight + Width * in,
+                                                                  .d_bias = {call.gradients[1]},
                                                                   .rows = rows,
                                                                   .columns = Width,
                                                                   .add = call.add});

@@ -28,15 +28,14 @@ struct NormBound : LayerDefaults {
   static constexpr bool always_writes_d_x = true;
 
   static constexpr void forward(auto& engine, const auto& call) {
-    const View<T> gain{call.parameters};
     View<S> mean{};
     View<T> shift{};
     if constexpr (centered) {
       mean = {call.saved[1]};
-      shift = gain + columns;
+      shift = {call.parameters[1]};
     }
     engine.run(op::Normalize<centered, T>{.x = {call.x},
-                                          .gain = gain,
+                                          .gain = {call.parameters[0]},
                                           .bias = shift,
                                           .y = {call.y},
                                           .mean = mean,
@@ -49,11 +48,11 @@ struct NormBound : LayerDefaults {
     View<G> d_gain{}, d_shift{};
     if constexpr (centered) mean = {call.saved[1]};
     if (call.trains()) {
-      d_gain = {call.gradients};
-      if constexpr (centered) d_shift = d_gain + columns;
+      d_gain = {call.gradients[0]};
+      if constexpr (centered) d_shift = {call.gradients[1]};
     }
     engine.run(op::NormalizeBackward<centered, T, G>{.x = {call.x},
-                                                     .gain = {call.parameters},
+                                                     .gain = {call.parameters[0]},
                                                      .d_y = {call.d_y},
                                                      .d_x = {call.d_x},
                                                      .mean = mean,

@@ -37,9 +37,14 @@ using fusing_of =
     Fusing<Configuration::fusion::fuses,
            Configuration::fusion::epilogues && engine::TraitsOf<typename Configuration::device::where>::has_epilogues>;
 
+/// Where parameters begin on the device: at multiples of so many bytes.
+template <class Configuration>
+inline constexpr std::size_t alignment_of_parameters =
+    engine::TraitsOf<typename Configuration::device::where>::parameter_alignment;
+
 /// What a walk that trains needs to know of the policies (walk::ContextOf). Of the policies themselves it has only
 /// these, so that recipes that differ in others share their walkers.
-template <class Sharding_, class... Policies>
+template <class Sharding_, std::size_t alignment_, class... Policies>
 struct TrainingFacts final {
  private:
   using Chosen = regimen::detail::policies_by_axis<Policies...>;
@@ -51,17 +56,17 @@ struct TrainingFacts final {
   using Checkpoint = typename Chosen::checkpoint;
   using Freeze = typename Chosen::freeze;
   using Sharding = Sharding_;
-  static constexpr std::size_t states = Chosen::optimizer::rule::states;
+  static constexpr std::size_t states = Chosen::optimizer::rule::states, alignment = alignment_;
   static constexpr bool fuses = Chosen::fusion::fuses;
 };
 /// The same for a walk that does not: each parameter is stored once.
-template <class Compute, class Fusing>
+template <class Compute, std::size_t alignment_, class Fusing>
 struct InferenceFacts final {
   using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>, Fusing::epilogues>;
   using Checkpoint = regimen::Checkpoint<None>;
   using Freeze = regimen::Freeze<>;
   using Sharding = Unsharded;
-  static constexpr std::size_t states = 0;
+  static constexpr std::size_t states = 0, alignment = alignment_;
   static constexpr bool fuses = Fusing::fuses;
 };
 

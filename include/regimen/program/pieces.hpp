@@ -10,8 +10,8 @@
 
 namespace regimen::train {
 
-/// One update covers neighbouring trained tensors whose copies lie side by side with one element size, as long as their
-/// segments fit: a piece of the unit.
+/// One update covers neighbouring trained tensors whose copies lie as their gradients do, with one element size, as long
+/// as their segments fit: a piece of the unit. Gaps between tensors are in no segment.
 template <class Unit>
 struct Pieces final {
  private:
@@ -21,7 +21,12 @@ struct Pieces final {
   static constexpr bool joins(std::size_t next) {
     const auto &before = Unit::tensors[next - 1], &here = Unit::tensors[next];
     return before.trains && here.trains && before.element == here.element &&
-           before.values + before.count * bytes_of(before.element) == here.values;
+           before.values + (here.gradient - before.gradient) * bytes_of(before.element) == here.values;
+  }
+  /// Whether a tensor extends the segment of the one before it.
+  static constexpr bool extends(std::size_t next) {
+    const auto &before = Unit::tensors[next - 1], &here = Unit::tensors[next];
+    return before.decays == here.decays && before.gradient + before.count == here.gradient;
   }
   static constexpr std::pair<std::array<Range, Unit::tensors.size()>, std::size_t> ranges = [] {
     std::pair<std::array<Range, Unit::tensors.size()>, std::size_t> result{};
@@ -30,7 +35,7 @@ struct Pieces final {
     for (std::size_t i = 0; i < Unit::tensors.size(); ++i) {
       if (!Unit::tensors[i].trains) continue;
       const bool follows = i > 0 && joins(i);
-      segments_here += !follows || Unit::tensors[i - 1].decays != Unit::tensors[i].decays;
+      segments_here += !follows || !extends(i);
       if (!follows || segments_here > op::Segments::limit) {
         result.first[pieces++] = {i, i};
         segments_here = 1;
@@ -43,20 +48,20 @@ struct Pieces final {
   static constexpr auto cut = [] {
     constexpr Range here = ranges.first[piece];
     op::Segments result{};
-    std::size_t offset = 0;
+    std::size_t end = 0;
     for (std::size_t i = here.first; i < here.last; ++i) {
       const walk::TensorPlace& tensor = Unit::tensors[i];
-      if (result.count > 0 && result.items[result.count - 1].decays == tensor.decays)
-        result.items[result.count - 1].count += tensor.count;
-      else result.items[result.count++] = {offset, tensor.count, tensor.decays};
-      offset += tensor.count;
+      const std::size_t begin = tensor.gradient - Unit::tensors[here.first].gradient;
+      if (result.count > 0 && extends(i)) result.items[result.count - 1].count += tensor.count;
+      else result.items[result.count++] = {begin, tensor.count, tensor.decays};
+      end = begin + tensor.count;
     }
-    return std::pair{result, offset};
+    return std::pair{result, end};
   }();
 
  public:
   static constexpr std::size_t count = ranges.second;
-  /// Of a piece: its first tensor, its segments, and its number of elements.
+  /// Of a piece: its first tensor, its segments, and its number of elements, gaps included.
   template <std::size_t piece>
   static constexpr walk::TensorPlace first = Unit::tensors[ranges.first[piece].first];
   template <std::size_t piece>

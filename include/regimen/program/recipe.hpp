@@ -24,7 +24,7 @@ struct Recipe {
   using UpdateRule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
   using Facts =
-      TrainingFacts<sharding_of<Configuration>, typename Configuration::precision, typename Configuration::checkpoint,
+      TrainingFacts<sharding_of<Configuration>, alignment_of_parameters<Configuration>, typename Configuration::precision, typename Configuration::checkpoint,
                     typename Configuration::freeze, typename Configuration::optimizer, fusing_of<Configuration>>;
   using Roles = typename Facts::Roles;
   using Bound = walk::BoundModel<Network, Facts>;
@@ -123,8 +123,9 @@ struct Recipe {
     made.ranks = world;
     const walk::UnitOffsets kept = Bound::size(world);
     made.kept = kept.parameters + kept.gradients + kept.states;
-    made.parameters = Bound::layout.count;
-    made.trained = Bound::layout.trained;
+    made.parameters = Bound::layout.weights();
+    made.trained = Bound::layout.trained_weights();
+    made.gaps = Bound::gap_bytes();
     describe_peak(made, larger, log);
     made.forward = step.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
@@ -152,7 +153,7 @@ struct InferenceRecipe {
   using Network = Network_;
   template <class Walked>
   using bound =
-      walk::BoundModel<Walked, InferenceFacts<typename Configuration::precision::compute, fusing_of<Configuration>>>;
+      walk::BoundModel<Walked, InferenceFacts<typename Configuration::precision::compute, alignment_of_parameters<Configuration>, fusing_of<Configuration>>>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
@@ -222,7 +223,8 @@ struct InferenceRecipe {
     else walk_forward(batch_size, full, &log);
     MemoryPlan made{};
     made.batch = batch_size;
-    made.parameters = Bound::layout.count;
+    made.parameters = Bound::layout.weights();
+    made.gaps = Bound::gap_bytes();
     describe_peak(made, larger.arena, log);
     made.forward = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.unaligned = walk.engine.rows.first;

@@ -11,7 +11,8 @@
 
 namespace regimen::train {
 
-/// Master weights or optimizer state of all units, in the order of the model; every rank gets all of them.
+/// Master weights or optimizer state of all units, in the order of the model, without the gaps between tensors; every
+/// rank gets all of them.
 ///   state   0, 1, ...: an array of the optimizer state; `master_weights`: the weights. Units
 ///           that do not train have no state
 /// cost      a collective for each unit; a host copy of the whole
@@ -43,8 +44,12 @@ class Collector final {
         ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()),
                          reinterpret_cast<std::byte*>(unit_of_all_ranks.data()), slice * sizeof(Master),
                          Sharding::shard_group);
-        all.insert(all.end(), unit_of_all_ranks.begin(),
-                   unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(elements));
+        for (const walk::TensorPlace& tensor : Unit::tensors) {
+          if (state != master_weights && !tensor.trains) continue;
+          const auto begin = unit_of_all_ranks.begin() +
+                             static_cast<std::ptrdiff_t>(state == master_weights ? tensor.master : tensor.gradient);
+          all.insert(all.end(), begin, begin + static_cast<std::ptrdiff_t>(tensor.count));
+        }
       }
     });
     return all;

@@ -86,7 +86,7 @@ struct Weights final {
     if (session.ranks() > 1)
       throw Error("Trainer::gradients", "one rank", std::to_string(session.ranks()),
                   "ask it of a Trainer of one rank on the global batch");
-    if (!is_host_memory) session.host_gradients.resize(Layout::layout.trained);
+    if (!is_host_memory) session.host_gradients.resize(Layout::layout.trained_weights());
     std::size_t at = 0;
     for (const TensorRecord& tensor : session.tensors)
       if (tensor.place.trains) {
@@ -133,7 +133,7 @@ struct Weights final {
       if (session.is_sliced())
         return Session::Collector::collect(session.walk, *session.control(), session.resident,
                                            Session::Collector::master_weights);
-    std::vector<Master> all(Layout::layout.count);
+    std::vector<Master> all(Layout::layout.weights());
     std::size_t at = 0;
     for (const TensorRecord& tensor : session.tensors) {
       download(session.walk, session.master_view(tensor), std::span(all).subspan(at, tensor.place.count));

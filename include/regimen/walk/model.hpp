@@ -100,6 +100,14 @@ struct BoundModel {
     return sum;
   }();
 
+  /// Bytes of gaps between parameters, in all buffers of all units, before ranks share them.
+  static constexpr std::size_t gap_bytes() {
+    std::size_t sum = 0;
+    if constexpr (layout.gaps > 0)
+      for_each_unit(1, [&]<class Unit>(UnitOffsets, std::size_t count, Path) { sum += Unit::gap_bytes * count; });
+    return sum;
+  }
+
   /// Calls f.operator()<Unit>(offsets of the first, how many, path): children first, tied tables last.
   static constexpr void for_each_unit(std::size_t ranks, auto&& f) {
     Body::for_each_unit(ranks, path, f);
@@ -139,6 +147,7 @@ struct BoundModel {
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
         if (!with_gradients) return;
         tied.gradients = engine.arena.push(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, table);
+        clear_gaps<Unit>(engine, tied.gradients);
         tied.add = false;
       }
     });

@@ -50,6 +50,7 @@ struct Tensor {
 ///               Freeze       freezes<Layer>           Sharding     which slices of the units' buffers a rank keeps
 ///               states       arrays that the optimizer keeps per parameter
 ///               fuses        whether the fusion pass is applied
+///               alignment    bytes: every parameter begins at a multiple, in each buffer of its unit
 ///   Tied      the tables that several layers use
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
@@ -61,7 +62,7 @@ struct ContextOf final {
   using Freeze = typename Facts::Freeze;
   using Sharding = typename Facts::Sharding;
   using Tied = Tied_;
-  static constexpr std::size_t states = Facts::states;
+  static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   static constexpr bool fuses = Facts::fuses, units = units_;
   using inner = ContextOf<Facts, Tied, Compute, false>;
   template <class Other>
@@ -82,10 +83,16 @@ struct TensorPlace {
   std::size_t rows = 1;  // of a matrix; a vector is one row
 };
 
-/// The memory of a node's parameters inside their unit.
+/// The memory of a node's parameters inside their unit: elements in all, and those that train, both with the gaps behind
+/// tensors that end between two multiples of the alignment. Gaps hold zeros, and nothing reads them but sums.
+///   gaps, trained_gaps   elements of gaps       gap_bytes   of gaps among the values
 struct ParameterLayout {
   std::size_t value_bytes = 0, value_alignment = 1, count = 0, trained = 0, tensors = 0;
   bool all_master = true;  // whether kernels read the master weights themselves
+  std::size_t gaps = 0, trained_gaps = 0, gap_bytes = 0;
+
+  constexpr std::size_t weights() const { return count - gaps; }
+  constexpr std::size_t trained_weights() const { return trained - trained_gaps; }
 
   static constexpr std::size_t align(std::size_t offset, std::size_t alignment) {
     return (offset + alignment - 1) / alignment * alignment;
@@ -98,6 +105,9 @@ struct ParameterLayout {
     trained += next.trained;
     tensors += next.tensors;
     all_master = all_master && next.all_master;
+    gaps += next.gaps;
+    trained_gaps += next.trained_gaps;
+    gap_bytes += next.gap_bytes;
   }
 };
 
@@ -192,13 +202,34 @@ struct Node {
     if constexpr (declared_count > 0) return sizeof(typename Bound::Element);
     else return std::size_t{1};
   }();
-  static constexpr ParameterLayout own_layout{.value_bytes = declared_count * element_bytes,
-                                              .value_alignment = element_bytes,
-                                              .count = declared_count,
-                                              .trained = trains ? declared_count : 0,
-                                              .tensors = Bound::parameters.size(),
+  static constexpr std::size_t parameter_count = Bound::parameters.size();
+  /// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements, too.
+  static constexpr std::size_t granule = [] {
+    std::size_t narrowest = element_bytes;
+    if constexpr (!std::is_same_v<Master, NoMaster>)
+      for (const std::size_t bytes : {sizeof(Master), sizeof(typename Context::Roles::reduce)})
+        narrowest = bytes < narrowest ? bytes : narrowest;
+    return Context::alignment > narrowest ? Context::alignment / narrowest : 1;
+  }();
+  static constexpr std::size_t with_gap(std::size_t count) { return ParameterLayout::align(count, granule); }
+  /// Where each parameter begins, in elements; the last entry is the end.
+  static constexpr std::array<std::size_t, parameter_count + 1> begins = [] {
+    std::array<std::size_t, parameter_count + 1> result{};
+    for (std::size_t i = 0; i < parameter_count; ++i)
+      result[i + 1] = result[i] + with_gap(Bound::parameters[i].size());
+    return result;
+  }();
+  static constexpr std::size_t own_count = begins[parameter_count], own_gaps = own_count - declared_count;
+  static constexpr ParameterLayout own_layout{.value_bytes = own_count * element_bytes,
+                                              .value_alignment = granule * element_bytes,
+                                              .count = own_count,
+                                              .trained = trains ? own_count : 0,
+                                              .tensors = parameter_count,
                                               .all_master = declared_count == 0 || std::is_same_v<Master, NoMaster> ||
-                                                            std::is_same_v<typename Bound::Element, Master>};
+                                                            std::is_same_v<typename Bound::Element, Master>,
+                                              .gaps = own_gaps,
+                                              .trained_gaps = trains ? own_gaps : 0,
+                                              .gap_bytes = own_gaps * element_bytes};
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
   static constexpr bool recomputes_output =
@@ -230,8 +261,8 @@ struct Node {
       return absent;
     }
     const bool keeps = way.mode == Mode::save && active;
-    ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count> call{
-        .x = x.offset, .y = absent, .parameters = locate(engine, weights).values, .path = path};
+    ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count, parameter_count> call{
+        .x = x.offset, .y = absent, .parameters = values_from(locate(engine, weights).values), .path = path};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
     if (keeps) call.saved = push_all<Declared>(engine, path);
     else call.saved = take_all<Declared>(engine, path);
@@ -246,10 +277,10 @@ struct Node {
   }
   /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
   static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
-    ForwardCall<Declared::count, Bound::ForwardScratch::count> call{
+    ForwardCall<Declared::count, Bound::ForwardScratch::count, 0, parameter_count> call{
         .x = x,
         .y = allocate<Output>(engine, Place::transient, path),
-        .parameters = locate(engine, weights).values,
+        .parameters = values_from(locate(engine, weights).values),
         .saved = offsets_from<Declared>(engine, floor),
         .path = path};
     compute(engine, call);
@@ -266,15 +297,16 @@ struct Node {
     const Weights here = locate(engine, weights);
     constexpr bool writes = flows || Bound::always_writes_d_x;
     const bool reuse = can_reuse && writes && d_y.owned;
-    BackwardCall<Declared::count, Bound::BackwardScratch::count> call{.x = x,
-                                                                      .y = y,
-                                                                      .d_y = d_y.offset,
-                                                                      .d_x = absent,
-                                                                      .parameters = here.values,
-                                                                      .gradients = trains ? here.gradients : absent,
-                                                                      .add = here.add,
-                                                                      .saved = offsets_from<Declared>(engine, floor),
-                                                                      .path = path};
+    BackwardCall<Declared::count, Bound::BackwardScratch::count, parameter_count> call{
+        .x = x,
+        .y = y,
+        .d_y = d_y.offset,
+        .d_x = absent,
+        .parameters = values_from(here.values),
+        .gradients = gradients_from(trains ? here.gradients : absent),
+        .add = here.add,
+        .saved = offsets_from<Declared>(engine, floor),
+        .path = path};
     if (reuse) call.d_x = d_y.offset;
     else if (writes) call.d_x = allocate<X>(engine, Place::transient, path);
     call.scratch = take_all<typename Bound::BackwardScratch>(engine, path);
@@ -297,19 +329,16 @@ struct Node {
     if constexpr (!is_tied) place_own_tensors(out, at);
   }
   static constexpr void place_own_tensors(TensorPlace*& out, TensorPlace at) {
-    for (const Parameter& parameter : Bound::parameters) {
-      const std::size_t count = parameter.size();
-      *out++ = {.values = at.values,
-                .master = at.master,
-                .gradient = at.gradient,
-                .count = count,
+    for (std::size_t i = 0; i < parameter_count; ++i) {
+      const Parameter& parameter = Bound::parameters[i];
+      *out++ = {.values = at.values + begins[i] * element_bytes,
+                .master = at.master + begins[i],
+                .gradient = at.gradient + (trains ? begins[i] : 0),
+                .count = parameter.size(),
                 .element = element_type,
                 .trains = trains,
                 .decays = parameter.decays(),
                 .rows = parameter.rank > 1 ? parameter.extents[0] : 1};
-      at.values += count * element_bytes;
-      at.master += count;
-      if (trains) at.gradient += count;
     }
   }
 
@@ -325,6 +354,19 @@ struct Node {
   static constexpr bool can_reuse =
       Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
 
+  /// The offsets of all parameters of which the first is at `begin`, or of their gradients.
+  static constexpr Offsets<parameter_count> values_from(std::size_t begin) { return offsets_of<element_bytes>(begin); }
+  static constexpr Offsets<parameter_count> gradients_from(std::size_t begin) {
+    return offsets_of<sizeof(typename Context::Roles::reduce)>(begin);
+  }
+  template <std::size_t bytes>
+  static constexpr Offsets<parameter_count> offsets_of(std::size_t begin) {
+    if constexpr (parameter_count < 2) return {{begin}};
+    else
+      return [&]<std::size_t... i>(std::index_sequence<i...>) {
+        return Offsets<parameter_count>{{(begin == absent ? absent : begin + begins[i] * bytes)...}};
+      }(std::make_index_sequence<parameter_count>{});
+  }
   static constexpr Weights locate(const auto& engine, Weights weights) {
     if constexpr (is_tied) return engine.tied[tied_index];
     else return weights;

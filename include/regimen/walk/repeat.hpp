@@ -54,9 +54,15 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     if (!holds_units) one.value_bytes = ParameterLayout::align(one.value_bytes, one.value_alignment);
     return one;
   }();
-  static constexpr ParameterLayout layout{body_layout.value_bytes * Count, body_layout.value_alignment,
-                                          body_layout.count* Count,        body_layout.trained* Count,
-                                          body_layout.tensors* Count,      body_layout.all_master};
+  static constexpr ParameterLayout layout{.value_bytes = body_layout.value_bytes * Count,
+                                          .value_alignment = body_layout.value_alignment,
+                                          .count = body_layout.count * Count,
+                                          .trained = body_layout.trained * Count,
+                                          .tensors = body_layout.tensors * Count,
+                                          .all_master = body_layout.all_master,
+                                          .gaps = body_layout.gaps * Count,
+                                          .trained_gaps = body_layout.trained_gaps * Count,
+                                          .gap_bytes = body_layout.gap_bytes * Count};
 
   // The place of the value between two iterations; between two segments it is always saved.
   static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;

@@ -90,6 +90,13 @@ struct Unit final {
     return Sharding::slices_state ? gradient_slice(ranks) : layout.trained;
   }
 
+  /// Bytes of gaps in all buffers, before ranks share them.
+  static constexpr std::size_t gap_bytes =
+      layout.gap_bytes + (std::is_same_v<Master, NoMaster>
+                              ? 0
+                              : (shares_master ? 0 : layout.gaps * sizeof(Master)) +
+                                    layout.trained_gaps * (sizeof(Reduce) + states * sizeof(Master)));
+
   static constexpr UnitOffsets size(std::size_t ranks) {
     if (ranks == 1) return alone;
     const std::size_t gradients =
@@ -170,13 +177,21 @@ constexpr void release(auto& engine, Weights resident, Weights gathered, const N
 
 // ---- gradients: reduced after their unit's backward, while the next one runs
 
+/// Gradients are assigned, but for the gaps between them, which the norm reads, too.
+template <class Unit>
+constexpr void clear_gaps(auto& engine, std::size_t gradients) {
+  if constexpr (Unit::layout.trained_gaps > 0)
+    engine.run(op::Zero<typename Unit::Reduce>{{gradients}, Unit::layout.trained});
+}
 /// Before backward: where the gradients are written.
 template <class Unit>
 constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
   if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
     if (engine.ranks == 1) return gathered;
-    return {gathered.values, engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path),
-            false};
+    const std::size_t whole =
+        engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path);
+    clear_gaps<Unit>(engine, whole);
+    return {gathered.values, whole, false};
   } else {
     return gathered;
   }

@@ -59,6 +59,8 @@ struct Traits : engine::DefaultTraits {
       architecture == 0 || architecture >= 800 || !(std::is_same_v<T, bf16> || std::is_same_v<T, tf32>);
 
   static constexpr bool is_host_memory = false, has_graphs = true, has_epilogues = true, is_checked = true;
+  /// What one thread loads, and tensor cores want of an address.
+  static constexpr std::size_t parameter_alignment = 16;
   /// Some are read while others are written.
   static constexpr std::size_t input_slots(std::size_t micro_batches) { return 2 * micro_batches; }
   template <class Operation>

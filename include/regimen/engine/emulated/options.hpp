@@ -11,10 +11,12 @@ namespace regimen::emulated {
 ///   fibers    every kernel by blocks of as many threads as on a GPU, with checked barriers; otherwise by one thread a
 ///             block, which is a hundred times faster and adds in another order
 ///   memory    bytes of the device
+///   alignment products must promise that their matrices begin at multiples of so many bytes; the library demands none
 struct Options {
   std::uint64_t seed = 1;
   bool fibers = false;
   std::size_t memory = std::size_t{4} << 30;
+  std::uint32_t alignment = 1;
 };
 
 }  // namespace regimen::emulated

@@ -74,6 +74,15 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                  "another type");
 }
 
+/// Refuses a descriptor that promises less of an address, where the device is asked to: the library would compute it, but
+/// slowly.
+inline void check_promises(const cuda::ProductDescriptor& p, std::uint32_t alignment) {
+  for (const std::uint32_t promised :
+       {p.a.alignment, p.b.alignment, p.d.alignment, p.bias_alignment > 0 ? p.bias_alignment : alignment})
+    detail::demand(promised >= alignment, "matrices at multiples of " + std::to_string(alignment) + " bytes",
+                   "one at a multiple of " + std::to_string(promised));
+}
+
 /// Refuses addresses that the descriptor does not promise.
 inline void check_address(const cuda::Layout& l, const std::byte* at, const char* name) {
   const std::uint64_t least = l.alignment > bytes_of(l.type) ? l.alignment : bytes_of(l.type);

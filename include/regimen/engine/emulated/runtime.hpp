@@ -190,6 +190,7 @@ class Runtime {
   Product make_product(const cuda::ProductDescriptor& descriptor) {
     refuse_in_capture("cublasLtMatmulAlgoGetHeuristic");
     check_product(descriptor);
+    check_promises(descriptor, options_.alignment);
     return {descriptor};
   }
   void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
