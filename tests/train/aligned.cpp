@@ -41,7 +41,7 @@ void begins_at_16_bytes(const char* what) {
   trainer.fit(data(), {.steps = 3, .progress = false});
   trainer.save(folder / "state");
   Inference<Network, Precision<typename Train::Recipe::Roles::computed>, Batch<2>, Device<Emulated>> model(folder /
-                                                                                                          "state");
+                                                                                                           "state");
   CHECK(model.predict(std::vector<typename decltype(model)::Input>(decltype(model)::input_size)).size() ==
         decltype(model)::output_size);
 }

@@ -37,9 +37,9 @@ struct OddGpt final : Model<Input<Tokens<5>>, OddTable, PositionEmbedding,
                                                  Residual<LayerNorm, Linear<15>, Gelu, Linear<9>>>>,
                             LayerNorm, TiedLinear<OddTable>> {};
 /// Repeats inside of units, and layers of two element types in one.
-struct OddMlp final : Model<Input<Vector<7>>, Linear<9>, LayerNorm,
-                            Residual<Repeat<2, Sequential<Linear<9>, As<fp32, RmsNorm>, Relu>>, Linear<9>>, Gelu,
-                            Linear<5>> {};
+struct OddMlp final
+    : Model<Input<Vector<7>>, Linear<9>, LayerNorm,
+            Residual<Repeat<2, Sequential<Linear<9>, As<fp32, RmsNorm>, Relu>>, Linear<9>>, Gelu, Linear<5>> {};
 
 }  // namespace regimen::test
 // SPDX-License-Identifier: Apache-2.0

@@ -24,7 +24,8 @@ struct Recipe {
   using UpdateRule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
   using Facts =
-      TrainingFacts<sharding_of<Configuration>, alignment_of_parameters<Configuration>, typename Configuration::precision, typename Configuration::checkpoint,
+      TrainingFacts<sharding_of<Configuration>, alignment_of_parameters<Configuration>,
+                    typename Configuration::precision, typename Configuration::checkpoint,
                     typename Configuration::freeze, typename Configuration::optimizer, fusing_of<Configuration>>;
   using Roles = typename Facts::Roles;
   using Bound = walk::BoundModel<Network, Facts>;
@@ -153,7 +154,8 @@ struct InferenceRecipe {
   using Network = Network_;
   template <class Walked>
   using bound =
-      walk::BoundModel<Walked, InferenceFacts<typename Configuration::precision::compute, alignment_of_parameters<Configuration>, fusing_of<Configuration>>>;
+      walk::BoundModel<Walked, InferenceFacts<typename Configuration::precision::compute,
+                                              alignment_of_parameters<Configuration>, fusing_of<Configuration>>>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;

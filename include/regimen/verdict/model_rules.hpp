@@ -189,7 +189,8 @@ constexpr auto machine_rules() {
 
 template <class Network, class Configuration, class Frozen>
 inline constexpr std::size_t trained_with =
-    walk::BoundModel<Network, TrainingFacts<Unsharded, alignment_of_parameters<Configuration>, typename Configuration::precision, Checkpoint<None>, Frozen,
+    walk::BoundModel<Network, TrainingFacts<Unsharded, alignment_of_parameters<Configuration>,
+                                            typename Configuration::precision, Checkpoint<None>, Frozen,
                                             typename Configuration::optimizer, fusing_of<Configuration>>>::layout
         .trained;
 

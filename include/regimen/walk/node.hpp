@@ -215,8 +215,7 @@ struct Node {
   /// Where each parameter begins, in elements; the last entry is the end.
   static constexpr std::array<std::size_t, parameter_count + 1> begins = [] {
     std::array<std::size_t, parameter_count + 1> result{};
-    for (std::size_t i = 0; i < parameter_count; ++i)
-      result[i + 1] = result[i] + with_gap(Bound::parameters[i].size());
+    for (std::size_t i = 0; i < parameter_count; ++i) result[i + 1] = result[i] + with_gap(Bound::parameters[i].size());
     return result;
   }();
   static constexpr std::size_t own_count = begins[parameter_count], own_gaps = own_count - declared_count;

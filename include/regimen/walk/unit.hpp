@@ -92,10 +92,10 @@ struct Unit final {
 
   /// Bytes of gaps in all buffers, before ranks share them.
   static constexpr std::size_t gap_bytes =
-      layout.gap_bytes + (std::is_same_v<Master, NoMaster>
-                              ? 0
-                              : (shares_master ? 0 : layout.gaps * sizeof(Master)) +
-                                    layout.trained_gaps * (sizeof(Reduce) + states * sizeof(Master)));
+      layout.gap_bytes +
+      (std::is_same_v<Master, NoMaster> ? 0
+                                        : (shares_master ? 0 : layout.gaps * sizeof(Master)) +
+                                              layout.trained_gaps * (sizeof(Reduce) + states * sizeof(Master)));
 
   static constexpr UnitOffsets size(std::size_t ranks) {
     if (ranks == 1) return alone;
@@ -188,8 +188,7 @@ template <class Unit>
 constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
   if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
     if (engine.ranks == 1) return gathered;
-    const std::size_t whole =
-        engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path);
+    const std::size_t whole = engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path);
     clear_gaps<Unit>(engine, whole);
     return {gathered.values, whole, false};
   } else {
