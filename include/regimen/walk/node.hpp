@@ -211,11 +211,14 @@ struct Node {
         narrowest = bytes < narrowest ? bytes : narrowest;
     return Context::alignment > narrowest ? Context::alignment / narrowest : 1;
   }();
-  static constexpr std::size_t with_gap(std::size_t count) { return ParameterLayout::align(count, granule); }
   /// Where each parameter begins, in elements; the last entry is the end.
   static constexpr std::array<std::size_t, parameter_count + 1> begins = [] {
     std::array<std::size_t, parameter_count + 1> result{};
-    for (std::size_t i = 0; i < parameter_count; ++i) result[i + 1] = result[i] + with_gap(Bound::parameters[i].size());
+    std::size_t* end = result.data();
+    for (const Parameter& parameter : Bound::parameters) {
+      end[1] = *end + ParameterLayout::align(parameter.size(), granule);
+      ++end;
+    }
     return result;
   }();
   static constexpr std::size_t own_count = begins[parameter_count], own_gaps = own_count - declared_count;
@@ -328,16 +331,17 @@ struct Node {
     if constexpr (!is_tied) place_own_tensors(out, at);
   }
   static constexpr void place_own_tensors(TensorPlace*& out, TensorPlace at) {
-    for (std::size_t i = 0; i < parameter_count; ++i) {
-      const Parameter& parameter = Bound::parameters[i];
-      *out++ = {.values = at.values + begins[i] * element_bytes,
-                .master = at.master + begins[i],
-                .gradient = at.gradient + (trains ? begins[i] : 0),
+    const std::size_t* begin = begins.data();
+    for (const Parameter& parameter : Bound::parameters) {
+      *out++ = {.values = at.values + *begin * element_bytes,
+                .master = at.master + *begin,
+                .gradient = at.gradient + (trains ? *begin : 0),
                 .count = parameter.size(),
                 .element = element_type,
                 .trains = trains,
                 .decays = parameter.decays(),
                 .rows = parameter.rank > 1 ? parameter.extents[0] : 1};
+      ++begin;
     }
   }
 
