@@ -69,8 +69,7 @@ TEST_CASE("parameters of odd sizes begin at multiples of 16 bytes, and every pro
 
 TEST_CASE("without the gaps products promise less") {
   const Asked asked({.alignment = 16});
-  Trainer<OddGpt, Batch<3>, Device<Packed>> trainer;
-  const std::string error = ::test::error_of([&] { trainer.fit(data(), {.steps = 1, .progress = false}); });
+  const std::string error = ::test::error_of([] { Trainer<OddGpt, Batch<3>, Device<Packed>>(); });
   INFO(error);
   CHECK(::test::says(error, "matrices at multiples of 16 bytes, found one at a multiple of "));
 }
