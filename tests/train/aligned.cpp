@@ -62,23 +62,23 @@ void trains_as_if_packed(const char* what) {
 }  // namespace
 
 TEST_CASE("parameters of odd sizes begin at multiples of 16 bytes, and every product promises it") {
-  begins_at_16_bytes<OddGpt>("fp32");
-  begins_at_16_bytes<OddGpt, Precision<bf16, fp32, bf16>, Optimizer<Sgd>>("bf16, also the gradients");
-  begins_at_16_bytes<OddMlp, Precision<bf16, fp32>, Freeze<LayerNorm>>("an MLP in bf16 and fp32, in part frozen");
+  begins_at_16_bytes<UnevenGpt>("fp32");
+  begins_at_16_bytes<UnevenGpt, Precision<bf16, fp32, bf16>, Optimizer<Sgd>>("bf16, also the gradients");
+  begins_at_16_bytes<UnevenMlp, Precision<bf16, fp32>, Freeze<LayerNorm>>("an MLP in bf16 and fp32, in part frozen");
 }
 
 TEST_CASE("without the gaps products promise less") {
   const Asked asked({.alignment = 16});
-  const std::string error = ::test::error_of([] { Trainer<OddGpt, Batch<3>, Device<Packed>>(); });
+  const std::string error = ::test::error_of([] { Trainer<UnevenGpt, Batch<3>, Device<Packed>>(); });
   INFO(error);
   CHECK(::test::says(error, "matrices at multiples of 16 bytes, found one at a multiple of "));
 }
 
 TEST_CASE("parameters with gaps train the bits of parameters without") {
-  trains_as_if_packed<OddGpt, Clip<Norm<Ratio<1>>>>("fp32");
-  trains_as_if_packed<OddGpt, Precision<bf16, fp32, bf16>, Accumulate<2>, Checkpoint<Every<2>>>(
+  trains_as_if_packed<UnevenGpt, Clip<Norm<Ratio<1>>>>("fp32");
+  trains_as_if_packed<UnevenGpt, Precision<bf16, fp32, bf16>, Accumulate<2>, Checkpoint<Every<2>>>(
       "bf16, also the gradients");
-  trains_as_if_packed<OddMlp, Precision<bf16, fp32>, Freeze<Linear<9>>, Steps<3>>("bf16 and fp32, in part frozen");
+  trains_as_if_packed<UnevenMlp, Precision<bf16, fp32>, Freeze<Linear<9>>, Steps<3>>("bf16 and fp32, in part frozen");
 }
 
 TEST_CASE("a plan counts the gaps") {
@@ -88,15 +88,15 @@ TEST_CASE("a plan counts the gaps") {
                     block = 2 * norm + filled(27 * 9) + filled(27) + filled(9 * 27) + filled(9) + filled(15 * 9) +
                             filled(15) + filled(9 * 15) + filled(9),
                     all = filled(5 * 9) + 3 * block + norm + filled(13 * 9);
-  using Train = Trainer<OddGpt, Device<Emulated>>;
+  using Train = Trainer<UnevenGpt, Device<Emulated>>;
   CHECK(Train::plan().gaps == 4 * 4 * all);
   CHECK(Train::plan(1).gaps == Train::plan().gaps);
   CHECK(Train::plan().table().find(std::to_string(16 * all) + " bytes lie between parameters") != std::string::npos);
-  CHECK(Inference<OddGpt, Device<Emulated>>::plan().gaps == 4 * all);
+  CHECK(Inference<UnevenGpt, Device<Emulated>>::plan().gaps == 4 * all);
   // In bf16 tensors are filled up to a multiple of 8: 2 bytes of values, 4 of each of master weights, gradients, states.
   CHECK(Trainer<Model<Input<Vector<3>>, Linear<5>>, Precision<bf16, fp32>, Device<Emulated>>::plan().gaps ==
         (1 + 3) * (2 + 4 * 4));
-  CHECK(Trainer<OddGpt>::plan().gaps == 0);
+  CHECK(Trainer<UnevenGpt>::plan().gaps == 0);
   CHECK(Trainer<Gpt<3>, Precision<bf16, fp32>, Device<Emulated>>::plan().table().find(" between ") !=
         std::string::npos);  // the last bias has 11 numbers
   CHECK(Trainer<Model<Input<Vector<8>>, Linear<16>>, Device<Emulated>>::plan().table().find(" between ") ==

@@ -31,13 +31,13 @@ struct regimen::engine::Of<regimen::test::Packed> {
 
 namespace regimen::test {
 
-using OddTable = Embedding<Vocabulary<13>, 9>;
-struct OddGpt final : Model<Input<Tokens<5>>, OddTable, PositionEmbedding,
-                            Repeat<3, Sequential<Residual<LayerNorm, Linear<27>, Linear<9>>,
-                                                 Residual<LayerNorm, Linear<15>, Gelu, Linear<9>>>>,
-                            LayerNorm, TiedLinear<OddTable>> {};
+using UnevenTable = Embedding<Vocabulary<13>, 9>;
+struct UnevenGpt final : Model<Input<Tokens<5>>, UnevenTable, PositionEmbedding,
+                               Repeat<3, Sequential<Residual<LayerNorm, Linear<27>, Linear<9>>,
+                                                    Residual<LayerNorm, Linear<15>, Gelu, Linear<9>>>>,
+                               LayerNorm, TiedLinear<UnevenTable>> {};
 /// Repeats inside of units, and layers of two element types in one.
-struct OddMlp final
+struct UnevenMlp final
     : Model<Input<Vector<7>>, Linear<9>, LayerNorm,
             Residual<Repeat<2, Sequential<Linear<9>, As<fp32, RmsNorm>, Relu>>, Linear<9>>, Gelu, Linear<5>> {};
 

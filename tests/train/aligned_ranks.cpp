@@ -16,7 +16,7 @@ using namespace regimen::test;
 namespace {
 
 /// Weights and optimizer state, as a file has them.
-std::map<std::string, std::string> contents(const std::string& path) {
+std::map<std::string, std::string> tensors_of_file(const std::string& path) {
   const safetensors::File file(path);
   std::map<std::string, std::string> all;
   for (const safetensors::Tensor& tensor : file.tensors())
@@ -26,7 +26,7 @@ std::map<std::string, std::string> contents(const std::string& path) {
 
 /// What every rank's weights and losses are; rank 0 leaves the state of the eighth step in `file`.
 template <class Network, class... Policies>
-std::vector<std::vector<double>> on_odd_ranks(std::size_t ranks, const std::string& file) {
+std::vector<std::vector<double>> on_uneven_ranks(std::size_t ranks, const std::string& file) {
   std::vector<std::vector<double>> found(ranks);
   launch(ranks, [&](comm::Threads& communicator) {
     Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(communicator);
@@ -50,21 +50,22 @@ template <class Format, class... Policies>
 void shards_without_the_gaps(const char* what) {
   INFO(what);
   const ::test::Directory folder;
-  const auto replicated = on_odd_ranks<OddGpt, Format, Policies..., Device<Packed>>(2, folder / "packed");
-  const auto whole = contents(folder / "packed.whole");
+  const auto replicated = on_uneven_ranks<UnevenGpt, Format, Policies..., Device<Packed>>(2, folder / "packed");
+  const auto whole = tensors_of_file(folder / "packed.whole");
   const auto trains_the_same = [&]<class... Sharding>(const char* sharding, std::type_identity<Sharding>...) {
     INFO(sharding);
-    CHECK(on_odd_ranks<OddGpt, Format, Policies..., Sharding..., Device<Emulated>>(2, folder / "state") == replicated);
-    CHECK(contents(folder / "state.whole") == whole);
+    CHECK(on_uneven_ranks<UnevenGpt, Format, Policies..., Sharding..., Device<Emulated>>(2, folder / "state") ==
+          replicated);
+    CHECK(tensors_of_file(folder / "state.whole") == whole);
     // One rank on the CPU reads the parts of both, and what it writes is read on the device.
-    Trainer<OddGpt, Batch<4>, Format> here;
+    Trainer<UnevenGpt, Batch<4>, Format> here;
     here.load(folder / "state");
     here.save(folder / "here");
-    CHECK(contents(folder / "here") == whole);
-    Trainer<OddGpt, Batch<4>, Format, Device<Emulated>> there;
+    CHECK(tensors_of_file(folder / "here") == whole);
+    Trainer<UnevenGpt, Batch<4>, Format, Device<Emulated>> there;
     there.load(folder / "here");
     there.save(folder / "there");
-    CHECK(contents(folder / "there") == whole);
+    CHECK(tensors_of_file(folder / "there") == whole);
   };
   trains_the_same("Replicated", std::type_identity<Shard<Replicated>>{});
   trains_the_same("ZeRO1", std::type_identity<Shard<ZeRO1>>{});
@@ -78,8 +79,8 @@ TEST_CASE("ranks share parameters with gaps, and save and load them without") {
   shards_without_the_gaps<Precision<fp32>>("fp32");
   shards_without_the_gaps<Precision<bf16, fp32>, Accumulate<2, ReduceEach>>("bf16, reduced each time");
   const ::test::Directory folder;
-  CHECK(on_odd_ranks<OddGpt, Shard<Hybrid<2>>, Device<Emulated>>(4, folder / "hybrid") ==
-        on_odd_ranks<OddGpt, Shard<Replicated, Bucket<1_KiB>>, Device<Packed>>(4, folder / "buckets"));
-  CHECK(contents(folder / "hybrid.whole") == contents(folder / "buckets.whole"));
+  CHECK(on_uneven_ranks<UnevenGpt, Shard<Hybrid<2>>, Device<Emulated>>(4, folder / "hybrid") ==
+        on_uneven_ranks<UnevenGpt, Shard<Replicated, Bucket<1_KiB>>, Device<Packed>>(4, folder / "buckets"));
+  CHECK(tensors_of_file(folder / "hybrid.whole") == tensors_of_file(folder / "buckets.whole"));
 }
 // SPDX-License-Identifier: Apache-2.0
