@@ -1,0 +1,49 @@
+// tests/device/products.cu — the algorithms that cuBLASLt chooses for products join partial sums in fp32, not in 16 bits.
+// compiled for 90a-real
+//
+// Exit code 77: there is no device.
+#include <regimen/engine/cuda/library.cuh>
+#include <regimen/engine/cuda/product.hpp>
+
+#include <cstdint>
+#include <cstdio>
+
+using namespace regimen;
+
+namespace {
+
+/// Small results of long sums, which the library cuts.
+template <class T>
+int wrong_schemes(cuda::Library& library, const char* type) {
+  int wrong = 0, cut = 0;
+  for (const std::size_t side : {16u, 64u, 256u, 768u})
+    for (const std::size_t inner : {4096u, 16384u, 131072u}) {
+      const op::Product<T, T, T> product{
+          .a = {0}, .b = {0}, .c = {0}, .m = side, .n = side, .k = inner, .transpose_a = true};
+      const cuda::Library::Product made = library.make_product(cuda::describe(product, cuda::Library::workspace));
+      std::uint32_t scheme = 0;
+      std::size_t written = 0;
+      cuda::detail::demand(cublasLtMatmulAlgoConfigGetAttribute(&made.algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
+                                                                &scheme, sizeof scheme, &written),
+                           "cublasLtMatmulAlgoConfigGetAttribute");
+      cut += scheme != CUBLASLT_REDUCTION_SCHEME_NONE;
+      if (scheme == CUBLASLT_REDUCTION_SCHEME_NONE || scheme == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) continue;
+      ++wrong;
+      std::printf("%s, %zu x %zu x %zu: scheme %u\n", type, side, side, inner, scheme);
+    }
+  std::printf("%s: %d products are cut, %d of them joined in another type\n", type, cut, wrong);
+  return wrong;
+}
+
+}  // namespace
+
+int main() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::puts("no CUDA device: no algorithm was chosen");
+    return 77;
+  }
+  cuda::Library library;
+  return wrong_schemes<bf16>(library, "bf16") + wrong_schemes<fp16>(library, "fp16") == 0 ? 0 : 1;
+}
+// SPDX-License-Identifier: Apache-2.0
