@@ -11,11 +11,9 @@
 #include <regimen/program/recipe.hpp>
 #include <regimen/program/update_whole_tensor.hpp>
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -86,9 +84,9 @@ std::uint64_t fingerprint_of_operations(const typename UpdateRule::Options& opti
   walk.arena.capacity = planned.arena.peak;
   walk.arena.push(kept, MemoryKind::optimizer, Path{});
   const auto upload = [&](std::size_t at, const auto& from) {
-    walk.engine.upload(at, std::as_bytes(std::span(&from, 1))).wait();
+    walk.engine.upload(at, {reinterpret_cast<const std::byte*>(&from), sizeof from}).wait();
   };
-  std::array<double, count> weight{0.5, -0.25, 0.125, 1.5};
+  double weight[count] = {0.5, -0.25, 0.125, 1.5};
   upload(sizeof(Scalars), weight);
   Scalars scalars{};
   scalars.learning_rate = options.learning_rate;
@@ -97,10 +95,11 @@ std::uint64_t fingerprint_of_operations(const typename UpdateRule::Options& opti
     scalars.correction_first = UpdateRule::correction_first(options, t);
     scalars.correction_second = UpdateRule::correction_second(options, t);
     upload(0, scalars);
-    upload(sizeof(Scalars) + count * sizeof(fp64), std::array<double, count>{0.75 / double(t), -1e-3, 2.0, -0.5});
+    const double gradient[count] = {0.75 / double(t), -1e-3, 2.0, -0.5};
+    upload(sizeof(Scalars) + sizeof weight, gradient);
     update(walk, t > 1);
   }
-  walk.engine.download(sizeof(Scalars), std::as_writable_bytes(std::span(weight))).wait();
+  walk.engine.download(sizeof(Scalars), {reinterpret_cast<std::byte*>(weight), sizeof weight}).wait();
   std::uint64_t print = 0;
   for (const double number : weight) print = mix(print, bits_of_number(number));
   return print;
