@@ -12,27 +12,33 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/train/trainer.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+
 namespace bench {
 
-/// Steps for `seconds` seconds, after five that prepare products and capture graphs. AdamW with the betas of the peers.
+/// Steps for about `seconds` seconds, after ten that capture the graph. Nobody listens, so the host never waits for a
+/// step: the peers wait after every ten. AdamW with the betas of the peers.
 template <class Train>
 void step(const char* name, const char* type, double seconds) {
   constexpr std::size_t vocabulary = Train::output_size / Train::input_size;
-  constexpr std::uint64_t warmup = 5;
+  constexpr std::uint64_t warmup = 10, sample = 10;
   typename Train::Options options{};
   options.optimizer.beta2 = 0.99;
   options.optimizer.weight_decay = 0.1;
   Train trainer(options);
-  double began = 0, loss = 0;
-  std::uint64_t steps = 0;
-  trainer.fit(Fake({.samples = 64 * Train::plan().batch, .classes = vocabulary}), {.steps = 100'000, .progress = false},
-              [&](Train&, const StepResult& result) {
-                loss = result.loss;
-                if (result.step == warmup) began = now();
-                else if (result.step > warmup) steps = result.step - warmup;
-                return result.step <= warmup || now() - began < seconds;
-              });
-  const double spent = now() - began;
+  const Fake data({.samples = 64 * Train::plan().batch, .classes = vocabulary});
+  double loss = 0;
+  const auto seconds_until = [&](std::uint64_t last) {
+    const double began = now();
+    loss = trainer.fit(data, {.steps = last, .progress = false}).loss;
+    return now() - began;
+  };
+  seconds_until(warmup);
+  const double one = seconds_until(warmup + sample) / double(sample);
+  const std::uint64_t steps = seconds > one ? static_cast<std::uint64_t>(seconds / one) : 1;
+  const double spent = seconds_until(warmup + sample + steps);
   const double tokens = double(steps * Train::plan().batch * Train::input_size);
   std::printf(
       "{\"step\":\"%s\",\"type\":\"%s\",\"by\":\"regimen\",\"batch\":%zu,\"steps\":%llu,\"milliseconds\":%.3f,"
