@@ -79,7 +79,12 @@ struct Walk {
 
   /// body() runs operations that are the same in every step, so the engine may replay a recording instead. body() must
   /// leave the walk unchanged.
-  constexpr void replay(engine::Recording::Piece piece, auto&& body) { engine.replay({piece, batch}, body); }
+  constexpr void replay(engine::Recording::Piece piece, auto&& body) {
+    engine.replay({piece, batch}, [&] {
+      path = {};
+      body();
+    });
+  }
 
   /// body() runs operations that will run later, so that an engine with prepare() has all that they need. Leaves the
   /// walk unchanged.
@@ -89,6 +94,7 @@ struct Walk {
       engine.prepare(body);
       arena.peak = peak;  // no memory was used
       engine.phase = op::Phase::forward;
+      path = {};
     }
   }
 

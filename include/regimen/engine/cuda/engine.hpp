@@ -8,6 +8,7 @@
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/cuda/copies.hpp>
 #include <regimen/engine/cuda/product.hpp>
+#include <regimen/engine/cuda/ranges.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/engine/engine.hpp>
@@ -82,14 +83,19 @@ class Engine : public engine::EveryIteration {
 
   template <class Operation>
   void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
-    if (!prepares_) ++(recorded_ != nullptr ? recorded_->operations : operations_);
-    if (waits_ || prepares_) launch_and_name(operation, scratch);
-    else launch(operation, scratch);
+    if (prepares_) return launch_and_name(operation, scratch);
+    ++(recorded_ != nullptr ? recorded_->operations : operations_);
+    ranges_.enter(phase, layer_);
+    try {
+      if (waits_) launch_and_name(operation, scratch);
+      else launch(operation, scratch);
+    } catch (...) {
+      ranges_.close();
+      throw;
+    }
   }
-  /// The layer of the operations that follow, for errors.
-  void name_layer(const Path& path) {
-    if (waits_ || prepares_) layer_ = path;
-  }
+  /// The layer of the operations that follow, for errors and profilers.
+  void name_layer(const Path& path) { layer_ = path; }
 
   /// body() runs operations that will run later. Nothing is queued: products get their descriptors and algorithms, and
   /// kernels are loaded, which a capture does not allow. An Error names the operation that the device cannot do.
@@ -128,8 +134,14 @@ class Engine : public engine::EveryIteration {
 
   // ---- the host
 
-  Fence upload(std::size_t at, std::span<const std::byte> from) { return {this, copies_.upload(base_ + at, from)}; }
-  Fence download(std::size_t at, std::span<std::byte> to) { return {this, copies_.download(base_ + at, to)}; }
+  Fence upload(std::size_t at, std::span<const std::byte> from) {
+    ranges_.close();
+    return {this, copies_.upload(base_ + at, from)};
+  }
+  Fence download(std::size_t at, std::span<std::byte> to) {
+    ranges_.close();
+    return {this, copies_.download(base_ + at, to)};
+  }
   std::uint64_t hash(std::size_t at, std::size_t bytes) {
     std::vector<std::byte> copy(bytes);
     download(at, copy).wait();
@@ -146,6 +158,7 @@ class Engine : public engine::EveryIteration {
   void replay(const engine::Recording& key, auto&& body) {
     if (prepares_) return body();
     replay_or_run(key, body);
+    ranges_.close();
     copies_.taken();
   }
 
@@ -326,6 +339,7 @@ class Engine : public engine::EveryIteration {
 
   template <class Body>
   void capture(Recorded& recorded, const Body& body) {
+    ranges_.close();
     runtime_.begin_capture(stream_);
     recorded.operations = 0;
     recorded_ = &recorded;
@@ -333,6 +347,7 @@ class Engine : public engine::EveryIteration {
       body();
     } catch (...) {
       recorded_ = nullptr;
+      ranges_.close();
       try {
         (void)runtime_.end_capture(stream_);
       } catch (const Error&) {  // the first error says why
@@ -340,11 +355,13 @@ class Engine : public engine::EveryIteration {
       throw;
     }
     recorded_ = nullptr;
+    ranges_.close();
     recorded.graph = runtime_.end_capture(stream_);
     recorded.is_captured = true;
   }
 
   R runtime_{};
+  Ranges<R> ranges_{runtime_};
   typename R::Stream stream_ = runtime_.make_stream(), ranks_stream_{};
   Copies<R> copies_{runtime_, stream_};
   Ranks* ranks_ = nullptr;

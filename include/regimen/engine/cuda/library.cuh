@@ -17,6 +17,7 @@
 
 #include <cublasLt.h>
 #include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
 #if defined(REGIMEN_HAS_CUDNN)
 #include <regimen/engine/cuda/cudnn.cuh>
 #endif
@@ -258,6 +259,10 @@ class Library final {
     return made;
   }
   void launch(Graph graph, Stream stream) { detail::demand(cudaGraphLaunch(graph, stream), "cudaGraphLaunch"); }
+
+  /// Without a profiler each is a test of a null pointer.
+  void open_range(const char* name) { nvtxRangePushA(name); }
+  void close_range() { nvtxRangePop(); }
 
   void forget(std::byte* at, std::size_t bytes, Stream stream) { fill(at, 0xFF, bytes, stream); }
   void remember(std::byte*, std::size_t, Stream) {}

@@ -81,6 +81,8 @@ struct AnyKernel {
 ///   synchronize(event)       the host waits; throws what went wrong before
 ///   begin_capture            of this stream, and of all that wait for its events
 ///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
+///   open_range(name), close_range()
+///                            optional: for profilers, the calls between them belong together. Ranges nest
 ///   call(work, stream)       optional: work of the host's that uses the device's memory, for collectives of ranks
 ///   has_fused_attention      whether it offers make_attention and attend, which are like these two
 ///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
