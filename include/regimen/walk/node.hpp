@@ -18,6 +18,7 @@
 #include <regimen/walk/walk.hpp>
 
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -111,6 +112,36 @@ struct ParameterLayout {
   }
 };
 
+/// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements, too.
+constexpr std::size_t granule_of(std::size_t alignment, std::initializer_list<std::size_t> elements) {
+  std::size_t narrowest = alignment;
+  for (const std::size_t bytes : elements) narrowest = bytes < narrowest ? bytes : narrowest;
+  return alignment / narrowest;
+}
+/// Where each of a layer's parameters begins, in elements from the first; the last entry is the end.
+template <std::size_t count>
+constexpr std::array<std::size_t, count + 1> begins_of(const std::array<Parameter, count>& parameters,
+                                                       std::size_t granule) {
+  std::array<std::size_t, count + 1> result{};
+  std::size_t* end = result.data();
+  for (const Parameter& parameter : parameters) {
+    end[1] = *end + ParameterLayout::align(parameter.size(), granule);
+    ++end;
+  }
+  return result;
+}
+/// The offsets of all parameters, of which the first is at `first`, or of their gradients.   bytes   of an element
+template <std::size_t count>
+constexpr Offsets<count - 1> offsets_of(std::size_t first, const std::array<std::size_t, count>& begins,
+                                        std::size_t bytes) {
+  Offsets<count - 1> result{{first}};
+  if constexpr (count > 2) {
+    if (first == absent) bytes = 0;
+    for (std::size_t i = 1; i + 1 < count; ++i) result.at[i] = first + begins[i] * bytes;
+  }
+  return result;
+}
+
 template <class V>
 constexpr std::size_t bytes_of(const auto& engine) {
   return Arena::align(engine.capacity * V::bytes);
@@ -203,24 +234,11 @@ struct Node {
     else return std::size_t{1};
   }();
   static constexpr std::size_t parameter_count = Bound::parameters.size();
-  /// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements, too.
-  static constexpr std::size_t granule = [] {
-    std::size_t narrowest = element_bytes;
-    if constexpr (!std::is_same_v<Master, NoMaster>)
-      for (const std::size_t bytes : {sizeof(Master), sizeof(typename Context::Roles::reduce)})
-        narrowest = bytes < narrowest ? bytes : narrowest;
-    return Context::alignment > narrowest ? Context::alignment / narrowest : 1;
-  }();
-  /// Where each parameter begins, in elements; the last entry is the end.
-  static constexpr std::array<std::size_t, parameter_count + 1> begins = [] {
-    std::array<std::size_t, parameter_count + 1> result{};
-    std::size_t* end = result.data();
-    for (const Parameter& parameter : Bound::parameters) {
-      end[1] = *end + ParameterLayout::align(parameter.size(), granule);
-      ++end;
-    }
-    return result;
-  }();
+  static constexpr std::size_t granule =
+      std::is_same_v<Master, NoMaster>
+          ? granule_of(Context::alignment, {element_bytes})
+          : granule_of(Context::alignment, {element_bytes, sizeof(Master), sizeof(typename Context::Roles::reduce)});
+  static constexpr auto begins = begins_of(Bound::parameters, granule);  // elements; the last entry is the end
   static constexpr std::size_t own_count = begins[parameter_count], own_gaps = own_count - declared_count;
   static constexpr ParameterLayout own_layout{.value_bytes = own_count * element_bytes,
                                               .value_alignment = granule * element_bytes,
@@ -264,7 +282,10 @@ struct Node {
     }
     const bool keeps = way.mode == Mode::save && active;
     ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count, parameter_count> call{
-        .x = x.offset, .y = absent, .parameters = values_from(locate(engine, weights).values), .path = path};
+        .x = x.offset,
+        .y = absent,
+        .parameters = offsets_of(locate(engine, weights).values, begins, element_bytes),
+        .path = path};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
     if (keeps) call.saved = push_all<Declared>(engine, path);
     else call.saved = take_all<Declared>(engine, path);
@@ -282,7 +303,7 @@ struct Node {
     ForwardCall<Declared::count, Bound::ForwardScratch::count, 0, parameter_count> call{
         .x = x,
         .y = allocate<Output>(engine, Place::transient, path),
-        .parameters = values_from(locate(engine, weights).values),
+        .parameters = offsets_of(locate(engine, weights).values, begins, element_bytes),
         .saved = offsets_from<Declared>(engine, floor),
         .path = path};
     compute(engine, call);
@@ -304,8 +325,8 @@ struct Node {
         .y = y,
         .d_y = d_y.offset,
         .d_x = absent,
-        .parameters = values_from(here.values),
-        .gradients = gradients_from(trains ? here.gradients : absent),
+        .parameters = offsets_of(here.values, begins, element_bytes),
+        .gradients = offsets_of(trains ? here.gradients : absent, begins, sizeof(typename Context::Roles::reduce)),
         .add = here.add,
         .saved = offsets_from<Declared>(engine, floor),
         .path = path};
@@ -357,19 +378,6 @@ struct Node {
   static constexpr bool can_reuse =
       Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
 
-  /// The offsets of all parameters of which the first is at `begin`, or of their gradients.
-  static constexpr Offsets<parameter_count> values_from(std::size_t begin) { return offsets_of<element_bytes>(begin); }
-  static constexpr Offsets<parameter_count> gradients_from(std::size_t begin) {
-    return offsets_of<sizeof(typename Context::Roles::reduce)>(begin);
-  }
-  template <std::size_t bytes>
-  static constexpr Offsets<parameter_count> offsets_of(std::size_t begin) {
-    if constexpr (parameter_count < 2) return {{begin}};
-    else
-      return [&]<std::size_t... i>(std::index_sequence<i...>) {
-        return Offsets<parameter_count>{{(begin == absent ? absent : begin + begins[i] * bytes)...}};
-      }(std::make_index_sequence<parameter_count>{});
-  }
   static constexpr Weights locate(const auto& engine, Weights weights) {
     if constexpr (is_tied) return engine.tied[tied_index];
     else return weights;
