@@ -75,7 +75,7 @@ struct EveryIteration {
 /// The Traits of an engine derive from these, and say what differs.
 ///   has_graphs      whether replay may capture a graph
 ///   takes_ranks     whether several ranks may use the device
-///   has_epilogues   whether products add a bias (op::ProductBias)
+///   Epilogues       which op::ProductEpilogue there are
 ///   is_checked      whether a plan looks for operations that the device lacks, and for rows of products that are not
 ///                   aligned
 ///   computes<T>     whether the device computes in T
@@ -83,8 +83,9 @@ struct EveryIteration {
 ///   parameter_alignment   bytes, a power of two: parameters, their gradients, master weights and state begin at
 ///                         multiples
 struct DefaultTraits {
-  static constexpr bool has_graphs = false, takes_ranks = true, has_epilogues = false, is_checked = false;
+  static constexpr bool has_graphs = false, takes_ranks = true, is_checked = false;
   static constexpr std::size_t parameter_alignment = 1;
+  using Epilogues = op::NoEpilogues;
   template <class T>
   static constexpr bool computes = true;
   template <class Operation>
@@ -192,7 +193,10 @@ inline constexpr bool runs_here = !requires { Engine::only_plans; };
 /// The Traits of a device. One without an engine is refused by itself (rule/device_is_included.hpp), and by no rule about
 /// an engine.
 struct NoEngine final : DefaultTraits {
-  static constexpr bool has_graphs = true, has_epilogues = true, is_checked = true;
+  static constexpr bool has_graphs = true, is_checked = true;
+  struct Epilogues final : op::NoEpilogues {
+    static constexpr bool any = true;
+  };
 };
 template <class Where, class = void>
 struct TraitsOfDevice {

@@ -19,14 +19,14 @@ namespace regimen {
 enum class Reads { nothing, input, output, input_and_output, input_or_output };
 
 /// The element types of a model, by role.
-template <class Compute, class Master, class Reduce, bool epilogues_ = false>
+template <class Compute, class Master, class Reduce, class Epilogues_ = op::NoEpilogues>
 struct Roles final {
-  using computed = Compute;                      // what the policy says: an element type, or tf32
-  using compute = stored_t<Compute>;             // activations, and parameters as kernels read them
-  using master = Master;                         // parameters as the optimizer keeps them, and its state
-  using reduce = Reduce;                         // gradients of parameters
-  using statistic = statistic_t<Compute>;        // statistics, losses, final outputs
-  static constexpr bool epilogues = epilogues_;  // whether products can add a bias
+  using computed = Compute;                // what the policy says: an element type, or tf32
+  using compute = stored_t<Compute>;       // activations, and parameters as kernels read them
+  using master = Master;                   // parameters as the optimizer keeps them, and its state
+  using reduce = Reduce;                   // gradients of parameters
+  using statistic = statistic_t<Compute>;  // statistics, losses, final outputs
+  using Epilogues = Epilogues_;            // what products apply to their sums
   /// How a product reads a factor of type T: T, or tf32 in place of fp32. A layer that does not ask gets fp32.
   template <class T>
   using factor = std::conditional_t<std::is_same_v<Compute, tf32> && std::is_same_v<T, fp32>, tf32, T>;
@@ -86,8 +86,11 @@ struct LayerDefaults {
   using Cache = Tensors<>;  // kept between the steps of incremental decoding
   static constexpr Reads backward_reads(bool /*trains*/) { return Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool /*wants_d_x*/) { return true; }
-  static constexpr bool in_place = false;           // y may overwrite a dead x, d_x may overwrite a dead d_y
-  static constexpr bool always_writes_d_x = false;  // backward writes d_x even if no layer before needs it
+  static constexpr bool in_place = false;            // y may overwrite a dead x, d_x may overwrite a dead d_y
+  static constexpr bool always_writes_d_x = false;   // backward writes d_x even if no layer before needs it
+  static constexpr bool saves_for_backward = false;  // saved tensors are absent where no backward follows
+  static constexpr bool writes_d_sum = false;        // backward writes call.d_sum
+  static constexpr bool derives_before = false;      // backward reads call.saved_before
 };
 
 /// Where a layer's parameters lie, or their gradients, in the order of its declaration. Devices leave gaps between them,
@@ -116,6 +119,8 @@ struct ForwardCall {
 };
 
 /// d_x is absent if no layer before this one needs a gradient; gradients is absent if the layer is frozen.
+///   d_sum          a tensor like d_y, or d_y itself where nobody reads that afterwards
+///   saved_before   what the layer before has saved, a single tensor like x
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t ParameterCount = 1>
 struct BackwardCall {
   std::size_t x, y, d_y, d_x;
@@ -124,6 +129,7 @@ struct BackwardCall {
   std::array<std::size_t, SavedCount> saved;
   std::array<std::size_t, ScratchCount> scratch{};
   Path path;
+  std::size_t d_sum = View<char>::absent, saved_before = View<char>::absent;
 
   constexpr bool wants_d_x() const { return d_x != absent; }
   constexpr bool trains() const { return gradients.at[0] != absent; }

@@ -1,6 +1,7 @@
 // regimen/layer/linear.hpp — an affine map of the innermost extent.
 #pragma once
 
+#include <regimen/core/activation.hpp>
 #include <regimen/layer/layer.hpp>
 
 #include <type_traits>
@@ -26,10 +27,17 @@ template <std::size_t First, std::size_t Second, std::size_t... Rest, std::size_
 struct with_columns<Shape<First, Second, Rest...>, Width, Before...>
     : with_columns<Shape<Second, Rest...>, Width, Before..., First> {};
 
-/// y = x · Wᵀ + b. The bias is added here, or by the neighbour it is fused with, or there is none.
 enum class BiasIs { added_here, added_by_neighbour, absent };
 
-template <std::size_t Width, class X, class Roles, class Out, BiasIs bias>
+/// What backward does with the derivative of an activation that is applied here: multiplies by it, or the next layer
+/// has multiplied.
+enum class DerivativeIs { taken_here, taken_by_next };
+
+/// y = act(x · Wᵀ + b), with the bias added here, or by the neighbour it is fused with, or without one.
+///   Activation   an epilogue of the product; saves s = x · Wᵀ + b, rounded, and backward computes d_s from d_y
+///   Before       the activation whose output is x: d_x is the gradient of its input, which it has saved
+template <std::size_t Width, class X, class Roles, class Out, BiasIs bias, class Activation = activation::Identity,
+          DerivativeIs derivative = DerivativeIs::taken_here, class Before = activation::Identity>
 struct LinearBound : LayerDefaults {
   using T = typename X::Element;
   using G = typename Roles::reduce;
@@ -46,8 +54,15 @@ struct LinearBound : LayerDefaults {
     if constexpr (has_bias) return std::array<Parameter, 2>{weight, shift};
     else return std::array<Parameter, 1>{weight};
   }();
-  /// A library adds a bias of the output's type, in at most fp32.
-  static constexpr bool adds_bias = Roles::epilogues && std::is_same_v<Out, T> && !std::is_same_v<T, fp64>;
+  static constexpr bool activates = !std::is_same_v<Activation, activation::Identity>;
+  /// A library adds a bias of the output's type.
+  static constexpr bool has_epilogue =
+      has_bias && std::is_same_v<Out, T> && Roles::Epilogues::template has<Activation, T>(Width);
+  static_assert(has_epilogue || !activates);
+  using Saved = std::conditional_t<activates, Tensors<PerSample<Out, Output::size>>, Tensors<>>;
+  static constexpr bool saves_for_backward = true;
+  static constexpr bool writes_d_sum = activates && derivative == DerivativeIs::taken_here;
+  static constexpr bool derives_before = !std::is_same_v<Before, activation::Identity>;
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
 
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
@@ -56,20 +71,42 @@ struct LinearBound : LayerDefaults {
     const std::size_t rows = engine.batch * X::rows;
     const op::Product<F, F, Out> product{
         .a = {call.x}, .b = {call.parameters[0]}, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true};
-    if constexpr (has_bias && adds_bias)
-      engine.run(op::ProductBias<F, F, Out>{.product = product, .bias = {call.parameters[1]}});
-    else engine.run(product);
-    if constexpr (has_bias && !adds_bias)
-      engine.run(op::BiasActivation<activation::Identity, Out, T>{
-          .x = {call.y}, .bias = {call.parameters[1]}, .y = {call.y}, .rows = rows, .columns = Width});
+    if constexpr (has_epilogue) {
+      op::ProductEpilogue<F, F, Out, Activation> whole{.product = product, .bias = {call.parameters[1]}};
+      if constexpr (activates) whole.x = {call.saved[0]};
+      engine.run(whole);
+    } else {
+      engine.run(product);
+      if constexpr (has_bias)
+        engine.run(op::BiasActivation<activation::Identity, Out, T>{
+            .x = {call.y}, .bias = {call.parameters[1]}, .y = {call.y}, .rows = rows, .columns = Width});
+    }
   }
   static constexpr void backward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
-    if (call.wants_d_x())
-      engine.run(op::Product<D, F, T>{
-          .a = {call.d_y}, .b = {call.parameters[0]}, .c = {call.d_x}, .m = rows, .n = in, .k = Width});
+    View<G> d_bias{};
+    if constexpr (has_bias)
+      if (call.trains()) d_bias = {call.gradients[1]};
+    View<Out> d_sum{call.d_y};
+    if constexpr (writes_d_sum) {
+      d_sum = {call.d_sum};
+      engine.run(op::BiasBackward<Activation, Out, G>{.x = {call.saved[0]},
+                                                      .d_y = {call.d_y},
+                                                      .d_x = d_sum,
+                                                      .d_bias = d_bias,
+                                                      .rows = rows,
+                                                      .columns = Width,
+                                                      .add = call.add});
+    }
+    if (call.wants_d_x()) {
+      const op::Product<D, F, T> product{
+          .a = {d_sum.offset}, .b = {call.parameters[0]}, .c = {call.d_x}, .m = rows, .n = in, .k = Width};
+      if constexpr (derives_before)
+        engine.run(op::ProductEpilogue<D, F, T, Before, true>{.product = product, .x = {call.saved_before}});
+      else engine.run(product);
+    }
     if (call.trains()) {
-      engine.run(op::Product<D, F, G>{.a = {call.d_y},
+      engine.run(op::Product<D, F, G>{.a = {d_sum.offset},
                                       .b = {call.x},
                                       .c = {call.gradients[0]},
                                       .m = Width,
@@ -77,13 +114,9 @@ struct LinearBound : LayerDefaults {
                                       .k = rows,
                                       .transpose_a = true,
                                       .add = call.add});
-      if constexpr (has_bias)
-        engine.run(op::BiasBackward<activation::Identity, Out, G>{.d_y = {call.d_y},
-                                                                  .d_x = {call.d_y},
-                                                                  .d_bias = {call.gradients[1]},
-                                                                  .rows = rows,
-                                                                  .columns = Width,
-                                                                  .add = call.add});
+      if constexpr (has_bias && !writes_d_sum)
+        engine.run(op::BiasBackward<activation::Identity, Out, G>{
+            .d_y = d_sum, .d_x = d_sum, .d_bias = d_bias, .rows = rows, .columns = Width, .add = call.add});
     }
   }
 };
@@ -118,15 +151,27 @@ struct LinearTimes final {
   using Bound = LinearBound<Multiple * X::columns, X, Roles, typename X::Element, BiasIs::added_here>;
 };
 
-/// The forms of a Linear that the fusion pass uses: without its bias, and with a wider output.
-template <class Linear, BiasIs bias, class Out>
+template <class Layer>
+struct function_of {
+  using type = typename Layer::Function;
+};
+template <>
+struct function_of<void> {
+  using type = activation::Identity;
+};
+
+/// The forms of a Linear that the fusion pass uses: without its bias, with a wider output, with the activation behind
+/// it, and behind an activation whose derivative it multiplies by. Activation and Before: layers, or void.
+template <class Linear, BiasIs bias, class Out, class Activation = void,
+          DerivativeIs derivative = DerivativeIs::taken_here, class Before = void>
 struct LinearForm;
-template <std::size_t Width, BiasIs bias, class Out>
-struct LinearForm<Linear<Width>, bias, Out> final {
+template <std::size_t Width, BiasIs bias, class Out, class Activation, DerivativeIs derivative, class Before>
+struct LinearForm<Linear<Width>, bias, Out, Activation, derivative, Before> final {
   static constexpr const char* name = "linear";
   static constexpr bool couples_samples = false;
   template <class X, class Roles>
-  using Bound = LinearBound<Width, X, Roles, std::conditional_t<std::is_void_v<Out>, typename X::Element, Out>, bias>;
+  using Bound = LinearBound<Width, X, Roles, std::conditional_t<std::is_void_v<Out>, typename X::Element, Out>, bias,
+                            typename function_of<Activation>::type, derivative, typename function_of<Before>::type>;
 };
 
 }  // namespace detail

@@ -18,9 +18,8 @@ struct Separate final {
   using option_of = regimen::axis::fusion;
 };
 
-/// Decides whether adjacent layers are replaced by their fused form, if they have one, and whether a product adds the
-/// bias behind it, on a device whose products can (Epilogue). Names of parameters do not change; results agree within
-/// rounding.
+/// Decides whether adjacent layers are replaced by their fused form, if they have one, and whether products have epilogues
+/// (Epilogue), on a device that has them. Names of parameters do not change; results agree within rounding.
 ///
 ///   choices   Fusion<Fused>, Fusion<Unfused>; Epilogue<Separate>
 ///   default   Fusion<Fused>
@@ -32,12 +31,20 @@ struct Fusion final {
 };
 
 /// The part of Fusion that is about products, for devices whose products have epilogues: adjacent layers are fused, and
-/// products add the bias themselves, or leave it to a kernel. A bias that an activation adds stays with the activation.
+/// products do themselves, or leave to kernels,
+///   the bias of a Linear,
+///   a GeluTanh behind a Linear whose width is a multiple of 8: the product writes y, and where backward follows what
+///     GeluTanh was applied to,
+///   the derivative of that GeluTanh, if the next layer is a Linear that is not frozen: a factor of its input's gradient.
+/// In at most fp32. Other activations stay kernels, which add the bias: cuBLASLt has none of them, but for Relu, of which
+/// it does not say what it makes of a NaN.
 ///
 ///   choices   Epilogue<Fused>, as Fusion<Fused>; Epilogue<Separate>
 ///   refuses   a device whose products have none: Device<Cpu>
-///   cost      Separate: writes and reads the output of a layer once more. Bits in fp32 are the same; a 16-bit output is
-///             rounded twice in place of once
+///   cost      Separate: writes and reads the output of a layer once more. Bits in fp32 are the same if the library's tanh
+///             is the kernel's; what has 16 bits is rounded twice in place of once.
+///             Fused: Checkpoint<Selective<...>> with one of two such layers computes their product once more, and what
+///             GeluTanh was applied to is saved
 template <class Switch>
 struct Epilogue final {
   using axis = regimen::axis::fusion;

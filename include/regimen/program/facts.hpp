@@ -12,6 +12,7 @@
 #include <regimen/walk/sharding.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen::train {
 
@@ -26,16 +27,18 @@ using sharding_of = walk::ShardingOf<typename Configuration::shard, typename Con
 /// A single rank, which keeps everything.
 using Unsharded = walk::ShardingOf<Shard<Replicated>, Solo, false>;
 
-/// What is fused: epilogues only where the device's products have them.
-template <bool fuses_, bool epilogues_>
+/// What is fused, and the epilogues that products may have.
+template <bool fuses_, class Epilogues_>
 struct Fusing final {
   using axis = regimen::axis::fusion;
-  static constexpr bool fuses = fuses_, epilogues = epilogues_;
+  using Epilogues = Epilogues_;
+  static constexpr bool fuses = fuses_;
 };
 template <class Configuration>
-using fusing_of =
-    Fusing<Configuration::fusion::fuses,
-           Configuration::fusion::epilogues && engine::TraitsOf<typename Configuration::device::where>::has_epilogues>;
+using fusing_of = Fusing<
+    Configuration::fusion::fuses,
+    std::conditional_t<Configuration::fusion::epilogues,
+                       typename engine::TraitsOf<typename Configuration::device::where>::Epilogues, op::NoEpilogues>>;
 
 /// Where parameters begin on the device: at multiples of so many bytes.
 template <class Configuration>
@@ -52,7 +55,7 @@ struct TrainingFacts final {
 
  public:
   using Roles = regimen::Roles<typename Precision::compute, typename Precision::master, typename Precision::reduce,
-                               Chosen::fusion::epilogues>;
+                               typename Chosen::fusion::Epilogues>;
   using Checkpoint = typename Chosen::checkpoint;
   using Freeze = typename Chosen::freeze;
   using Sharding = Sharding_;
@@ -62,7 +65,7 @@ struct TrainingFacts final {
 /// The same for a walk that does not: each parameter is stored once.
 template <class Compute, std::size_t alignment_, class Fusing>
 struct InferenceFacts final {
-  using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>, Fusing::epilogues>;
+  using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>, typename Fusing::Epilogues>;
   using Checkpoint = regimen::Checkpoint<None>;
   using Freeze = regimen::Freeze<>;
   using Sharding = Unsharded;

@@ -45,7 +45,7 @@ constexpr auto layer_at() {
     for (int i = 0; i < level; ++i) value *= 256;
     return value;
   }();
-  constexpr std::size_t index = static_cast<std::size_t>(digits / power) - 1;
+  constexpr std::size_t index = Chain::index_of(static_cast<std::size_t>(digits / power) - 1);
   using N = typename Chain::template At<index>;
   if constexpr (level == 0) return mp::mp_identity<typename node_parts<N>::layer>{};
   else if constexpr (requires { typename N::Branch; }) return layer_at<typename N::Branch, digits % power>();
@@ -56,7 +56,7 @@ constexpr auto layer_at() {
 /// The owner at a path of the model: a layer, a tied table (after the layers), or memory that belongs to no layer.
 template <class Bound, std::uint64_t digits>
 constexpr auto owner_at() {
-  constexpr std::size_t children = Bound::Flat::count;
+  constexpr std::size_t children = Bound::Flat::length;
   if constexpr (Path{"", digits, 0}.is_outside())
     return mp::mp_identity<
         std::conditional_t<digits == Path::outside(0, "").digits, step_scalars,

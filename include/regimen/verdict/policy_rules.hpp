@@ -236,7 +236,7 @@ struct update_rules<UpdateRule> {
 
 /// The rule about a device and the epilogues of its products.
 template <class Device, class Fusing>
-using fused_on = rule::product_has_epilogue<Device, Fusing, engine::TraitsOf<typename Device::where>::has_epilogues>;
+using fused_on = rule::product_has_epilogue<Device, Fusing, engine::TraitsOf<typename Device::where>::Epilogues::any>;
 /// The rule about a device and a bound on the rows of products.
 template <class Target, class Device>
 using rows_counted_on =

@@ -30,6 +30,10 @@ inline constexpr std::size_t group_size = 0;  // no Group
 template <std::size_t place, bool computed_again, class... Entries>
 inline constexpr std::size_t group_size<Group<place, computed_again, Entries...>> = sizeof...(Entries);
 
+template <std::size_t place, bool computed_again, class... Entries>
+inline constexpr std::size_t places_of<Group<place, computed_again, Entries...>> =
+    (places_of<typename Entries::Layer> + ...);
+
 /// The labels that lead to a layer in the names of its parameters.
 template <class... Labels>
 std::string label_of(mp::mp_list<Labels...>) {

@@ -42,9 +42,9 @@ struct origin {
   using output = Layer;
   using parameters = Layer;
 };
-template <class Linear, detail::BiasIs bias, class Out>
-struct origin<detail::LinearForm<Linear, bias, Out>> {
-  using output = Linear;
+template <class Linear, detail::BiasIs bias, class Out, class Activation, detail::DerivativeIs derivative, class Before>
+struct origin<detail::LinearForm<Linear, bias, Out, Activation, derivative, Before>> {
+  using output = mp::mp_if<std::is_void<Activation>, Linear, Activation>;
   using parameters = Linear;
 };
 template <class Activation, class Linear>
@@ -62,6 +62,14 @@ struct origin<detail::TiedLinearTo<Table, Out>> {
   using output = TiedLinear<Table>;
   using parameters = Table;
 };
+
+/// How many places of the list that paths refer to a walked layer has: what stands for two layers keeps the places of
+/// both, so that random numbers, which depend on the path, are those of the two.
+template <class Layer>
+inline constexpr std::size_t places_of = 1;
+template <class Linear, detail::BiasIs bias, class Out, class Activation, detail::DerivativeIs derivative, class Before>
+inline constexpr std::size_t places_of<detail::LinearForm<Linear, bias, Out, Activation, derivative, Before>> =
+    std::is_void_v<Activation> ? 1 : 2;
 
 /// The list written so far, and the element type of its output: int32 for tokens.
 template <class Entries_, class Element_>
@@ -153,17 +161,97 @@ template <class Done, class Table, class Compute, class Labels, class To>
 struct Fuser<Done, Placed<TiedLinear<Table>, Compute, Labels>, Placed<detail::Cast<To>, To, mp::mp_list<>>>
     : Fuser<mp::mp_push_back<Done, Placed<detail::TiedLinearTo<Table, To>, Compute, Labels>>> {};
 
+/// Replaces a Linear and its activation by one product, where products have the epilogue.
+template <class Epilogues, class Done, class... Rest>
+struct Applier {
+  using type = Done;
+};
+template <class Epilogues, class Done, class First, class... Rest>
+struct Applier<Epilogues, Done, First, Rest...> : Applier<Epilogues, mp::mp_push_back<Done, First>, Rest...> {};
+template <class Epilogues, class Done, std::size_t Width, class Compute, class Labels, class Activation, class... Rest>
+  requires(Epilogues::template has<typename Activation::Function, stored_t<Compute>>(Width))
+struct Applier<Epilogues, Done,
+               Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_by_neighbour, void>, Compute, Labels>,
+               Placed<detail::BiasActivation<Activation, Linear<Width>>, Compute, Labels>, Rest...>
+    : Applier<
+          Epilogues,
+          mp::mp_push_back<Done, Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_here, void, Activation>,
+                                        Compute, Labels>>,
+          Rest...> {};
+
+/// A Linear as it is behind an activation whose derivative it multiplies by.
+template <class Layer, class Activation>
+struct behind {
+  static constexpr bool exists = false;
+};
+template <std::size_t Width, class Activation>
+struct behind<Linear<Width>, Activation> {
+  static constexpr bool exists = true;
+  using type = detail::LinearForm<Linear<Width>, detail::BiasIs::added_here, void, void,
+                                  detail::DerivativeIs::taken_here, Activation>;
+};
+template <class Linear, detail::BiasIs bias, class Out, class Own, class Activation>
+struct behind<detail::LinearForm<Linear, bias, Out, Own>, Activation> {
+  static constexpr bool exists = true;
+  using type = detail::LinearForm<Linear, bias, Out, Own, detail::DerivativeIs::taken_here, Activation>;
+};
+
+/// Gives the derivative of an activation that a product applies to the product that computes the gradient of its output,
+/// if a Linear comes next. Not if that is frozen: then it may be that the activation's output is not saved, and what is
+/// saved lies elsewhere.
+template <class Epilogues, class Freeze, class Done, class... Rest>
+struct Deriver {
+  using type = Done;
+};
+template <class Epilogues, class Freeze, class Done, class First, class... Rest>
+struct Deriver<Epilogues, Freeze, Done, First, Rest...>
+    : Deriver<Epilogues, Freeze, mp::mp_push_back<Done, First>, Rest...> {};
+template <class Epilogues, class Freeze, class Done, std::size_t Width, class Activation, class Before, class Compute,
+          class Labels, class Next, class NextCompute, class NextLabels, class... Rest>
+  requires(!std::is_void_v<Activation> && behind<Next, Activation>::exists &&
+           !Freeze::template freezes<typename origin<Next>::parameters> &&
+           Epilogues::template has_backward<typename detail::function_of<Activation>::type, stored_t<Compute>>(Width))
+struct Deriver<Epilogues, Freeze, Done,
+               Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_here, void, Activation,
+                                         detail::DerivativeIs::taken_here, Before>,
+                      Compute, Labels>,
+               Placed<Next, NextCompute, NextLabels>, Rest...>
+    : Deriver<Epilogues, Freeze,
+              mp::mp_push_back<Done, Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_here, void,
+                                                               Activation, detail::DerivativeIs::taken_by_next, Before>,
+                                            Compute, Labels>>,
+              Placed<typename behind<Next, Activation>::type, NextCompute, NextLabels>, Rest...> {};
+
+/// What the fusion pass may do.
+template <bool fuses_, class Epilogues_, class Freeze_>
+struct Fuses final {
+  static constexpr bool fuses = fuses_;
+  using Epilogues = Epilogues_;
+  using Freeze = Freeze_;
+};
+
 /// The list to walk. `Final` is the element type of its output.
-template <bool fuses, class Current, class Compute, class Final, class... Layers>
+template <class Fusing, class Current, class Compute, class Final, class... Layers>
 struct flatten {
  private:
   using Ended = typename Writer<Written<mp::mp_list<>, Current>, Cursor<Compute, mp::mp_list<>, 0>,
                                 Layers...>::type::template cast_to<Final>::Entries;
   template <class... Entries>
   static auto fused(mp::mp_list<Entries...>) -> typename Fuser<mp::mp_list<>, Entries...>::type;
+  template <class... Entries>
+  static auto applied(mp::mp_list<Entries...>) ->
+      typename Applier<typename Fusing::Epilogues, mp::mp_list<>, Entries...>::type;
+  template <class... Entries>
+  static auto derived(mp::mp_list<Entries...>) ->
+      typename Deriver<typename Fusing::Epilogues, typename Fusing::Freeze, mp::mp_list<>, Entries...>::type;
+  static auto whole() {
+    if constexpr (!Fusing::fuses) return Ended{};
+    else if constexpr (!Fusing::Epilogues::any) return decltype(fused(Ended{})){};
+    else return decltype(derived(applied(fused(Ended{})))){};
+  }
 
  public:
-  using type = std::conditional_t<fuses, decltype(fused(Ended{})), Ended>;
+  using type = decltype(whole());
 };
 
 }  // namespace regimen::walk

@@ -57,7 +57,7 @@ struct BoundModel {
     using Tied = tied_tables<mp::mp_list<Layers...>>;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
     using Ctx = ContextOf<Facts, Tied, typename Roles::computed, true>;
-    using Flat = Chain<typename flatten<Facts::fuses, typename X::Element, typename Roles::computed,
+    using Flat = Chain<typename flatten<typename Ctx::Fusing, typename X::Element, typename Roles::computed,
                                         typename Roles::statistic, Layers...>::type,
                        X, Ctx, false>;
     using Body = typename Grouped<typename Facts::Sharding::Wrap, Flat, X, Ctx>::type;
@@ -181,7 +181,7 @@ struct BoundModel {
     std::size_t index = 0;
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
       using Table = typename decltype(table)::type;
-      f.template operator()<TableUnit<Table>>(at, index, path.child(Flat::count + index, Table::name));
+      f.template operator()<TableUnit<Table>>(at, index, path.child(Flat::length + index, Table::name));
       at = at + TableUnit<Table>::size(ranks);
       ++index;
     });

@@ -50,21 +50,23 @@ struct Tensor {
 ///               Roles        element types            Checkpoint   segment, recomputes<Layer>
 ///               Freeze       freezes<Layer>           Sharding     which slices of the units' buffers a rank keeps
 ///               states       arrays that the optimizer keeps per parameter
-///               fuses        whether the fusion pass is applied
+///               fuses        whether the fusion pass is applied; Roles::Epilogues: what products apply
 ///               alignment    bytes: every parameter begins at a multiple, in each buffer of its unit
 ///   Tied      the tables that several layers use
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
 template <class Facts, class Tied_, class Compute, bool units_>
 struct ContextOf final {
-  using Roles =
-      regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce, Facts::Roles::epilogues>;
+  using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce,
+                               typename Facts::Roles::Epilogues>;
   using Checkpoint = typename Facts::Checkpoint;
   using Freeze = typename Facts::Freeze;
   using Sharding = typename Facts::Sharding;
   using Tied = Tied_;
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
-  static constexpr bool fuses = Facts::fuses, units = units_;
+  using Epilogues = typename Roles::Epilogues;
+  using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
+  static constexpr bool units = units_;
   using inner = ContextOf<Facts, Tied, Compute, false>;
   template <class Other>
   using with_compute = ContextOf<Facts, Tied, Other, units>;
@@ -204,6 +206,11 @@ template <class V>
 constexpr std::size_t just_below(const auto& engine, std::size_t offset) {
   return offset - bytes_of<V>(engine);
 }
+/// Where the layer before has saved a tensor like x: below x, which is the last before `floor`, unless it is recomputed.
+template <class X>
+constexpr std::size_t saved_before(const auto& engine, std::size_t x, std::size_t floor) {
+  return just_below<X>(engine, x == just_below<X>(engine, floor) ? x : floor);
+}
 
 /// One layer. `flows`: whether a layer before it needs a gradient.
 template <class Layer, class X, class Context, bool flows>
@@ -253,7 +260,8 @@ struct Node {
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
   static constexpr bool recomputes_output =
-      active && Context::Checkpoint::template recomputes<typename origin<Layer>::output>;
+      active && (Context::Checkpoint::template recomputes<typename origin<Layer>::output> ||
+                 (places_of<Layer> > 1 && Context::Checkpoint::template recomputes<Owner>));
   static constexpr bool reads(Reads wanted) {
     Reads declared = Bound::backward_reads(trains);
     if (declared == Reads::input_or_output) declared = recomputes_output ? Reads::input : Reads::output;
@@ -287,13 +295,16 @@ struct Node {
         .parameters = offsets_of(locate(engine, weights).values, begins, element_bytes),
         .path = path};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
+    // What is computed twice is computed by the same operations, so that it has the same bits.
+    const bool saves = keeps || !Bound::saves_for_backward || (active && Context::Checkpoint::segment > 0);
     if (keeps) call.saved = push_all<Declared>(engine, path);
-    else call.saved = take_all<Declared>(engine, path);
+    else if (saves) call.saved = take_all<Declared>(engine, path);
+    else call.saved.fill(absent);
     const bool reuse = can_reuse && way.place != Place::saved && x.owned;
     call.y = reuse ? x.offset : allocate<Output>(engine, way.place, path);
     compute(engine, call);
     engine.template produced<typename Output::Element>(call.y, engine.batch * Output::size, path);
-    if (!keeps) give_all(engine, call.saved);
+    if (!keeps && saves) give_all(engine, call.saved);
     if (x.owned && !reuse) engine.arena.give(x.offset);
     if (way.place == Place::nowhere) engine.arena.give(call.y);
     return call.y;
@@ -330,6 +341,8 @@ struct Node {
         .add = here.add,
         .saved = offsets_from<Declared>(engine, floor),
         .path = path};
+    if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(engine, Place::transient, path);
+    if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(engine, x, floor);
     if (reuse) call.d_x = d_y.offset;
     else if (writes) call.d_x = allocate<X>(engine, Place::transient, path);
     call.scratch = take_all<typename Bound::BackwardScratch>(engine, path);
@@ -338,6 +351,7 @@ struct Node {
     if constexpr (writes) engine.template produced<typename X::Element>(call.d_x, engine.batch * X::size, path);
     give_all(engine, call.scratch);
     if (d_y.owned && !reuse) engine.arena.give(d_y.offset);
+    if (Bound::writes_d_sum && !d_y.owned) engine.arena.give(call.d_sum);
     if constexpr (is_tied && trains) engine.tied[tied_index].add = true;
     engine.arena.pop_to(floor);
     if constexpr (writes && !flows) {

@@ -25,13 +25,21 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   /// The index of child i in the list that paths refer to.
   static constexpr std::array<std::size_t, count> sizes{group_size<typename Entries::Layer>...};
   static constexpr std::array<std::size_t, count> places = [] {
+    constexpr std::array<std::size_t, count> widths{places_of<typename Entries::Layer>...};
     std::array<std::size_t, count> result{};
     for (std::size_t i = 0, place = is_group ? group : 0; i < count; ++i) {
       result[i] = place;
-      place += sizes[i] > 0 ? sizes[i] : 1;
+      place += widths[i];
     }
     return result;
   }();
+  static constexpr std::size_t length = (places_of<typename Entries::Layer> + ...);
+  /// The child at a place.
+  static constexpr std::size_t index_of(std::size_t place) {
+    std::size_t i = 0;
+    while (i + 1 < count && places[i + 1] <= place) ++i;
+    return i;
+  }
   /// The path of child i, which names its unit; and the path with which it is walked.
   static constexpr Path unit_path(Path path, std::size_t i) { return path.child(places[i], names[i]); }
   static constexpr Path path_of(Path path, std::size_t i) { return sizes[i] > 0 ? path : unit_path(path, i); }
@@ -369,7 +377,7 @@ struct Node<Group<place, computed_again, Entries...>, X, Context, flows>
 
 /// The layers of a list inside another layer, bound to X: the element type of their input stays.
 template <class X, class Context, bool flows, class... Layers>
-using Inner = Chain<typename flatten<Context::fuses, typename X::Element, typename Context::Roles::computed,
+using Inner = Chain<typename flatten<typename Context::Fusing, typename X::Element, typename Context::Roles::computed,
                                      typename X::Element, Layers...>::type,
                     X, Context, flows>;
 

@@ -385,7 +385,7 @@ TEST_CASE("the library adds a bias to each row before it rounds") {
     host[1024 / sizeof(T)] = static_cast<T>(256.0f);
     device.upload(all, reinterpret_cast<std::byte*>(host), 4096, stream);
     // y = x Wt + bias: x (2,3), W (2,3), the bias at byte 1024
-    const op::ProductBias<T, T, T> o{
+    const op::ProductEpilogue<T, T, T> o{
         .product = {.a = {0}, .b = {256}, .c = {512}, .m = 2, .n = 2, .k = 3, .transpose_b = true}, .bias = {1024}};
     cuda::ProductDescriptor descriptor = cuda::describe(o, Runtime::workspace);
     CHECK(descriptor.bias_alignment == 256);
@@ -448,8 +448,7 @@ TEST_CASE("the library refuses descriptors that do not fit") {
   bad([](auto& d) { d.a.type = d.b.type = ElementType::bfloat16, d.reads_tf32 = true; },
       "A and B of fp32, to be read as tf32");
   bad([](auto& d) { d.d.columns = 0; }, "a matrix D with elements");
-  bad([](auto& d) { d.a.type = d.b.type = d.d.type = ElementType::float64, d.wide = true, d.bias_alignment = 8; },
-      "a bias with sums in fp32");
+  bad([](auto& d) { d.bias_alignment = 8; }, "neither bias nor aux without an epilogue");
   bad([](auto& d) { d.a.count = 2; }, "as many matrices A, B as D");
   bad([](auto& d) { d.a.count = d.b.count = d.d.count = 0; }, "as many matrices A, B as D");
   bad([](auto& d) { d.a.stride = -48; }, "as many matrices A, B as D");

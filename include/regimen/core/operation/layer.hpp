@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace regimen::op {
 
@@ -28,18 +29,39 @@ struct Product final {
   }
 };
 
-/// c = op(a) · op(b) + bias                                  one rounding to C
-///   the product as above, without `add`; bias (n)
-template <class A, class B, class C>
-struct ProductBias final {
-  static constexpr const char* name = "product_bias";
+/// A product with an epilogue, which changes sums before they are rounded, once, to C. With s = op(a) · op(b):
+///   forward    c = act(s + bias); x, if present, is s + bias
+///   backward   c = s · act'(x), the bias is absent
+///   the product as above, without `add`; bias (n); x (m,n), rounded to C
+template <class A, class B, class C, class Activation = activation::Identity, bool backward = false>
+struct ProductEpilogue final {
+  static constexpr bool activates = !std::is_same_v<Activation, activation::Identity>;
+  static constexpr const char* name = backward    ? "product_activation_backward"
+                                      : activates ? "product_activation"
+                                                  : "product_bias";
   Product<A, B, C> product;
-  View<C> bias;
+  View<C> bias{}, x{};
 
   constexpr Cost cost() const {
     Cost sum = product.cost();
-    sum.flops += double(product.m * product.n);
+    const double elements = double(product.m * product.n);
+    sum.flops += (backward ? 12 : activates ? 10 : 1) * elements;
+    if (!x.is_absent()) sum.bytes += elements * sizeof(C);
     return sum;
+  }
+};
+
+/// Which epilogues the products of an engine have: for results in T with so many columns, Activation after a bias
+/// (Identity: the bias alone), and the multiplication by its derivative. None.
+struct NoEpilogues {
+  static constexpr bool any = false;
+  template <class Activation, class T>
+  static constexpr bool has(std::size_t) {
+    return false;
+  }
+  template <class Activation, class T>
+  static constexpr bool has_backward(std::size_t) {
+    return false;
   }
 };
 

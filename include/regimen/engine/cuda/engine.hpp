@@ -223,15 +223,29 @@ class Engine : public engine::EveryIteration {
         else runtime_.launch(made, grid, stream_);
       });
   }
-  /// Tensor cores take factors of one type, in rows of whole 16 bytes: the wider of two (the gradient of the model's
-  /// output) is first copied to the narrower type, and to such rows.
   template <class A, class B, class C>
   void launch(const op::Product<A, B, C>& o, std::size_t scratch) {
     if (o.m * o.n == 0) return;
-    if (o.k == 0) {
-      if (!o.add && !prepares_) runtime_.fill(base_ + o.c.offset, 0, o.m * o.n * sizeof(C), stream_);
-    } else if constexpr (std::is_same_v<A, B>) {
-      multiply(describe(o, R::workspace), o, scratch, o.add ? 1.0 : 0.0);
+    if (o.k > 0) launch_product(o, scratch, [](ProductDescriptor&) {});
+    else if (!o.add && !prepares_) runtime_.fill(base_ + o.c.offset, 0, o.m * o.n * sizeof(C), stream_);
+  }
+  template <class A, class B, class C, class Activation, bool backward>
+  void launch(const op::ProductEpilogue<A, B, C, Activation, backward>& o, std::size_t scratch) {
+    if (const auto& p = o.product; p.m * p.n > 0)
+      launch_product(p, scratch, [&](ProductDescriptor& descriptor) { describe_epilogue(o, descriptor); }, o.bias, o.x);
+  }
+  /// Tensor cores take factors of one type, in rows of whole 16 bytes: the wider of two (the gradient of the model's
+  /// output) is first copied to the narrower type, and to such rows.
+  template <class A, class B, class C, class Extend>
+  void launch_product(const op::Product<A, B, C>& o, std::size_t scratch, const Extend& extend, View<C> bias = {},
+                      View<C> aux = {}) {
+    const auto start = [&](ProductDescriptor descriptor, const auto& factors, std::size_t workspace) {
+      extend(descriptor);
+      multiply(descriptor, factors, workspace, o.add ? 1.0 : 0.0, bias.is_absent() ? nullptr : base_ + bias.offset,
+               aux.is_absent() ? nullptr : base_ + aux.offset);
+    };
+    if constexpr (std::is_same_v<A, B>) {
+      start(describe(o, R::workspace), o, scratch);
     } else {
       constexpr bool a_is_wider = sizeof(A) > sizeof(B);
       using Wide = std::conditional_t<a_is_wider, A, B>;
@@ -256,26 +270,21 @@ class Engine : public engine::EveryIteration {
                                         .add = o.add};
       ProductDescriptor descriptor = describe(narrow, R::workspace);
       (a_is_wider ? descriptor.b : descriptor.a).leading = static_cast<std::int64_t>(leading);  // A is our b
-      multiply(descriptor, narrow, scratch + bytes, o.add ? 1.0 : 0.0);
+      start(descriptor, narrow, scratch + bytes);
     }
-  }
-  template <class T, class C>
-  void launch(const op::ProductBias<T, T, C>& o, std::size_t scratch) {
-    if (const auto& p = o.product; p.m * p.n > 0)
-      multiply(describe(o, R::workspace), p, scratch, 0.0, base_ + o.bias.offset);
   }
   template <class A, class B, class C>
   void launch(const ManyProducts<A, B, C>& o, std::size_t scratch) {
     multiply(describe(o, R::workspace), o, scratch, 0.0);
   }
-  /// o.c = o.a · o.b + beta · o.c + bias; the library's A is our b.
+  /// o.c = o.a · o.b + beta · o.c, and its epilogue; the library's A is our b.
   template <class Factors>
   void multiply(const ProductDescriptor& descriptor, const Factors& o, std::size_t scratch, double beta,
-                const std::byte* bias = nullptr) {
+                const std::byte* bias = nullptr, std::byte* aux = nullptr) {
     const typename R::Product& product = prepared(descriptor);
     if (!prepares_)
       runtime_.multiply(product, base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, beta, base_ + o.c.offset,
-                        stream_, bias);
+                        stream_, bias, aux);
   }
   template <class T>
   void launch(const op::Attention<T>& o, std::size_t scratch) {

@@ -39,6 +39,21 @@ constexpr cudaDataType_t library_type(ElementType type) {
   }
 }
 
+constexpr cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::bias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::gelu_bias:
+      return CUBLASLT_EPILOGUE_GELU_BIAS;
+    case Epilogue::gelu_aux_bias:
+      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    case Epilogue::dgelu:
+      return CUBLASLT_EPILOGUE_DGELU;
+    default:
+      return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
 /// Does nothing: whether it is there says whether the build has kernels for the device.
 struct Probe {
   static constexpr unsigned threads = 32;
@@ -191,11 +206,16 @@ class Library final {
     const cublasOperation_t transpose = CUBLAS_OP_T;
     if (descriptor.transpose_a) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose);
     if (descriptor.transpose_b) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose);
-    if (descriptor.bias_alignment > 0) {
-      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-      // The heuristic looks at the address, which the product of each layer has its own of.
+    if (descriptor.epilogue != Epilogue::none)
+      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, detail::library_epilogue(descriptor.epilogue));
+    // The heuristic looks at the addresses, which the product of each layer has its own of.
+    if (reads_bias(descriptor.epilogue))
       set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
           reinterpret_cast<const void*>(std::uintptr_t{descriptor.bias_alignment}));
+    if (has_aux(descriptor.epilogue)) {
+      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+          reinterpret_cast<const void*>(std::uintptr_t{descriptor.aux_alignment}));
+      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, descriptor.aux_leading);
     }
     describe_layout(made.a, descriptor.a);
     describe_layout(made.b, descriptor.b);
@@ -212,17 +232,24 @@ class Library final {
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, descriptor.d.alignment);
     cublasLtMatmulHeuristicResult_t result{};
     int found = 0;
-    detail::demand(cublasLtMatmulAlgoGetHeuristic(handle_, made.operation.get(), made.a.get(), made.b.get(),
-                                                  made.d.get(), made.d.get(), preference.get(), 1, &result, &found),
-                   "cublasLtMatmulAlgoGetHeuristic");
-    if (found == 0) throw Error("a product", "an algorithm of cuBLASLt", "none for its types and extents");
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handle_, made.operation.get(), made.a.get(), made.b.get(), made.d.get(),
+                                       made.d.get(), preference.get(), 1, &result, &found);
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) detail::demand(status, "cublasLtMatmulAlgoGetHeuristic");
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || found == 0) {
+      if (descriptor.epilogue == Epilogue::none)
+        throw Error("a product", "an algorithm of cuBLASLt", "none for its types and extents");
+      throw Error("a product with an epilogue", "an algorithm of cuBLASLt", "none for its types and extents",
+                  "write Epilogue<Separate>");
+    }
     made.algorithm = result.algo;
     return made;
   }
   /// The factors are the host's, which a graph keeps: they never change for one product of a step.
   void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr) {
-    if (product.descriptor.bias_alignment > 0) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr) {
+    if (reads_bias(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (has_aux(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
     const double wide_one = 1, wide_beta = beta;
     const float one = 1, narrow_beta = static_cast<float>(beta);
     const bool wide = product.descriptor.wide;

@@ -1,6 +1,7 @@
 // regimen/engine/cuda/product.hpp — op::Product, and many of one form at once, in the terms of cuBLASLt.
 #pragma once
 
+#include <regimen/core/activation.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/view.hpp>
@@ -81,10 +82,26 @@ constexpr ProductDescriptor describe(const ManyProducts<A, B, C>& o, std::size_t
                            aligned(o.c, o.c_rows), workspace);
 }
 
-template <class A, class B, class C>
-constexpr ProductDescriptor describe(const op::ProductBias<A, B, C>& o, std::size_t workspace) {
+/// Says the epilogue. Its tensors are row-major, so they are the columns of D, as aux is.
+template <class A, class B, class C, class Activation, bool backward>
+constexpr void describe_epilogue(const op::ProductEpilogue<A, B, C, Activation, backward>& o,
+                                 ProductDescriptor& descriptor) {
+  constexpr bool gelu = std::is_same_v<Activation, activation::GeluTanh>;
+  static_assert(gelu || (std::is_same_v<Activation, activation::Identity> && !backward));
+  descriptor.epilogue = backward          ? Epilogue::dgelu
+                        : !gelu           ? Epilogue::bias
+                        : o.x.is_absent() ? Epilogue::gelu_bias
+                                          : Epilogue::gelu_aux_bias;
+  if (reads_bias(descriptor.epilogue)) descriptor.bias_alignment = alignment_of(o.bias.offset);
+  if (!has_aux(descriptor.epilogue)) return;
+  descriptor.aux_alignment = alignment_of(o.x.offset);
+  descriptor.aux_leading = static_cast<std::int64_t>(o.product.n);
+}
+template <class A, class B, class C, class Activation, bool backward>
+constexpr ProductDescriptor describe(const op::ProductEpilogue<A, B, C, Activation, backward>& o,
+                                     std::size_t workspace) {
   ProductDescriptor descriptor = describe(o.product, workspace);
-  descriptor.bias_alignment = alignment_of(o.bias.offset);
+  describe_epilogue(o, descriptor);
   return descriptor;
 }
 

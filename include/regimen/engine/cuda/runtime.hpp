@@ -29,15 +29,30 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// The descriptors of D = op(A) · op(B) + beta · D + bias in the terms of cuBLASLt; of as many products as A, B and D have
-/// matrices.
+/// The library's epilogues, each with its name there. `aux` (rows of D, columns of D), of D's type.
+///   gelu_bias       D = gelu(sum + bias), by tanh
+///   gelu_aux_bias   the same; writes sum + bias to aux
+///   dgelu           D = sum · gelu'(aux)
+enum class Epilogue : unsigned char { none, bias, gelu_bias, gelu_aux_bias, dgelu };
+
+constexpr bool reads_bias(Epilogue epilogue) {
+  return epilogue == Epilogue::bias || epilogue == Epilogue::gelu_bias || epilogue == Epilogue::gelu_aux_bias;
+}
+constexpr bool has_aux(Epilogue epilogue) { return epilogue == Epilogue::gelu_aux_bias || epilogue == Epilogue::dgelu; }
+
+/// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt, with an epilogue before it is rounded; of as
+/// many products as A, B and D have matrices.
 ///   wide         sums in fp64; otherwise in fp32
 ///   reads_tf32   A and B, in fp32, are read as tf32; never without this
-///   bias_alignment   not 0: adds a bias of D's type, one for each row of D, that begins at a multiple of so many bytes
+///   bias_alignment, aux_alignment   the bias (D's type, one for each row of D) and aux begin at multiples of so many
+///                                   bytes
+///   aux_leading                     elements of aux from column to column
 struct ProductDescriptor {
   Layout a{}, b{}, d{};
   bool transpose_a = false, transpose_b = false, wide = false, reads_tf32 = false;
-  std::uint32_t bias_alignment = 0;
+  Epilogue epilogue = Epilogue::none;
+  std::uint32_t bias_alignment = 0, aux_alignment = 0;
+  std::int64_t aux_leading = 0;
   std::size_t workspace = 0;
 
   bool operator==(const ProductDescriptor&) const = default;
@@ -107,7 +122,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   { runtime.end_capture(stream) } -> std::same_as<typename R::Graph>;
   runtime.launch(graph, stream);
   { runtime.make_product(descriptor) } -> std::same_as<typename R::Product>;
-  runtime.multiply(product, from, from, device, 0.0, device, stream, from);
+  runtime.multiply(product, from, from, device, 0.0, device, stream, from, device);
   runtime.forget(device, bytes, stream);
   runtime.remember(device, bytes, stream);
   { R::workspace } -> std::convertible_to<std::size_t>;

@@ -31,8 +31,25 @@ template <class Operation>
 inline constexpr bool runs_on_gpu = HasKernel<Operation>;
 template <class A, class B, class C>
 inline constexpr bool runs_on_gpu<op::Product<A, B, C>> = true;
-template <class A, class B, class C>
-inline constexpr bool runs_on_gpu<op::ProductBias<A, B, C>> = true;
+template <class A, class B, class C, class Activation, bool backward>
+inline constexpr bool runs_on_gpu<op::ProductEpilogue<A, B, C, Activation, backward>> = true;
+
+/// The epilogues of cuBLASLt, as far as its documentation says what they compute. All with sums in fp32. GeluTanh is the
+/// library's GELU; the tensor that passes from forward to backward has rows of 8 elements, or of multiples. The library
+/// has none for Gelu (the error function) and Silu. Its RELU is max(x, 0), of which nothing says that it is NaN where x
+/// is; a zero there would hide a NaN from all that looks for one, so Relu is a kernel's.
+struct Epilogues final {
+  static constexpr bool any = true;
+  template <class Activation, class T>
+  static constexpr bool has(std::size_t columns) {
+    if (std::is_same_v<T, fp64>) return false;
+    return std::is_same_v<Activation, activation::Identity> || has_backward<Activation, T>(columns);
+  }
+  template <class Activation, class T>
+  static constexpr bool has_backward(std::size_t columns) {
+    return std::is_same_v<Activation, activation::GeluTanh> && !std::is_same_v<T, fp64> && columns % 8 == 0;
+  }
+};
 
 /// Bytes of workspace that the library's documentation recommends for Hopper.
 inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
@@ -58,7 +75,8 @@ struct Traits : engine::DefaultTraits {
   static constexpr bool computes =
       architecture == 0 || architecture >= 800 || !(std::is_same_v<T, bf16> || std::is_same_v<T, tf32>);
 
-  static constexpr bool is_host_memory = false, has_graphs = true, has_epilogues = true, is_checked = true;
+  static constexpr bool is_host_memory = false, has_graphs = true, is_checked = true;
+  using Epilogues = cuda::Epilogues;
   /// What one thread loads, and tensor cores want of an address.
   static constexpr std::size_t parameter_alignment = 16;
   /// Some are read while others are written.
@@ -100,8 +118,8 @@ struct Traits : engine::DefaultTraits {
   static constexpr AttentionPiece composed(const Operation& o) {
     return piece_of(o, attention::score_bytes);
   }
-  template <class A, class B, class C>
-  static constexpr std::size_t scratch(const op::ProductBias<A, B, C>& o) {
+  template <class A, class B, class C, class Activation, bool backward>
+  static constexpr std::size_t scratch(const op::ProductEpilogue<A, B, C, Activation, backward>& o) {
     return scratch(o.product);
   }
   /// The wider factor of a product as it is stored, and the same in the narrower type with rows of whole 16 bytes.

@@ -1,6 +1,7 @@
 // regimen/engine/emulated/product.hpp — what cuBLASLt demands of a product, and the product by loops.
 #pragma once
 
+#include <regimen/core/activation.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
@@ -39,7 +40,8 @@ inline bool are_apart(const cuda::Layout& l) {
 
 /// Refuses what cublasLtMatmul's documentation does not allow: extents, leading dimensions, and combinations of types.
 inline void check_product(const cuda::ProductDescriptor& p) {
-  const auto& [a, b, d, transpose_a, transpose_b, wide, reads_tf32, bias_alignment, workspace] = p;
+  const auto& [a, b, d, transpose_a, transpose_b, wide, reads_tf32, epilogue, bias_alignment, aux_alignment,
+               aux_leading, workspace] = p;
   const char* name = "ABD";
   for (const cuda::Layout* l : {&a, &b, &d}) {
     detail::demand(l->rows > 0 && l->columns > 0, std::string("a matrix ") + *name + " with elements",
@@ -69,7 +71,25 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                                                          (d.type == a.type || d.type == ElementType::float32));
   detail::demand(types_fit, "A and B of one type, D of the same or fp32; fp64 with sums in fp64",
                  "another combination");
-  detail::demand(bias_alignment == 0 || !wide, "a bias with sums in fp32", "sums in fp64");
+  if (epilogue == cuda::Epilogue::none) {
+    detail::demand(bias_alignment == 0 && aux_alignment == 0 && aux_leading == 0,
+                   "neither bias nor aux without an epilogue", "one of them");
+  } else {
+    detail::demand(!wide, "an epilogue with sums in fp32", "sums in fp64");
+    detail::demand(d.type == a.type, "an epilogue with factors of D's type", "another type");
+    detail::demand(d.count == 1, "an epilogue of one product", std::to_string(d.count));
+    detail::demand(cuda::reads_bias(epilogue) == (bias_alignment > 0),
+                   "a bias where the epilogue reads one, only there", bias_alignment > 0 ? "one" : "none");
+    detail::demand(cuda::has_aux(epilogue) == (aux_alignment > 0), "aux where the epilogue has it, only there",
+                   aux_alignment > 0 ? "one" : "none");
+  }
+  if (cuda::has_aux(epilogue)) {
+    detail::demand(aux_leading >= static_cast<std::int64_t>(d.rows) && aux_leading % 8 == 0,
+                   "a leading dimension of aux that is a multiple of 8, of at least " + std::to_string(d.rows),
+                   std::to_string(aux_leading));
+    detail::demand(aux_alignment % 16 == 0, "aux at a multiple of 16 bytes",
+                   "at a multiple of " + std::to_string(aux_alignment));
+  }
   detail::demand(!reads_tf32 || (!wide && a.type == ElementType::float32), "A and B of fp32, to be read as tf32",
                  "another type");
 }
@@ -78,9 +98,19 @@ inline void check_product(const cuda::ProductDescriptor& p) {
 /// slowly.
 inline void check_promises(const cuda::ProductDescriptor& p, std::uint32_t alignment) {
   for (const std::uint32_t promised :
-       {p.a.alignment, p.b.alignment, p.d.alignment, p.bias_alignment > 0 ? p.bias_alignment : alignment})
+       {p.a.alignment, p.b.alignment, p.d.alignment, p.bias_alignment > 0 ? p.bias_alignment : alignment,
+        p.aux_alignment > 0 ? p.aux_alignment : alignment})
     detail::demand(promised >= alignment, "matrices at multiples of " + std::to_string(alignment) + " bytes",
                    "one at a multiple of " + std::to_string(promised));
+}
+
+/// The matrix that an epilogue writes or reads.
+inline cuda::Layout layout_of_aux(const cuda::ProductDescriptor& p) {
+  return {.type = p.d.type,
+          .rows = p.d.rows,
+          .columns = p.d.columns,
+          .leading = p.aux_leading,
+          .alignment = p.aux_alignment};
 }
 
 /// Refuses addresses that the descriptor does not promise.
@@ -91,9 +121,10 @@ inline void check_address(const cuda::Layout& l, const std::byte* at, const char
                  "another address");
 }
 
-/// D = op(A) · op(B) + beta · D + bias for all matrices, in ascending order of the inner index.
+/// D = op(A) · op(B) + beta · D, and the epilogue, for all matrices, in ascending order of the inner index.
 inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta,
-                     std::byte* d, const std::byte* bias = nullptr) {
+                     std::byte* d, const std::byte* bias = nullptr, std::byte* aux = nullptr) {
+  using Gelu = activation::GeluTanh;
   const auto loops = [&]<class T, class Out>(std::type_identity<T>, std::type_identity<Out>) {
     using S = std::conditional_t<std::is_same_v<T, fp64>, double, float>;
     const auto stride = [](const cuda::Layout& l, bool t) {
@@ -121,7 +152,13 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
                 read(x[i * a_stride.first + k * a_stride.second]) * read(y[k * b_stride.first + j * b_stride.second]);
           Out& to = z[j * static_cast<std::size_t>(p.d.leading) + i];
           if (beta != 0) sum += static_cast<S>(beta) * static_cast<S>(to);
-          if (p.bias_alignment > 0) sum += static_cast<S>(reinterpret_cast<const Out*>(bias)[i]);
+          const auto before = [&]() -> Out& {
+            return reinterpret_cast<Out*>(aux)[j * static_cast<std::size_t>(p.aux_leading) + i];
+          };
+          if (cuda::reads_bias(p.epilogue)) sum += static_cast<S>(reinterpret_cast<const Out*>(bias)[i]);
+          if (p.epilogue == cuda::Epilogue::gelu_aux_bias) before() = static_cast<Out>(sum);
+          if (p.epilogue == cuda::Epilogue::dgelu) sum *= Gelu::derivative(static_cast<S>(before()));
+          else if (p.epilogue > cuda::Epilogue::bias) sum = Gelu::value(sum);
           to = static_cast<Out>(sum);
         }
       }

@@ -194,7 +194,7 @@ class Runtime {
     return {descriptor};
   }
   void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr) {
+                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr) {
     const cuda::ProductDescriptor& p = product.descriptor;
     demand(device_, a, detail::bytes_of_matrix(p.a), "the library's A");
     demand(device_, b, detail::bytes_of_matrix(p.b), "the library's B");
@@ -202,16 +202,20 @@ class Runtime {
     check_address(p.a, a, "A");
     check_address(p.b, b, "B");
     check_address(p.d, d, "D");
-    if (p.bias_alignment > 0) {
+    if (cuda::reads_bias(p.epilogue)) {
       demand(device_, bias, p.d.rows * bytes_of(p.d.type), "the library's bias");
       check_address({.type = p.d.type, .alignment = p.bias_alignment}, bias, "the bias");
+    }
+    if (cuda::has_aux(p.epilogue)) {
+      demand(device_, aux, detail::bytes_of_matrix(layout_of_aux(p)), "the library's aux");
+      check_address(layout_of_aux(p), aux, "aux");
     }
     if (p.workspace > 0) demand(device_, scratch, p.workspace, "the library's workspace");
     if (reinterpret_cast<std::uintptr_t>(scratch) % 256 != 0)
       refuse("the library's workspace", "a multiple of 256 bytes", "another address");
     enqueue(stream, [=] {
       if (p.workspace > 0) std::memset(scratch, 0xFF, p.workspace);
-      emulated::multiply(p, a, b, beta, d, bias);
+      emulated::multiply(p, a, b, beta, d, bias, aux);
     });
   }
 

@@ -30,8 +30,8 @@ struct ProductRows {
   static constexpr double flops_of(const op::Product<A, B, C>& o) {
     return o.cost().flops;
   }
-  template <class A, class B, class C>
-  static constexpr double flops_of(const op::ProductBias<A, B, C>& o) {
+  template <class A, class B, class C, class Activation, bool backward>
+  static constexpr double flops_of(const op::ProductEpilogue<A, B, C, Activation, backward>& o) {
     return o.product.cost().flops;
   }
   static constexpr double flops_of(const auto&) { return 0; }
@@ -45,8 +45,8 @@ struct ProductRows {
       found |= look_at(path, o.b.offset, o.transpose_b ? o.n : o.k, o.transpose_b ? o.k : o.n, sizeof(B));
     return found;
   }
-  template <class A, class B, class C>
-  constexpr bool look_at(const op::ProductBias<A, B, C>& o, const Path& path) {
+  template <class A, class B, class C, class Activation, bool backward>
+  constexpr bool look_at(const op::ProductEpilogue<A, B, C, Activation, backward>& o, const Path& path) {
     return look_at(o.product, path);
   }
   constexpr bool look_at(const auto&, const Path&) { return false; }

@@ -1,0 +1,181 @@
+// Activations as epilogues of the emulated library's products, and what it refuses of them.
+#include <regimen/engine/cuda/product.hpp>
+#include <regimen/engine/cuda/traits.hpp>
+#include <regimen/engine/emulated/runtime.hpp>
+
+#include "support/catch.hpp"
+#include "temporary.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+using namespace regimen;
+using cuda::Epilogue;
+using emulated::Runtime;
+
+namespace {
+
+using Gelu = activation::GeluTanh;
+constexpr std::size_t m = 3, n = 8, k = 2;
+
+/// Tensors at multiples of 1,024 bytes, of the same quarters as many times.
+struct Library {
+  static constexpr std::size_t a_at = 0, b_at = 1024, c_at = 2048, bias_at = 3072, aux_at = 4096, bytes = 5120;
+  Runtime device{{.seed = 1, .memory = std::size_t{1} << 26}};
+  Runtime::Stream stream = device.make_stream();
+  Runtime::Event done = device.make_event();
+  std::byte* all = device.allocate(bytes, "all");
+  std::byte* workspace = device.allocate(Runtime::workspace, "workspace");
+  std::byte* host = device.allocate_pinned(bytes, "host");
+
+  template <class T>
+  T* at(std::size_t offset) {
+    return reinterpret_cast<T*>(host + offset);
+  }
+  template <class T>
+  void fill() {
+    for (std::size_t i = 0; i < bytes / sizeof(T); ++i)
+      at<T>(0)[i] = static_cast<T>(static_cast<float>(i * 7 % 17) / 4 - 2);
+    device.upload(all, host, bytes, stream);
+  }
+  void run(const cuda::ProductDescriptor& descriptor, const std::byte* bias, std::byte* aux) {
+    device.multiply(device.make_product(descriptor), all + b_at, all + a_at, workspace, 0, all + c_at, stream, bias,
+                    aux);
+    device.download(host, all, bytes, stream);
+    device.record(done, stream);
+    device.synchronize(done);
+  }
+};
+
+template <class T>
+double sum_of(Library& library, std::size_t i, std::size_t j) {
+  double sum = 0;  // of products of quarters: exact
+  for (std::size_t l = 0; l < k; ++l)
+    sum += double(library.at<T>(Library::a_at)[i * k + l]) * double(library.at<T>(Library::b_at)[j * k + l]);
+  return sum;
+}
+template <class T>
+op::Product<T, T, T> product() {
+  return {
+      .a = {Library::a_at}, .b = {Library::b_at}, .c = {Library::c_at}, .m = m, .n = n, .k = k, .transpose_b = true};
+}
+
+/// y = gelu(x Wt + bias); the sum goes to aux, rounded once, or nowhere. fp32 rounds some operations of tanh's argument,
+/// each half of `epsilon`, of numbers that are at most 20: 16 of them.
+template <class T>
+void applies_gelu(double epsilon, bool saves) {
+  Library library;
+  library.fill<T>();
+  std::vector<double> sums;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      sums.push_back(sum_of<T>(library, i, j) + double(library.at<T>(Library::bias_at)[j]));
+  op::ProductEpilogue<T, T, T, Gelu> o{.product = product<T>(), .bias = {Library::bias_at}};
+  if (saves) o.x = {Library::aux_at};
+  const std::vector<T> before(library.at<T>(Library::aux_at), library.at<T>(Library::aux_at) + m * n);
+  library.run(cuda::describe(o, Runtime::workspace), library.all + Library::bias_at,
+              saves ? library.all + Library::aux_at : nullptr);
+  for (std::size_t i = 0; i < m * n; ++i) {
+    const double y = double(library.at<T>(Library::c_at)[i]), x = double(library.at<T>(Library::aux_at)[i]);
+    CHECK(std::fabs(y - Gelu::value(sums[i])) <= epsilon * std::fabs(Gelu::value(sums[i])) + 16 * 20 * 0x1p-24);
+    CHECK(x == double(saves ? static_cast<T>(static_cast<float>(sums[i])) : before[i]));
+  }
+}
+
+/// d_x = (d_y W) gelu'(aux), and aux stays.
+template <class T>
+void multiplies_by_the_derivative(double epsilon) {
+  Library library;
+  library.fill<T>();
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      expected.push_back(sum_of<T>(library, i, j) *
+                         Gelu::derivative(double(library.at<T>(Library::aux_at)[i * n + j])));
+  const op::ProductEpilogue<T, T, T, Gelu, true> o{.product = product<T>(), .x = {Library::aux_at}};
+  library.run(cuda::describe(o, Runtime::workspace), nullptr, library.all + Library::aux_at);
+  for (std::size_t i = 0; i < m * n; ++i)
+    CHECK(std::fabs(double(library.at<T>(Library::c_at)[i]) - expected[i]) <=
+          epsilon * std::fabs(expected[i]) + 16 * 20 * 0x1p-24);
+}
+
+template <class F>
+void refuses(const F& f, const char* words) {
+  const std::string error = test::error_of(f);
+  INFO(error);
+  CHECK(test::says(error, words));
+}
+
+}  // namespace
+
+TEST_CASE("the library applies gelu to sums before it rounds them, and writes the sums where backward needs them") {
+  for (const bool saves : {true, false}) {
+    applies_gelu<fp32>(0, saves);
+    applies_gelu<bf16>(0x1p-8, saves);
+    applies_gelu<fp16>(0x1p-11, saves);
+  }
+}
+
+TEST_CASE("the library multiplies sums by the derivative of gelu before it rounds them") {
+  multiplies_by_the_derivative<fp32>(0);
+  multiplies_by_the_derivative<bf16>(0x1p-8);
+  multiplies_by_the_derivative<fp16>(0x1p-11);
+}
+
+TEST_CASE("the library refuses epilogues whose tensors do not fit") {
+  Library library;
+  library.fill<float>();
+  op::ProductEpilogue<float, float, float, Gelu> o{
+      .product = product<float>(), .bias = {Library::bias_at}, .x = {Library::aux_at}};
+  const cuda::ProductDescriptor good = cuda::describe(o, Runtime::workspace);
+  CHECK(good.epilogue == Epilogue::gelu_aux_bias);
+  CHECK(good.aux_leading == n);
+  (void)library.device.make_product(good);
+  const auto bad = [&](auto change, const char* words) {
+    cuda::ProductDescriptor descriptor = good;
+    change(descriptor);
+    refuses([&] { (void)library.device.make_product(descriptor); }, words);
+  };
+  bad([](auto& d) { d.aux_leading = 12; }, "a leading dimension of aux that is a multiple of 8, of at least 8");
+  bad([](auto& d) { d.aux_leading = 0; }, "a leading dimension of aux that is a multiple of 8, of at least 8");
+  bad([](auto& d) { d.aux_alignment = 8; }, "aux at a multiple of 16 bytes");
+  bad([](auto& d) { d.aux_alignment = 0; }, "aux where the epilogue has it");
+  bad([](auto& d) { d.epilogue = Epilogue::gelu_bias; }, "aux where the epilogue has it");
+  bad([](auto& d) { d.bias_alignment = 0; }, "a bias where the epilogue reads one");
+  bad([](auto& d) { d.epilogue = Epilogue::dgelu; }, "a bias where the epilogue reads one");
+  bad([](auto& d) { d.epilogue = Epilogue::none; }, "neither bias nor aux without an epilogue");
+  bad([](auto& d) { d.d.type = ElementType::float32, d.a.type = d.b.type = ElementType::bfloat16; },
+      "an epilogue with factors of D's type");
+  bad([](auto& d) { d.a.type = d.b.type = d.d.type = ElementType::float64, d.wide = true; },
+      "an epilogue with sums in fp32");
+  bad(
+      [](auto& d) {
+        d.a.count = d.b.count = d.d.count = 2;
+        d.d.stride = m * n;
+      },
+      "an epilogue of one product");
+  std::byte* const bias = library.all + Library::bias_at;
+  std::byte* const aux = library.all + Library::aux_at;
+  library.run(good, bias, aux);
+  refuses([&] { library.run(good, nullptr, aux); }, "the library's bias");
+  refuses([&] { library.run(good, bias, nullptr); }, "the library's aux");
+  refuses([&] { library.run(good, bias, aux + 16); }, "aux at a multiple of 256 bytes");
+  refuses([&] { library.run(good, bias, library.all + Library::bytes - 32); }, "the library's aux");
+}
+
+TEST_CASE("what an activation's epilogue demands decides whether there is one") {
+  using E = cuda::Epilogues;
+  static_assert(E::has<activation::Identity, bf16>(5) && E::has<Gelu, bf16>(64) && E::has<Gelu, fp32>(8));
+  static_assert(!E::has<Gelu, fp32>(12) && !E::has_backward<Gelu, bf16>(4) && E::has_backward<Gelu, fp16>(24));
+  static_assert(!E::has<activation::Identity, fp64>(8) && !E::has<Gelu, fp64>(8) && !E::has_backward<Gelu, fp64>(8));
+  static_assert(!E::has<activation::GeluErf, fp32>(8) && !E::has<activation::Silu, bf16>(8));
+  // A NaN must not become 0, and max(x, 0) does not say.
+  static_assert(!E::has<activation::Relu, bf16>(8) && !E::has_backward<activation::Relu, bf16>(8));
+  static_assert(!op::NoEpilogues::has<activation::Identity, fp32>(8));
+  CHECK(std::isnan(Gelu::value(std::numeric_limits<float>::quiet_NaN())));
+}
+// SPDX-License-Identifier: Apache-2.0
