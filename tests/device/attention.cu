@@ -52,6 +52,28 @@ bool agrees(const char* what) {
   return found < may && there == again;
 }
 
+/// Dropout is cuDNN's own, so no other form has its losses: it repeats them, computes the same again for backward, and
+/// trains.
+#if defined(REGIMEN_HAS_CUDNN)
+using DroppingBlock = Residual<LayerNorm, SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 10>>>>;
+struct DroppingGpt final
+    : Model<Input<Tokens<33>>, Embedding<Vocabulary<64>, 32>, Repeat<2, DroppingBlock>, LayerNorm, Linear<64>> {};
+bool drops_the_same() {
+  const auto run = []<class... More>(std::type_identity<More>...) {
+    Trainer<DroppingGpt, Batch<3>, Precision<bf16, fp32>, Attention<Cudnn>, Device<Cuda>, More...> trainer;
+    std::vector<double> all;
+    trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = 8, .progress = false},
+                [&](auto&, const StepResult& result) { all.push_back(result.loss); });
+    return all;
+  };
+  const std::vector<double> first = run();
+  const bool holds = first == run() && first == run(std::type_identity<Graph<Off>>{}) &&
+                     first == run(std::type_identity<Checkpoint<Every<1>>>{}) && first.back() < first.front();
+  std::printf("cuDNN with dropout: %s\n", holds ? "the same bits each time" : "OTHER BITS, or no descent");
+  return holds;
+}
+#endif
+
 }  // namespace
 
 int main() try {
@@ -65,6 +87,7 @@ int main() try {
   holds = agrees<Composed, Precision<bf16, fp32>>("composed, bf16") && holds;
 #if defined(REGIMEN_HAS_CUDNN)
   holds = agrees<Cudnn, Precision<bf16, fp32>>("cuDNN, bf16") && holds;
+  holds = drops_the_same() && holds;
 #endif
   return holds ? 0 : 1;
 } catch (const std::exception& error) {

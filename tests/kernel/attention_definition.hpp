@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace test {
 
@@ -23,6 +24,8 @@ inline constexpr std::uint64_t stream = 5;
 struct Case {
   op::AttentionShape shape;
   std::uint32_t threshold = 0;
+  /// Which weights are kept, of (B,H,T,T); empty: those of op::Drop.
+  std::function<bool(std::size_t)> keeps{};
 
   std::size_t tokens() const { return shape.batch * shape.length; }
   std::size_t channels() const { return shape.heads * shape.width; }
@@ -61,7 +64,9 @@ struct Definition {
             const Philox::Words words = Philox::draw(mix(mix(random_numbers.seed, random_numbers.step), stream),
                                                      element / 8, random_numbers.first_sample + b);
             const std::uint32_t bits = (words.word[element % 8 / 2] >> (element % 2 == 0 ? 0 : 16)) & 0xFFFF;
-            factors[u] = c.threshold == 0 ? 1 : bits < c.threshold ? 0 : keep;
+            const bool dropped =
+                c.keeps ? !c.keeps(((b * s.heads + h) * s.length + t) * s.length + u) : bits < c.threshold;
+            factors[u] = c.threshold == 0 ? 1 : dropped ? 0 : keep;
             p[u] /= total;
             for (std::size_t d = 0; d < s.width; ++d) y[to + d] += p[u] * factors[u] * qkv[at(u, 2) + d];
           }

@@ -27,15 +27,17 @@ struct Composed final {
   static constexpr std::size_t score_bytes = 256_MiB;
 };
 
-/// A fused kernel of cuDNN, which stores no scores: for bf16 and fp16, heads of a multiple of 8 channels, at most 256,
-/// and no dropout, whose random numbers would be cuDNN's own.
+/// A fused kernel of cuDNN, which stores no scores: for bf16 and fp16, and heads of a multiple of 8 channels, at most 256.
+/// Dropout draws cuDNN's own random numbers: their seed is a hash of the seed, the step, the layer and the first sample,
+/// so that a program repeats its bits; but it drops other weights than the other forms do, and others again with another
+/// batch, accumulation or number of ranks.
 struct Cudnn final {
   using option_of = regimen::axis::attention;
   static constexpr std::size_t channels_multiple = 8, most_channels = 256;
 };
 
-/// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function of
-/// the same random numbers, with other roundings; each repeats its bits.
+/// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function, of
+/// the same random numbers but for Cudnn, with other roundings; each repeats its bits.
 ///
 ///   choices   Attention<Tiled>, Attention<Composed>, Attention<Cudnn>
 ///   default   Attention<>: the device's own form

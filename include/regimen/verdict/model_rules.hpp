@@ -10,7 +10,6 @@
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/cudnn_computes_in_half.hpp>
-#include <regimen/rule/cudnn_drops_nothing.hpp>
 #include <regimen/rule/cudnn_takes_heads.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
@@ -162,8 +161,7 @@ constexpr auto operation_rules() {
     constexpr unsigned part = Recipe::lacking.refused_part;
     if constexpr (part == 0) return mp::mp_list<rule::operation_has_kernel<Owner, Device, false>>{};
     else if constexpr (part == 1) return mp::mp_list<rule::cudnn_computes_in_half<Owner, Attention, false>>{};
-    else if constexpr (part == 2) return mp::mp_list<rule::cudnn_takes_heads<Owner, Attention, false>>{};
-    else return mp::mp_list<rule::cudnn_drops_nothing<Owner, Attention, false>>{};
+    else return mp::mp_list<rule::cudnn_takes_heads<Owner, Attention, false>>{};
   }
 }
 /// The first layer whose rows are not aligned, if there is more of them than Target allows.

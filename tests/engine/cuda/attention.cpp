@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "temporary.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -88,14 +90,15 @@ void is_its_definition(const Case& c) {
     const Values y = get(after, o.y, all.y.size()), log_sum = get(after, o.log_sum, all.log_sum.size());
     CHECK(misses(y, all.y, near_y) == 0);
     CHECK(misses(log_sum, all.log_sum, near_sum) == 0);
-    CHECK(misses(y, host.get(o.y, y.size()), [&](std::size_t i) { return 2 * near_y(i); }) == 0);
+    if (!c.keeps) CHECK(misses(y, host.get(o.y, y.size()), [&](std::size_t i) { return 2 * near_y(i); }) == 0);
 
     Arena back(c.room()), host_back(c.room());
     const auto b = backward<T>(c, y, all.log_sum)(back);
     compute(b, (backward<T>(c, y, all.log_sum)(host_back), host_back.memory_for(b)));
     const Values d_qkv = get(on_the_device<Form>(back, b, options), b.d_qkv, qkv.size());
     CHECK(misses(d_qkv, all.d_qkv, near_d) == 0);
-    CHECK(misses(d_qkv, host_back.get(b.d_qkv, qkv.size()), [&](std::size_t i) { return 2 * near_d(i); }) == 0);
+    if (!c.keeps)
+      CHECK(misses(d_qkv, host_back.get(b.d_qkv, qkv.size()), [&](std::size_t i) { return 2 * near_d(i); }) == 0);
   }
 }
 
@@ -117,6 +120,13 @@ TEST_CASE("a head of any width") {
   is_its_definition<bf16, Composed>({{2, 3, 2, 300, false}, 0});
 }
 
+/// The weights that the emulated library keeps in the call of these operations.
+bool library_keeps(std::uint32_t threshold, std::size_t element) {
+  const std::uint64_t hash =
+      mix(mix(mix(random_numbers.seed, random_numbers.step), stream), random_numbers.first_sample);
+  return emulated::keeps({static_cast<std::int64_t>(hash >> 1), 0}, threshold, element);
+}
+
 /// By the emulation of cuDNN, which checks types, widths, and addresses.
 TEMPLATE_TEST_CASE("fused attention and its gradient are their definition", "", bf16, fp16) {
   for (const bool causal : {false, true}) {
@@ -124,6 +134,58 @@ TEMPLATE_TEST_CASE("fused attention and its gradient are their definition", "", 
     is_its_definition<TestType, Cudnn>({{2, 7, 2, 24, causal}, 0});
     is_its_definition<TestType, Cudnn>({{1, 33, 4, 64, causal}, 0});
   }
+}
+/// Forward and backward see one mask: that of the seed which a kernel has written.
+TEMPLATE_TEST_CASE("fused attention with dropout and its gradient are their definition under the library's mask", "",
+                   bf16, fp16) {
+  for (const bool causal : {false, true})
+    for (const std::uint32_t threshold : {6554u, 32768u}) {
+      const auto keeps = [threshold](std::size_t element) { return library_keeps(threshold, element); };
+      is_its_definition<TestType, Cudnn>({{4, 3, 1, 8, causal}, threshold, keeps});
+      is_its_definition<TestType, Cudnn>({{2, 7, 2, 24, causal}, threshold, keeps});
+      is_its_definition<TestType, Cudnn>({{1, 33, 4, 64, causal}, threshold, keeps});
+    }
+}
+TEST_CASE("seed and offset lie in scratch before the workspace") {
+  using Traits = EngineOf<Cudnn>::Traits;
+  op::Attention<bf16> o{};
+  o.shape = {2, 7, 2, 24, true};
+  const std::size_t without = Traits::scratch(o);
+  o.drop.threshold = 1;
+  CHECK(Traits::scratch(o) == without + 256);
+  op::AttentionBackward<bf16> back{};
+  back.shape = o.shape;
+  const std::size_t back_without = Traits::scratch(back);
+  back.drop.threshold = 1;
+  CHECK(Traits::scratch(back) == back_without + 256);
+}
+/// Of n weights as many are dropped as a binomial of the rate gives, within six of its deviations: √(n r (1 − r)).
+TEST_CASE("the library drops at the rate, other weights in each step, layer and micro-batch") {
+  constexpr std::size_t n = 1 << 16;
+  for (const std::uint32_t threshold : {1u, 6554u, 32768u, 65535u}) {
+    const double rate = threshold / 65536.0;
+    double dropped = 0;
+    for (std::size_t i = 0; i < n; ++i) dropped += library_keeps(threshold, i) ? 0 : 1;
+    CHECK(std::fabs(dropped - n * rate) <= 6 * std::sqrt(n * rate * (1 - rate)));
+  }
+  std::vector<std::int64_t> seeds;
+  const auto seed_of = [](const op::Random& random, std::uint64_t layer) {
+    ::test::Arena arena(1 << 12);
+    const auto at = arena.room<op::Random>(1);
+    *arena.memory()(at) = random;
+    const auto to = arena.room<std::int64_t>(2);
+    kernel::run_serial(kernel::Kernel<kernel::LibraryRandom>{{{6554, layer, at}, to}, {arena.memory().base}});
+    CHECK(arena.memory()(to)[1] == 0);
+    return arena.memory()(to)[0];
+  };
+  for (std::uint64_t seed = 1; seed < 3; ++seed)
+    for (std::uint64_t step = 0; step < 4; ++step)
+      for (std::uint64_t layer = 5; layer < 8; ++layer)
+        for (std::uint64_t first = 0; first < 12; first += 4) seeds.push_back(seed_of({seed, step, first}, layer));
+  CHECK(seed_of({1, 0, 0}, 5) == seeds.front());
+  std::sort(seeds.begin(), seeds.end());
+  CHECK(std::adjacent_find(seeds.begin(), seeds.end()) == seeds.end());
+  CHECK(seeds.front() >= 0);
 }
 TEST_CASE("cuDNN refuses types, widths and addresses") {
   emulated::Runtime device({.memory = std::size_t{1} << 20});
@@ -137,11 +199,16 @@ TEST_CASE("cuDNN refuses types, widths and addresses") {
   refuses([](auto& a) { a.width = 12; }, "heads of a multiple of 8 channels");
   refuses([](auto& a) { a.width = 264; }, "heads of a multiple of 8 channels");
   refuses([](auto& a) { a.length = 0; }, "tensors with elements");
+  refuses([](auto& a) { a.threshold = 65536; }, "a rate below 1");
   const auto queue = device.make_stream();
   std::byte* const at = device.allocate(1024, "tensors");
   const auto made = device.make_attention(good);
   const cuda::FusedTensors tensors{.qkv = at, .y = at + 256, .log_sum = at + 512};
   device.attend(made, tensors, at + 768, queue);
+  cuda::FusedAttention drops = good;
+  drops.threshold = 6554;
+  CHECK_THAT(::test::error_of([&] { device.attend(device.make_attention(drops), tensors, at + 768, queue); }),
+             Catch::Contains("cuDNN's seed and offset"));
   cuda::FusedTensors shifted = tensors;
   shifted.y += 8;
   CHECK_THAT(::test::error_of([&] { device.attend(made, shifted, at + 768, queue); }),

@@ -99,7 +99,8 @@ constexpr AttentionPiece piece_of(const op::AttentionBackward<T>& o, std::size_t
 
 namespace detail {
 template <class T>
-constexpr FusedAttention fused_within(const op::AttentionShape& s, bool backward, std::size_t workspace) {
+constexpr FusedAttention fused_within(const op::AttentionShape& s, std::uint32_t threshold, bool backward,
+                                      std::size_t workspace) {
   const std::size_t rows = s.batch * s.heads * s.length;
   return {.type = element_type_of<T>,
           .batch = static_cast<std::int64_t>(s.batch),
@@ -108,6 +109,7 @@ constexpr FusedAttention fused_within(const op::AttentionShape& s, bool backward
           .width = static_cast<std::int64_t>(s.width),
           .causal = s.causal,
           .backward = backward,
+          .threshold = threshold,
           .workspace = workspace + (backward ? Arena::align(rows * (s.width + 2) * sizeof(float)) : 0)};
 }
 }  // namespace detail
@@ -115,11 +117,15 @@ constexpr FusedAttention fused_within(const op::AttentionShape& s, bool backward
 /// What the library is asked for. A backward pass may use the bytes of d_q in fp32 and of two numbers a row besides.
 template <class T>
 constexpr FusedAttention fused(const op::Attention<T>& o, std::size_t workspace) {
-  return detail::fused_within<T>(o.shape, false, workspace);
+  return detail::fused_within<T>(o.shape, o.drop.threshold, false, workspace);
 }
 template <class T>
 constexpr FusedAttention fused(const op::AttentionBackward<T>& o, std::size_t workspace) {
-  return detail::fused_within<T>(o.shape, true, workspace);
+  return detail::fused_within<T>(o.shape, o.drop.threshold, true, workspace);
+}
+/// Bytes of scratch before the workspace, where seed and offset of the library's random numbers lie.
+constexpr std::size_t random_bytes(const op::Drop& drop) {
+  return drop.threshold > 0 ? Arena::align(2 * sizeof(std::int64_t)) : 0;
 }
 template <class T>
 FusedTensors fused_tensors(const op::Attention<T>& o, std::byte* base) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/cudnn_descriptor.cuh>
 #include <regimen/engine/cuda/runtime.hpp>
 
 #include <cmath>
@@ -18,80 +19,27 @@
 
 namespace regimen::cuda::cudnn {
 
-inline void demand(cudnnStatus_t status, const char* call) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  char text[1024] = "";
-  cudnnGetLastErrorString(text, sizeof text);
-  throw Error(call, "success", std::string(cudnnGetErrorString(status)) + " (" + text + ")");
-}
-
-using Raw = cudnnBackendDescriptor_t;
-using Extents = std::vector<std::int64_t>;
-
-/// The element type of an attribute, as the library names it.
-template <class T>
-inline constexpr cudnnBackendAttributeType_t attribute_type = CUDNN_TYPE_INT64;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<Raw> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<bool> = CUDNN_TYPE_BOOLEAN;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnReduceTensorOp_t> = CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
-
-/// A descriptor of the library, destroyed with its owner.
-class Descriptor final {
- public:
-  explicit Descriptor(cudnnBackendDescriptorType_t type) {
-    demand(cudnnBackendCreateDescriptor(type, &made_), "cudnnBackendCreateDescriptor");
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor(Descriptor&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (made_ != nullptr) cudnnBackendDestroyDescriptor(made_);
-  }
-  template <class T>
-  Descriptor& set(cudnnBackendAttributeName_t name, const T& value) {
-    return set_all(name, &value, 1);
-  }
-  template <class T>
-  Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<T>& values) {
-    return set_all(name, values.data(), values.size());
-  }
-  /// Device addresses, whose type is that of descriptors.
-  Descriptor& set_addresses(cudnnBackendAttributeName_t name, const std::vector<void*>& values) {
-    demand(cudnnBackendSetAttribute(made_, name, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(values.size()),
-                                    values.data()),
-           "cudnnBackendSetAttribute");
-    return *this;
-  }
-  Descriptor& finish(const char* what) {
-    demand(cudnnBackendFinalize(made_), what);
-    return *this;
-  }
-  bool can_finish() { return cudnnBackendFinalize(made_) == CUDNN_STATUS_SUCCESS; }
-  Raw get() const { return made_; }
-
- private:
-  template <class T>
-  Descriptor& set_all(cudnnBackendAttributeName_t name, const T* values, std::size_t count) {
-    demand(cudnnBackendSetAttribute(made_, name, attribute_type<T>, static_cast<std::int64_t>(count), values),
-           "cudnnBackendSetAttribute");
-    return *this;
-  }
-  Raw made_ = nullptr;
-};
-
 /// The tensors that attention reads and writes, by the names that a graph and an execution share.
-enum Tensor : std::int64_t { q = 1, k, v, y, log_sum, scale, lowest, one, d_y, d_q, d_k, d_v, row_dot, first_virtual };
+enum Tensor : std::int64_t {
+  q = 1,
+  k,
+  v,
+  y,
+  log_sum,
+  scale,
+  lowest,
+  one,
+  d_y,
+  d_q,
+  d_k,
+  d_v,
+  row_dot,
+  seed,
+  offset,
+  keep_factor,
+  keep_rate,
+  first_virtual
+};
 
 /// The operations of a graph. Each function adds one and returns its result.
 class Graph final {
@@ -106,7 +54,8 @@ class Graph final {
         row_strides_{a.heads * a.length, a.length, 1, 1},
         channels_(a.heads * a.width),
         length_(a.length),
-        width_(a.width) {}
+        width_(a.width),
+        threshold_(a.threshold) {}
 
   /// q, k, v and their gradients (3 side by side); y and its gradient (1).
   Raw heads(Tensor name, std::int64_t side_by_side) { return tensor(name, type_, heads_, strides(side_by_side)); }
@@ -117,6 +66,9 @@ class Graph final {
   }
   Raw rows(Tensor name) { return tensor(name, CUDNN_DATA_FLOAT, rows_, row_strides_); }
   Raw number(Tensor name) { return tensor(name, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true); }
+
+  /// A number in device memory, which a recorded graph reads when it runs.
+  Raw counter(Tensor name) { return tensor(name, CUDNN_DATA_INT64, {1, 1, 1, 1}, {1, 1, 1, 1}); }
 
   Raw in_scores(cudnnPointwiseMode_t mode, Raw x, Raw b, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
     return pointwise(mode, x, b, inner(type, scores_, score_strides_));
@@ -179,6 +131,21 @@ class Graph final {
     return pointwise(CUDNN_POINTWISE_BINARY_SELECT, x, minus_infinity, inner(CUDNN_DATA_FLOAT, scores_, score_strides_),
                      sees);
   }
+  bool drops() const { return threshold_ > 0; }
+  /// 1 where a weight is kept, 0 where it is dropped.
+  Raw kept() {
+    Descriptor& how = make(CUDNN_BACKEND_RNG_DESCRIPTOR);
+    how.set(CUDNN_ATTR_RNG_DISTRIBUTION, CUDNN_RNG_DISTRIBUTION_BERNOULLI)
+        .set(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, 1 - double(threshold_) / 65536)
+        .finish("random numbers of cuDNN");
+    const Raw result = inner(CUDNN_DATA_FLOAT, scores_, score_strides_);
+    Descriptor& operation = make(CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR);
+    operation.set(CUDNN_ATTR_OPERATION_RNG_YDESC, result)
+        .set(CUDNN_ATTR_OPERATION_RNG_SEED, counter(seed))
+        .set(CUDNN_ATTR_OPERATION_RNG_DESC, how.get())
+        .set(CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC, counter(offset));
+    return add(operation, result);
+  }
   const std::vector<Raw>& operations() const { return operations_; }
   cudnnDataType_t type() const { return type_; }
 
@@ -217,11 +184,12 @@ class Graph final {
   cudnnDataType_t type_;
   Extents heads_, columns_, scores_, rows_, score_strides_, row_strides_;
   std::int64_t channels_, length_, width_, next_ = first_virtual;
+  std::uint32_t threshold_;
   std::vector<std::unique_ptr<Descriptor>> held_;
   std::vector<Raw> operations_;
 };
 
-/// y = softmax(q kᵀ · scale) v, and log_sum.
+/// y = softmax(q kᵀ · scale) v, and log_sum. Weights are dropped after softmax.
 inline void describe_forward(Graph& g, bool causal) {
   Raw s = g.in_scores(CUDNN_POINTWISE_MUL, g.scores(g.heads(q, 3), g.transposed(k, 3)), g.number(scale));
   if (causal) s = g.masked(s, g.number(lowest));
@@ -229,20 +197,34 @@ inline void describe_forward(Graph& g, bool causal) {
   const Raw e = g.in_scores(CUDNN_POINTWISE_EXP, g.in_scores(CUDNN_POINTWISE_SUB, s, most), nullptr);
   const Raw total = g.reduced(CUDNN_REDUCE_TENSOR_ADD, e);
   g.pointwise(CUDNN_POINTWISE_ADD, most, g.in_rows(CUDNN_POINTWISE_LOG, total, nullptr), g.rows(log_sum));
-  g.product(g.in_scores(CUDNN_POINTWISE_DIV, e, total, g.type()), g.heads(v, 3), g.heads(y, 1));
+  Raw p = g.in_scores(CUDNN_POINTWISE_DIV, e, total, g.drops() ? CUDNN_DATA_FLOAT : g.type());
+  if (g.drops()) {
+    p = g.in_scores(CUDNN_POINTWISE_MUL, p, g.kept());
+    p = g.in_scores(CUDNN_POINTWISE_MUL, p, g.number(keep_factor), g.type());
+  }
+  g.product(p, g.heads(v, 3), g.heads(y, 1));
 }
-/// d_q is the product itself: the form with a sum in fp32 adds in no fixed order.
+/// d_q is the product itself: the form with a sum in fp32 adds in no fixed order. With kept weights M and the rate r of
+/// those that are kept: d_s = p ∘ (M ∘ d_p / r − Σ y · d_y) = p ∘ (M ∘ d_p − r Σ y · d_y) / r.
 inline void describe_backward(Graph& g, bool causal) {
+  const Raw kept = g.drops() ? g.kept() : nullptr;
   const Raw queries = g.heads(q, 3), keys = g.transposed(k, 3), d_out = g.heads(d_y, 1), factor = g.number(scale);
   const Raw dots = g.reduced(CUDNN_REDUCE_TENSOR_ADD, g.in_heads(CUDNN_POINTWISE_MUL, d_out, g.heads(y, 1)));
-  const Raw delta = g.pointwise(CUDNN_POINTWISE_MUL, dots, g.number(one), g.rows(row_dot));
+  const Raw delta = g.pointwise(CUDNN_POINTWISE_MUL, dots, g.number(g.drops() ? keep_rate : one), g.rows(row_dot));
   Raw s = g.in_scores(CUDNN_POINTWISE_MUL, g.scores(queries, keys), factor);
   s = g.in_scores(CUDNN_POINTWISE_SUB, s, g.rows(log_sum));
   if (causal) s = g.masked(s, g.number(lowest));
   const Raw p = g.in_scores(CUDNN_POINTWISE_EXP, s, nullptr);
-  g.product(g.scores_transposed(p), d_out, g.heads(d_v, 3));
-  Raw d_s = g.in_scores(CUDNN_POINTWISE_SUB, g.scores(d_out, g.transposed(v, 3)), delta);
-  d_s = g.in_scores(CUDNN_POINTWISE_MUL, g.in_scores(CUDNN_POINTWISE_MUL, d_s, p), factor);
+  Raw dropped = p, d_p = g.scores(d_out, g.transposed(v, 3)), again = nullptr;
+  if (g.drops()) {
+    again = g.number(keep_factor);
+    dropped = g.in_scores(CUDNN_POINTWISE_MUL, g.in_scores(CUDNN_POINTWISE_MUL, p, kept), again);
+    d_p = g.in_scores(CUDNN_POINTWISE_MUL, d_p, kept);
+  }
+  g.product(g.scores_transposed(dropped), d_out, g.heads(d_v, 3));
+  Raw d_s = g.in_scores(CUDNN_POINTWISE_MUL, g.in_scores(CUDNN_POINTWISE_SUB, d_p, delta), p);
+  if (g.drops()) d_s = g.in_scores(CUDNN_POINTWISE_MUL, d_s, again);
+  d_s = g.in_scores(CUDNN_POINTWISE_MUL, d_s, factor);
   g.product(g.scores_transposed(d_s), queries, g.heads(d_k, 3));
   g.product(d_s, g.heads_of_columns(keys), g.heads(d_q, 3));
 }
@@ -317,7 +299,8 @@ class Handle final {
     const FusedAttention& a = plan.attention;
     const std::size_t part = static_cast<std::size_t>(a.heads * a.width) * bytes_of(a.type);
     float factor = static_cast<float>(1 / std::sqrt(static_cast<double>(a.width))),
-          minus_infinity = -std::numeric_limits<float>::infinity(), unit = 1;
+          minus_infinity = -std::numeric_limits<float>::infinity(), unit = 1,
+          kept = 1 - static_cast<float>(a.threshold) / 65536, of_kept = 1 / kept;
     Extents names{q, k, v, y, log_sum, scale};
     std::vector<void*> places{const_cast<std::byte*>(at.qkv),
                               const_cast<std::byte*>(at.qkv) + part,
@@ -330,8 +313,14 @@ class Handle final {
       places.push_back(place);
     };
     if (a.causal) add(lowest, &minus_infinity);
+    if (a.threshold > 0) {
+      add(seed, const_cast<std::byte*>(at.random));
+      add(offset, const_cast<std::byte*>(at.random) + sizeof(std::int64_t));
+      add(keep_factor, &of_kept);
+    }
     if (a.backward) {
-      add(one, &unit);
+      if (a.threshold > 0) add(keep_rate, &kept);
+      else add(one, &unit);
       add(d_y, const_cast<std::byte*>(at.d_y));
       add(d_q, at.d_qkv);
       add(d_k, at.d_qkv + part);

@@ -15,6 +15,7 @@
 #include <regimen/engine/hash.hpp>
 #include <regimen/engine/plan/devices.hpp>
 #include <regimen/kernel/block.hpp>
+#include <regimen/kernel/library_random.hpp>
 #include <regimen/kernel/pad_rows.hpp>
 
 #include <cstddef>
@@ -175,7 +176,8 @@ class Engine : public engine::EveryIteration {
   static Scope scope() { return {}; }
   template <class Compute>
   static std::string numerics() {
-    return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "");
+    return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "") +
+           (Traits::fuses_attention ? ", attention and its dropout by cuDNN" : "");
   }
   template <class Compute>
   std::string description() const {
@@ -299,10 +301,19 @@ class Engine : public engine::EveryIteration {
     if constexpr (Traits::composes_attention)
       for_each_part(o, Traits::composed(o), scratch,
                     [&](const auto& part, std::size_t part_scratch) { launch(part, part_scratch); });
-    else if constexpr (Traits::fuses_attention) {
-      const typename R::Attention& attention = prepared(fused(o, R::workspace));
-      if (!prepares_) runtime_.attend(attention, fused_tensors(o, base_), base_ + scratch, stream_);
-    } else launch_kernels(o, scratch);
+    else if constexpr (Traits::fuses_attention) attend_fused(o, scratch);
+    else launch_kernels(o, scratch);
+  }
+  /// With dropout the library draws its own random numbers, from a seed that lies at the begin of scratch.
+  template <class Operation>
+  void attend_fused(const Operation& o, std::size_t scratch) {
+    const typename R::Attention& attention = prepared(fused(o, R::workspace));
+    FusedTensors tensors = fused_tensors(o, base_);
+    if (o.drop.threshold > 0) {
+      launch_kernels(kernel::LibraryRandom{.drop = o.drop, .to = {scratch}}, scratch);
+      tensors.random = base_ + scratch;
+    }
+    if (!prepares_) runtime_.attend(attention, tensors, base_ + scratch + random_bytes(o.drop), stream_);
   }
   const typename R::Product& prepared(const ProductDescriptor& descriptor) {
     return found_or_made(products_, descriptor, [&] { return runtime_.make_product(descriptor); });

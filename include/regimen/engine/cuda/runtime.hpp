@@ -60,21 +60,25 @@ struct ProductDescriptor {
 
 /// Attention by one fused kernel of the library: softmax(q kᵀ / √D) v of q, k, v side by side, (B,T,3,H,D).
 ///   backward    the gradient, with sums in a fixed order
+///   threshold   weights are dropped at the rate threshold / 65536, after softmax; the others are divided by the rest
 ///   workspace   bytes that it may use
 struct FusedAttention {
   ElementType type = ElementType::bfloat16;
   std::int64_t batch = 0, length = 0, heads = 0, width = 0;
   bool causal = false, backward = false;
+  std::uint32_t threshold = 0;
   std::size_t workspace = 0;
 
   bool operator==(const FusedAttention&) const = default;
 };
 /// Its tensors. A forward pass has the first three, of which it writes y and log_sum.
+///   random   with dropout: two int64, the seed and the offset of the library's random numbers
 struct FusedTensors {
   const std::byte* qkv = nullptr;
   std::byte *y = nullptr, *log_sum = nullptr;
   const std::byte* d_y = nullptr;
   std::byte *d_qkv = nullptr, *row_dot = nullptr;
+  const std::byte* random = nullptr;
 };
 
 /// Stands for any kernel in the concept below.

@@ -105,13 +105,12 @@ struct Traits : engine::DefaultTraits {
   static constexpr std::size_t scratch(const op::AttentionBackward<T>& o) {
     return scratch_of_attention(o);
   }
-  /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head, 3 dropout.
+  /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head.
   template <class T>
   static constexpr unsigned refused_part(const op::Attention<T>& o) {
     if constexpr (!fuses_attention) return 0;
     else if constexpr (sizeof(T) != 2) return 1;
-    else if (o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels) return 2;
-    else return o.drop.threshold > 0 ? 3 : 0;
+    else return o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels ? 2 : 0;
   }
   /// Where the composed form's scores and weights lie in its scratch.
   template <class Operation>
@@ -146,7 +145,7 @@ struct Traits : engine::DefaultTraits {
   template <class Operation>
   static constexpr std::size_t scratch_of_attention(const Operation& o) {
     if constexpr (composes_attention) return composed(o).bytes + workspace;
-    else if constexpr (fuses_attention) return fused(o, workspace).workspace;
+    else if constexpr (fuses_attention) return random_bytes(o.drop) + fused(o, workspace).workspace;
     else return kernel::scratch_of(o);
   }
 };

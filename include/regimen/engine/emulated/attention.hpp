@@ -3,11 +3,13 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/number.hpp>
+#include <regimen/core/philox.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -27,7 +29,16 @@ inline void check_attention(const cuda::FusedAttention& a) {
   };
   demand(a.batch > 0 && a.length > 0 && a.heads > 0 && a.width > 0, "tensors with elements", "one without");
   demand(a.type == ElementType::bfloat16 || a.type == ElementType::float16, "bf16 or fp16", "another type");
+  demand(a.threshold < 65536, "dropout at a rate below 1", std::to_string(a.threshold) + " / 65536");
   demand(a.width % 8 == 0 && a.width <= 256, "heads of a multiple of 8 channels, at most 256", std::to_string(a.width));
+}
+
+/// Whether a weight is kept: some random numbers of the library's own. The real ones are others, of the same rate.
+///   element   of (B,H,T,T)
+inline bool keeps(const std::int64_t (&random)[2], std::uint32_t threshold, std::size_t element) {
+  const Philox::Words words =
+      Philox::draw(static_cast<std::uint64_t>(random[0]), element, static_cast<std::uint64_t>(random[1]));
+  return words.word[0] >> 16 >= threshold;
 }
 
 /// body(address, bytes, name) for the tensors of a call.
@@ -38,6 +49,7 @@ void for_each_tensor(const cuda::FusedAttention& a, const cuda::FusedTensors& at
   body(at.qkv, 3 * rows * width * bytes, "cuDNN's q, k, v");
   body(at.y, rows * width * bytes, "cuDNN's y");
   body(at.log_sum, rows * sizeof(float), "cuDNN's statistics");
+  if (a.threshold > 0) body(at.random, 2 * sizeof(std::int64_t), "cuDNN's seed and offset");
   if (!a.backward) return;
   body(at.d_y, rows * width * bytes, "cuDNN's gradient of y");
   body(at.d_qkv, 3 * rows * width * bytes, "cuDNN's gradients of q, k, v");
@@ -57,7 +69,9 @@ class Head {
         width_(static_cast<std::size_t>(a.width)),
         heads_(static_cast<std::size_t>(a.heads)),
         b_(b),
-        h_(h) {}
+        h_(h) {
+    if (a.threshold > 0) std::memcpy(random_, at.random, sizeof random_);
+  }
 
   void forward() const {
     for (std::size_t t = 0; t < length_; ++t) {
@@ -68,7 +82,7 @@ class Head {
       log_sum()[t] = most + std::log(total);
       for (std::size_t d = 0; d < width_; ++d) {
         float sum = 0;
-        for (std::size_t u = 0; u < p.size(); ++u) sum += rounded(p[u] / total) * qkv(2, u)[d];
+        for (std::size_t u = 0; u < p.size(); ++u) sum += rounded(p[u] / total * factor(t, u)) * qkv(2, u)[d];
         y(at_.y, t)[d] = static_cast<T>(sum);
       }
     }
@@ -81,11 +95,11 @@ class Head {
       const float delta = row_dot()[t] = dot(y(at_.y, t), d_out);
       for (std::size_t u = 0; u < p.size(); ++u) {
         p[u] = std::exp(p[u] - log_sum()[t]);
-        const float d_score = rounded(p[u] * (dot(d_out, qkv(2, u)) - delta) * scale());
+        const float d_score = rounded(p[u] * (dot(d_out, qkv(2, u)) * factor(t, u) - delta) * scale());
         for (std::size_t d = 0; d < width_; ++d) {
           d_q[d] += d_score * qkv(1, u)[d];
           d_k[u * width_ + d] += d_score * qkv(0, t)[d];
-          d_v[u * width_ + d] += rounded(p[u]) * d_out[d];
+          d_v[u * width_ + d] += rounded(p[u] * factor(t, u)) * d_out[d];
         }
       }
       for (std::size_t d = 0; d < width_; ++d) d_qkv(0, t)[d] = static_cast<T>(d_q[d]);
@@ -99,6 +113,12 @@ class Head {
 
  private:
   static float rounded(float x) { return static_cast<float>(static_cast<T>(x)); }
+  /// Of a weight: 0 where it is dropped.
+  float factor(std::size_t t, std::size_t u) const {
+    if (a_.threshold == 0) return 1;
+    const std::size_t element = ((b_ * heads_ + h_) * length_ + t) * length_ + u;
+    return keeps(random_, a_.threshold, element) ? 65536.0f / (65536.0f - static_cast<float>(a_.threshold)) : 0.0f;
+  }
   float scale() const { return 1 / std::sqrt(static_cast<float>(a_.width)); }
   float dot(const T* a, const T* b) const {
     float sum = 0;
@@ -126,6 +146,7 @@ class Head {
   const cuda::FusedAttention& a_;
   const cuda::FusedTensors& at_;
   std::size_t length_, width_, heads_, b_, h_;
+  std::int64_t random_[2] = {};
 };
 
 }  // namespace detail
