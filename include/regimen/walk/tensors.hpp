@@ -1,0 +1,103 @@
+// regimen/walk/tensors.hpp — where the tensors of a walk lie: on the saved stack, or on the transient side.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/core/path.hpp>
+#include <regimen/core/view.hpp>
+#include <regimen/layer/layer.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace regimen::walk {
+
+enum class Mode { save, discard };               // save: backward follows; discard: only the output is needed
+enum class Place { saved, transient, nowhere };  // nowhere: in a recomputation that does not need the output
+inline constexpr std::size_t place_count = 3;
+
+/// How forward is walked.
+struct Way {
+  Mode mode = Mode::discard;
+  Place place = Place::transient;  // of the output
+};
+
+inline constexpr std::size_t absent = View<char>::absent;
+
+/// A tensor argument of a walker. If `owned`, the callee frees it after its last use;
+/// otherwise it is borrowed for the call.
+/// Only transient tensors are ever owned.
+struct Tensor {
+  std::size_t offset = absent;
+  bool owned = false;
+};
+
+template <class V>
+constexpr std::size_t bytes_of(const auto& engine) {
+  return Arena::align(engine.capacity * V::bytes);
+}
+
+template <class Declared>
+constexpr std::size_t bytes_of_all(const auto& engine) {
+  std::size_t sum = 0;
+  for (std::size_t bytes : Declared::bytes(engine.capacity)) sum += bytes;
+  return sum;
+}
+template <class Declared>
+constexpr auto offsets_from(const auto& engine, std::size_t offset) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
+  for (std::size_t& at : offsets) {
+    const std::size_t bytes = at;
+    at = offset;
+    offset += bytes;
+  }
+  return offsets;
+}
+template <class Declared>
+constexpr auto push_all(auto& engine, Path path) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
+  for (std::size_t& at : offsets) at = engine.arena.push(at, MemoryKind::saved, path);
+  return offsets;
+}
+template <class Declared>
+constexpr auto take_all(auto& engine, Path path) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
+  for (std::size_t& at : offsets) at = engine.arena.take(at, MemoryKind::scratch, path);
+  return offsets;
+}
+/// The caches of a walk's layers, one after the other, in the order of the walk.
+template <class Declared>
+constexpr auto next_cache(auto& engine) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(1);
+  for (std::size_t& at : offsets) {
+    const std::size_t bytes = at;
+    at = engine.cache;
+    engine.cache += bytes;
+  }
+  return offsets;
+}
+template <std::size_t Count>
+constexpr void give_all(auto& engine, const std::array<std::size_t, Count>& offsets) {
+  for (std::size_t offset : offsets) engine.arena.give(offset);
+}
+
+template <class V>
+constexpr std::size_t allocate(auto& engine, Place place, Path path) {
+  if (place == Place::saved) return engine.arena.push(bytes_of<V>(engine), MemoryKind::saved, path);
+  return engine.arena.take(bytes_of<V>(engine), MemoryKind::transient, path);
+}
+template <class V>
+constexpr void pop(auto& engine) {
+  engine.arena.pop_to(engine.arena.top - bytes_of<V>(engine));
+}
+template <class V>
+constexpr std::size_t just_below(const auto& engine, std::size_t offset) {
+  return offset - bytes_of<V>(engine);
+}
+/// Where the layer before has saved a tensor like x: below x, which is the last before `floor`, unless it is recomputed.
+template <class X>
+constexpr std::size_t saved_before(const auto& engine, std::size_t x, std::size_t floor) {
+  return just_below<X>(engine, x == just_below<X>(engine, floor) ? x : floor);
+}
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
