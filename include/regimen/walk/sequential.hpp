@@ -287,12 +287,16 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     ((At<i>::layout.count > 0 ? void(result.index[result.members++] = i) : void()), ...);
     return result;
   }(std::make_index_sequence<count>{});
+  // Two functions, since each statement counts in a plan: compilers limit them.
   template <std::size_t i>
   static constexpr void visit_units(std::size_t ranks, Path path, auto& f) {
-    using N = At<i>;
-    if constexpr (requires { N::iterations; })
-      f.template operator()<typename N::UnitOfIteration>(unit_offset(i, ranks), N::iterations, unit_path(path, i));
-    else f.template operator()<UnitOf<i>>(unit_offset(i, ranks), std::size_t{1}, unit_path(path, i));
+    f.template operator()<UnitOf<i>>(unit_offset(i, ranks), std::size_t{1}, unit_path(path, i));
+  }
+  template <std::size_t i>
+    requires requires { At<i>::iterations; }
+  static constexpr void visit_units(std::size_t ranks, Path path, auto& f) {
+    using Unit = typename At<i>::UnitOfIteration;
+    f.template operator()<Unit>(unit_offset(i, ranks), At<i>::iterations, unit_path(path, i));
   }
 
   /// Child i; its output is the input of the next.
