@@ -4,6 +4,8 @@
 #include <regimen/engine/emulated/device.hpp>
 
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 
 using namespace regimen;
 using regimen::test::data;
@@ -50,5 +52,15 @@ TEST_CASE(
   trainer.fit(data(), {.steps = 4, .progress = false});
   CHECK(trainer.used().operations - before == 4 * Train::plan().operations());
   CHECK(trainer.used().peak == Train::plan().peak);
+}
+
+TEST_CASE("a rank without samples in the last batch attends to nothing") {
+  launch(3, [](comm::Threads& communicator) {
+    Trainer<DroppingGpt, Batch<4>, Precision<bf16, fp32>, Attention<Cudnn>, Communicator<Threads>, Device<Emulated>>
+        trainer(communicator);
+    const Fake fake({.samples = 13, .classes = 5, .seed = 3});  // 12 of them in one batch; one rank has the last
+    const double loss = trainer.fit(fake, {.steps = 4, .progress = false}).loss;
+    if (!(loss < 4)) throw std::logic_error("the loss is " + std::to_string(loss));
+  });
 }
 // SPDX-License-Identifier: Apache-2.0

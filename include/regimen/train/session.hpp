@@ -382,7 +382,10 @@ struct Session final {
                     .samples = of.samples / of.count * ranks(),
                     .targets = static_cast<std::size_t>(s.count)};
     }
-    if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
+    if (library == 0) {
+      if constexpr (requires { walk.engine.library_bytes(); }) library = walk.engine.library_bytes();
+      else library = grown_beside(walk.arena.peak, resident_at_start);
+    }
     finished = end;
     return std::span<const StepResult>(results).first(of.count);
   }

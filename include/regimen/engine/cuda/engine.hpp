@@ -31,8 +31,9 @@
 namespace regimen::cuda {
 
 /// Queues operations on one stream of a device, in one allocation of exactly the plan's bytes. The host waits only in
-/// Fence::wait. Products are prepared before anything runs, by prepare(); a piece of a step is captured as a graph when
-/// it first runs, and from then on the graph is launched.
+/// Fence::wait. Products are prepared before anything runs, by prepare(). A piece of a step runs by calls once: libraries
+/// load their kernels then, which a capture may not allow. The second time it is captured as a graph, and from then on
+/// the graph is launched.
 ///
 ///   R         the CUDA runtime, or its emulation
 ///   Choices   the policies that decide how operations are executed
@@ -52,7 +53,6 @@ class Engine : public engine::EveryIteration {
       if (engine != nullptr) engine->copies_.finish(copy);
     }
   };
-  struct Scope {};
 
   op::Phase phase = op::Phase::forward;
 
@@ -173,7 +173,13 @@ class Engine : public engine::EveryIteration {
   }
 
   std::size_t operations() const { return operations_; }
-  static Scope scope() { return {}; }
+  /// Bytes of the device that libraries and kernels have taken, outside of the arena.
+  std::size_t library_bytes() const
+    requires requires(const R& runtime) { runtime.library_bytes(); }
+  {
+    return runtime_.library_bytes();
+  }
+  auto scope() const { return runtime_.scope(); }
   template <class Compute>
   static std::string numerics() {
     return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "") +
@@ -186,7 +192,7 @@ class Engine : public engine::EveryIteration {
 
  private:
   struct Recorded {
-    bool is_captured = false;
+    bool has_run = false, is_captured = false;
     typename R::Graph graph{};
     std::size_t operations = 0;
   };
@@ -307,6 +313,7 @@ class Engine : public engine::EveryIteration {
   /// With dropout the library draws its own random numbers, from a seed that lies at the begin of scratch.
   template <class Operation>
   void attend_fused(const Operation& o, std::size_t scratch) {
+    if (o.shape.batch == 0) return;
     const typename R::Attention& attention = prepared(fused(o, R::workspace));
     FusedTensors tensors = fused_tensors(o, base_);
     if (o.drop.threshold > 0) {
@@ -349,10 +356,8 @@ class Engine : public engine::EveryIteration {
   void replay_or_run(const engine::Recording& key, const Body& body) {
     if (!captures_) return body();
     Recorded& recorded = recordings_[{key.piece, key.rows}];
-    if (!recorded.is_captured) {
-      prepare(body);  // the number of rows may be a new one
-      capture(recorded, body);
-    }
+    if (!std::exchange(recorded.has_run, true)) return body();
+    if (!recorded.is_captured) capture(recorded, body);
     runtime_.launch(recorded.graph, stream_);
     operations_ += recorded.operations;
   }

@@ -112,11 +112,13 @@ class Library final {
 
   Library() : unused_at_first_(unused_memory()) {
     detail::demand_version("cuBLASLt", cublasLtGetVersion(), CUBLAS_VERSION);
+    detail::demand(cudaGetDevice(&device_), "cudaGetDevice");
     detail::demand(cublasLtCreate(&handle_), "cublasLtCreate");
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   ~Library() {
+    const Scope here = scope();
     for (void* const at : allocations_) cudaFree(at);  // waits for what is queued
     for (void* const at : pinned_) cudaFreeHost(at);
     for (const Graph graph : graphs_) cudaGraphExecDestroy(graph);
@@ -301,13 +303,29 @@ class Library final {
       return "no GPU";
     return std::string(properties.name) + ", cuBLASLt " + std::to_string(cublasLtGetVersion());
   }
-  /// With what libraries, loaded kernels and graphs have taken so far of the device's memory, outside of the arena: as
-  /// the device says, so that what other programs take meanwhile is counted, too.
-  std::string describe() const {
+  std::string describe() const { return numerics(); }
+
+  /// What libraries, loaded kernels and graphs have taken so far of the device's memory, outside of allocate(): as the
+  /// device says, so that what other programs take meanwhile is counted, too.
+  std::size_t library_bytes() const {
     const std::size_t taken = unused_at_first_ - (std::min)(unused_at_first_, unused_memory());
-    return numerics() + ", " + std::to_string((taken - (std::min)(taken, allocated_)) >> 20) +
-           " MiB besides what is planned";
+    return taken - (std::min)(taken, allocated_);
   }
+
+  /// While it lives, its device is the calling thread's.
+  class [[nodiscard]] Scope final {
+   public:
+    explicit Scope(int device) {
+      if (cudaGetDevice(&before_) == cudaSuccess && before_ != device) cudaSetDevice(device);
+    }
+    Scope(const Scope&) = delete;
+    ~Scope() { cudaSetDevice(before_); }
+
+   private:
+    int before_ = 0;
+  };
+  /// The device that was the constructing thread's.
+  Scope scope() const { return Scope(device_); }
 
  private:
   /// More than 48 KiB of shared memory a block only by request.
@@ -353,6 +371,7 @@ class Library final {
   }
 
   std::size_t unused_at_first_ = 0, allocated_ = 0;  // bytes
+  int device_ = 0;
   cublasLtHandle_t handle_ = nullptr;
   std::vector<void*> allocations_, pinned_;
 #if defined(REGIMEN_HAS_CUDNN)

@@ -102,6 +102,8 @@ struct AnyKernel {
 ///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
 ///   open_range(name), close_range()
 ///                            optional: for profilers, the calls between them belong together. Ranges nest
+///   scope()                  while it lives, calls of this thread are for this device
+///   library_bytes()          optional: what libraries and kernels have taken of the device's memory
 ///   call(work, stream)       optional: work of the host's that uses the device's memory, for collectives of ranks
 ///   has_fused_attention      whether it offers make_attention and attend, which are like these two
 ///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
@@ -133,6 +135,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   { R::has_fused_attention } -> std::convertible_to<bool>;
   { R::numerics() } -> std::convertible_to<std::string>;
   { runtime.describe() } -> std::convertible_to<std::string>;
+  runtime.scope();
 };
 
 }  // namespace regimen::cuda

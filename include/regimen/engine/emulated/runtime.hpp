@@ -313,6 +313,9 @@ class Runtime {
     enqueue(stream, [=] { Memory::permit(at, bytes); });
   }
   static std::string numerics() { return "emulated device"; }
+  struct Scope {};
+  static Scope scope() { return {}; }
+
   std::string describe() const {
     return std::string("emulated device, ") + (options_.fibers ? "blocks of fibers" : "serial blocks");
   }
