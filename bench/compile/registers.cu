@@ -5,6 +5,7 @@
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/kernel/composed_attention.hpp>
 #include <regimen/kernel/device.cuh>
+#include <regimen/kernel/pad_rows.hpp>
 #include <regimen/optimizer/adamw.hpp>
 
 #include <cstdio>
@@ -50,7 +51,8 @@ void step() {
 int main() {
   step<bf16, float>();
   step<float, float>();
-  list_all<op::Cast<bf16, float>, op::Cast<float, bf16>, op::CrossEntropy<true, float>, op::SumOfSquares<float>,
-           op::Update<AdamW, float, bf16, float>, op::Update<AdamW, float, float, float>, op::Finish<AdamW>>();
+  list_all<op::Cast<bf16, float>, op::Cast<float, bf16>, kernel::PadRows<float, bf16>, op::CrossEntropy<true, float>,
+           op::SumOfSquares<float>, op::Update<AdamW, float, bf16, float>, op::Update<AdamW, float, float, float>,
+           op::Finish<AdamW>>();
 }
 // SPDX-License-Identifier: Apache-2.0

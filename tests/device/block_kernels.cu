@@ -11,6 +11,7 @@
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/embedding.hpp>
 #include <regimen/kernel/normalize.hpp>
+#include <regimen/kernel/pad_rows.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/optimizer/adamw.hpp>
@@ -160,10 +161,20 @@ void elementwise(double rounding) {
         op::BiasActivation<activation::GeluTanh, T, T>{.x = x, .bias = table, .y = y, .rows = rows, .columns = columns},
         y, count, rounding);
   const auto random = c.put<std::uint64_t>(3, 1000, 4);
-  agree(c,
+  for (const std::size_t elements : {columns, columns - 1})  // one by one, and by packs
+    agree(
+        c,
         op::Dropout<T>{
-            .x = x, .y = y, .samples = rows, .elements = columns, .drop = {6554, 9, View<op::Random>{random.offset}}},
+            .x = x, .y = y, .samples = rows, .elements = elements, .drop = {6554, 9, View<op::Random>{random.offset}}},
         y, count, 0);
+}
+
+void rows_apart() {
+  Case c;
+  const auto x = c.put<float>(count, 3, 1);
+  constexpr std::size_t leading = 136;
+  const auto y = c.put<bf16>(rows * leading, 3, 2);
+  agree(c, kernel::PadRows<float, bf16>{x, y, rows, columns, leading}, y, rows * leading, 0);
 }
 
 template <bool Centered>
@@ -205,6 +216,8 @@ void updates() {
   o.copy = c.put<bf16>(count, 0, 4), o.scalars = c.scalars(), o.count = count, o.state_stride = count;
   o.segments.items[0] = {0, count, true}, o.segments.count = 1;
   agree(c, o, o.master, count, 16 * 0x1p-24);  // ten roundings of a step, and what a fused multiply-add leaves out
+  o.state_stride = o.count = o.segments.items[0].count = count / 8 * 8;  // states, too, begin at multiples of 16 bytes
+  agree(c, o, o.master, count, 16 * 0x1p-24);
 }
 
 /// Lookups, and gradients of tables and biases.   G: gradients of parameters
@@ -304,6 +317,7 @@ int main() {
   }
   elementwise<float>(16 * 0x1p-24);
   elementwise<bf16>(0x1p-8);
+  rows_apart();
   norms<true>();
   norms<false>();
   losses();

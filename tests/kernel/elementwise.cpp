@@ -35,7 +35,7 @@ void in_type() {
         },
         y_of);
   }
-  for (const std::size_t columns : Sizes{1, 5, 8, 64, 129}) {
+  for (const std::size_t columns : Sizes{1, 5, 8, 12, 64, 129}) {
     const std::size_t rows = 37, count = rows * columns;
     INFO(columns << " columns");
     const auto y_of = [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); };
@@ -98,23 +98,43 @@ void casts() {
 
 }  // namespace
 
-TEST_CASE("rows in another type, farther apart, and nothing between them") {
-  constexpr std::size_t rows = 5, columns = 37, leading = 40;
+namespace {
+
+/// Rows of x begin anywhere, and their packs hold elements of their neighbours.   behind   of x, in elements
+template <class From, class To>
+void pads_rows(std::size_t rows, std::size_t columns, std::size_t leading, std::size_t behind = 0) {
+  CAPTURE(rows, columns, leading, behind);
+  const test::Values from = values<From>(rows * columns, 7);
   for (const test::Way& way : test::ways) {
     INFO(way.name);
-    test::Arena arena(1 << 16);
-    const auto x = arena.put<float>(values<float>(rows * columns, 7));
-    const auto y = arena.put<bf16>(test::Values(rows * leading, 77.0));
-    test::run(kernel::PadRows<float, bf16>{x, y, rows, columns, leading}, arena, way);
-    const test::Values from = arena.get(x, rows * columns), to = arena.get(y, rows * leading);
-    bool as_expected = true;
-    for (std::size_t i = 0; i < rows * leading; ++i) {
-      const double rounded =
-          i % leading < columns ? double(float(bf16(float(from[i / leading * columns + i % leading])))) : 77.0;
-      as_expected = as_expected && to[i] == rounded;
-    }
-    CHECK(as_expected);
+    test::Arena arena(1 << 18);
+    const auto x = test::put_behind<From>(arena, behind, from);
+    const auto y = test::put_behind<To>(arena, 0, test::Values(rows * leading, 77.0));
+    const test::Values around = test::get_around(arena, y, rows * leading);
+    test::run(kernel::PadRows<From, To>{x, y, rows, columns, leading}, arena, way);
+    CHECK(arena.guards_hold());
+    test::Values wanted = around;
+    for (std::size_t i = 0; i < rows * leading; ++i)
+      if (i % leading < columns)
+        wanted[16 / sizeof(To) + i] = number(rounded<To>(from[i / leading * columns + i % leading]));
+    const test::Values found = test::get_around(arena, y, rows * leading);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      wrong += found[i] == wanted[i] || (std::isnan(found[i]) && std::isnan(wanted[i])) ? 0 : 1;
+    CHECK(wrong == 0);
   }
+}
+
+}  // namespace
+
+TEST_CASE("rows in another type, farther apart, and nothing between them") {
+  for (const std::size_t columns : Sizes{1, 7, 8, 9, 10, 11, 12, 16, 37, 2051, 4099}) {
+    pads_rows<float, bf16>(5, columns, (columns + 7) / 8 * 8);
+    pads_rows<float, fp16>(1, columns, (columns + 15) / 8 * 8);
+  }
+  pads_rows<float, bf16>(5, 37, 41);     // rows of y that begin at no multiples of 16 bytes
+  pads_rows<float, bf16>(5, 37, 40, 1);  // nor x
+  pads_rows<double, float>(4, 37, 40);
 }
 
 namespace {
@@ -167,6 +187,54 @@ TEST_CASE("scaled sums: with factors that lie in memory, and only in steps that 
     test::run(op::ScaledSum<float, float>{.x = x, .y = x, .count = 5, .a = {0.5}}, arena, way);
     CHECK(arena.get(x, 5) == test::Values{0.5, 1, 2, -4, 0.25});
   }
+}
+
+namespace {
+
+/// Tensors that begin `x`, `y` and `table` elements behind multiples of 16 bytes. What lies around y stays.
+template <class T>
+void at_offsets(std::size_t x, std::size_t y, std::size_t table) {
+  CAPTURE(x, y, table);
+  constexpr std::size_t rows = 5;
+  for (const std::size_t columns : Sizes{8, 12, 13, 32}) {
+    CAPTURE(columns);
+    const std::size_t count = rows * columns;
+    const test::Values from = values<T>(count), to = values<T>(count, 3, 2), of_table = values<T>(columns, 3, 3);
+    const auto is = [&](const auto& operation) {
+      is_the_cpu(
+          bytes,
+          [&](Arena& arena) {
+            const auto x_view = put_behind<T>(arena, x, from), y_view = put_behind<T>(arena, y, to);
+            return operation(arena, x_view, y_view, put_behind<T>(arena, table, of_table));
+          },
+          [&](const Arena& arena, const auto& o) { return get_around(arena, o.y, count); });
+    };
+    using V = View<T>;
+    is([&](Arena&, V a, V b, V) { return op::Add<T>{a, b, count}; });
+    is([&](Arena&, V a, V b, V) { return op::Cast<T, T>{a, b, count}; });
+    is([&](Arena&, V a, V b, V c) { return op::AddTable<T>{a, c, b, rows, columns}; });
+    is([&](Arena&, V a, V b, V c) { return op::BiasActivation<activation::Relu, T, T>{a, c, b, rows, columns}; });
+    is([&](Arena& arena, V a, V b, V) {
+      return op::Dropout<T>{a, b, rows, columns, arena.drop(20'000, 5, {7, 11, 3})};
+    });
+  }
+}
+
+template <class T>
+void at_offsets() {
+  at_offsets<T>(0, 0, 0);
+  at_offsets<T>(1, 0, 0);
+  at_offsets<T>(0, 1, 0);
+  at_offsets<T>(0, 0, 1);
+  at_offsets<T>(1, 1, 1);
+}
+
+}  // namespace
+
+TEST_CASE("tensors that begin at multiples of 16 bytes, or elsewhere") {
+  at_offsets<float>();
+  at_offsets<double>();
+  at_offsets<bf16>();
 }
 
 TEST_CASE("zero, sums, tables, biases, dropout") {

@@ -153,6 +153,27 @@ TEST_CASE("sums of squares have the CPU engine's tree over chunks") {
   }
 }
 
+TEMPLATE_TEST_CASE("sums of squares have one order, wherever the gradient begins", "", float, double, bf16) {
+  using G = TestType;
+  for (const std::size_t count : Sizes{1, 9, 4096, 4097, 9001}) {
+    const Values gradient = values<G>(count);
+    for (const Way& way : ways) {
+      const auto sum = [&](std::size_t behind) {
+        Arena arena(room);
+        const op::SumOfSquares<G> o{put_behind<G>(arena, behind, gradient), arena.put<double>({0}), count};
+        run(o, arena, way);
+        return arena.get(o.sum, 1)[0];
+      };
+      const double found = sum(0);
+      // Fewer than 4096 roundings of a chunk and two of its place in the tree, of positive terms.
+      const double exact = std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0);
+      CAPTURE(count, way.name);
+      CHECK(found == Approx(exact).epsilon((4098 + double(count)) * 0x1p-53));  // and `count` of the test's own
+      CHECK(sum(1) == found);
+    }
+  }
+}
+
 /// One element a chunk, so that a chunk's sum is its square in every order, and the order of the chunks alone decides
 /// the last bits.
 TEST_CASE("chunks of squares are added as the CPU engine's tree: the bits of its order, and of no other") {
@@ -219,6 +240,63 @@ void updates(std::uint32_t apply) {
 }
 
 }  // namespace
+
+namespace {
+
+/// One update, whose tensors begin so many elements behind multiples of 16 bytes, and states so many elements apart from
+/// one another's end: all that it writes, and what lies around it.
+struct Places {
+  std::size_t master = 0, gradient = 0, state = 0, copy = 0, apart = 0;
+};
+template <class UpdateRule, class M, class T>
+Values updated_at(const Places& places, const Way& way) {
+  constexpr std::size_t count = 80;
+  const std::size_t stride = count + places.apart, states = UpdateRule::states * stride;
+  Arena arena(room);
+  op::Update<UpdateRule, M, T, M> o{};
+  o.master = put_behind<M>(arena, places.master, values<M>(count)),
+  o.state = put_behind<M>(arena, places.state, Values(states, 0.25)),
+  o.gradient = put_behind<M>(arena, places.gradient, values<M>(count, 1, 2)),
+  o.copy = put_behind<T>(arena, places.copy, Values(count, 3));
+  // Segments of whole packs and others, which begin with a pack, or not.
+  o.segments = {{{{0, 17, true}, {24, 16, false}, {40, 1, true}, {41, 22, false}, {64, 16, true}}}, 5};
+  o.count = count, o.state_stride = stride;
+  Scalars s;
+  s.apply = 1, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
+  o.scalars = arena.scalars(s);
+  run(o, arena, way);
+  CHECK(arena.guards_hold());
+  Values all = get_around(arena, o.master, count);
+  for (std::size_t m = 0; m < UpdateRule::states; ++m) {
+    const Values of_state = arena.get(View<M>{o.state.offset + m * stride * sizeof(M)}, count);
+    all.insert(all.end(), of_state.begin(), of_state.end());
+  }
+  const Values copy = get_around(arena, o.copy, count);
+  all.insert(all.end(), copy.begin(), copy.end());
+  for (double& value : all)
+    if (std::isnan(value)) value = 99;  // around tensors
+  return all;
+}
+
+template <class UpdateRule, class M, class T>
+void updates_anywhere() {
+  const Values aligned = updated_at<UpdateRule, M, T>({}, ways[0]);
+  for (const Way& way : ways)
+    for (const Places& places :
+         {Places{}, Places{1, 0, 0, 0, 0}, Places{0, 1, 0, 0, 0}, Places{0, 0, 1, 0, 0}, Places{0, 0, 0, 1, 0},
+          Places{0, 0, 0, 0, 1}, Places{0, 0, 0, 0, 8}, Places{1, 1, 1, 1, 0}, Places{1, 2, 3, 4, 5}}) {
+      CAPTURE(way.name, places.master, places.gradient, places.state, places.copy, places.apart);
+      CHECK((updated_at<UpdateRule, M, T>(places, way) == aligned));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("updates have the same bits wherever their tensors begin") {
+  updates_anywhere<AdamW, float, bf16>();
+  updates_anywhere<AdamW, double, float>();
+  updates_anywhere<Sgd, float, fp16>();
+}
 
 TEST_CASE("updates: weights, state, the rounded copy, of a whole unit or a part") {
   updates<AdamW, double, double>(1);

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,22 @@ void run_kernel(const K& kernel, const Way& way) {
   if (way.serial) return regimen::kernel::run_serial(kernel);
   runner().set_order(way.order, way.seed);
   runner().run(OnFewBlocks<K>{{kernel}, way.most_blocks});
+}
+
+/// Values that begin `behind` elements behind a multiple of 16 bytes, with at least as many bytes around them.
+template <class T>
+regimen::View<T> put_behind(Arena& arena, std::size_t behind, const Values& values) {
+  constexpr std::size_t line = 16 / sizeof(T);
+  const std::size_t around = arena.room<T>(values.size() + behind + 4 * line).offset;
+  const regimen::View<T> view{(around + 15) / 16 * 16 + (line + behind) * sizeof(T)};
+  REQUIRE((reinterpret_cast<std::uintptr_t>(arena.memory()(view)) - behind * sizeof(T)) % 16 == 0);
+  for (std::size_t i = 0; i < values.size(); ++i) arena.memory()(view)[i] = rounded<T>(values[i]);
+  return view;
+}
+/// Those values and the 16 bytes before and behind them, which no kernel may change.
+template <class T>
+Values get_around(const Arena& arena, regimen::View<T> view, std::size_t count) {
+  return arena.get(regimen::View<T>{view.offset - 16}, count + 32 / sizeof(T));
 }
 
 /// All launches of an operation.

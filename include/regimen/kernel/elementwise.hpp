@@ -202,13 +202,21 @@ struct Kernel<op::Dropout<T>> final {
     const std::uint64_t key = mix(mix(random.seed, random.step), o.drop.stream);
     const S factor = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(o.drop.threshold)));
     const std::size_t of_sample = counters();
+    const bool aligned = o.elements * sizeof(T) % 16 == 0 && are_aligned(x, y);  // and so every sample
     for_pieces(block, o.samples * of_sample, [&](std::size_t piece) {
-      const std::size_t sample = piece / of_sample, first = piece % of_sample * width;
+      const std::size_t sample = piece / of_sample, first = piece % of_sample * width, left = o.elements - first,
+                        i = sample * o.elements + first;
       const Philox::Words words = Philox::draw(key, first / width, random.first_sample + sample);
-      for (unsigned k = 0; k < width && first + k < o.elements; ++k) {
+      const auto dropped = [&](T value, unsigned k) {
         const std::uint32_t bits = (words.word[k / 2] >> (16 * (k % 2))) & 0xFFFFu;
-        const std::size_t i = sample * o.elements + first + k;
-        y[i] = drops && bits < o.drop.threshold ? static_cast<T>(S(0)) : static_cast<T>(static_cast<S>(x[i]) * factor);
+        return drops && bits < o.drop.threshold ? static_cast<T>(S(0)) : static_cast<T>(static_cast<S>(value) * factor);
+      };
+      if (aligned && left >= width) {
+        auto values = detail::read<width>(x + i);
+        for (unsigned k = 0; k < width; ++k) values.at[k] = dropped(values.at[k], k);
+        detail::write(values, y + i);
+      } else {
+        for (unsigned k = 0; k < width && k < left; ++k) y[i + k] = dropped(x[i + k], k);
       }
     });
   }

@@ -3,6 +3,7 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/kernel/block.hpp>
+#include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/update_rule.hpp>
 
 #include <cstddef>
@@ -13,11 +14,11 @@ namespace regimen::kernel {
 /// Weights, state and the rounded copy in one launch. Touches nothing when the step is skipped.
 template <class UpdateRule, class M, class T, class G>
 struct Kernel<op::Update<UpdateRule, M, T, G>> final {
-  static constexpr unsigned threads = 256;
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<M, T, G>;
   op::Update<UpdateRule, M, T, G> o;
   Memory at;
 
-  constexpr unsigned blocks() const { return blocks_for(o.count, threads); }
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
@@ -39,16 +40,32 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
       const std::size_t last =
           segment.offset + segment.count < o.first + o.count ? segment.offset + segment.count : o.first + o.count;
       if (first >= last) continue;
-      for_pieces(block, last - first, [&](std::size_t piece) {
-        const std::size_t i = first - o.first + piece;
-        M weight = master[i], moments[UpdateRule::states == 0 ? 1 : UpdateRule::states] = {};
+      const std::size_t begin = first - o.first;
+      const bool aligned =
+          are_aligned(master + begin, gradient + begin) &&
+          (UpdateRule::states == 0 || (are_aligned(state + begin) && o.state_stride * sizeof(M) % 16 == 0)) &&
+          (copy == nullptr || are_aligned(copy + begin));
+      detail::for_elements<width>(block, last - first, aligned, [&]<unsigned n>(std::size_t piece) {
+        constexpr std::size_t states = UpdateRule::states == 0 ? 1 : UpdateRule::states;
+        const std::size_t i = begin + piece;
+        const auto gradients = detail::read<n>(gradient + i);
+        auto weights = detail::read<n>(master + i);
+        Pack<M, n> moments[states] = {};
         if constexpr (UpdateRule::states > 0)
-          for (std::size_t m = 0; m < UpdateRule::states; ++m) moments[m] = state[m * o.state_stride + i];
-        Rule::update(weight, static_cast<M>(gradient[i]) * factor, moments, coefficients, segment.decays);
-        master[i] = weight;
+          for (std::size_t m = 0; m < states; ++m) moments[m] = detail::read<n>(state + m * o.state_stride + i);
+        for (unsigned k = 0; k < n; ++k) {
+          M own[states];
+          for (std::size_t m = 0; m < states; ++m) own[m] = moments[m].at[k];
+          Rule::update(weights.at[k], static_cast<M>(gradients.at[k]) * factor, own, coefficients, segment.decays);
+          for (std::size_t m = 0; m < states; ++m) moments[m].at[k] = own[m];
+        }
+        detail::write(weights, master + i);
         if constexpr (UpdateRule::states > 0)
-          for (std::size_t m = 0; m < UpdateRule::states; ++m) state[m * o.state_stride + i] = moments[m];
-        if (copy != nullptr) copy[i] = converted<T>(weight);
+          for (std::size_t m = 0; m < states; ++m) detail::write(moments[m], state + m * o.state_stride + i);
+        if (copy == nullptr) return;
+        Pack<T, n> rounded;
+        for (unsigned k = 0; k < n; ++k) rounded.at[k] = converted<T>(weights.at[k]);
+        detail::write(rounded, copy + i);
       });
     }
   }
@@ -57,9 +74,11 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
 /// Elements whose squares a block adds.
 inline constexpr std::size_t square_chunk = 4096;
 
+/// A block takes a chunk, and a thread packs of it: in one order, whether the gradient begins at a multiple of 16 bytes,
+/// so that it is read by packs, or not.
 template <class G>
 struct Kernel<op::SumOfSquares<G>, 0> final {
-  static constexpr unsigned passes = 2, threads = 256;
+  static constexpr unsigned passes = 2, threads = detail::flat_threads, width = pack_of<G>;
   static constexpr std::size_t shared_bytes = combined_bytes<double>;
   op::SumOfSquares<G> o;
   Memory at;
@@ -74,14 +93,24 @@ struct Kernel<op::SumOfSquares<G>, 0> final {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const G* const gradient = at(o.gradient);
+    const bool aligned = are_aligned(gradient);
     double* const sums = at.template scratch_of<double>();
     for (std::size_t chunk = block.index(); chunk < chunks(); chunk += block.blocks()) {
       const std::size_t end = (chunk + 1) * square_chunk < o.count ? (chunk + 1) * square_chunk : o.count;
       double sum = 0;
-      for (std::size_t i = chunk * square_chunk + block.thread(); i < end; i += block.threads()) {
+      const auto add = [&](G element) {
         const double value =
-            static_cast<double>(static_cast<std::conditional_t<sizeof(G) == 8, double, float>>(gradient[i]));
+            static_cast<double>(static_cast<std::conditional_t<sizeof(G) == 8, double, float>>(element));
         sum += value * value;
+      };
+      for (std::size_t i = chunk * square_chunk + block.thread() * width; i < end;
+           i += std::size_t{block.threads()} * width) {
+        if (aligned && end - i >= width) {
+          const auto elements = detail::read<width>(gradient + i);
+          for (unsigned k = 0; k < width; ++k) add(elements.at[k]);
+        } else {
+          for (std::size_t k = i; k < end && k < i + width; ++k) add(gradient[k]);
+        }
       }
       sum = combined<Sum>(block, sum);
       if (block.thread() == 0) sums[chunk] = sum;
