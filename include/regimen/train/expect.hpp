@@ -9,6 +9,26 @@
 
 namespace regimen::train {
 
+/// The next call of a hand-written loop; at forward also a whole step.
+enum class Waiting { forward, backward, apply };
+
+[[noreturn]] inline void out_of_order(Waiting waiting, const char* what) {
+  const char* const due = waiting == Waiting::forward    ? "forward"
+                          : waiting == Waiting::backward ? "backward"
+                                                         : "apply, or another forward,";
+  throw Error(
+      std::string("Trainer::") + what, "the order forward, backward, apply",
+      std::string(what) + " where " + due + " is due",
+      "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
+}
+
+/// Throws Error unless Hybrid's groups divide the ranks.   group   ranks of one; 0: there are none
+inline void check_groups(std::size_t group, std::size_t ranks) {
+  if (group > 0 && ranks % group != 0)
+    throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says", std::to_string(ranks),
+                "start that many, or write Hybrid<N> with an N that divides them");
+}
+
 /// The number of samples of a batch; throws Error unless it is 1 to `limit` whole samples.
 template <class Session>
 std::size_t check_batch(const char* where, std::size_t inputs, std::size_t targets, std::size_t limit) {

@@ -24,7 +24,8 @@ struct LoopByHand final {
   static UnscaledLoss forward(Session& session, std::span<const typename Session::Input> inputs,
                               std::span<const typename Session::Label> targets) {
     const std::size_t samples = check_batch<Session>("Trainer::forward", inputs.size(), targets.size(), Session::batch);
-    if (session.waiting != Waiting::forward && session.waiting != Waiting::apply) session.out_of_order("forward");
+    if (session.waiting != Waiting::forward && session.waiting != Waiting::apply)
+      out_of_order(session.waiting, "forward");
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     Scalars before{}, after{};
     session.guarded([&] {
@@ -60,7 +61,7 @@ struct LoopByHand final {
   }
   static StepResult apply(Session& session, const Gradients& gradients) {
     check_ticket(session, gradients.ticket_, "apply");
-    if (session.waiting != Waiting::apply) session.out_of_order("apply");
+    if (session.waiting != Waiting::apply) out_of_order(session.waiting, "apply");
     if (session.ranks() > 1 && session.by_hand.batches != Session::micro_batches)
       wrong_count("apply", session.by_hand.batches);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
@@ -81,7 +82,7 @@ struct LoopByHand final {
   static std::uint64_t next_ticket() { return ++last_ticket; }
   static void run_backward(Session& session, std::uint64_t ticket) {
     check_ticket(session, ticket, "backward");
-    if (session.waiting != Waiting::backward) session.out_of_order("backward");
+    if (session.waiting != Waiting::backward) out_of_order(session.waiting, "backward");
     if (session.ranks() > 1 && session.by_hand.batches >= Session::micro_batches)
       wrong_count("backward", session.by_hand.batches + 1);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();

@@ -45,9 +45,6 @@ struct engine_of<Device, true> {
   using type = typename Device::profiled;
 };
 
-/// The next call of a hand-written loop; at forward also a whole step.
-enum class Waiting { forward, backward, apply };
-
 /// The inside of a Trainer. `fit`, the loop by hand, evaluation and saved state work on it; a program cannot reach it.
 ///
 /// Recipe_          of the network, bound to Configuration_
@@ -166,13 +163,6 @@ struct Session final {
   std::size_t rank() const { return walk.rank; }
   std::size_t ranks() const { return walk.ranks; }
   bool is_sliced() const { return Sharding::slices_state && ranks() > 1; }
-  static void check_groups([[maybe_unused]] std::size_t ranks) {
-    constexpr std::size_t group = Sharding::group;
-    if constexpr (group > 0)
-      if (ranks % group != 0)
-        throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says",
-                    std::to_string(ranks), "start that many, or write Hybrid<N> with an N that divides them");
-  }
   /// The control interface of the ranks, after all earlier operations, since both may use one connection. Null: a
   /// single rank.
   comm::Control* control() {
@@ -236,15 +226,6 @@ struct Session final {
     ring_differs = fed > 0;
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
-  [[noreturn]] void out_of_order(const char* what) const {
-    const char* const due = waiting == Waiting::forward    ? "forward"
-                            : waiting == Waiting::backward ? "backward"
-                                                           : "apply, or another forward,";
-    throw Error(
-        std::string("Trainer::") + what, "the order forward, backward, apply",
-        std::string(what) + " where " + due + " is due",
-        "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
-  }
   /// fit reads on where it is, and counts what it has seen: neither follows a state that changes under it.
   void expect_no_fit(const char* who) const {
     if (fits)
@@ -254,7 +235,7 @@ struct Session final {
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
     explicit Mode(Session& of) : session(of) {
-      if (!session.is_between_steps()) session.out_of_order("evaluate or predict");
+      if (!session.is_between_steps()) out_of_order(session.waiting, "evaluate or predict");
       session.walk.training = false;
     }
     ~Mode() {
@@ -321,7 +302,7 @@ struct Session final {
   /// Starts a step; call finish for it before starting the one after the next.
   template <class Load>
   Ran& start_step(Load&& load) {
-    if (!is_between_steps()) out_of_order("step");
+    if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
     started = now();
     std::size_t samples = 0;
@@ -338,7 +319,7 @@ struct Session final {
   /// Starts a launch of several steps with full batches. load(m, step) gives micro-batch m of a step of the launch.
   template <class Load>
   Ran& start_launch(Load&& load) {
-    if (!is_between_steps()) out_of_order("step");
+    if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
     started = now();
     guarded([&] {
@@ -403,7 +384,7 @@ struct Session final {
   }
   static MemoryPlan plan_of([[maybe_unused]] const comm::Control* ranks) {
     if constexpr (!Sharding::alone) {
-      if (ranks != nullptr) check_groups(ranks->size());
+      if (ranks != nullptr) check_groups(Sharding::group, ranks->size());
       if (ranks != nullptr && ranks->size() != Recipe::planned_ranks) return Recipe::make_plan(batch, ranks->size());
     }
     return Recipe::plan;

@@ -86,7 +86,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// not divide the ranks, or bytes cannot be counted.
   static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) {
     train::check_plan<Network, Configuration>("Trainer::plan", batch_size, ranks);
-    Session::check_groups(ranks);
+    train::check_groups(Session::Sharding::group, ranks);
     return Recipe::make_plan(batch_size, ranks);
   }
 

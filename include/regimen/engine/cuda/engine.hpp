@@ -7,6 +7,7 @@
 #include <regimen/core/path_text.hpp>
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/cuda/copies.hpp>
+#include <regimen/engine/cuda/prepared.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/cuda/ranges.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
@@ -20,7 +21,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -289,7 +289,8 @@ class Engine : public engine::EveryIteration {
   template <class Factors>
   void multiply(const ProductDescriptor& descriptor, const Factors& o, std::size_t scratch, double beta,
                 const std::byte* bias = nullptr, std::byte* aux = nullptr) {
-    const typename R::Product& product = prepared(descriptor);
+    const typename R::Product& product =
+        products_.found_or_made(descriptor, [&] { return runtime_.make_product(descriptor); });
     if (!prepares_)
       runtime_.multiply(product, base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, beta, base_ + o.c.offset,
                         stream_, bias, aux);
@@ -314,7 +315,9 @@ class Engine : public engine::EveryIteration {
   template <class Operation>
   void attend_fused(const Operation& o, std::size_t scratch) {
     if (o.shape.batch == 0) return;
-    const typename R::Attention& attention = prepared(fused(o, R::workspace));
+    const FusedAttention descriptor = fused(o, R::workspace);
+    const typename R::Attention& attention =
+        attentions_.found_or_made(descriptor, [&] { return runtime_.make_attention(descriptor); });
     FusedTensors tensors = fused_tensors(o, base_);
     if (o.drop.threshold > 0) {
       launch_kernels(kernel::LibraryRandom{.drop = o.drop, .to = {scratch}}, scratch);
@@ -322,20 +325,6 @@ class Engine : public engine::EveryIteration {
     }
     if (!prepares_) runtime_.attend(attention, tensors, base_ + scratch + random_bytes(o.drop), stream_);
   }
-  const typename R::Product& prepared(const ProductDescriptor& descriptor) {
-    return found_or_made(products_, descriptor, [&] { return runtime_.make_product(descriptor); });
-  }
-  const typename R::Attention& prepared(const FusedAttention& attention) {
-    return found_or_made(attentions_, attention, [&] { return runtime_.make_attention(attention); });
-  }
-  template <class All, class Descriptor, class Make>
-  static const auto& found_or_made(All& all, const Descriptor& descriptor, const Make& make) {
-    for (const auto& [known, made] : all)
-      if (known == descriptor) return made;
-    all.emplace_back(descriptor, make());
-    return all.back().second;
-  }
-
   /// `start` starts a collective of the ranks. It and its end are one piece of work of the stream.
   template <class Start>
   std::size_t send(const Start& start) {
@@ -398,8 +387,8 @@ class Engine : public engine::EveryIteration {
   bool captures_, waits_, prepares_ = false;
   typename R::Event done_{};  // of a single operation
   Path layer_{};
-  std::deque<std::pair<ProductDescriptor, typename R::Product>> products_;
-  std::deque<std::pair<FusedAttention, typename R::Attention>> attentions_;
+  Prepared<ProductDescriptor, typename R::Product> products_;
+  Prepared<FusedAttention, typename R::Attention> attentions_;
   std::map<std::pair<engine::Recording::Piece, std::size_t>, Recorded> recordings_;
   Recorded* recorded_ = nullptr;
 };

@@ -113,6 +113,23 @@ inline cuda::Layout layout_of_aux(const cuda::ProductDescriptor& p) {
           .alignment = p.aux_alignment};
 }
 
+/// body(layout, address, name) for what the library reads and writes.
+template <class Body>
+void for_each_matrix(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, const std::byte* d,
+                     const std::byte* bias, const std::byte* aux, const Body& body) {
+  body(p.a, a, "the library's A");
+  body(p.b, b, "the library's B");
+  body(p.d, d, "the library's D");
+  if (cuda::reads_bias(p.epilogue))
+    body(cuda::Layout{.type = p.d.type,
+                      .rows = p.d.rows,
+                      .columns = 1,
+                      .leading = static_cast<std::int64_t>(p.d.rows),
+                      .alignment = p.bias_alignment},
+         bias, "the library's bias");
+  if (cuda::has_aux(p.epilogue)) body(layout_of_aux(p), aux, "the library's aux");
+}
+
 /// Refuses addresses that the descriptor does not promise.
 inline void check_address(const cuda::Layout& l, const std::byte* at, const char* name) {
   const std::uint64_t least = l.alignment > bytes_of(l.type) ? l.alignment : bytes_of(l.type);

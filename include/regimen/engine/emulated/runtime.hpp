@@ -196,20 +196,10 @@ class Runtime {
   void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
                 std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr) {
     const cuda::ProductDescriptor& p = product.descriptor;
-    demand(device_, a, detail::bytes_of_matrix(p.a), "the library's A");
-    demand(device_, b, detail::bytes_of_matrix(p.b), "the library's B");
-    demand(device_, d, detail::bytes_of_matrix(p.d), "the library's D");
-    check_address(p.a, a, "A");
-    check_address(p.b, b, "B");
-    check_address(p.d, d, "D");
-    if (cuda::reads_bias(p.epilogue)) {
-      demand(device_, bias, p.d.rows * bytes_of(p.d.type), "the library's bias");
-      check_address({.type = p.d.type, .alignment = p.bias_alignment}, bias, "the bias");
-    }
-    if (cuda::has_aux(p.epilogue)) {
-      demand(device_, aux, detail::bytes_of_matrix(layout_of_aux(p)), "the library's aux");
-      check_address(layout_of_aux(p), aux, "aux");
-    }
+    for_each_matrix(p, a, b, d, bias, aux, [&](const cuda::Layout& l, const std::byte* at, const char* name) {
+      demand(device_, at, detail::bytes_of_matrix(l), name);
+      check_address(l, at, name);
+    });
     if (p.workspace > 0) demand(device_, scratch, p.workspace, "the library's workspace");
     if (reinterpret_cast<std::uintptr_t>(scratch) % 256 != 0)
       refuse("the library's workspace", "a multiple of 256 bytes", "another address");
@@ -253,17 +243,7 @@ class Runtime {
     const std::size_t index = origin.graph;
     Recording& recording = graphs_.at(index);
     if (recording.origin != stream.index) refuse("the end of a capture", "the stream on which it began", "another");
-    std::vector<TaskId> ends = origin.recorded;
-    std::vector<bool> is_joined(recording.tasks.size());
-    std::size_t joined = 0;
-    while (!ends.empty()) {
-      const TaskId task = ends.back();
-      ends.pop_back();
-      if (is_joined[task]) continue;
-      is_joined[task] = true;
-      ++joined;
-      ends.insert(ends.end(), recording.tasks[task].after.begin(), recording.tasks[task].after.end());
-    }
+    const std::size_t unjoined = recording.tasks.size() - recording.tasks_until(origin.recorded);
     for (Queue& queue : streams_) {
       if (queue.graph != index) continue;
       queue.graph = none;
@@ -274,9 +254,9 @@ class Runtime {
     if (recording.is_invalid)
       refuse("the end of a capture (cudaErrorStreamCaptureInvalidated)", "a capture without errors",
              "one with an error before");
-    if (joined != recording.tasks.size())
+    if (unjoined > 0)
       refuse("the end of a capture (cudaErrorStreamCaptureUnjoined)", "a wait for all streams of the capture",
-             std::to_string(recording.tasks.size() - joined) + " pieces of work that nothing waits for");
+             std::to_string(unjoined) + " pieces of work that nothing waits for");
     return {index};
   }
   void launch(Graph graph, Stream stream) {
@@ -313,9 +293,7 @@ class Runtime {
     enqueue(stream, [=] { Memory::permit(at, bytes); });
   }
   static std::string numerics() { return "emulated device"; }
-  struct Scope {};
-  static Scope scope() { return {}; }
-
+  static int scope() { return 0; }
   std::string describe() const {
     return std::string("emulated device, ") + (options_.fibers ? "blocks of fibers" : "serial blocks");
   }

@@ -140,6 +140,21 @@ struct Recording {
   std::size_t origin = 0;
   TaskId last = 0;
   bool is_finished = false, is_invalid = false;
+
+  /// The number of tasks that `ends` are or wait for.
+  std::size_t tasks_until(std::vector<TaskId> ends) const {
+    std::vector<bool> is_counted(tasks.size());
+    std::size_t counted = 0;
+    while (!ends.empty()) {
+      const TaskId task = ends.back();
+      ends.pop_back();
+      if (is_counted[task]) continue;
+      is_counted[task] = true;
+      ++counted;
+      ends.insert(ends.end(), tasks[task].after.begin(), tasks[task].after.end());
+    }
+    return counted;
+  }
 };
 
 }  // namespace detail
