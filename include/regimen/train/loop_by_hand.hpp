@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/train/expect.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/train/session.hpp>
 

@@ -16,6 +16,7 @@
 #include <regimen/state/load_state.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/answers.hpp>
+#include <regimen/train/expect.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/loop_by_hand.hpp>
