@@ -2,11 +2,12 @@
 // and one sentence, without a device. Compiled by nvcc alone.
 #include <regimen/engine/cuda/library.cuh>
 
+#include "exit_code.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
-#include <string_view>
 
 #if defined(REGIMEN_HAS_CUDNN)
 #include <cudnn.h>
@@ -70,8 +71,5 @@ int main() try {
       properties.l2CacheSize, attribute(cudaDevAttrClockRate), attribute(cudaDevAttrMemoryClockRate), driver, runtime,
       cublasLtGetVersion(), cudnn, copy_bandwidth() * 1e-9);
   return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return std::string_view(error.what()).substr(0, 12) == "Device<Cuda>" ? 77 : 1;
-}
+} catch (const std::exception& error) { return bench::exit_code(error); }
 // SPDX-License-Identifier: Apache-2.0

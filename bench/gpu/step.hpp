@@ -21,7 +21,7 @@ namespace bench {
 /// Steps for about `seconds` seconds, after ten that capture the graph. Nobody listens, so the host never waits for a
 /// step: the peers wait after every ten. AdamW with the betas of the peers.
 template <class Train>
-void step(const char* name, const char* type, double seconds) {
+void step(const char* name, const char* type, double seconds, const char* by = "regimen") {
   constexpr std::size_t vocabulary = Train::output_size / Train::input_size;
   constexpr std::uint64_t warmup = 10, sample = 10;
   typename Train::Options options{};
@@ -41,11 +41,11 @@ void step(const char* name, const char* type, double seconds) {
   const double spent = seconds_until(warmup + sample + steps);
   const double tokens = double(steps * Train::plan().batch * Train::input_size);
   std::printf(
-      "{\"step\":\"%s\",\"type\":\"%s\",\"by\":\"regimen\",\"batch\":%zu,\"steps\":%llu,\"milliseconds\":%.3f,"
+      "{\"step\":\"%s\",\"type\":\"%s\",\"by\":\"%s\",\"batch\":%zu,\"steps\":%llu,\"milliseconds\":%.3f,"
       "\"tokens_per_second\":%.0f,\"tflop_per_s\":%.2f,\"loss\":%.4f,\"planned_bytes\":%zu,\"used_bytes\":%zu}\n",
-      name, type, std::size_t{Train::plan().batch}, static_cast<unsigned long long>(steps), spent / double(steps) * 1e3,
-      tokens / spent, Train::plan().flops() * double(steps) / spent * 1e-12, loss, Train::plan().peak,
-      trainer.used().peak);
+      name, type, by, std::size_t{Train::plan().batch}, static_cast<unsigned long long>(steps),
+      spent / double(steps) * 1e3, tokens / spent, Train::plan().flops() * double(steps) / spent * 1e-12, loss,
+      Train::plan().peak, trainer.used().peak);
 }
 
 }  // namespace bench

@@ -6,9 +6,17 @@
 namespace bench {
 namespace {
 
-using Train = Trainer<Gpt2Small, Batch<16>, Optimizer<AdamW>, Init<Gpt2>, Precision<bf16, fp32>, Device<Where>>;
+template <class Form>
+using Train =
+    Trainer<Gpt2Small, Batch<16>, Optimizer<AdamW>, Init<Gpt2>, Precision<bf16, fp32>, Attention<Form>, Device<Where>>;
 
-void all(bool) { step<Train>("gpt2_124m", "bf16", 20); }
+/// With cuDNN's attention where there is cuDNN, as in PyTorch, and composed.
+template <bool has_cudnn>
+void in_each_form() {
+  if constexpr (has_cudnn) step<Train<Cudnn>>("gpt2_124m", "bf16", 10, "regimen, cuDNN");
+  step<Train<Composed>>("gpt2_124m", "bf16", 10);
+}
+void all(bool) { in_each_form<cuda::has_cudnn>(); }
 
 }  // namespace
 }  // namespace bench

@@ -11,6 +11,8 @@
 #include <regimen/engine/emulated/device.hpp>  // without nvcc the same programs run on the host: for tests, not for timing
 #endif
 
+#include "exit_code.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -128,10 +130,7 @@ class Timing {
 inline int run(int argc, char** argv, void (*body)(bool)) try {
   body(argc == 2 && std::string_view(argv[1]) == "--small");
   return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return std::string_view(error.what()).substr(0, 12) == "Device<Cuda>" ? 77 : 1;
-}
+} catch (const std::exception& error) { return exit_code(error); }
 
 }  // namespace bench
 // SPDX-License-Identifier: Apache-2.0
