@@ -411,7 +411,7 @@ TEST_CASE("the library adds a bias to each row before it rounds") {
   };
   CHECK(multiplied(std::type_identity<fp32>{}, 256) == expected(std::type_identity<fp32>{}));
   CHECK(multiplied(std::type_identity<bf16>{}, 256) == expected(std::type_identity<bf16>{}));
-  refuses([&] { (void)multiplied(std::type_identity<fp32>{}, 512); }, "the bias at a multiple of 512 bytes");
+  refuses([&] { (void)multiplied(std::type_identity<fp32>{}, 512); }, "the library's bias at a multiple of 512 bytes");
 }
 
 TEST_CASE("the library reads fp32 as tf32 where the operation says so, and nowhere else") {
