@@ -6,6 +6,7 @@
 #include <regimen/engine/cuda/library.cuh>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/column_sum.hpp>
+#include <regimen/kernel/composed_attention.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/device.cuh>
 #include <regimen/kernel/elementwise.hpp>
@@ -178,29 +179,47 @@ void rows_apart() {
 }
 
 template <bool Centered>
-void norms() {
+void norms(std::size_t width) {
   Case c;
+  const std::size_t all = rows * width;
   op::Normalize<Centered, float> o{};
-  o.x = c.put<float>(count, 3, 1), o.gain = c.put<float>(columns, 2, 2), o.y = c.put<float>(count, 0, 3);
-  if (Centered) o.bias = c.put<float>(columns, 2, 4), o.mean = c.put<float>(rows, 0, 5);
-  o.rstd = c.put<float>(rows, 0, 6), o.rows = rows, o.columns = columns;
-  agree(c, o, o.y, count, 4 * of_sums(columns));
+  o.x = c.put<float>(all, 3, 1), o.gain = c.put<float>(width, 2, 2), o.y = c.put<float>(all, 0, 3);
+  if (Centered) o.bias = c.put<float>(width, 2, 4), o.mean = c.put<float>(rows, 0, 5);
+  o.rstd = c.put<float>(rows, 0, 6), o.rows = rows, o.columns = width;
+  agree(c, o, o.y, all, 4 * of_sums(width));
   op::NormalizeBackward<Centered, float, float> b{};
-  b.x = o.x, b.gain = o.gain, b.mean = o.mean, b.rstd = o.rstd, b.d_y = c.put<float>(count, 1, 7), b.d_x = b.d_y;
-  b.d_gain = c.put<float>(columns, 0, 8), b.rows = rows, b.columns = columns;
-  if (Centered) b.d_bias = c.put<float>(columns, 0, 9);
-  agree(c, b, b.d_gain, columns, 4 * of_sums(columns));
+  b.x = o.x, b.gain = o.gain, b.mean = o.mean, b.rstd = o.rstd, b.d_y = c.put<float>(all, 1, 7), b.d_x = b.d_y;
+  b.d_gain = c.put<float>(width, 0, 8), b.rows = rows, b.columns = width;
+  if (Centered) b.d_bias = c.put<float>(width, 0, 9);
+  agree(c, b, b.d_gain, width, 4 * of_sums(width));
 }
 
-void losses() {
+/// Between the products of composed attention.
+template <class T>
+void softmax(std::size_t length, double tolerance) {
   Case c;
+  const std::size_t all = 3 * length * length;
+  kernel::AttentionWeights<T> o{};
+  o.scores = c.put<statistic_t<T>>(all, 12, 1), o.weights = c.put<T>(all, 0, 2);
+  o.log_sum = c.put<statistic_t<T>>(3 * length, 0, 3), o.shape = {1, length, 3, 9, true}, o.run = {0, 1, 3};
+  o.drop = {6554, 9, View<op::Random>{c.put<std::uint64_t>(3, 1000, 4).offset}};
+  agree(c, o, o.weights, all, tolerance);
+  kernel::AttentionWeightsBackward<T> b{};
+  b.scores = o.scores, b.d_weights = c.put<statistic_t<T>>(all, 1, 5), b.log_sum = o.log_sum, b.weights = o.weights;
+  b.d_scores = c.put<T>(all, 0, 6), b.shape = o.shape, b.run = o.run, b.drop = o.drop;
+  agree(c, b, b.d_scores, all, tolerance);
+}
+
+void losses(std::size_t width) {
+  Case c;
+  const std::size_t all = rows * width;
   op::CrossEntropy<true, float> o{};
-  o.logits = c.put<float>(count, 4, 1), o.target = c.put<std::int32_t>(rows, columns, 2), o.scalars = c.scalars(),
-  o.rows = rows, o.columns = columns;
-  agree(c, o, o.logits, count, 4 * of_sums(columns));
-  const auto gradient = c.put<float>(count, 1, 3);
+  o.logits = c.put<float>(all, 4, 1), o.target = c.put<std::int32_t>(rows, double(width), 2), o.scalars = c.scalars(),
+  o.rows = rows, o.columns = width;
+  agree(c, o, o.logits, all, 4 * of_sums(width));
+  const auto gradient = c.put<float>(all, 1, 3);
   const auto sum = c.put<double>(1, 0, 4);
-  agree(c, op::SumOfSquares<float>{gradient, sum, count}, sum, 1, 0x1p-40);
+  agree(c, op::SumOfSquares<float>{gradient, sum, all}, sum, 1, 0x1p-40);
 }
 
 template <class UpdateRule>
@@ -318,9 +337,11 @@ int main() {
   elementwise<float>(16 * 0x1p-24);
   elementwise<bf16>(0x1p-8);
   rows_apart();
-  norms<true>();
-  norms<false>();
-  losses();
+  for (const std::size_t width : {columns, std::size_t{128}, std::size_t{1028}}) {  // by elements, by warps, by blocks
+    norms<true>(width);
+    norms<false>(width);
+    losses(width);
+  }
   updates<AdamW>();
   updates<Descent>();
   tables<float, float>(64 * 0x1p-24);
@@ -329,6 +350,10 @@ int main() {
   steps();
   attends<float>(256 * 0x1p-24);  // scores of 43 products, exp of them, sums of 37 terms
   attends<bf16>(0x1p-7);
+  for (const std::size_t length : {std::size_t{37}, std::size_t{40}}) {
+    softmax<float>(length, 256 * 0x1p-24);
+    softmax<bf16>(length, 0x1p-7);
+  }
   attends<double>(256 * 0x1p-24);
   std::printf("%d wrong\n", wrong);
   return wrong == 0 ? 0 : 1;

@@ -28,17 +28,21 @@ constexpr double agreement = 1e-12;
 
 enum class Gains { assigned, added, frozen };
 
+/// `past`: bytes from a multiple of 16 to the first row of each tensor of rows.
 template <bool Centered>
-void normalizes() {
-  for (const std::size_t columns : Sizes{1, 3, 64, 200, 1031}) {
-    const std::size_t rows = 9, count = rows * columns;
-    INFO(columns << " columns");
+void normalizes(Sizes widths, std::size_t rows, std::size_t past) {
+  for (const std::size_t columns : widths) {
+    const std::size_t count = rows * columns;
+    INFO(rows << " rows, " << columns << " columns, " << past << " bytes past a multiple of 16");
     const auto forward = [&](Arena& arena) {
       op::Normalize<Centered, double> o{};
-      o.x = arena.put<double>(values<double>(count, 5)), o.gain = arena.put<double>(values<double>(columns, 2, 2));
+      arena.begin_past(past), o.x = arena.put<double>(values<double>(count, 5));
+      arena.begin_past(0), o.gain = arena.put<double>(values<double>(columns, 2, 2));
+      arena.begin_past(0);
       if (Centered) o.bias = arena.put<double>(values<double>(columns, 2, 3)), o.mean = arena.room<double>(rows);
-      o.rstd = arena.room<double>(rows), o.y = arena.room<double>(count), o.rows = rows, o.columns = columns,
-      o.epsilon = 1e-2;
+      o.rstd = arena.room<double>(rows);
+      arena.begin_past(0), o.y = arena.room<double>(count);
+      o.rows = rows, o.columns = columns, o.epsilon = 1e-2;
       return o;
     };
     Arena reference(room);
@@ -53,10 +57,12 @@ void normalizes() {
     for (const Gains gains : {Gains::assigned, Gains::added, Gains::frozen}) {
       const auto backward = [&](Arena& arena) {
         op::NormalizeBackward<Centered, double, double> o{};
-        o.x = arena.put<double>(values<double>(count, 5)), o.gain = arena.put<double>(values<double>(columns, 2, 2));
+        arena.begin_past(0), o.x = arena.put<double>(values<double>(count, 5));
+        arena.begin_past(0), o.gain = arena.put<double>(values<double>(columns, 2, 2));
         if (Centered) o.mean = arena.put<double>(reference.get(done.mean, rows));
         if (Centered && gains != Gains::frozen) o.d_bias = arena.put<double>(values<double>(columns, 1, 5));
-        o.rstd = arena.put<double>(rstd), o.d_y = arena.put<double>(values<double>(count, 1, 4)), o.d_x = o.d_y;
+        o.rstd = arena.put<double>(rstd);
+        arena.begin_past(past), o.d_y = arena.put<double>(values<double>(count, 1, 4)), o.d_x = o.d_y;
         if (gains != Gains::frozen) o.d_gain = arena.put<double>(values<double>(columns, 1, 6));
         o.rows = rows, o.columns = columns, o.add = gains == Gains::added;
         return o;
@@ -80,17 +86,27 @@ void normalizes() {
 
 }  // namespace
 
-TEST_CASE("layer norm") { normalizes<true>(); }
-TEST_CASE("RMS norm") { normalizes<false>(); }
+/// Rows that begin at multiples of 16 bytes, and not; more rows than chunks of the columns' sums.
+TEMPLATE_TEST_CASE("layer norm and RMS norm", "", std::true_type, std::false_type) {
+  constexpr bool centered = TestType::value;
+  normalizes<centered>({1, 3, 64, 200, 256, 258, 1031}, 9, 0);
+  normalizes<centered>({1, 64, 258}, 9, 8);
+  normalizes<centered>({3, 34}, 200, 0);
+}
 
 namespace {
 
-template <bool WithGradient>
-void cross_entropy(double smoothing, std::size_t rows, std::size_t columns) {
+/// In fp32 against fp64. Logits of at most 20: differences are at most 40, so an exponential has an error of 42 u, their
+/// sum one of `columns` u more, and a gradient, at most 1, both twice, and a few roundings. As much has a row's loss;
+/// with smoothing also that of a sum of differences, 40 · columns u of 40, a tenth of which counts.
+template <bool WithGradient, class S>
+void cross_entropy(double smoothing, std::size_t rows, std::size_t columns, std::size_t past) {
   INFO(rows << " rows, " << columns << " classes, smoothing " << smoothing << (WithGradient ? "" : ", loss alone"));
-  const auto make = [&](Arena& arena) {
-    op::CrossEntropy<WithGradient, double> o{};
-    o.logits = arena.put<double>(values<double>(rows * columns, 20));
+  CAPTURE(past, name_of<S>);
+  const auto make = [&]<class T>(Arena& arena, T) {
+    op::CrossEntropy<WithGradient, T> o{};
+    arena.begin_past(past * sizeof(T));
+    o.logits = arena.put<T>(values<S>(rows * columns, 20));
     Values targets(rows);
     for (std::size_t i = 0; i < rows; ++i) targets[i] = double(i * 7 % columns);
     targets[3] = ignore_index;
@@ -101,24 +117,37 @@ void cross_entropy(double smoothing, std::size_t rows, std::size_t columns) {
     return o;
   };
   Arena reference(room);
-  const auto done = make(reference);
+  const auto done = make(reference, 0.0);
   cpu::compute(done, reference.memory_for(done));
   const Scalars found = *reference.memory()(done.scalars);
-  in_every_way(room, make, [&](Arena& arena, const auto& o) {
-    const Scalars& own = *arena.memory()(o.scalars);
-    CHECK(own.count == found.count);
-    CHECK(own.loss_sum == Approx(found.loss_sum).epsilon(agreement * 100));
-    CHECK(misses(arena.get(o.logits, rows * columns), reference.get(done.logits, rows * columns),
-                 [](std::size_t) { return 100 * agreement; }) == 0);
-  });
+  const double u = epsilon_of<S> / 2, n = double(columns);
+  const bool same = std::is_same_v<S, double>;
+  const double loss = same ? found.loss_sum * agreement * 100 : double(rows) * (100 + 5 * n) * u,
+               gradient = same ? 100 * agreement : (100 + 2 * n) * u;
+  in_every_way(
+      room, [&](Arena& arena) { return make(arena, S()); },
+      [&](Arena& arena, const auto& o) {
+        const Scalars& own = *arena.memory()(o.scalars);
+        CHECK(own.count == found.count);
+        CHECK(std::fabs(own.loss_sum - found.loss_sum) <= loss);
+        const Values logits = WithGradient ? reference.get(done.logits, rows * columns) : values<S>(rows * columns, 20);
+        CHECK(misses(arena.get(o.logits, rows * columns), logits, [&](std::size_t) { return gradient; }) == 0);
+      });
 }
 
 }  // namespace
 
+/// Rows that begin at multiples of 16 bytes and not, and shorter than what lies before the first; 5000 classes are more
+/// than the threads of a block take at a time.
 TEST_CASE("cross-entropy") {
   for (const double smoothing : {0.0, 0.1}) {
     for (const std::size_t columns : Sizes{2, 33, 256, 1000})
-      cross_entropy<true>(smoothing, 11, columns), cross_entropy<false>(smoothing, 11, columns);
+      cross_entropy<true, double>(smoothing, 11, columns, 0), cross_entropy<false, double>(smoothing, 11, columns, 1);
+    for (const std::size_t past : Sizes{0, 1, 3}) {
+      for (const std::size_t columns : Sizes{1, 2, 33, 256}) cross_entropy<true, float>(smoothing, 11, columns, past);
+      cross_entropy<false, float>(smoothing, 5, 5003, past);
+    }
+    cross_entropy<true, float>(smoothing, 5, 5000, 0);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/kernel/block.hpp>
+#include <regimen/kernel/elementwise.hpp>
+#include <regimen/kernel/rows.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -11,11 +13,13 @@
 
 namespace regimen::kernel {
 
-/// A block takes a row. A target outside [0, columns) that is not ignore_index makes the
+/// A block takes a row, 16 bytes at a time wherever it begins: 50257 classes are a multiple of nothing. So many threads,
+/// because a row is read three times: few rows are open at once, and the second-level cache keeps more of them.
+/// A target outside [0, columns) that is not ignore_index makes the
 /// row's loss, and its gradient, NaN.
 template <bool WithGradient, class S>
 struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
-  static constexpr unsigned passes = 2, threads = 256;
+  static constexpr unsigned passes = 2, threads = 1024;
   static constexpr std::size_t shared_bytes = combined_bytes<S>;
   op::CrossEntropy<WithGradient, S> o;
   Memory at;
@@ -38,29 +42,43 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
       if (target < 0 || static_cast<std::size_t>(target) >= o.columns) {
         const S fill = target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN();
         if constexpr (WithGradient)
-          for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) values[i] = fill;
+          for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
+            Pack<S, n> filled;
+            for (unsigned k = 0; k < n; ++k) filled.at[k] = fill;
+            detail::write(filled, values + i);
+          });
         if (block.thread() == 0) losses[row] = static_cast<double>(fill);
         continue;
       }
       S most = -std::numeric_limits<S>::infinity();
-      for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) most = Largest{}(most, values[i]);
+      for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
+        const auto x = detail::read<n>(values + i);
+        for (unsigned k = 0; k < n; ++k) most = Largest{}(most, x.at[k]);
+      });
       most = combined<Largest>(block, most);
       const S at_target = values[target] - most;  // read before the barriers below, behind which it is overwritten
       S total = S(0), shifted = S(0);
-      for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
-        shifted += values[i] - most;
-        total += std::exp(values[i] - most);
-      }
+      for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
+        const auto x = detail::read<n>(values + i);
+        for (unsigned k = 0; k < n; ++k) {
+          shifted += x.at[k] - most;
+          total += std::exp(x.at[k] - most);
+        }
+      });
       total = combined<Sum>(block, total);
       if (o.smoothing != 0) shifted = combined<Sum>(block, shifted);
       const double spread = o.smoothing / static_cast<double>(o.columns);
       if constexpr (WithGradient) {
         const S scale = factor / total, everywhere = static_cast<S>(spread) * factor,
                 there = static_cast<S>(1 - o.smoothing) * factor;
-        for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
-          const S gradient = std::exp(values[i] - most) * scale - everywhere;
-          values[i] = i == static_cast<std::size_t>(target) ? gradient - there : gradient;
-        }
+        for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
+          auto x = detail::read<n>(values + i);
+          for (unsigned k = 0; k < n; ++k) {
+            const S gradient = std::exp(x.at[k] - most) * scale - everywhere;
+            x.at[k] = i + k == static_cast<std::size_t>(target) ? gradient - there : gradient;
+          }
+          detail::write(x, values + i);
+        });
       }
       if (block.thread() == 0)
         losses[row] = std::log(static_cast<double>(total)) - (1 - o.smoothing) * static_cast<double>(at_target) -

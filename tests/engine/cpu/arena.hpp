@@ -59,6 +59,8 @@ class Arena {
     REQUIRE(used_ <= bytes_.size());
     return view;
   }
+  /// The next tensor begins so many bytes past a multiple of 16, fewer than 16.
+  void begin_past(std::size_t bytes) { used_ = (used_ + 15) / 16 * 16 + bytes; }
   template <class T>
   regimen::View<T> put(const Values& values) {
     const regimen::View<T> view = room<T>(values.size());

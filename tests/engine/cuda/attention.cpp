@@ -104,13 +104,14 @@ void is_its_definition(const Case& c) {
 
 }  // namespace
 
-/// Lengths that are a block's threads and not, heads of 2, 16 and 40 bytes and more, more heads than samples and fewer.
+/// Lengths that are multiples of 8 and not, heads of 2, 16 and 40 bytes and more, more heads than samples and fewer.
 TEMPLATE_TEST_CASE("composed attention and its gradient are their definition", "", double, float, bf16, fp16) {
   for (const bool causal : {false, true})
     for (const std::uint32_t threshold : {0u, 6554u}) {
       is_its_definition<TestType, Composed>({{1, 1, 1, 1, causal}, threshold});
       is_its_definition<TestType, Composed>({{2, 7, 3, 8, causal}, threshold});
       is_its_definition<TestType, Composed>({{4, 33, 2, 20, causal}, threshold});
+      is_its_definition<TestType, Composed>({{3, 16, 2, 6, causal}, threshold});
       is_its_definition<TestType, Composed>({{5, 9, 1, 6, causal}, threshold});
     }
   is_its_definition<TestType, Composed>({{1, 150, 1, 3, true}, 0});

@@ -1,0 +1,131 @@
+// regimen/kernel/rows.hpp — rows of tensors, each taken by a warp or by a block, 16 bytes at a time.
+#pragma once
+
+#include <regimen/core/hd.hpp>
+#include <regimen/kernel/block.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace regimen::kernel {
+
+/// Runs of a row that a thread keeps in registers, so that memory is read once: as many loads are in flight.
+inline constexpr unsigned held_runs = 4;
+
+/// The threads that take a row together: a warp, whose sums need no barrier, or all of the block.
+template <bool is_warp, class Block>
+struct RowTeam final {
+  const Block& block;
+
+  REGIMEN_HD_UNCHECKED
+  REGIMEN_HD unsigned threads() const { return is_warp && block.threads() > warp_lanes ? warp_lanes : block.threads(); }
+  REGIMEN_HD_UNCHECKED
+  REGIMEN_HD unsigned thread() const { return block.thread() % threads(); }
+  REGIMEN_HD_UNCHECKED
+  REGIMEN_HD unsigned teams() const { return block.threads() / threads(); }
+  REGIMEN_HD_UNCHECKED
+  REGIMEN_HD unsigned team() const { return block.thread() / threads(); }
+  REGIMEN_HD_UNCHECKED
+  template <class Combine, class T>
+  REGIMEN_HD T combined(T value) const {
+    if constexpr (is_warp) return block.template warp<Combine>(value);
+    else return kernel::combined<Combine>(block, value);
+  }
+};
+
+/// This thread's runs of n neighbours of a row. load(i) reads and prepares the run at i: once, if they are held, else
+/// for each visit.
+template <unsigned n, bool held, class Load>
+class RowPart final {
+  using Run = decltype(std::declval<const Load&>()(std::size_t{}));
+
+ public:
+  REGIMEN_HD_UNCHECKED
+  template <class Team>
+  REGIMEN_HD RowPart(const Team& team, std::size_t count, const Load& load)
+      : load_(load), first_(std::size_t{team.thread()} * n), step_(std::size_t{team.threads()} * n), count_(count) {
+    if constexpr (held) {
+      for_held([&](std::size_t i, Run& run) { run = load_(i); });
+    }
+  }
+  /// visit(i, run), in order of i.
+  REGIMEN_HD_UNCHECKED
+  template <class Visit>
+  REGIMEN_HD void for_each(const Visit& visit) {
+    if constexpr (held) for_held(visit);
+    else
+      for (std::size_t i = first_; i < count_; i += step_) visit(i, load_(i));
+  }
+
+ private:
+  /// Written out: an array that a loop indexes may lie in memory.
+  REGIMEN_HD_UNCHECKED
+  template <class Visit>
+  REGIMEN_HD void for_held(const Visit& visit) {
+    [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
+      ((first_ + r * step_ < count_ ? visit(first_ + r * step_, runs_[r]) : static_cast<void>(0)), ...);
+    }(std::make_integer_sequence<unsigned, held_runs>{});
+  }
+
+  const Load load_;
+  std::size_t first_, step_, count_;
+  Run runs_[held ? held_runs : 1];
+};
+REGIMEN_HD_UNCHECKED
+template <unsigned n, bool held, class Team, class Load>
+REGIMEN_HD RowPart<n, held, Load> part_of_row(const Team& team, std::size_t count, const Load& load) {
+  return {team, count, load};
+}
+
+/// How the blocks of a kernel take rows. Where all rows begin at multiples of 16 bytes, and their length is a multiple
+/// of `width`: 16 bytes at a time, rows that fit into a warp's registers by warps, others by blocks. Else element by
+/// element. Which it is depends on shape and addresses alone, so a row's sums have one order.
+template <unsigned width, unsigned threads>
+struct RowPlan final {
+  std::size_t rows, columns;
+  bool aligned;  // the first row of each tensor
+
+  /// of so many threads
+  REGIMEN_HD constexpr bool holds(unsigned team) const { return columns <= std::size_t{held_runs} * width * team; }
+  REGIMEN_HD constexpr bool is_wide() const { return aligned && columns % width == 0; }
+  constexpr unsigned blocks() const {
+    return blocks_for(rows, is_wide() && holds(warp_lanes) ? threads / warp_lanes : 1);
+  }
+
+  /// take<n, held>(team, row) for the rows of this thread's team.
+  REGIMEN_HD_UNCHECKED
+  template <class Block, class Take>
+  REGIMEN_HD void for_each(const Block& block, const Take& take) const {
+    if (!is_wide()) for_teams<1, false>(RowTeam<false, Block>{block}, take);
+    else if (const RowTeam<true, Block> warp{block}; holds(warp.threads())) for_teams<width, true>(warp, take);
+    else if (holds(block.threads())) for_teams<width, true>(RowTeam<false, Block>{block}, take);
+    else for_teams<width, false>(RowTeam<false, Block>{block}, take);
+  }
+
+ private:
+  REGIMEN_HD_UNCHECKED
+  template <unsigned n, bool held, class Team, class Take>
+  REGIMEN_HD void for_teams(const Team& team, const Take& take) const {
+    const std::size_t teams = team.teams();
+    for (std::size_t row = team.block.index() * teams + team.team(); row < rows; row += team.block.blocks() * teams)
+      take.template operator()<n, held>(team, row);
+  }
+};
+
+/// body<n>(i) for this thread's runs of n elements, 16 bytes, in one row that may begin anywhere, then body<1>(i) for
+/// the elements before the first multiple of 16 bytes and behind the last.
+REGIMEN_HD_UNCHECKED
+template <class T, class Block, class Body>
+REGIMEN_HD void for_row(const Block& block, const T* row, std::size_t count, const Body& body) {
+  constexpr unsigned width = pack_of<T>;
+  const std::size_t to_multiple = (16 - reinterpret_cast<std::uintptr_t>(row) % 16) % 16 / sizeof(T),
+                    before = to_multiple < count ? to_multiple : count, packed = (count - before) / width * width;
+  for (std::size_t i = std::size_t{block.thread()} * width; i < packed; i += std::size_t{block.threads()} * width)
+    body.template operator()<width>(before + i);
+  for (std::size_t i = block.thread(); i < count - packed; i += block.threads())
+    body.template operator()<1>(i < before ? i : packed + i);
+}
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0
