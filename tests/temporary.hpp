@@ -75,6 +75,14 @@ std::string error_of(const Action& action) {
 
 inline bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// Checks that the action throws an Error that says these words.
+template <class Action>
+void refuses(const Action& action, const char* words) {
+  const std::string error = error_of(action);
+  INFO(error);
+  CHECK(says(error, words));
+}
+
 /// The directory with real data, or empty, which the test then says.
 inline std::string real_data(const std::string& file) {
   const char* directory = std::getenv("REGIMEN_DATA");

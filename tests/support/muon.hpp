@@ -4,6 +4,8 @@
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/optimizer.hpp>
 
+#include "whole_tensor_rules.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -112,12 +114,8 @@ struct MuonOnSpans final : MuonRule {
     const std::size_t inner = rows < columns ? rows : columns;
     return rows == 1 ? 0 : rows * columns + 2 * inner * inner;
   }
-  template <class S>
-  struct Coefficients {
-    Options options;
-    double rate;
-    Coefficients(const Options& o, const regimen::Scalars& s) : options(o), rate(s.learning_rate) {}
-  };
+  template <class>
+  using Coefficients = WithRate<Options>;
 
   template <class M>
   static void update_tensor(const regimen::WholeTensor<M, 1>& t, const Coefficients<M>& coefficients) {

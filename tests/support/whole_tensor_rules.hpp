@@ -11,6 +11,14 @@
 
 namespace rules {
 
+/// What a rule on spans needs of a step.
+template <class Options>
+struct WithRate {
+  Options options;
+  double rate;
+  WithRate(const Options& o, const regimen::Scalars& s) : options(o), rate(s.learning_rate) {}
+};
+
 /// Layer-wise adaptive rates: Adam's step, as long as |w|.     You et al. 2020, algorithm 2
 struct Lamb final {
   struct Options {
@@ -74,12 +82,8 @@ struct Orthogonal final {
     return 30 * 4 * double(rows) * double(rows) * double(columns);
   }
 
-  template <class S>
-  struct Coefficients {
-    Options options;
-    double rate;
-    Coefficients(const Options& o, const regimen::Scalars& s) : options(o), rate(s.learning_rate) {}
-  };
+  template <class>
+  using Coefficients = WithRate<Options>;
 
   template <class M>
   static void update_tensor(const regimen::WholeTensor<M, 1>& t, const Coefficients<M>& c) {

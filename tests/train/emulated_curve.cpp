@@ -58,3 +58,4 @@ TEST_CASE("fifty steps of a GPT of 2 x 32 on the emulated device follow the CPU 
 TEST_CASE("fifty steps of lesson 1's GPT on the emulated device follow the CPU engine's", "[.lesson]") {
   follows_the_cpu<LessonGpt, Batch<4>>();
 }
+// SPDX-License-Identifier: Apache-2.0

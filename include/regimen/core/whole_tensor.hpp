@@ -11,7 +11,7 @@
 
 namespace regimen {
 
-/// A tensor as an update rule with sees_whole_tensors reads it that computes on the host, row-major; a vector is one row.
+/// A tensor as an update rule of whole tensors that computes on the host reads it, row-major; a vector is one row.
 ///   weight, state   to be updated      gradient   divided, unscaled and clipped; the rule may write over it
 ///   scratch         UpdateRule::scratch(rows, columns) elements, uninitialised
 template <class M, std::size_t states>

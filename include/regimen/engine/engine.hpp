@@ -92,12 +92,11 @@ struct DefaultTraits {
   static constexpr bool runs = true;
 };
 
-/// The part of an engine that a walk uses; the plan's engine has it, too.
+/// The part of an engine that a walk uses; the plan's engine has it, too. Its Traits derive from DefaultTraits.
 ///
 ///   Traits::scratch(operation)   workspace of this engine's kernel, in bytes. The walk allocates it from the arena for
 ///                                the duration of the operation, so that the engine's plan counts it exactly
 ///   Traits::input_slots(n)       slots of the ring for inputs, if n micro-batches run in one recording; 0: no ring
-///   Traits                       derive from DefaultTraits
 ///   Traits::is_host_memory       whether the host may read and write the arena between calls, by data(view)
 ///   phase                        the part of the step that operations belong to; the walk sets it
 ///   run(operation, scratch)      may return before the operation is done; operations execute in the order of the calls
@@ -138,8 +137,8 @@ struct NoInput {
 ///   hash(at, bytes)      of the bytes there; equal bytes have equal hashes on all ranks. Waits
 ///   Fence::wait()        the one place where the host waits; throws earlier errors, and
 ///                        then pending operations never run
-///   replay(key, body)    runs body(), which runs operations and has no other effect: an engine may replay a recording of
-///                        them, and may call body() more than once to make it
+///   replay(key, body)    runs body(), which runs operations and has no other effect: an engine may replay a recording
+///                        of them, and may call body() more than once to make it
 ///   prepare(body)        optional: body() runs operations that will run later; what they need is made now
 ///   poison_dead()        from now on fills dead memory with NaN; the walk reports it by dies() and lives()
 ///   scope()              held while the host calls the engine: sets the number of threads, the current device
@@ -190,8 +189,8 @@ struct Of;
 template <class Engine>
 inline constexpr bool runs_here = !requires { Engine::only_plans; };
 
-/// The Traits of a device. One without an engine is refused by itself (rule/device_is_included.hpp), and by no rule about
-/// an engine.
+/// The Traits of a device. One without an engine is refused by itself (rule/device_is_included.hpp), and by no rule
+/// about an engine.
 struct NoEngine final : DefaultTraits {
   static constexpr bool has_graphs = true, is_checked = true;
   struct Epilogues final : op::NoEpilogues {

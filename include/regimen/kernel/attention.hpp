@@ -2,8 +2,8 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
-#include <regimen/core/philox.hpp>
 #include <regimen/kernel/block.hpp>
+#include <regimen/kernel/drop_factor.hpp>
 #include <regimen/kernel/elementwise.hpp>
 
 #include <cmath>
@@ -53,46 +53,6 @@ REGIMEN_HD S dot(const T* a, const T* b, std::size_t width) {
   for (std::size_t d = packed * n; d < width; ++d) sum += static_cast<S>(a[d]) * static_cast<S>(b[d]);
   return sum;
 }
-
-/// The factors of dropped probabilities: the very numbers of the CPU engine. Where nothing is dropped, `random` is not
-/// read.
-template <class S>
-struct DropFactor final {
-  std::uint64_t key = 0, sample = 0, first = 0, length = 0;
-  std::uint32_t threshold = 0;
-  S keep = S(1);
-
-  REGIMEN_HD DropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head)
-      : threshold(drop.threshold) {
-    if (threshold == 0) return;
-    const op::Random random = *at(drop.random);
-    key = mix(mix(random.seed, random.step), drop.stream);
-    sample = random.first_sample + head / s.heads;
-    length = s.length;
-    first = std::uint64_t{head % s.heads} * length * length;
-    keep = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(threshold)));
-  }
-  REGIMEN_HD S operator()(std::size_t query, std::size_t key_at) const { return factor(kept<1>(query, key_at)); }
-  /// Of n keys from key_at on, which are kept, as bits. n is 1, or 8 where all rows begin at multiples of 8 elements,
-  /// as key_at does: one counter serves 8.
-  template <unsigned n>
-  REGIMEN_HD unsigned kept(std::size_t query, std::size_t key_at) const {
-    if (threshold == 0) return (1u << n) - 1;
-    const std::uint64_t element = first + query * length + key_at;
-    const Philox::Words words = Philox::draw(key, element / 8, sample);
-    unsigned bits = 0;
-    for (unsigned k = 0; k < n; ++k) {
-      const unsigned i = n == 8 ? k : static_cast<unsigned>(element % 8);
-      // Not by an index that runs: words would lie in memory.
-      const std::uint32_t low = i < 4 ? words.word[0] : words.word[2], high = i < 4 ? words.word[1] : words.word[3],
-                          word = i % 4 < 2 ? low : high;
-      bits |= (((word >> (16 * (i % 2))) & 0xFFFFu) < threshold ? 0u : 1u) << k;
-    }
-    return bits;
-  }
-  /// Of a key that is kept or, if 0, dropped.
-  REGIMEN_HD S factor(unsigned is_kept) const { return is_kept == 0 ? S(0) : keep; }
-};
 
 /// The plan of all blocks here: a tile of keys (or queries), a thread for each, gives one number each; then a thread
 /// for each channel adds what the tile gives. Numbers of a tile lie in shared memory, sums over tiles beside them. The

@@ -5,6 +5,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/block.hpp>
+#include <regimen/kernel/drop_factor.hpp>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/rows.hpp>
 

@@ -58,3 +58,4 @@ constexpr void update_whole_tensor(auto& engine, const op::UpdateTensor<UpdateRu
 }
 
 }  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

@@ -19,6 +19,8 @@ using emulated::Runtime;
 
 namespace {
 
+using test::refuses;
+
 using Gelu = activation::GeluTanh;
 constexpr std::size_t m = 3, n = 8, k = 2;
 
@@ -101,13 +103,6 @@ void multiplies_by_the_derivative(double epsilon) {
   for (std::size_t i = 0; i < m * n; ++i)
     CHECK(std::fabs(double(library.at<T>(Library::c_at)[i]) - expected[i]) <=
           epsilon * std::fabs(expected[i]) + 16 * 20 * 0x1p-24);
-}
-
-template <class F>
-void refuses(const F& f, const char* words) {
-  const std::string error = test::error_of(f);
-  INFO(error);
-  CHECK(test::says(error, words));
 }
 
 }  // namespace

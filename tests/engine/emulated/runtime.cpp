@@ -26,6 +26,8 @@ using emulated::Runtime;
 
 namespace {
 
+using test::refuses;
+
 constexpr std::uint64_t seeds = 20;
 
 /// y[i] = 2 x[i] + *c
@@ -104,13 +106,6 @@ bool dies(const Body& body) {
   }
   int status = 0;
   return test::reap(child, &status) && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
-}
-
-template <class Body>
-void refuses(const Body& body, const char* words) {
-  const std::string error = test::error_of(body);
-  INFO(error);
-  CHECK(test::says(error, words));
 }
 
 }  // namespace

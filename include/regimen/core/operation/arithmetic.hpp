@@ -60,3 +60,4 @@ struct Calculate final {
 };
 
 }  // namespace regimen::op
+// SPDX-License-Identifier: Apache-2.0

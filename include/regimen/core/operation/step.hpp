@@ -179,7 +179,8 @@ struct Segment {
   std::size_t offset = 0, count = 0;  // in elements of the unit
   bool decays = false;                // does weight decay apply?
 };
-/// Ascending; elements between two segments are left alone. By value: a device that runs the operation cannot read the host's memory.
+/// Ascending; elements between two segments are left alone. By value: a device that runs the operation cannot read the
+/// host's memory.
 struct Segments {
   static constexpr std::size_t limit = 24;
   std::array<Segment, limit> items{};

@@ -31,9 +31,9 @@
 namespace regimen::cuda {
 
 /// Queues operations on one stream of a device, in one allocation of exactly the plan's bytes. The host waits only in
-/// Fence::wait. Products are prepared before anything runs, by prepare(). A piece of a step runs by calls once: libraries
-/// load their kernels then, which a capture may not allow. The second time it is captured as a graph, and from then on
-/// the graph is launched.
+/// Fence::wait. Products are prepared before anything runs, by prepare(). A piece of a step runs by calls once:
+/// libraries load their kernels then, which a capture may not allow. The second time it is captured as a graph, and
+/// from then on the graph is launched.
 ///
 ///   R         the CUDA runtime, or its emulation
 ///   Choices   the policies that decide how operations are executed
@@ -325,6 +325,7 @@ class Engine : public engine::EveryIteration {
     }
     if (!prepares_) runtime_.attend(attention, tensors, base_ + scratch + random_bytes(o.drop), stream_);
   }
+
   /// `start` starts a collective of the ranks. It and its end are one piece of work of the stream.
   template <class Start>
   std::size_t send(const Start& start) {

@@ -9,8 +9,8 @@
 
 namespace regimen::cuda {
 
-/// The ranges that are open: of the phase, and in it that of the layer. The update has no layers, nor has what comes before
-/// the first.
+/// The ranges that are open: of the phase, and in it that of the layer. The update has no layers, nor has what comes
+/// before the first.
 ///
 ///   R   offers open_range(name) and close_range(), or has no ranges
 template <class R>

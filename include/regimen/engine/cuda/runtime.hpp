@@ -40,8 +40,8 @@ constexpr bool reads_bias(Epilogue epilogue) {
 }
 constexpr bool has_aux(Epilogue epilogue) { return epilogue == Epilogue::gelu_aux_bias || epilogue == Epilogue::dgelu; }
 
-/// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt, with an epilogue before it is rounded; of as
-/// many products as A, B and D have matrices.
+/// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt, with an epilogue before it is rounded; of
+/// as many products as A, B and D have matrices.
 ///   wide         sums in fp64; otherwise in fp32
 ///   reads_tf32   A and B, in fp32, are read as tf32; never without this
 ///   bias_alignment, aux_alignment   the bias (D's type, one for each row of D) and aux begin at multiples of so many
