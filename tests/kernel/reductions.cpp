@@ -1,12 +1,10 @@
-// tests/kernel/reductions.cpp — kernels that add: norms, cross-entropy, sums of squares; and updates.
+// tests/kernel/reductions.cpp — kernels that add: cross-entropy, sums of squares; and updates.
 #include "run.hpp"
 
 #include <regimen/engine/cpu/loss.hpp>
-#include <regimen/engine/cpu/norm.hpp>
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
-#include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/sgd.hpp>
@@ -25,76 +23,6 @@ constexpr std::size_t room = std::size_t{1} << 21;
 /// In fp64 both engines are right to some 1e-13, so what differs by more than 1e-12 of the largest number that goes in
 /// differs in its formula.
 constexpr double agreement = 1e-12;
-
-enum class Gains { assigned, added, frozen };
-
-/// `past`: bytes from a multiple of 16 to the first row of each tensor of rows.
-template <bool Centered>
-void normalizes(Sizes widths, std::size_t rows, std::size_t past) {
-  for (const std::size_t columns : widths) {
-    const std::size_t count = rows * columns;
-    INFO(rows << " rows, " << columns << " columns, " << past << " bytes past a multiple of 16");
-    const auto forward = [&](Arena& arena) {
-      op::Normalize<Centered, double> o{};
-      arena.begin_past(past), o.x = arena.put<double>(values<double>(count, 5));
-      arena.begin_past(0), o.gain = arena.put<double>(values<double>(columns, 2, 2));
-      arena.begin_past(0);
-      if (Centered) o.bias = arena.put<double>(values<double>(columns, 2, 3)), o.mean = arena.room<double>(rows);
-      o.rstd = arena.room<double>(rows);
-      arena.begin_past(0), o.y = arena.room<double>(count);
-      o.rows = rows, o.columns = columns, o.epsilon = 1e-2;
-      return o;
-    };
-    Arena reference(room);
-    const auto done = forward(reference);
-    cpu::compute(done, reference.memory_for(done));
-    const Values y = reference.get(done.y, count), rstd = reference.get(done.rstd, rows);
-    // 1/√(variance + 0.01) is at most 10, so a number of 5 and a gain of 2 make at most 200.
-    in_every_way(room, forward, [&](const Arena& arena, const auto& o) {
-      CHECK(misses(arena.get(o.y, count), y, [](std::size_t) { return 200 * agreement; }) == 0);
-      CHECK(misses(arena.get(o.rstd, rows), rstd, [](std::size_t) { return 10 * agreement; }) == 0);
-    });
-    for (const Gains gains : {Gains::assigned, Gains::added, Gains::frozen}) {
-      const auto backward = [&](Arena& arena) {
-        op::NormalizeBackward<Centered, double, double> o{};
-        arena.begin_past(0), o.x = arena.put<double>(values<double>(count, 5));
-        arena.begin_past(0), o.gain = arena.put<double>(values<double>(columns, 2, 2));
-        if (Centered) o.mean = arena.put<double>(reference.get(done.mean, rows));
-        if (Centered && gains != Gains::frozen) o.d_bias = arena.put<double>(values<double>(columns, 1, 5));
-        o.rstd = arena.put<double>(rstd);
-        arena.begin_past(past), o.d_y = arena.put<double>(values<double>(count, 1, 4)), o.d_x = o.d_y;
-        if (gains != Gains::frozen) o.d_gain = arena.put<double>(values<double>(columns, 1, 6));
-        o.rows = rows, o.columns = columns, o.add = gains == Gains::added;
-        return o;
-      };
-      Arena expected(room);
-      const auto wanted = backward(expected);
-      cpu::compute(wanted, expected.memory_for(wanted));
-      in_every_way(room, backward, [&](const Arena& arena, const auto& o) {
-        CHECK(misses(arena.get(o.d_x, count), expected.get(wanted.d_x, count),
-                     [](std::size_t) { return 2000 * agreement; }) == 0);
-        if (gains == Gains::frozen) return;
-        CHECK(misses(arena.get(o.d_gain, columns), expected.get(wanted.d_gain, columns),
-                     [](std::size_t) { return 2000 * agreement; }) == 0);
-        if (Centered)
-          CHECK(misses(arena.get(o.d_bias, columns), expected.get(wanted.d_bias, columns),
-                       [](std::size_t) { return 20 * agreement; }) == 0);
-      });
-    }
-  }
-}
-
-}  // namespace
-
-/// Rows that begin at multiples of 16 bytes, and not; more rows than chunks of the columns' sums.
-TEMPLATE_TEST_CASE("layer norm and RMS norm", "", std::true_type, std::false_type) {
-  constexpr bool centered = TestType::value;
-  normalizes<centered>({1, 3, 64, 200, 256, 258, 1031}, 9, 0);
-  normalizes<centered>({1, 64, 258}, 9, 8);
-  normalizes<centered>({3, 34}, 200, 0);
-}
-
-namespace {
 
 /// In fp32 against fp64. Logits of at most 20: differences are at most 40, so an exponential has an error of 42 u, their
 /// sum one of `columns` u more, and a gradient, at most 1, both twice, and a few roundings. As much has a row's loss;

@@ -51,7 +51,7 @@ struct regimen::kernel::Kernel<AddSum> final {
 
 namespace {
 
-enum class By { elements, held_runs, runs };
+enum class By { held_elements, elements, held_runs, runs };
 
 /// Integers, whose sums are exact.
 void adds_the_sum(std::size_t columns, std::size_t past, By by) {
@@ -74,12 +74,13 @@ void adds_the_sum(std::size_t columns, std::size_t past, By by) {
   in_every_way(room, make, [&](const Arena& arena, const auto& o) {
     CHECK(arena.get(o.y, count) == wanted);
     const Values visits = arena.get(o.visits, count);
+    const bool wide = by == By::held_runs || by == By::runs, held = by == By::held_runs || by == By::held_elements;
     // One thread alone holds few runs.
-    const bool serial = visits[0] != (by == By::held_runs ? 1 : 2);
-    CHECK((!serial || columns > kernel::held_runs * 4));
+    const bool serial = visits[0] != (held ? 1 : 2);
+    CHECK((!serial || columns > kernel::held_runs * (wide ? 4 : 1)));
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < count && !serial; ++i)
-      wrong += visits[i] == (by == By::elements ? 2 : i % columns % 4 != 0 ? 0 : by == By::held_runs ? 1 : 2) ? 0 : 1;
+      wrong += visits[i] == (wide && i % columns % 4 != 0 ? 0 : held ? 1 : 2) ? 0 : 1;
     CHECK(wrong == 0);
   });
 }
@@ -91,15 +92,21 @@ TEST_CASE("each row is read 16 bytes at a time, once if registers hold it") {
   for (const std::size_t columns : Sizes{4, 12, 128, 132, 512, 516, 1024}) adds_the_sum(columns, 0, By::held_runs);
   for (const std::size_t columns : Sizes{1028, 1544}) adds_the_sum(columns, 0, By::runs);
 }
-TEST_CASE("rows that do not begin at multiples of 16 bytes are read element by element") {
-  for (const std::size_t columns : Sizes{1, 2, 3, 65, 129, 1031}) adds_the_sum(columns, 0, By::elements);
-  for (const std::size_t past : Sizes{1, 2, 3})
-    for (const std::size_t columns : Sizes{1, 8, 512, 1028}) adds_the_sum(columns, past, By::elements);
+/// 128 columns are the registers of a warp, 256 those of a block.
+TEST_CASE("rows that do not begin at multiples of 16 bytes are read element by element, once if registers hold them") {
+  for (const std::size_t columns : Sizes{1, 2, 3, 65, 127, 129, 255}) adds_the_sum(columns, 0, By::held_elements);
+  for (const std::size_t columns : Sizes{257, 1031}) adds_the_sum(columns, 0, By::elements);
+  for (const std::size_t past : Sizes{1, 2, 3}) {
+    for (const std::size_t columns : Sizes{1, 8, 128, 132, 256}) adds_the_sum(columns, past, By::held_elements);
+    for (const std::size_t columns : Sizes{260, 512, 1028}) adds_the_sum(columns, past, By::elements);
+  }
 }
 TEST_CASE("rows of one warp each need fewer blocks") {
   using Plan = kernel::RowPlan<4, 64>;
   CHECK(Plan{21, 512, true}.blocks() == 11);
   CHECK(Plan{21, 512, false}.blocks() == 21);
+  CHECK(Plan{21, 128, false}.blocks() == 11);
+  CHECK(Plan{21, 127, true}.blocks() == 11);
   CHECK(Plan{21, 511, true}.blocks() == 21);
   CHECK(Plan{21, 516, true}.blocks() == 21);
 }

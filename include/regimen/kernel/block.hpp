@@ -42,6 +42,8 @@ struct Memory {
 ///   passes              optional: the number of launches, default 1
 ///   threads             threads per block; a multiple of warp_lanes
 ///   shared_bytes        optional: shared memory per block
+///   resident            optional: blocks that a multiprocessor holds at once, at least; the compiler takes no more
+///                       registers than that allows. 0: as many as it likes
 ///   scratch(operation)  optional, in the first Kernel: bytes of workspace that all launches share
 ///   blocks()            blocks of the launch
 ///   operator()(block)   the work of one thread
@@ -72,6 +74,12 @@ template <class K>
 inline constexpr std::size_t shared_bytes = [] {
   if constexpr (requires { K::shared_bytes; }) return K::shared_bytes;
   else return std::size_t{0};
+}();
+
+template <class K>
+inline constexpr unsigned resident = [] {
+  if constexpr (requires { K::resident; }) return K::resident;
+  else return 0u;
 }();
 
 /// f(kernel) for each launch of the operation that has blocks, in order.

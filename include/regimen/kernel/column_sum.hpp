@@ -12,16 +12,57 @@
 
 namespace regimen::kernel {
 
+/// The launch that joins what chunks of rows give each column. A block takes 32 columns, and for each 32 threads, which
+/// add every 32nd chunk: a hundred chunks cost the time of a few loads one after another, not of a hundred. Then the
+/// threads' sums, in four parts.
+///
+/// error   chunks / 32 + 11 roundings to S
+struct JoinSums final {
+  static constexpr unsigned strip = warp_lanes, shares = 32, threads = strip * shares;
+  template <class S>
+  static constexpr std::size_t shared_bytes = threads * sizeof(S);
+  static constexpr unsigned blocks(std::size_t columns) { return blocks_for((columns + strip - 1) / strip, 1); }
+
+  /// put(column, sum) of `partial` (chunks, columns).
+  REGIMEN_HD_UNCHECKED
+  template <class S, class Block, class Put>
+  REGIMEN_HD static void join(const Block& block, const S* partial, std::size_t chunks, std::size_t columns,
+                              const Put& put) {
+    const auto parts = block.template shared<S>(0, threads);
+    for (std::size_t first = std::size_t{block.index()} * strip; first < columns;
+         first += std::size_t{block.blocks()} * strip) {
+      for (unsigned t = block.thread(); t < threads; t += block.threads()) {
+        const std::size_t column = first + t % strip;
+        S sum = S(0);
+        if (column < columns)
+          for (std::size_t chunk = t / strip; chunk < chunks; chunk += shares) sum += partial[chunk * columns + column];
+        parts[t] = sum;
+      }
+      block.sync();
+      for (unsigned t = block.thread(); t < strip && first + t < columns; t += block.threads()) {
+        S sum[4] = {};
+        for (unsigned share = 0; share < shares; share += 4)
+          for (unsigned k = 0; k < 4; ++k) sum[k] += static_cast<S>(parts[(share + k) * strip + t]);
+        put(first + t, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+      }
+      block.sync();
+    }
+  }
+  /// to = sum, or to + sum, rounded once
+  template <class S, class G>
+  REGIMEN_HD static void put(S sum, G& to, bool add) {
+    to = static_cast<G>(add ? static_cast<S>(to) + sum : sum);
+  }
+};
+
 /// Σ over the rows of (rows, columns), in two launches. The first cuts the rows into chunks, a thread for each chunk
 /// and 16 bytes of columns, which adds 64 rows at a time; the second adds the chunks. All cuts depend on the shape
 /// alone, so the bits are the same for any number of threads. At most 64 rows are one chunk, added in order.
 ///
-/// error   64 + rows / (64 · chunks) + chunks / 8 + 9 roundings to S, then one to G
+/// error   64 + rows / (64 · chunks) + chunks / 32 + 11 roundings to S, then one to G
 /// cost    reads its terms once; scratch of at most 2^19 S, or of a row
 struct ColumnSum final {
   static constexpr std::size_t at_once = 64, most_sums = std::size_t{1} << 19;
-  static constexpr unsigned strip = warp_lanes,
-                            shares = 8;  // of the second launch: columns of a block, and threads for each
   std::size_t rows = 0, columns = 0;
 
   REGIMEN_HD constexpr std::size_t chunks() const {
@@ -35,9 +76,7 @@ struct ColumnSum final {
   constexpr unsigned blocks(unsigned width, unsigned threads) const {
     return blocks_for(chunks() * ((columns + width - 1) / width), threads);
   }
-  constexpr unsigned blocks_of_chunks() const {
-    return chunks() == 1 ? 0 : blocks_for((columns + strip - 1) / strip, 1);
-  }
+  constexpr unsigned blocks_of_chunks() const { return chunks() == 1 ? 0 : JoinSums::blocks(columns); }
 
   /// The first launch. Terms give load<n>(i, column), and value<n>(loaded, i) of what it gave, which may write: four
   /// rows are loaded before any of them is written. No sums where `sums` is null.
@@ -54,32 +93,12 @@ struct ColumnSum final {
     return chunks() == 1 ? nullptr : at.template scratch_of<S>();
   }
 
-  /// The second launch: shares of the chunks, then the shares in order.
-  template <class S>
-  static constexpr std::size_t shared_bytes = strip * shares * sizeof(S);
+  /// The second launch.
   REGIMEN_HD_UNCHECKED
   template <class S, class G, class Block>
   REGIMEN_HD void add_chunks(const Block& block, const S* partial, G* sums, bool add) const {
-    const auto parts = block.template shared<S>(0, strip * shares);
-    const std::size_t count = chunks();
-    for (std::size_t first = std::size_t{block.index()} * strip; first < columns;
-         first += std::size_t{block.blocks()} * strip) {
-      for (unsigned t = block.thread(); t < strip * shares; t += block.threads()) {
-        const std::size_t column = first + t % strip;
-        S sum = S(0);
-        if (column < columns)
-          for (std::size_t chunk = t / strip; chunk < count; chunk += shares) sum += partial[chunk * columns + column];
-        parts[t] = sum;
-      }
-      block.sync();
-      for (unsigned t = block.thread(); t < strip && first + t < columns; t += block.threads()) {
-        S sum = parts[t];
-        for (unsigned share = 1; share < shares; ++share) sum += static_cast<S>(parts[share * strip + t]);
-        G& to = sums[first + t];
-        to = static_cast<G>(add ? static_cast<S>(to) + sum : sum);
-      }
-      block.sync();
-    }
+    JoinSums::join(block, partial, chunks(), columns,
+                   [&](std::size_t column, S sum) { JoinSums::put(sum, sums[column], add); });
   }
 
  private:
@@ -114,7 +133,7 @@ struct ColumnSum final {
       if (sums == nullptr) return;
       for (unsigned k = 0; k < n; ++k) {
         if (count > 1) partial[chunk * columns + column + k] = sum[k];
-        else sums[column + k] = static_cast<G>(add ? static_cast<S>(sums[column + k]) + sum[k] : sum[k]);
+        else JoinSums::put(sum[k], sums[column + k], add);
       }
     });
   }
@@ -213,8 +232,8 @@ struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
 template <class Activation, class T, class G>
 struct Kernel<op::BiasBackward<Activation, T, G>, 1> final {
   using S = statistic_t<T>;
-  static constexpr unsigned threads = ColumnSum::strip * ColumnSum::shares;
-  static constexpr std::size_t shared_bytes = ColumnSum::shared_bytes<S>;
+  static constexpr unsigned threads = JoinSums::threads;
+  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
   op::BiasBackward<Activation, T, G> o;
   Memory at;
 
@@ -254,8 +273,8 @@ struct Kernel<op::AddTableBackward<T, G>, 0> final {
 template <class T, class G>
 struct Kernel<op::AddTableBackward<T, G>, 1> final {
   using S = statistic_t<T>;
-  static constexpr unsigned threads = ColumnSum::strip * ColumnSum::shares;
-  static constexpr std::size_t shared_bytes = ColumnSum::shared_bytes<S>;
+  static constexpr unsigned threads = JoinSums::threads;
+  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
   op::AddTableBackward<T, G> o;
   Memory at;
 

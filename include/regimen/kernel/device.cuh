@@ -34,7 +34,7 @@ class DeviceBlock final {
 
 /// The one __global__ function: a kernel is its argument's type, so nothing but a type reaches its name.
 template <class K>
-__global__ void __launch_bounds__(K::threads) entry(const __grid_constant__ K kernel) {
+__global__ void __launch_bounds__(K::threads, resident<K>) entry(const __grid_constant__ K kernel) {
   kernel(DeviceBlock{});
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace regimen::kernel {
@@ -13,23 +14,32 @@ namespace regimen::kernel {
 /// Runs of a row that a thread keeps in registers, so that memory is read once: as many loads are in flight.
 inline constexpr unsigned held_runs = 4;
 
-/// The threads that take a row together: a warp, whose sums need no barrier, or all of the block.
-template <bool is_warp, class Block>
+/// The threads that take a row together, `size` of them: a warp, whose sums need no barrier, or all of the block.
+template <unsigned size, class Block>
 struct RowTeam final {
   const Block& block;
 
   REGIMEN_HD_UNCHECKED
-  REGIMEN_HD unsigned threads() const { return is_warp && block.threads() > warp_lanes ? warp_lanes : block.threads(); }
+  REGIMEN_HD unsigned threads() const {
+    // A constant, so that the addresses of a thread's runs are one and its offsets.
+    if constexpr (std::is_same_v<Block, Serial>) return 1;
+    else return size;
+  }
   REGIMEN_HD_UNCHECKED
   REGIMEN_HD unsigned thread() const { return block.thread() % threads(); }
   REGIMEN_HD_UNCHECKED
   REGIMEN_HD unsigned teams() const { return block.threads() / threads(); }
   REGIMEN_HD_UNCHECKED
   REGIMEN_HD unsigned team() const { return block.thread() / threads(); }
+  /// Of the block, and of all.
+  REGIMEN_HD_UNCHECKED
+  REGIMEN_HD unsigned index() const { return block.index(); }
+  REGIMEN_HD_UNCHECKED
+  REGIMEN_HD unsigned blocks() const { return block.blocks(); }
   REGIMEN_HD_UNCHECKED
   template <class Combine, class T>
   REGIMEN_HD T combined(T value) const {
-    if constexpr (is_warp) return block.template warp<Combine>(value);
+    if constexpr (size == warp_lanes) return block.template warp<Combine>(value);
     else return kernel::combined<Combine>(block, value);
   }
 };
@@ -46,16 +56,27 @@ class RowPart final {
   REGIMEN_HD RowPart(const Team& team, std::size_t count, const Load& load)
       : load_(load), first_(std::size_t{team.thread()} * n), step_(std::size_t{team.threads()} * n), count_(count) {
     if constexpr (held) {
-      for_held([&](std::size_t i, Run& run) { run = load_(i); });
+      for_held([&]<unsigned>(std::size_t i, Run& run) { run = load_(i); });
     }
   }
   /// visit(i, run), in order of i.
   REGIMEN_HD_UNCHECKED
   template <class Visit>
   REGIMEN_HD void for_each(const Visit& visit) {
-    if constexpr (held) for_held(visit);
-    else
-      for (std::size_t i = first_; i < count_; i += step_) visit(i, load_(i));
+    for_each_numbered([&]<unsigned>(std::size_t i, Run& run) { visit(i, run); });
+  }
+  /// visit<r>(i, run): r numbers the runs that are held, and is 0 for others.
+  REGIMEN_HD_UNCHECKED
+  template <class Visit>
+  REGIMEN_HD void for_each_numbered(const Visit& visit) {
+    if constexpr (held) {
+      for_held(visit);
+    } else {
+      for (std::size_t i = first_; i < count_; i += step_) {
+        Run run = load_(i);
+        visit.template operator()<0>(i, run);
+      }
+    }
   }
 
  private:
@@ -64,7 +85,9 @@ class RowPart final {
   template <class Visit>
   REGIMEN_HD void for_held(const Visit& visit) {
     [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
-      ((first_ + r * step_ < count_ ? visit(first_ + r * step_, runs_[r]) : static_cast<void>(0)), ...);
+      ((first_ + r * step_ < count_ ? visit.template operator()<r>(first_ + r * step_, runs_[r])
+                                    : static_cast<void>(0)),
+       ...);
     }(std::make_integer_sequence<unsigned, held_runs>{});
   }
 
@@ -78,38 +101,49 @@ REGIMEN_HD RowPart<n, held, Load> part_of_row(const Team& team, std::size_t coun
   return {team, count, load};
 }
 
-/// How the blocks of a kernel take rows. Where all rows begin at multiples of 16 bytes, and their length is a multiple
-/// of `width`: 16 bytes at a time, rows that fit into a warp's registers by warps, others by blocks. Else element by
-/// element. Which it is depends on shape and addresses alone, so a row's sums have one order.
+/// How the blocks of a kernel take rows: in runs of 16 bytes where all rows begin at multiples of 16 bytes and their
+/// length is a multiple of `width`, else element by element. Rows that fit into a warp's registers are taken by warps,
+/// others by blocks, which hold them if they can. Which it is depends on shape and addresses alone, so a row's sums have
+/// one order.
 template <unsigned width, unsigned threads>
 struct RowPlan final {
   std::size_t rows, columns;
   bool aligned;  // the first row of each tensor
 
-  /// of so many threads
-  REGIMEN_HD constexpr bool holds(unsigned team) const { return columns <= std::size_t{held_runs} * width * team; }
   REGIMEN_HD constexpr bool is_wide() const { return aligned && columns % width == 0; }
-  constexpr unsigned blocks() const {
-    return blocks_for(rows, is_wide() && holds(warp_lanes) ? threads / warp_lanes : 1);
+  /// Whether so many threads hold a row.
+  REGIMEN_HD constexpr bool holds(unsigned team) const {
+    return columns <= std::size_t{held_runs} * (is_wide() ? width : 1) * team;
   }
+  constexpr unsigned blocks() const { return blocks_for(rows, holds(warp_lanes) ? threads / warp_lanes : 1); }
 
+  /// use<n, held>(team) with this thread's team.
+  REGIMEN_HD_UNCHECKED
+  template <class Block, class Use>
+  REGIMEN_HD void with_team(const Block& block, const Use& use) const {
+    if (is_wide()) with_team_of<width>(block, use);
+    else with_team_of<1>(block, use);
+  }
   /// take<n, held>(team, row) for the rows of this thread's team.
   REGIMEN_HD_UNCHECKED
   template <class Block, class Take>
   REGIMEN_HD void for_each(const Block& block, const Take& take) const {
-    if (!is_wide()) for_teams<1, false>(RowTeam<false, Block>{block}, take);
-    else if (const RowTeam<true, Block> warp{block}; holds(warp.threads())) for_teams<width, true>(warp, take);
-    else if (holds(block.threads())) for_teams<width, true>(RowTeam<false, Block>{block}, take);
-    else for_teams<width, false>(RowTeam<false, Block>{block}, take);
+    with_team(block, [&]<unsigned n, bool held>(const auto& team) {
+      const std::size_t teams = team.teams();
+      for (std::size_t row = team.index() * teams + team.team(); row < rows; row += team.blocks() * teams)
+        take.template operator()<n, held>(team, row);
+    });
   }
 
  private:
   REGIMEN_HD_UNCHECKED
-  template <unsigned n, bool held, class Team, class Take>
-  REGIMEN_HD void for_teams(const Team& team, const Take& take) const {
-    const std::size_t teams = team.teams();
-    for (std::size_t row = team.block.index() * teams + team.team(); row < rows; row += team.block.blocks() * teams)
-      take.template operator()<n, held>(team, row);
+  template <unsigned n, class Block, class Use>
+  REGIMEN_HD void with_team_of(const Block& block, const Use& use) const {
+    const RowTeam<warp_lanes, Block> warp{block};
+    const RowTeam<threads, Block> all{block};
+    if (holds(warp.threads())) use.template operator()<n, true>(warp);
+    else if (holds(all.threads())) use.template operator()<n, true>(all);
+    else use.template operator()<n, false>(all);
   }
 };
 
