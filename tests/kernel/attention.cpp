@@ -61,6 +61,7 @@ TEMPLATE_TEST_CASE("attention and its gradient are their definition", "", double
 }
 TEST_CASE("three tiles, and the widest head") {
   is_its_definition<double>({{1, 261, 1, 3, true}, 30000});
+  is_its_definition<double>({{2, 136, 3, 3, false}, 30000});  // rows of whole counters, tiles of eights of them
   is_its_definition<double>({{1, 3, 1, op::AttentionShape::largest_width, false}, 0});
 }
 

@@ -248,6 +248,32 @@ TEMPLATE_TEST_CASE("squared errors", "", float, double) {
   }
 }
 
+TEMPLATE_TEST_CASE("squared errors have the same bits wherever the output and the target begin", "", float, double) {
+  using S = TestType;
+  for (const std::size_t count : Sizes{1, 9, 4097, 9001})
+    for (const Way& way : ways) {
+      CAPTURE(count, way.name);
+      const auto at = [&](std::size_t of_output, std::size_t of_target) {
+        Arena arena(room);
+        op::SquaredError<true, S> o{};
+        o.output = put_behind<S>(arena, of_output, values<S>(count, 3)),
+        o.target = put_behind<S>(arena, of_target, values<S>(count, 3, 2));
+        o.scalars = arena.scalars(some_scalars()), o.count = count, o.scale = 0.3;
+        run(o, arena, way);
+        CHECK(arena.guards_hold());
+        Values all = get_around(arena, o.output, count);
+        for (double& value : all)
+          if (std::isnan(value)) value = 99;  // around the output
+        all.push_back(arena.memory()(o.scalars)->loss_sum);
+        return all;
+      };
+      const Values aligned = at(0, 0);
+      CHECK(at(1, 0) == aligned);
+      CHECK(at(0, 1) == aligned);
+      CHECK(at(1, 1) == aligned);
+    }
+}
+
 TEST_CASE("a missing barrier and a missing thread are told") {
   const auto make = [](Arena& arena) {
     op::CountCorrect<float> o{};

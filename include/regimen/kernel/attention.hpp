@@ -61,9 +61,13 @@ template <class S>
 struct AttentionTile final {
   static constexpr unsigned threads = 128, size = threads;
   static constexpr std::size_t largest_width = op::AttentionShape::largest_width;
+  static constexpr unsigned masks = DropFactor<S>::masks_of(size);
   /// `sums` arrays of channels, `numbers` of the tile
   static constexpr std::size_t shared_bytes(unsigned sums, unsigned numbers) {
     return (sums * largest_width + numbers * size) * sizeof(S);
+  }
+  static constexpr std::size_t shared_bytes_with_masks(unsigned sums, unsigned numbers) {
+    return shared_bytes(sums, numbers) + masks * sizeof(unsigned);
   }
 };
 
@@ -90,7 +94,9 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
   const auto sums = block.template shared<S>(0, Tile::largest_width);
   const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
              kept = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
+  const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
   const S scale = S(1) / std::sqrt(static_cast<S>(width));
+  const std::uint64_t row = drop.element(position, 0);
   S largest = -std::numeric_limits<S>::infinity(), total = S(0);
   for (std::size_t first = 0; first < seen; first += Tile::size) {
     const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
@@ -108,13 +114,14 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
     total = total * before + sum;
     largest = peak;
     if (drop.threshold > 0) {
-      for (std::size_t j = block.thread(); j < count; j += block.threads())
-        p[j] = static_cast<S>(kept[j]) * drop(position, first + j);
+      drop.write_masks(block, row + first, count, masks);
       block.sync();
-      add_tile<S>(block, sums, p, values, first, count, width, first == 0, before);
-    } else {
-      add_tile<S>(block, sums, kept, values, first, count, width, first == 0, before);
+      const unsigned before_first = static_cast<unsigned>((row + first) % 8);
+      for (std::size_t j = block.thread(); j < count; j += block.threads())
+        p[j] = static_cast<S>(kept[j]) * drop.factor_in(masks, before_first + static_cast<unsigned>(j));
+      block.sync();
     }
+    add_tile<S>(block, sums, drop.threshold > 0 ? p : kept, values, first, count, width, first == 0, before);
     block.sync();
   }
   const S factor = S(1) / total;
@@ -130,13 +137,13 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
 /// error   that of exp and of sums over keys in tiles of 128; probabilities below e^-80 of the row's largest count as 0
 /// cost    each query reads the keys and values that it sees, 2 · T · D elements (half of them if causal), from the
 ///         second-level cache: this is the plain form, for any head, and the reference of faster ones. With dropout one
-///         counter for each key
+///         counter for eight keys
 template <class T>
 struct Kernel<op::Attention<T>> final {
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   static constexpr unsigned threads = Tile::threads;
-  static constexpr std::size_t shared_bytes = Tile::shared_bytes(1, 2);
+  static constexpr std::size_t shared_bytes = Tile::shared_bytes_with_masks(1, 2);
   op::Attention<T> o;
   Memory at;
 
@@ -167,7 +174,7 @@ struct Kernel<op::AttendKept<T>> final {
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   static constexpr unsigned threads = Tile::threads;
-  static constexpr std::size_t shared_bytes = Tile::shared_bytes(1, 2);
+  static constexpr std::size_t shared_bytes = Tile::shared_bytes_with_masks(1, 2);
   op::AttendKept<T> o;
   Memory at;
 
@@ -228,7 +235,8 @@ struct Kernel<op::KeepKeys<T>> final {
 /// S, d_qkv is rounded once.
 ///
 /// error   as forward; δ is taken from the stored, rounded y
-/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward
+/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward. With
+///         dropout one counter for eight keys, and one for each query, whose weights of one key are rows apart
 template <class T>
 struct Kernel<op::AttentionBackward<T>, 0> final {
   using S = statistic_t<T>;
@@ -274,7 +282,8 @@ struct Kernel<op::AttentionBackward<T>, pass> final {
   using Tile = detail::AttentionTile<S>;
   using Rows = detail::HeadRows<const T>;
   static constexpr unsigned threads = Tile::threads;
-  static constexpr std::size_t shared_bytes = Tile::shared_bytes(pass, pass);
+  static constexpr std::size_t shared_bytes =
+      pass == 1 ? Tile::shared_bytes_with_masks(1, 1) : Tile::shared_bytes(2, 2);
   op::AttentionBackward<T> o;
   Memory at;
 
@@ -314,16 +323,25 @@ struct Kernel<op::AttentionBackward<T>, pass> final {
     const op::AttentionShape& s = o.shape;
     const auto sums = block.template shared<S>(0, Tile::largest_width),
                d_scores = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size);
+    const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 1), Tile::masks);
     const Rows keys = part(head, 1), values = part(head, 2);
     const T *const query = part(head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
     const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : s.length;
     const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
+    const std::uint64_t row_element = drop.element(t, 0);
     for (std::size_t first = 0; first < seen; first += Tile::size) {
       const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
-      for (std::size_t j = block.thread(); j < count; j += block.threads())
-        d_scores[j] = AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale,
-                                       drop(t, first + j), s.width)
-                          .d_score;
+      if (drop.threshold > 0) {
+        drop.write_masks(block, row_element + first, count, masks);
+        block.sync();
+      }
+      const unsigned before_first = static_cast<unsigned>((row_element + first) % 8);
+      for (std::size_t j = block.thread(); j < count; j += block.threads()) {
+        const S factor = drop.threshold > 0 ? drop.factor_in(masks, before_first + static_cast<unsigned>(j)) : S(1);
+        d_scores[j] =
+            AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale, factor, s.width)
+                .d_score;
+      }
       block.sync();
       detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == 0);
       block.sync();

@@ -7,6 +7,7 @@
 #include <regimen/core/step_decisions.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/elementwise.hpp>
+#include <regimen/kernel/rows.hpp>
 #include <regimen/kernel/update_rule.hpp>
 
 #include <cstddef>
@@ -149,7 +150,8 @@ REGIMEN_HD void add_all(const Block& block, const Value* values, std::size_t cou
 /// A block takes a row: its largest logit, whether one is NaN, and whether the target's is the first that is as large.
 /// Then the rows are counted, which is exact.
 ///
-/// cost   reads the logits once, and a row a second time up to its target where that is the largest
+/// cost   reads the logits once, 16 bytes at a time, the least, and a row a second time, from the caches, up to its
+///        target where that is the largest
 template <class S>
 struct Kernel<op::CountCorrect<S>, 0> final {
   static constexpr unsigned passes = 2, threads = 256;
@@ -175,18 +177,24 @@ struct Kernel<op::CountCorrect<S>, 0> final {
       if (is_right) {
         S most = values[target];
         unsigned nans = 0;
-        for (std::size_t i = block.thread(); i < o.columns; i += block.threads()) {
-          most = values[i] > most ? values[i] : most;
-          nans += is_nan(values[i]) ? 1u : 0u;
-        }
+        for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
+          const auto x = detail::read<n>(values + i);
+          for (unsigned k = 0; k < n; ++k) {
+            most = x.at[k] > most ? x.at[k] : most;
+            nans += is_nan(x.at[k]) ? 1u : 0u;
+          }
+        });
         most = combined<Largest>(block, most);
         nans = combined<Sum>(block, nans);
         is_right = nans == 0 && values[target] == most;
       }
       if (is_right) {
         unsigned earlier = 0;
-        for (std::size_t i = block.thread(); i < target; i += block.threads())
-          earlier += values[i] == values[target] ? 1u : 0u;
+        const S own = values[target];
+        for_row(block, values, target, [&]<unsigned n>(std::size_t i) {
+          const auto x = detail::read<n>(values + i);
+          for (unsigned k = 0; k < n; ++k) earlier += x.at[k] == own ? 1u : 0u;
+        });
         is_right = combined<Sum>(block, earlier) == 0;
       }
       if (block.thread() == 0) correct[row] = is_right ? 1 : 0;
@@ -212,9 +220,10 @@ struct Kernel<op::CountCorrect<S>, 1> final {
 /// Differences and their squares in fp64, the gradient rounded once: as the CPU engine. A block takes a chunk.
 ///
 /// error   of the sum: 16 + 9 + chunks / 1024 + 10 roundings to fp64
+/// cost    the output and the target are read once, the gradient is written once, 16 bytes at a time: the least
 template <bool WithGradient, class S>
 struct Kernel<op::SquaredError<WithGradient, S>, 0> final {
-  static constexpr unsigned passes = 2, threads = 256;
+  static constexpr unsigned passes = 2, threads = 256, width = pack_of<S>;
   static constexpr std::size_t shared_bytes = combined_bytes<double>, chunk_size = 4096;
   op::SquaredError<WithGradient, S> o;
   Memory at;
@@ -230,15 +239,30 @@ struct Kernel<op::SquaredError<WithGradient, S>, 0> final {
   REGIMEN_HD void operator()(const Block& block) const {
     S* const output = at(o.output);
     const S* const target = at(o.target);
+    const bool aligned = are_aligned(output, target);
     double* const losses = at.template scratch_of<double>();
     const double factor = 2 * o.scale * at(o.scalars)->loss_scale;
     for (std::size_t chunk = block.index(); chunk < chunks(o.count); chunk += block.blocks()) {
       const std::size_t end = (chunk + 1) * chunk_size < o.count ? (chunk + 1) * chunk_size : o.count;
       double loss = 0;
-      for (std::size_t i = chunk * chunk_size + block.thread(); i < end; i += block.threads()) {
-        const double difference = static_cast<double>(output[i]) - static_cast<double>(target[i]);
-        if constexpr (WithGradient) output[i] = static_cast<S>(difference * factor);
-        loss += difference * difference;
+      const auto add = [&]<unsigned n>(std::size_t i) {
+        auto values = detail::read<n>(output + i);
+        const auto wanted = detail::read<n>(target + i);
+        for (unsigned k = 0; k < n; ++k) {
+          const double difference = static_cast<double>(values.at[k]) - static_cast<double>(wanted.at[k]);
+          if constexpr (WithGradient) values.at[k] = static_cast<S>(difference * factor);
+          loss += difference * difference;
+        }
+        if constexpr (WithGradient) detail::write(values, output + i);
+      };
+      // A thread takes the same elements in the same order, wherever they begin.
+      for (std::size_t i = chunk * chunk_size + block.thread() * width; i < end;
+           i += std::size_t{block.threads()} * width) {
+        if (aligned && end - i >= width) {
+          add.template operator()<width>(i);
+        } else {
+          for (std::size_t k = i; k < end && k < i + width; ++k) add.template operator()<1>(k);
+        }
       }
       loss = combined<Sum>(block, loss);
       if (block.thread() == 0) losses[chunk] = loss;
