@@ -39,10 +39,11 @@ void list_all() {
 template <class T, class G>
 void step() {
   list_all<op::Embed<T>, op::EmbedBackward<T, G>, op::AddTable<T>, op::AddTableBackward<T, G>, op::Normalize<true, T>,
-           op::NormalizeBackward<true, T, G>, op::Normalize<false, T>, op::NormalizeBackward<false, T, G>,
+           op::NormalizeBackward<true, T, G>, op::NormalizeBackwardSum<true, T, G>, op::Normalize<false, T>,
+           op::NormalizeBackward<false, T, G>, op::NormalizeBackwardSum<false, T, G>,
            op::BiasActivation<activation::Identity, T>, op::BiasActivation<activation::GeluTanh, T>,
            op::BiasBackward<activation::Identity, T, G>, op::BiasBackward<activation::GeluTanh, T, G>, op::Add<T>,
-           op::Dropout<T>, op::Attention<T>, op::AttentionBackward<T>, kernel::AttentionWeights<T>,
+           op::Dropout<T>, op::DropoutSum<T>, op::Attention<T>, op::AttentionBackward<T>, kernel::AttentionWeights<T>,
            kernel::AttentionWeightsBackward<T>>();
 }
 

@@ -168,6 +168,16 @@ void elementwise(double rounding) {
         op::Dropout<T>{
             .x = x, .y = y, .samples = rows, .elements = elements, .drop = {6554, 9, View<op::Random>{random.offset}}},
         y, count, 0);
+  // A compiler may round the product and the sum once.
+  for (const std::size_t elements : {columns, columns - 1})
+    agree(c,
+          op::DropoutSum<T>{.dropout = {.x = x,
+                                        .y = y,
+                                        .samples = rows,
+                                        .elements = elements,
+                                        .drop = {6554, 9, View<op::Random>{random.offset}}},
+                            .onto = x},
+          y, count, rounding);
 }
 
 void rows_apart() {
@@ -192,6 +202,9 @@ void norms(std::size_t width) {
   b.d_gain = c.put<float>(width, 0, 8), b.rows = rows, b.columns = width;
   if (Centered) b.d_bias = c.put<float>(width, 0, 9);
   agree(c, b, b.d_gain, width, 4 * of_sums(width));
+  // d_y is what was d_x; a compiler may round the last product and the sum once.
+  agree(c, op::NormalizeBackwardSum<Centered, float, float>{.backward = b, .onto = o.y}, b.d_x, all,
+        4 * of_sums(width));
 }
 
 /// Between the products of composed attention.

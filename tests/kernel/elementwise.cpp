@@ -191,6 +191,54 @@ TEST_CASE("scaled sums: with factors that lie in memory, and only in steps that 
 
 namespace {
 
+/// y = onto + dropout(x), beside the CPU engine in fp64: a rounding of the product and one of the sum in S, and one to T.
+/// x, y and onto begin so many elements behind multiples of 16 bytes.
+template <class T>
+void dropout_sums(std::size_t x, std::size_t y, std::size_t sum) {
+  CAPTURE(x, y, sum);
+  using S = statistic_t<T>;
+  constexpr std::size_t rows = 5;
+  const op::Random random{7, 11, 3};
+  for (const std::uint32_t threshold : {0u, 20'000u})
+    for (const std::size_t columns : Sizes{8, 12, 13, 32}) {
+      CAPTURE(columns, threshold);
+      const std::size_t count = rows * columns;
+      const test::Values from = values<T>(count), onto = values<T>(count, 3, 2);
+      test::Arena wide(bytes);
+      const auto y_wide = wide.room<double>(count);
+      cpu::compute(op::Dropout<double>{wide.put<double>(from), y_wide, rows, columns, wide.drop(threshold, 5, random)},
+                   wide.memory());
+      const test::Values dropped = wide.get(y_wide, count);
+      in_every_way(
+          bytes,
+          [&](Arena& arena) {
+            const auto x_view = put_behind<T>(arena, x, from);
+            const auto y_view = put_behind<T>(arena, y, test::Values(count));
+            return op::DropoutSum<T>{.dropout = {x_view, y_view, rows, columns, arena.drop(threshold, 5, random)},
+                                     .onto = put_behind<T>(arena, sum, onto)};
+          },
+          [&](const Arena& arena, const auto& o) {
+            const test::Values found = arena.get(o.dropout.y, count);
+            for (std::size_t i = 0; i < count; ++i) {
+              const double exact = dropped[i] + onto[i];
+              CHECK(std::fabs(found[i] - exact) <=
+                    2 * epsilon_of<S> * (std::fabs(dropped[i]) + std::fabs(onto[i])) + 1.001 * rounding_of<T>(exact));
+            }
+          });
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a dropout adds the sum of its branch before it rounds") {
+  for (const std::size_t behind : Sizes{0, 1}) {
+    dropout_sums<double>(behind, 0, 0), dropout_sums<float>(0, behind, 0), dropout_sums<bf16>(0, 0, behind);
+    dropout_sums<fp16>(behind, behind, behind), dropout_sums<float>(0, 0, behind);
+  }
+}
+
+namespace {
+
 /// Tensors that begin `x`, `y` and `table` elements behind multiples of 16 bytes. What lies around y stays.
 template <class T>
 void at_offsets(std::size_t x, std::size_t y, std::size_t table) {

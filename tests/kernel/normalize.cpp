@@ -113,7 +113,8 @@ void backward_is_its_definition(const Shape& s, Gains gains, bool in_place) {
   const Wide u = u_of<T>;
   const Values x = values<T>(s.count(), 5), gain = values<T>(n, 2, 2), d_y = values<T>(s.count(), 1, 4),
                mean = values<S>(s.rows, 1, 7), rstd = values<S>(s.rows, 3, 8);
-  Values d_x(s.count()), d_x_error(s.count());
+  const Values onto = values<T>(s.count(), 2, 9);
+  Values d_x(s.count()), d_x_error(s.count()), sum(s.count()), sum_error(s.count());
   std::vector<Wide> sums[2] = {std::vector<Wide>(n), std::vector<Wide>(n)}, sizes[2] = {sums[0], sums[0]};
   for (std::size_t row = 0; row < s.rows; ++row) {
     const Wide r = rstd[row];
@@ -133,8 +134,22 @@ void backward_is_its_definition(const Shape& s, Gains gains, bool in_place) {
                           6 * u * (std::fabs(e(i)) + std::fabs(mean_e) + std::fabs(normal(i) * mean_en)));
       d_x[row * n + i] = double(all);
       d_x_error[row * n + i] = double(error) + rounding_of<T>(double(std::fabs(all) + error));
+      // With a sum: a rounding more, before that to T.
+      const Wide both = all + onto[row * n + i], wrong = error + u * (std::fabs(both) + error);
+      sum[row * n + i] = double(both);
+      sum_error[row * n + i] = double(wrong) + rounding_of<T>(double(std::fabs(both) + wrong));
     }
   }
+  const auto with_sum = [&](Arena& arena) {
+    op::NormalizeBackwardSum<Centered, T, G> o{.backward = backward<Centered, T, G>(s, gains, in_place)(arena),
+                                               .onto = {}};
+    arena.begin_past((gains == Gains::assigned ? s.past : 1) * sizeof(T)), o.onto = arena.put<T>(onto);
+    return o;
+  };
+  in_every_way(s.room(), with_sum, [&](const Arena& arena, const auto& o) {
+    CHECK(misses(arena.get(o.backward.d_x, s.count()), sum, [&](std::size_t i) { return sum_error[i]; }) == 0);
+    CHECK(arena.get(o.onto, s.count()) == onto);
+  });
   const Values before[2] = {values<G>(n, 1, 6), values<G>(n, 1, 5)};
   in_every_way(s.room(), backward<Centered, T, G>(s, gains, in_place), [&](const Arena& arena, const auto& o) {
     CHECK(misses(arena.get(o.d_x, s.count()), d_x, [&](std::size_t i) { return d_x_error[i]; }) == 0);

@@ -191,10 +191,12 @@ TEST_CASE("blocks of threads whose barriers are checked train what serial blocks
 TEST_CASE("products that add the bias train the bits of kernels that add it; in bf16 they round less") {
   using Fused_ = Trainer<Gpt<3>, Batch<4>, Device<Emulated>>;
   using Apart = Trainer<Gpt<3>, Batch<4>, Device<Emulated>, Epilogue<Separate>>;
-  CHECK(trained<Fused_>() == trained<Apart>());
+  // where branches end with a norm, no operation adds a sum that is not there without: see residual_sums.cpp
+  CHECK(trained<Trainer<NormsLast, Batch<4>, Device<Emulated>>>() ==
+        trained<Trainer<NormsLast, Batch<4>, Device<Emulated>, Epilogue<Separate>>>());
   CHECK(trained<Fused_>() == trained<Trainer<Gpt<3>, Batch<4>, Device<Emulated>, Epilogue<Fused>>>());
-  // three biases of a block are added by products, that of Gelu by Gelu: and the last layer's
-  CHECK(Apart::plan().forward.operations - Fused_::plan().forward.operations == 3 * 3 + 1);
+  // three biases of a block are added by products, that of Gelu by Gelu: and the last layer's; and two sums of a block
+  CHECK(Apart::plan().forward.operations - Fused_::plan().forward.operations == 3 * (3 + 2) + 1);
   CHECK(Fused_::plan().bytes_moved() < Apart::plan().bytes_moved());
   CHECK(trained<Trainer<Mlp, Batch<4>, Precision<tf32>, Device<Emulated>>>() ==
         trained<Trainer<Mlp, Batch<4>, Precision<tf32>, Device<Emulated>, Epilogue<Separate>>>());

@@ -28,6 +28,11 @@ struct PostNorm final : Model<Input<Tokens<8>>, Table, PositionEmbedding, LayerN
                               Repeat<5, Sequential<Residual<SelfAttention<Heads<2>>, Drop>, LayerNorm,
                                                    Residual<Linear<32>, Gelu, Linear<16>>, LayerNorm>>,
                               Drop, TiedLinear<Table>> {};
+/// Branches that begin with a Linear and end with a norm.
+struct NormsLast final : Model<Input<Tokens<8>>, Table, PositionEmbedding, Drop,
+                               Repeat<3, Sequential<Residual<SelfAttention<Heads<2>, Causal, Drop>, Drop, LayerNorm>,
+                                                    Residual<Linear<64>, Gelu, Linear<16>, LayerNorm>>>,
+                               Linear<11>> {};
 struct Nested final : Model<Input<Tokens<8>>, Table, PositionEmbedding,
                             Repeat<3, Repeat<4, Sequential<Residual<LayerNorm, Linear<32>, Gelu, Linear<16>, Drop>>>>,
                             LayerNorm, TiedLinear<Table>> {};

@@ -75,7 +75,7 @@ struct EveryIteration {
 /// The Traits of an engine derive from these, and say what differs.
 ///   has_graphs      whether replay may capture a graph
 ///   takes_ranks     whether several ranks may use the device
-///   Epilogues       which op::ProductEpilogue there are
+///   Epilogues       which op::ProductEpilogue there are, and whether operations add the sums of residual branches
 ///   is_checked      whether a plan looks for operations that the device lacks, and for rows of products that are not
 ///                   aligned
 ///   computes<T>     whether the device computes in T

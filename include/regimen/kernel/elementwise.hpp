@@ -195,6 +195,12 @@ struct Kernel<op::Dropout<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
+    run<false>(block, nullptr);
+  }
+  /// onto   what is added to y, if it `sums`
+  REGIMEN_HD_UNCHECKED
+  template <bool sums, class Block>
+  REGIMEN_HD void run(const Block& block, const T* onto) const {
     const T* const x = at(o.x);
     T* const y = at(o.y);
     const bool drops = o.drop.threshold > 0;
@@ -202,23 +208,48 @@ struct Kernel<op::Dropout<T>> final {
     const std::uint64_t key = mix(mix(random.seed, random.step), o.drop.stream);
     const S factor = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(o.drop.threshold)));
     const std::size_t of_sample = counters();
-    const bool aligned = o.elements * sizeof(T) % 16 == 0 && are_aligned(x, y);  // and so every sample
+    const bool aligned = o.elements * sizeof(T) % 16 == 0 && are_aligned(x, y, onto);  // and so every sample
     for_pieces(block, o.samples * of_sample, [&](std::size_t piece) {
       const std::size_t sample = piece / of_sample, first = piece % of_sample * width, left = o.elements - first,
                         i = sample * o.elements + first;
       const Philox::Words words = Philox::draw(key, first / width, random.first_sample + sample);
       const auto dropped = [&](T value, unsigned k) {
         const std::uint32_t bits = (words.word[k / 2] >> (16 * (k % 2))) & 0xFFFFu;
-        return drops && bits < o.drop.threshold ? static_cast<T>(S(0)) : static_cast<T>(static_cast<S>(value) * factor);
+        return drops && bits < o.drop.threshold ? S(0) : static_cast<S>(value) * factor;
       };
       if (aligned && left >= width) {
         auto values = detail::read<width>(x + i);
-        for (unsigned k = 0; k < width; ++k) values.at[k] = dropped(values.at[k], k);
+        [[maybe_unused]] Pack<T, width> sum;
+        if constexpr (sums) sum = detail::read<width>(onto + i);
+        for (unsigned k = 0; k < width; ++k) {
+          S value = dropped(values.at[k], k);
+          if constexpr (sums) value += static_cast<S>(sum.at[k]);
+          values.at[k] = static_cast<T>(value);
+        }
         detail::write(values, y + i);
       } else {
-        for (unsigned k = 0; k < width && k < left; ++k) y[i + k] = dropped(x[i + k], k);
+        for (unsigned k = 0; k < width && k < left; ++k) {
+          S value = dropped(x[i + k], k);
+          if constexpr (sums) value += static_cast<S>(onto[i + k]);
+          y[i + k] = static_cast<T>(value);
+        }
       }
     });
+  }
+};
+
+template <class T>
+struct Kernel<op::DropoutSum<T>> final {
+  using Alone = Kernel<op::Dropout<T>>;
+  static constexpr unsigned threads = Alone::threads;
+  op::DropoutSum<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return Alone{o.dropout, at}.blocks(); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    Alone{o.dropout, at}.template run<true>(block, at(o.onto));
   }
 };
 

@@ -203,17 +203,24 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
+    run<false>(block, nullptr);
+  }
+  /// onto   what is added to d_x, if it `adds`
+  REGIMEN_HD_UNCHECKED
+  template <bool adds, class Block>
+  REGIMEN_HD void run(const Block& block, const T* onto) const {
     const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
     T* const d_x = at(o.d_x);
     const detail::NormalChunks chunks = chunks_of(o);
-    const RowPlan<width, threads> rows{o.rows, o.columns, are_aligned(x, gain) && are_aligned(d_y, d_x)};
+    const RowPlan<width, threads> rows{o.rows, o.columns, are_aligned(x, gain) && are_aligned(d_y, d_x, onto)};
     const std::size_t each = chunks.rows_each();
     const unsigned count = static_cast<unsigned>(chunks.count());
     rows.with_team(block, [&]<unsigned n, bool held>(const auto& team) {
       for (unsigned chunk = team.index(); chunk < count; chunk += team.blocks()) {
         const std::size_t begin = chunk * each, end = begin + each < o.rows ? begin + each : o.rows;
         detail::ChunkSums<n, held, kinds, S> sums(team, o.columns, sums_of(chunk));
-        for (std::size_t row = begin + team.team(); row < end; row += team.teams()) take<n, held>(team, row, sums);
+        for (std::size_t row = begin + team.team(); row < end; row += team.teams())
+          take<n, held, adds>(team, row, onto, sums);
         sums.join(team, o.columns, sums_of(chunk));
       }
     });
@@ -230,8 +237,8 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   }
 
   REGIMEN_HD_UNCHECKED
-  template <unsigned n, bool held, class Team, class Sums>
-  REGIMEN_HD void take(const Team& team, std::size_t row, Sums& sums) const {
+  template <unsigned n, bool held, bool adds, class Team, class Sums>
+  REGIMEN_HD void take(const Team& team, std::size_t row, [[maybe_unused]] const T* onto, Sums& sums) const {
     const std::size_t first = row * o.columns;
     const T *const x = at(o.x) + first, *const gain = at(o.gain), *const d_y = at(o.d_y) + first;
     T* const d_x = at(o.d_x) + first;
@@ -251,11 +258,14 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
             mean_en = team.template combined<Sum>(sum_en) * scale;
     part.for_each_numbered([&]<unsigned r>(std::size_t i, const Run<n>& run) {
       const auto factor = detail::read<n>(gain + i);
-      Pack<T, n> result;
+      Pack<T, n> result, sum{};
+      if constexpr (adds) sum = detail::read<n>(onto + first + i);
       for (unsigned k = 0; k < n; ++k) {
         const S d = static_cast<S>(run.d_y.at[k]), e = d * static_cast<S>(factor.at[k]),
                 normal = (static_cast<S>(run.x.at[k]) - mean) * rstd;
-        result.at[k] = static_cast<T>((e - mean_e - normal * mean_en) * rstd);
+        S d_x_of_k = (e - mean_e - normal * mean_en) * rstd;
+        if constexpr (adds) d_x_of_k += static_cast<S>(sum.at[k]);
+        result.at[k] = static_cast<T>(d_x_of_k);
         sums.template add<r>(0, i, k, d * normal);
         if constexpr (Centered) sums.template add<r>(1, i, k, d);
       }
@@ -285,6 +295,29 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 1> final {
       if (i < o.columns) JoinSums::put(sum, d_gain[i], o.add);
       else if (d_bias != nullptr) JoinSums::put(sum, d_bias[i - o.columns], o.add);
     });
+  }
+};
+
+/// The same launches; the one that writes d_x adds.
+template <bool Centered, class T, class G, unsigned pass>
+struct Kernel<op::NormalizeBackwardSum<Centered, T, G>, pass> final {
+  using Alone = Kernel<op::NormalizeBackward<Centered, T, G>, pass>;
+  static constexpr unsigned passes = kernel::passes<op::NormalizeBackward<Centered, T, G>>, threads = Alone::threads,
+                            resident = kernel::resident<Alone>;
+  static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
+  op::NormalizeBackwardSum<Centered, T, G> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::NormalizeBackwardSum<Centered, T, G>& operation) {
+    return scratch_of(operation.backward);
+  }
+  constexpr unsigned blocks() const { return Alone{o.backward, at}.blocks(); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const Alone alone{o.backward, at};
+    if constexpr (pass == 0) alone.template run<true>(block, at(o.onto));
+    else alone(block);
   }
 };
 

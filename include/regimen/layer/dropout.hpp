@@ -35,15 +35,26 @@ struct Dropout final {
     using T = typename X::Element;
     using Output = X;
     static constexpr bool in_place = true;
+    static constexpr bool sums_y = Roles::Epilogues::sums, sums_d_x = sums_y;
 
-    static constexpr void forward(auto& engine, const auto& call) { drop(engine, call.x, call.y, call.path); }
-    static constexpr void backward(auto& engine, const auto& call) { drop(engine, call.d_y, call.d_x, call.path); }
+    static constexpr void forward(auto& engine, const auto& call) {
+      drop(engine, call.x, call.y, call.path, call.onto);
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      drop(engine, call.d_y, call.d_x, call.path, call.onto);
+    }
 
    private:
-    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, Path path) {
-      const op::Drop drop = detail::drop_of<Rate>(engine, path);
-      if (drop.threshold > 0)
-        engine.run(op::Dropout<T>{.x = {from}, .y = {to}, .samples = engine.batch, .elements = X::size, .drop = drop});
+    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, Path path,
+                               [[maybe_unused]] std::size_t onto) {
+      const op::Dropout<T> dropout{.x = {from},
+                                   .y = {to},
+                                   .samples = engine.batch,
+                                   .elements = X::size,
+                                   .drop = detail::drop_of<Rate>(engine, path)};
+      if constexpr (sums_y)
+        if (onto != View<T>::absent) return engine.run(op::DropoutSum<T>{.dropout = dropout, .onto = {onto}});
+      if (dropout.drop.threshold > 0) engine.run(dropout);
       else if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
     }
   };

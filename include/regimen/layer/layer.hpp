@@ -91,6 +91,8 @@ struct LayerDefaults {
   static constexpr bool saves_for_backward = false;  // saved tensors are absent where no backward follows
   static constexpr bool writes_d_sum = false;        // backward writes call.d_sum
   static constexpr bool derives_before = false;      // backward reads call.saved_before
+  static constexpr bool sums_y = false;              // forward adds call.onto to y, where it is given
+  static constexpr bool sums_d_x = false;            // backward adds call.onto to d_x, where it is given
 };
 
 /// Where a layer's parameters lie, or their gradients, in the order of its declaration. Devices leave gaps between them,
@@ -108,6 +110,7 @@ struct Offsets {
 };
 
 /// Offsets of the tensors that a call may access; undeclared tensors are absent.
+///   onto   a tensor like y, but another
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0, std::size_t ParameterCount = 1>
 struct ForwardCall {
   std::size_t x, y;
@@ -116,11 +119,13 @@ struct ForwardCall {
   std::array<std::size_t, ScratchCount> scratch{};
   Path path;
   std::array<std::size_t, CacheCount> cache{};
+  std::size_t onto = View<char>::absent;
 };
 
 /// d_x is absent if no layer before this one needs a gradient; gradients is absent if the layer is frozen.
 ///   d_sum          a tensor like d_y, or d_y itself where nobody reads that afterwards
 ///   saved_before   what the layer before has saved, a single tensor like x
+///   onto           a tensor like d_x, but another
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t ParameterCount = 1>
 struct BackwardCall {
   std::size_t x, y, d_y, d_x;
@@ -129,7 +134,7 @@ struct BackwardCall {
   std::array<std::size_t, SavedCount> saved;
   std::array<std::size_t, ScratchCount> scratch{};
   Path path;
-  std::size_t d_sum = View<char>::absent, saved_before = View<char>::absent;
+  std::size_t d_sum = View<char>::absent, saved_before = View<char>::absent, onto = View<char>::absent;
 
   constexpr bool wants_d_x() const { return d_x != absent; }
   constexpr bool trains() const { return gradients.at[0] != absent; }

@@ -63,6 +63,8 @@ struct LinearBound : LayerDefaults {
   static constexpr bool saves_for_backward = true;
   static constexpr bool writes_d_sum = activates && derivative == DerivativeIs::taken_here;
   static constexpr bool derives_before = !std::is_same_v<Before, activation::Identity>;
+  static constexpr bool sums_y = Roles::Epilogues::sums && has_bias && !activates,
+                        sums_d_x = Roles::Epilogues::sums && !derives_before;
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
 
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
@@ -72,11 +74,16 @@ struct LinearBound : LayerDefaults {
     const op::Product<F, F, Out> product{
         .a = {call.x}, .b = {call.parameters[0]}, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true};
     if constexpr (has_epilogue) {
+      if constexpr (sums_y)
+        if (call.onto != View<Out>::absent)
+          return engine.run(
+              op::ProductSum<F, F, Out>{.product = product, .onto = {call.onto}, .bias = {call.parameters[1]}});
       op::ProductEpilogue<F, F, Out, Activation> whole{.product = product, .bias = {call.parameters[1]}};
       if constexpr (activates) whole.x = {call.saved[0]};
       engine.run(whole);
     } else {
-      engine.run(product);
+      if constexpr (sums_y) run_onto(engine, product, call.onto);
+      else engine.run(product);
       if constexpr (has_bias)
         engine.run(op::BiasActivation<activation::Identity, Out, T>{
             .x = {call.y}, .bias = {call.parameters[1]}, .y = {call.y}, .rows = rows, .columns = Width});
@@ -103,6 +110,7 @@ struct LinearBound : LayerDefaults {
           .a = {d_sum.offset}, .b = {call.parameters[0]}, .c = {call.d_x}, .m = rows, .n = in, .k = Width};
       if constexpr (derives_before)
         engine.run(op::ProductEpilogue<D, F, T, Before, true>{.product = product, .x = {call.saved_before}});
+      else if constexpr (sums_d_x) run_onto(engine, product, call.onto);
       else engine.run(product);
     }
     if (call.trains()) {
@@ -118,6 +126,13 @@ struct LinearBound : LayerDefaults {
         engine.run(op::BiasBackward<activation::Identity, Out, G>{
             .d_y = d_sum, .d_x = d_sum, .d_bias = d_bias, .rows = rows, .columns = Width, .add = call.add});
     }
+  }
+
+ private:
+  template <class A, class B, class C>
+  static constexpr void run_onto(auto& engine, const op::Product<A, B, C>& product, std::size_t onto) {
+    if (onto == View<C>::absent) engine.run(product);
+    else engine.run(op::ProductSum<A, B, C>{.product = product, .onto = {onto}});
   }
 };
 

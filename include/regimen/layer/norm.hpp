@@ -26,42 +26,42 @@ struct NormBound : LayerDefaults {
   static constexpr Reads backward_reads(bool) { return Reads::input; }
   static constexpr bool in_place = true;
   static constexpr bool always_writes_d_x = true;
+  static constexpr bool sums_d_x = Roles::Epilogues::sums;
 
+  // All in one expression: compilers limit the statements of a plan.
   static constexpr void forward(auto& engine, const auto& call) {
-    View<S> mean{};
-    View<T> shift{};
-    if constexpr (centered) {
-      mean = {call.saved[1]};
-      shift = {call.parameters[1]};
-    }
     engine.run(op::Normalize<centered, T>{.x = {call.x},
                                           .gain = {call.parameters[0]},
-                                          .bias = shift,
+                                          .bias = {centered ? call.parameters[last] : absent},
                                           .y = {call.y},
-                                          .mean = mean,
+                                          .mean = {centered ? call.saved[last] : absent},
                                           .rstd = {call.saved[0]},
                                           .rows = engine.batch * X::rows,
                                           .columns = columns});
   }
   static constexpr void backward(auto& engine, const auto& call) {
-    View<S> mean{};
-    View<G> d_gain{}, d_shift{};
-    if constexpr (centered) mean = {call.saved[1]};
-    if (call.trains()) {
-      d_gain = {call.gradients[0]};
-      if constexpr (centered) d_shift = {call.gradients[1]};
-    }
-    engine.run(op::NormalizeBackward<centered, T, G>{.x = {call.x},
-                                                     .gain = {call.parameters[0]},
-                                                     .d_y = {call.d_y},
-                                                     .d_x = {call.d_x},
-                                                     .mean = mean,
-                                                     .rstd = {call.saved[0]},
-                                                     .d_gain = d_gain,
-                                                     .d_bias = d_shift,
-                                                     .rows = engine.batch * X::rows,
-                                                     .columns = columns,
-                                                     .add = call.add});
+    if constexpr (sums_d_x)
+      if (call.onto != absent)
+        return engine.run(
+            op::NormalizeBackwardSum<centered, T, G>{.backward = gradients(engine, call), .onto = {call.onto}});
+    engine.run(gradients(engine, call));
+  }
+
+ private:
+  static constexpr std::size_t last = centered ? 1 : 0, absent = View<T>::absent;
+
+  static constexpr op::NormalizeBackward<centered, T, G> gradients(const auto& engine, const auto& call) {
+    return {.x = {call.x},
+            .gain = {call.parameters[0]},
+            .d_y = {call.d_y},
+            .d_x = {call.d_x},
+            .mean = {centered ? call.saved[last] : absent},
+            .rstd = {call.saved[0]},
+            .d_gain = {call.gradients[0]},
+            .d_bias = {centered ? call.gradients[last] : absent},
+            .rows = engine.batch * X::rows,
+            .columns = columns,
+            .add = call.add};
   }
 };
 

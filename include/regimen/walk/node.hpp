@@ -6,6 +6,7 @@
 //   forward(..., Way)         consumes x, pushes `footprint(place)` bytes, returns y
 //   retire_output(place)     before backward: pops y, unless the node itself reads it
 //   backward(..., place)     consumes d_y, pops the rest down to `floor`, returns d_x (owned, transient), or absent
+//   sums_y, sums_d_x         optional: whether it adds a Way's `onto` to y, and that of d_y to d_x
 //
 // How a node is walked is an argument, no template parameter: one function of each serves training, recomputation and
 // inference. The shapes determine the layout of the saved stack, so no offset is stored between the two passes.
@@ -185,6 +186,7 @@ struct Node {
   /// here: the only pop comes last.
   static constexpr bool keeps_d_y = false;
   static constexpr bool reads_weights = active && layout.count > 0 && Bound::backward_reads_parameters(flows);
+  static constexpr bool sums_y = Bound::sums_y && !reads_output, sums_d_x = Bound::sums_d_x;
   static_assert(!recomputes_output || !reads_output,
                 "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
   using Saved = std::conditional_t<active, Declared, Tensors<>>;
@@ -206,7 +208,8 @@ struct Node {
         .x = x.offset,
         .y = absent,
         .parameters = offsets_of(locate(engine, weights).values, begins, element_bytes),
-        .path = path};
+        .path = path,
+        .onto = way.onto};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
     // What is computed twice is computed by the same operations, so that it has the same bits.
     const bool saves = keeps || !Bound::saves_for_backward || (active && Context::Checkpoint::segment > 0);
@@ -253,7 +256,8 @@ struct Node {
         .gradients = offsets_of(trains ? here.gradients : absent, begins, sizeof(typename Context::Roles::reduce)),
         .add = here.add,
         .saved = offsets_from<Declared>(engine, floor),
-        .path = path};
+        .path = path,
+        .onto = d_y.onto};
     if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(engine, Place::transient, path);
     if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(engine, x, floor);
     if (reuse) call.d_x = d_y.offset;

@@ -1,4 +1,5 @@
-// regimen/walk/residual.hpp — the walker of y = x + branch(x). The sum is written over the branch's output.
+// regimen/walk/residual.hpp — the walker of y = x + branch(x). The branch's last operation adds x, and the last of its
+// backward d_y, where they can; else the sum is written over the branch's output.
 #pragma once
 
 #include <regimen/walk/sequential.hpp>
@@ -16,6 +17,8 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   /// Whether the branch's last layer reads its own output: then the output is saved, and the sum is another tensor.
   static constexpr bool keeps_branch = Branch::reads_output;
   static constexpr Place branch_place(Place place) { return keeps_branch ? Place::saved : place; }
+  static constexpr bool joins_forward = joins_y<Context::Epilogues::sums, Branch>,
+                        joins_backward = joins_d_x<(Context::Epilogues::sums && flows), Branch>;
 
   static constexpr std::size_t footprint(const auto& engine, Place place) {
     return Branch::footprint(engine, branch_place(place)) +
@@ -25,11 +28,11 @@ struct Node<Residual<Layers...>, X, Context, flows> {
 
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
     const bool apart = keeps_branch && way.mode == Mode::save;
-    std::size_t y =
-        Branch::forward(engine, Tensor{x.offset, false}, weights, path, {way.mode, apart ? Place::saved : way.place});
+    std::size_t y = Branch::forward(engine, Tensor{x.offset, false}, weights, path,
+                                    {way.mode, apart ? Place::saved : way.place, joins_forward ? x.offset : absent});
     if constexpr (keeps_branch)
       if (apart) y = way.place == Place::nowhere ? absent : copy_of(engine, y, way.place, path);
-    if (way.place != Place::nowhere) add(engine, x.offset, y);
+    if (!joins_forward && way.place != Place::nowhere) add(engine, x.offset, y);
     if (x.owned) engine.arena.give(x.offset);
     return y;
   }
@@ -39,9 +42,9 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   }
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
                                         Path path, Place place) {
-    const std::size_t d_x =
-        Branch::backward(engine, Tensor{d_y.offset, false}, x, floor, weights, path, branch_place(place));
-    if constexpr (flows) add(engine, d_y.offset, d_x);
+    const std::size_t d_x = Branch::backward(engine, Tensor{d_y.offset, false, joins_backward ? d_y.offset : absent}, x,
+                                             floor, weights, path, branch_place(place));
+    if constexpr (flows && !joins_backward) add(engine, d_y.offset, d_x);
     if (d_y.owned) engine.arena.give(d_y.offset);
     return d_x;
   }

@@ -94,6 +94,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
   static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output,
                         keeps_d_y = At<count - 1>::keeps_d_y;
+  /// Sums are added by the last child, and to the gradient by the first.
+  static constexpr bool sums_y = joins_y<Context::Epilogues::sums, At<count - 1>>,
+                        sums_d_x = joins_d_x<Context::Epilogues::sums, At<0>>;
   static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
     // Recomputed children need their weights, too. (The owner of the chain decides about the last child's output.)
     return (At<i>::reads_weights || ...) ||
@@ -127,8 +130,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
                                         Path path, Place place) {
-    Values values{x, floors(engine, floor, place), weights, path, {}, {}};
-    return backward_from<count - 1>(engine, d_y, values, place);
+    Values values{x, floors(engine, floor, place), weights, path, {}, {}, d_y.onto};
+    return backward_from<count - 1>(engine, Tensor{d_y.offset, d_y.owned, count == 1 ? d_y.onto : absent}, values,
+                                    place);
   }
 
   /// Recomputes the output of a Group.
@@ -302,8 +306,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   /// Child i; its output is the input of the next.
   template <std::size_t i>
   static constexpr Tensor forward_of(auto& engine, Tensor x, Weights weights, Path path, Way way) {
-    const Way here{way.mode,
-                   i + 1 < count && way.mode == Mode::discard ? Place::transient : output_place<i>(way.place)};
+    const Way here{way.mode, i + 1 < count && way.mode == Mode::discard ? Place::transient : output_place<i>(way.place),
+                   i + 1 < count ? absent : way.onto};
     std::size_t y = absent;
     if constexpr (slices_parameters) {
       const NextUnit next = behind<i>(engine, weights, path, way.mode);
@@ -323,6 +327,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     Path path;
     std::array<std::size_t, count> recomputed;
     std::array<bool, count> is_ready;
+    std::size_t onto = absent;
   };
   template <std::size_t i>
   static constexpr std::size_t value(auto& engine, Values& values) {
@@ -370,7 +375,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
       const std::size_t d_x = backward_of<i>(engine, d_y, x, values, here);
       if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
       if constexpr (i == 0) return d_x;
-      else return backward_from<i - 1>(engine, Tensor{d_x, true}, values, place);
+      else return backward_from<i - 1>(engine, Tensor{d_x, true, i == 1 ? values.onto : absent}, values, place);
     }
   }
 };

@@ -15,21 +15,38 @@ enum class Mode { save, discard };               // save: backward follows; disc
 enum class Place { saved, transient, nowhere };  // nowhere: in a recomputation that does not need the output
 inline constexpr std::size_t place_count = 3;
 
+inline constexpr std::size_t absent = View<char>::absent;
+
 /// How forward is walked.
+///   onto   a tensor like the output, which is added to it. Only a walker that says so (`sums_y`) gets one
 struct Way {
   Mode mode = Mode::discard;
   Place place = Place::transient;  // of the output
+  std::size_t onto = absent;
 };
-
-inline constexpr std::size_t absent = View<char>::absent;
 
 /// A tensor argument of a walker. If `owned`, the callee frees it after its last use;
 /// otherwise it is borrowed for the call.
 /// Only transient tensors are ever owned.
+///   onto   of d_y: a tensor like d_x, which is added to it. Only a walker that says so (`sums_d_x`) gets one
 struct Tensor {
   std::size_t offset = absent;
   bool owned = false;
+  std::size_t onto = absent;
 };
+
+/// Whether a walker adds a sum to its output, and to the gradient of its input. One that does not say so does not.
+///   possible   whether the engine has operations that add
+template <bool possible, class Walker>
+inline constexpr bool joins_y = false;
+template <class Walker>
+  requires requires { Walker::sums_y; }
+inline constexpr bool joins_y<true, Walker> = Walker::sums_y;
+template <bool possible, class Walker>
+inline constexpr bool joins_d_x = false;
+template <class Walker>
+  requires requires { Walker::sums_d_x; }
+inline constexpr bool joins_d_x<true, Walker> = Walker::sums_d_x;
 
 template <class V>
 constexpr std::size_t bytes_of(const auto& engine) {

@@ -44,9 +44,10 @@ struct Library {
       at<T>(0)[i] = static_cast<T>(static_cast<float>(i * 7 % 17) / 4 - 2);
     device.upload(all, host, bytes, stream);
   }
-  void run(const cuda::ProductDescriptor& descriptor, const std::byte* bias, std::byte* aux) {
-    device.multiply(device.make_product(descriptor), all + b_at, all + a_at, workspace, 0, all + c_at, stream, bias,
-                    aux);
+  void run(const cuda::ProductDescriptor& descriptor, const std::byte* bias, std::byte* aux,
+           const std::byte* c = nullptr) {
+    device.multiply(device.make_product(descriptor), all + b_at, all + a_at, workspace, c == nullptr ? 0 : 1,
+                    all + c_at, stream, bias, aux, c);
     device.download(host, all, bytes, stream);
     device.record(done, stream);
     device.synchronize(done);
@@ -105,7 +106,66 @@ void multiplies_by_the_derivative(double epsilon) {
           epsilon * std::fabs(expected[i]) + 16 * 20 * 0x1p-24);
 }
 
+/// y = x Wt + onto, or + bias, too: rounded once. All numbers are quarters, so that the sums are exact, and onto stays.
+template <class T>
+void adds_onto(double epsilon, bool with_bias) {
+  Library library;
+  library.fill<T>();
+  op::ProductSum<T, T, T> o{.product = product<T>(), .onto = {Library::aux_at}};
+  if (with_bias) o.bias = {Library::bias_at};
+  const std::vector<T> before(library.at<T>(Library::aux_at), library.at<T>(Library::aux_at) + m * n);
+  library.run(cuda::describe(o, Runtime::workspace), with_bias ? library.all + Library::bias_at : nullptr, nullptr,
+              library.all + Library::aux_at);
+  for (std::size_t i = 0; i < m * n; ++i) {
+    const double sum = sum_of<T>(library, i / n, i % n) + double(before[i]) +
+                       (with_bias ? double(library.at<T>(Library::bias_at)[i % n]) : 0);
+    CHECK(std::fabs(double(library.at<T>(Library::c_at)[i]) - sum) <= epsilon * std::fabs(sum));
+    CHECK(double(library.at<T>(Library::aux_at)[i]) == double(before[i]));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("the library adds a matrix that lies elsewhere than the result, and the bias, before it rounds") {
+  for (const bool with_bias : {true, false}) {
+    adds_onto<fp32>(0, with_bias);
+    adds_onto<bf16>(0x1p-8, with_bias);
+    adds_onto<fp16>(0x1p-11, with_bias);
+  }
+  adds_onto<fp64>(0, false);
+}
+
+TEST_CASE("the library refuses a sum that does not fit") {
+  Library library;
+  library.fill<float>();
+  const op::ProductSum<float, float, float> o{.product = product<float>(), .onto = {Library::aux_at}};
+  const cuda::ProductDescriptor good = cuda::describe(o, Runtime::workspace);
+  CHECK(good.epilogue == Epilogue::none);
+  const std::byte* const onto = library.all + Library::aux_at;
+  const std::byte* const d = library.all + Library::c_at;
+  constexpr std::size_t bytes = m * n * sizeof(float);
+  library.run(good, nullptr, nullptr, onto);
+  refuses([&] { library.run(good, nullptr, nullptr); },
+          "a C elsewhere than D where the descriptor has one, only there");
+  refuses([&] { library.run(cuda::describe(product<float>(), Runtime::workspace), nullptr, nullptr, onto); },
+          "a C elsewhere than D where the descriptor has one, only there");
+  refuses([&] { library.run(good, nullptr, nullptr, onto + 16); }, "the library's C at a multiple of 256 bytes");
+  refuses([&] { library.run(good, nullptr, nullptr, library.all + Library::bytes - 32); }, "the library's C");
+  cuda::ProductDescriptor anywhere = good;
+  anywhere.c_alignment = anywhere.d.alignment = 4;
+  for (const std::byte* c : {d, d + bytes - 4, d - bytes + 4})
+    refuses([&] { library.run(anywhere, nullptr, nullptr, c); }, "a C that is D, or has no element in common with it");
+  library.run(anywhere, nullptr, nullptr, d + bytes);
+  library.run(anywhere, nullptr, nullptr, d - bytes);
+  refuses(
+      [&] {
+        library.device.multiply(library.device.make_product(good), library.all, library.all, library.workspace, 0,
+                                library.all + Library::c_at, library.stream, nullptr, nullptr, onto);
+      },
+      "a C elsewhere than D with a factor beta");
+  CHECK(cuda::describe(op::ProductSum<float, float, float>{.product = product<float>(), .onto = {16}}, 0).c_alignment ==
+        16);
+}
 
 TEST_CASE("the library applies gelu to sums before it rounds them, and writes the sums where backward needs them") {
   for (const bool saves : {true, false}) {

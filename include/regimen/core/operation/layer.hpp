@@ -51,10 +51,30 @@ struct ProductEpilogue final {
   }
 };
 
+/// The sum of a residual branch by the product that the branch ends with, or the gradient's by the one that computes it:
+///   c = op(a) · op(b) + onto + bias                         rounded once, to C
+///   the product as above, without `add`; onto (m,n), another tensor than c; bias (n), may be absent
+template <class A, class B, class C>
+struct ProductSum final {
+  static constexpr const char* name = "product_sum";
+  Product<A, B, C> product;
+  View<C> onto;
+  View<C> bias{};
+
+  constexpr Cost cost() const {
+    Cost sum = product.cost();
+    const double elements = double(product.m * product.n);
+    sum.flops += (bias.is_absent() ? 1 : 2) * elements;
+    sum.bytes += elements * sizeof(C);
+    return sum;
+  }
+};
+
 /// Which epilogues the products of an engine have: for results in T with so many columns, Activation after a bias
 /// (Identity: the bias alone), and the multiplication by its derivative. None.
+///   sums   whether there are ProductSum, DropoutSum and NormalizeBackwardSum
 struct NoEpilogues {
-  static constexpr bool any = false;
+  static constexpr bool any = false, sums = false;
   template <class Activation, class T>
   static constexpr bool has(std::size_t) {
     return false;
@@ -155,6 +175,23 @@ struct NormalizeBackward final {
   constexpr Cost cost() const { return {14 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
 };
 
+/// The backward of a norm with which a residual branch begins, and the gradient's sum: d_x as above, + onto
+///   onto   (rows,columns), another tensor than d_x
+template <bool Centered, class T, class G>
+struct NormalizeBackwardSum final {
+  static constexpr const char* name = Centered ? "layer_norm_backward_sum" : "rms_norm_backward_sum";
+  NormalizeBackward<Centered, T, G> backward;
+  View<T> onto;
+
+  constexpr Cost cost() const {
+    Cost sum = backward.cost();
+    const double elements = double(backward.rows * backward.columns);
+    sum.flops += elements;
+    sum.bytes += elements * sizeof(T);
+    return sum;
+  }
+};
+
 /// A rate as the kernels use it: an element is dropped when its 16 random bits are below `threshold`; the others are
 /// multiplied by 65536 / (65536 − threshold), so the expectation is exact for the rate threshold / 65536.
 struct Drop {
@@ -175,6 +212,22 @@ struct Dropout final {
 
   constexpr Cost cost() const {
     return {2.0 * double(samples * elements), 2.0 * double(samples * elements) * sizeof(T), 1};
+  }
+};
+
+/// The sum of a residual branch that ends with a dropout: y as above, + onto (samples,elements), another tensor than y
+template <class T>
+struct DropoutSum final {
+  static constexpr const char* name = "dropout_sum";
+  Dropout<T> dropout;
+  View<T> onto;
+
+  constexpr Cost cost() const {
+    Cost sum = dropout.cost();
+    const double elements = double(dropout.samples * dropout.elements);
+    sum.flops += elements;
+    sum.bytes += elements * sizeof(T);
+    return sum;
   }
 };
 

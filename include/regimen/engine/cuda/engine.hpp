@@ -242,15 +242,22 @@ class Engine : public engine::EveryIteration {
     if (const auto& p = o.product; p.m * p.n > 0)
       launch_product(p, scratch, [&](ProductDescriptor& descriptor) { describe_epilogue(o, descriptor); }, o.bias, o.x);
   }
+  template <class A, class B, class C>
+  void launch(const op::ProductSum<A, B, C>& o, std::size_t scratch) {
+    if (const auto& p = o.product; p.m * p.n > 0)
+      launch_product(
+          p, scratch, [&](ProductDescriptor& descriptor) { describe_sum(o, descriptor); }, o.bias, {}, o.onto);
+  }
   /// Tensor cores take factors of one type, in rows of whole 16 bytes: the wider of two (the gradient of the model's
   /// output) is first copied to the narrower type, and to such rows.
   template <class A, class B, class C, class Extend>
   void launch_product(const op::Product<A, B, C>& o, std::size_t scratch, const Extend& extend, View<C> bias = {},
-                      View<C> aux = {}) {
+                      View<C> aux = {}, View<C> onto = {}) {
     const auto start = [&](ProductDescriptor descriptor, const auto& factors, std::size_t workspace) {
       extend(descriptor);
-      multiply(descriptor, factors, workspace, o.add ? 1.0 : 0.0, bias.is_absent() ? nullptr : base_ + bias.offset,
-               aux.is_absent() ? nullptr : base_ + aux.offset);
+      const auto place = [&](View<C> view) { return view.is_absent() ? nullptr : base_ + view.offset; };
+      multiply(descriptor, factors, workspace, o.add || !onto.is_absent() ? 1.0 : 0.0, place(bias), place(aux),
+               place(onto));
     };
     if constexpr (std::is_same_v<A, B>) {
       start(describe(o, R::workspace), o, scratch);
@@ -285,15 +292,15 @@ class Engine : public engine::EveryIteration {
   void launch(const ManyProducts<A, B, C>& o, std::size_t scratch) {
     multiply(describe(o, R::workspace), o, scratch, 0.0);
   }
-  /// o.c = o.a · o.b + beta · o.c, and its epilogue; the library's A is our b.
+  /// o.c = o.a · o.b + beta · c, and its epilogue; the library's A is our b.   c   o.c, if null
   template <class Factors>
   void multiply(const ProductDescriptor& descriptor, const Factors& o, std::size_t scratch, double beta,
-                const std::byte* bias = nullptr, std::byte* aux = nullptr) {
+                const std::byte* bias = nullptr, std::byte* aux = nullptr, const std::byte* c = nullptr) {
     const typename R::Product& product =
         products_.found_or_made(descriptor, [&] { return runtime_.make_product(descriptor); });
     if (!prepares_)
       runtime_.multiply(product, base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, beta, base_ + o.c.offset,
-                        stream_, bias, aux);
+                        stream_, bias, aux, c);
   }
   template <class T>
   void launch(const op::Attention<T>& o, std::size_t scratch) {

@@ -230,7 +230,8 @@ class Library final {
         static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, descriptor.a.alignment);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, descriptor.b.alignment);
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, descriptor.d.alignment);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+        descriptor.c_alignment > 0 ? descriptor.c_alignment : descriptor.d.alignment);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, descriptor.d.alignment);
     cublasLtMatmulHeuristicResult_t result{};
     int found = 0;
@@ -247,19 +248,21 @@ class Library final {
     made.algorithm = result.algo;
     return made;
   }
-  /// The factors are the host's, which a graph keeps: they never change for one product of a step.
+  /// The factors are the host's, which a graph keeps: they never change for one product of a step. C has D's layout.
   void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr) {
+                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
+                const std::byte* c = nullptr) {
     if (reads_bias(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     if (has_aux(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
     const double wide_one = 1, wide_beta = beta;
     const float one = 1, narrow_beta = static_cast<float>(beta);
     const bool wide = product.descriptor.wide;
-    detail::demand(cublasLtMatmul(handle_, product.operation.get(), wide ? static_cast<const void*>(&wide_one) : &one,
-                                  a, product.a.get(), b, product.b.get(),
-                                  wide ? static_cast<const void*>(&wide_beta) : &narrow_beta, d, product.d.get(), d,
-                                  product.d.get(), &product.algorithm, scratch, product.descriptor.workspace, stream),
-                   "cublasLtMatmul");
+    detail::demand(
+        cublasLtMatmul(handle_, product.operation.get(), wide ? static_cast<const void*>(&wide_one) : &one, a,
+                       product.a.get(), b, product.b.get(), wide ? static_cast<const void*>(&wide_beta) : &narrow_beta,
+                       c != nullptr ? c : d, product.d.get(), d, product.d.get(), &product.algorithm, scratch,
+                       product.descriptor.workspace, stream),
+        "cublasLtMatmul");
   }
 
 #if defined(REGIMEN_HAS_CUDNN)

@@ -105,5 +105,20 @@ constexpr ProductDescriptor describe(const op::ProductEpilogue<A, B, C, Activati
   return descriptor;
 }
 
+/// Says where C lies, and the bias.
+template <class A, class B, class C>
+constexpr void describe_sum(const op::ProductSum<A, B, C>& o, ProductDescriptor& descriptor) {
+  descriptor.c_alignment = alignment_of(o.onto.offset);
+  if (o.bias.is_absent()) return;
+  descriptor.epilogue = Epilogue::bias;
+  descriptor.bias_alignment = alignment_of(o.bias.offset);
+}
+template <class A, class B, class C>
+constexpr ProductDescriptor describe(const op::ProductSum<A, B, C>& o, std::size_t workspace) {
+  ProductDescriptor descriptor = describe(o.product, workspace);
+  describe_sum(o, descriptor);
+  return descriptor;
+}
+
 }  // namespace regimen::cuda
 // SPDX-License-Identifier: Apache-2.0

@@ -40,18 +40,19 @@ constexpr bool reads_bias(Epilogue epilogue) {
 }
 constexpr bool has_aux(Epilogue epilogue) { return epilogue == Epilogue::gelu_aux_bias || epilogue == Epilogue::dgelu; }
 
-/// The descriptors of D = op(A) · op(B) + beta · D in the terms of cuBLASLt, with an epilogue before it is rounded; of
-/// as many products as A, B and D have matrices.
+/// The descriptors of D = op(A) · op(B) + beta · C in the terms of cuBLASLt, with an epilogue before it is rounded; of
+/// as many products as A, B and D have matrices. C is D, or lies elsewhere in D's layout.
 ///   wide         sums in fp64; otherwise in fp32
 ///   reads_tf32   A and B, in fp32, are read as tf32; never without this
 ///   bias_alignment, aux_alignment   the bias (D's type, one for each row of D) and aux begin at multiples of so many
 ///                                   bytes
 ///   aux_leading                     elements of aux from column to column
+///   c_alignment                     where C lies elsewhere: at a multiple of so many bytes; else 0
 struct ProductDescriptor {
   Layout a{}, b{}, d{};
   bool transpose_a = false, transpose_b = false, wide = false, reads_tf32 = false;
   Epilogue epilogue = Epilogue::none;
-  std::uint32_t bias_alignment = 0, aux_alignment = 0;
+  std::uint32_t bias_alignment = 0, aux_alignment = 0, c_alignment = 0;
   std::int64_t aux_leading = 0;
   std::size_t workspace = 0;
 
@@ -100,6 +101,8 @@ struct AnyKernel {
 ///   synchronize(event)       the host waits; throws what went wrong before
 ///   begin_capture            of this stream, and of all that wait for its events
 ///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
+///   multiply(product, a, b, scratch, beta, d, stream, bias, aux, c)
+///                            the last three where the descriptor has them
 ///   open_range(name), close_range()
 ///                            optional: for profilers, the calls between them belong together. Ranges nest
 ///   scope()                  while it lives, calls of this thread are for this device
@@ -128,7 +131,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   { runtime.end_capture(stream) } -> std::same_as<typename R::Graph>;
   runtime.launch(graph, stream);
   { runtime.make_product(descriptor) } -> std::same_as<typename R::Product>;
-  runtime.multiply(product, from, from, device, 0.0, device, stream, from, device);
+  runtime.multiply(product, from, from, device, 0.0, device, stream, from, device, from);
   runtime.forget(device, bytes, stream);
   runtime.remember(device, bytes, stream);
   { R::workspace } -> std::convertible_to<std::size_t>;

@@ -33,13 +33,15 @@ template <class A, class B, class C>
 inline constexpr bool runs_on_gpu<op::Product<A, B, C>> = true;
 template <class A, class B, class C, class Activation, bool backward>
 inline constexpr bool runs_on_gpu<op::ProductEpilogue<A, B, C, Activation, backward>> = true;
+template <class A, class B, class C>
+inline constexpr bool runs_on_gpu<op::ProductSum<A, B, C>> = true;
 
 /// The epilogues of cuBLASLt, as far as its documentation says what they compute. All with sums in fp32. GeluTanh is the
 /// library's GELU; the tensor that passes from forward to backward has rows of 8 elements, or of multiples. The library
 /// has none for Gelu (the error function) and Silu. Its RELU is max(x, 0), of which nothing says that it is NaN where x
 /// is; a zero there would hide a NaN from all that looks for one, so Relu is a kernel's.
 struct Epilogues final {
-  static constexpr bool any = true;
+  static constexpr bool any = true, sums = true;
   template <class Activation, class T>
   static constexpr bool has(std::size_t columns) {
     if (std::is_same_v<T, fp64>) return false;
@@ -119,6 +121,10 @@ struct Traits : engine::DefaultTraits {
   }
   template <class A, class B, class C, class Activation, bool backward>
   static constexpr std::size_t scratch(const op::ProductEpilogue<A, B, C, Activation, backward>& o) {
+    return scratch(o.product);
+  }
+  template <class A, class B, class C>
+  static constexpr std::size_t scratch(const op::ProductSum<A, B, C>& o) {
     return scratch(o.product);
   }
   /// The wider factor of a product as it is stored, and the same in the narrower type with rows of whole 16 bytes.

@@ -41,7 +41,7 @@ inline bool are_apart(const cuda::Layout& l) {
 /// Refuses what cublasLtMatmul's documentation does not allow: extents, leading dimensions, and combinations of types.
 inline void check_product(const cuda::ProductDescriptor& p) {
   const auto& [a, b, d, transpose_a, transpose_b, wide, reads_tf32, epilogue, bias_alignment, aux_alignment,
-               aux_leading, workspace] = p;
+               c_alignment, aux_leading, workspace] = p;
   const char* name = "ABD";
   for (const cuda::Layout* l : {&a, &b, &d}) {
     detail::demand(l->rows > 0 && l->columns > 0, std::string("a matrix ") + *name + " with elements",
@@ -99,7 +99,7 @@ inline void check_product(const cuda::ProductDescriptor& p) {
 inline void check_promises(const cuda::ProductDescriptor& p, std::uint32_t alignment) {
   for (const std::uint32_t promised :
        {p.a.alignment, p.b.alignment, p.d.alignment, p.bias_alignment > 0 ? p.bias_alignment : alignment,
-        p.aux_alignment > 0 ? p.aux_alignment : alignment})
+        p.aux_alignment > 0 ? p.aux_alignment : alignment, p.c_alignment > 0 ? p.c_alignment : alignment})
     detail::demand(promised >= alignment, "matrices at multiples of " + std::to_string(alignment) + " bytes",
                    "one at a multiple of " + std::to_string(promised));
 }
@@ -113,10 +113,28 @@ inline cuda::Layout layout_of_aux(const cuda::ProductDescriptor& p) {
           .alignment = p.aux_alignment};
 }
 
+/// C, where it lies elsewhere than D.
+inline cuda::Layout layout_of_c(const cuda::ProductDescriptor& p) {
+  cuda::Layout c = p.d;
+  c.alignment = p.c_alignment;
+  return c;
+}
+/// Refuses a C where the descriptor has none, or the reverse, and one that has elements in common with D: the library
+/// takes C = D, or two matrices.
+inline void check_c(const cuda::ProductDescriptor& p, const std::byte* c, double beta, const std::byte* d) {
+  detail::demand((c != nullptr) == (p.c_alignment > 0), "a C elsewhere than D where the descriptor has one, only there",
+                 c != nullptr ? "one" : "none");
+  if (c == nullptr) return;
+  detail::demand(beta != 0, "a C elsewhere than D with a factor beta", "0");
+  const std::size_t bytes = detail::bytes_of_matrix(p.d);
+  detail::demand(c + bytes <= d || d + bytes <= c, "a C that is D, or has no element in common with it",
+                 "one that overlaps D");
+}
+
 /// body(layout, address, name) for what the library reads and writes.
 template <class Body>
 void for_each_matrix(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, const std::byte* d,
-                     const std::byte* bias, const std::byte* aux, const Body& body) {
+                     const std::byte* bias, const std::byte* aux, const std::byte* c, const Body& body) {
   body(p.a, a, "the library's A");
   body(p.b, b, "the library's B");
   body(p.d, d, "the library's D");
@@ -128,6 +146,7 @@ void for_each_matrix(const cuda::ProductDescriptor& p, const std::byte* a, const
                       .alignment = p.bias_alignment},
          bias, "the library's bias");
   if (cuda::has_aux(p.epilogue)) body(layout_of_aux(p), aux, "the library's aux");
+  if (p.c_alignment > 0) body(layout_of_c(p), c, "the library's C");
 }
 
 /// Refuses addresses that the descriptor does not promise.
@@ -138,9 +157,11 @@ inline void check_address(const cuda::Layout& l, const std::byte* at, const char
                  "another address");
 }
 
-/// D = op(A) · op(B) + beta · D, and the epilogue, for all matrices, in ascending order of the inner index.
+/// D = op(A) · op(B) + beta · C, and the epilogue, for all matrices, in ascending order of the inner index.
+///   c   D, if null
 inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta,
-                     std::byte* d, const std::byte* bias = nullptr, std::byte* aux = nullptr) {
+                     std::byte* d, const std::byte* bias = nullptr, std::byte* aux = nullptr,
+                     const std::byte* c = nullptr) {
   using Gelu = activation::GeluTanh;
   const auto loops = [&]<class T, class Out>(std::type_identity<T>, std::type_identity<Out>) {
     using S = std::conditional_t<std::is_same_v<T, fp64>, double, float>;
@@ -161,14 +182,16 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
       const T* const x = reinterpret_cast<const T*>(a) + behind(p.a, index);
       const T* const y = reinterpret_cast<const T*>(b) + behind(p.b, index);
       Out* const z = reinterpret_cast<Out*>(d) + behind(p.d, index);
+      const Out* const onto = c == nullptr ? z : reinterpret_cast<const Out*>(c) + behind(p.d, index);
       for (std::size_t j = 0; j < p.d.columns; ++j) {
         for (std::size_t i = 0; i < p.d.rows; ++i) {
           S sum = 0;
           for (std::size_t k = 0; k < depth; ++k)
             sum +=
                 read(x[i * a_stride.first + k * a_stride.second]) * read(y[k * b_stride.first + j * b_stride.second]);
-          Out& to = z[j * static_cast<std::size_t>(p.d.leading) + i];
-          if (beta != 0) sum += static_cast<S>(beta) * static_cast<S>(to);
+          const std::size_t place = j * static_cast<std::size_t>(p.d.leading) + i;
+          Out& to = z[place];
+          if (beta != 0) sum += static_cast<S>(beta) * static_cast<S>(onto[place]);
           const auto before = [&]() -> Out& {
             return reinterpret_cast<Out*>(aux)[j * static_cast<std::size_t>(p.aux_leading) + i];
           };

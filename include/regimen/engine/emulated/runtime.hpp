@@ -194,9 +194,11 @@ class Runtime {
     return {descriptor};
   }
   void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr) {
+                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
+                const std::byte* c = nullptr) {
     const cuda::ProductDescriptor& p = product.descriptor;
-    for_each_matrix(p, a, b, d, bias, aux, [&](const cuda::Layout& l, const std::byte* at, const char* name) {
+    check_c(p, c, beta, d);
+    for_each_matrix(p, a, b, d, bias, aux, c, [&](const cuda::Layout& l, const std::byte* at, const char* name) {
       demand(device_, at, detail::bytes_of_matrix(l), name);
       check_address(l, at, name);
     });
@@ -205,7 +207,7 @@ class Runtime {
       refuse("the library's workspace", "a multiple of 256 bytes", "another address");
     enqueue(stream, [=] {
       if (p.workspace > 0) std::memset(scratch, 0xFF, p.workspace);
-      emulated::multiply(p, a, b, beta, d, bias, aux);
+      emulated::multiply(p, a, b, beta, d, bias, aux, c);
     });
   }
 

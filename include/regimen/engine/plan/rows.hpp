@@ -34,6 +34,10 @@ struct ProductRows {
   static constexpr double flops_of(const op::ProductEpilogue<A, B, C, Activation, backward>& o) {
     return o.product.cost().flops;
   }
+  template <class A, class B, class C>
+  static constexpr double flops_of(const op::ProductSum<A, B, C>& o) {
+    return o.product.cost().flops;
+  }
   static constexpr double flops_of(const auto&) { return 0; }
   /// Whether a product has such a matrix. The wider of two factors is copied to rows that are aligned first.
   template <class A, class B, class C>
@@ -47,6 +51,10 @@ struct ProductRows {
   }
   template <class A, class B, class C, class Activation, bool backward>
   constexpr bool look_at(const op::ProductEpilogue<A, B, C, Activation, backward>& o, const Path& path) {
+    return look_at(o.product, path);
+  }
+  template <class A, class B, class C>
+  constexpr bool look_at(const op::ProductSum<A, B, C>& o, const Path& path) {
     return look_at(o.product, path);
   }
   constexpr bool look_at(const auto&, const Path&) { return false; }
