@@ -258,7 +258,8 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
             mean_en = team.template combined<Sum>(sum_en) * scale;
     part.for_each_numbered([&]<unsigned r>(std::size_t i, const Run<n>& run) {
       const auto factor = detail::read<n>(gain + i);
-      Pack<T, n> result, sum{};
+      Pack<T, n> result;
+      [[maybe_unused]] Pack<T, n> sum;
       if constexpr (adds) sum = detail::read<n>(onto + first + i);
       for (unsigned k = 0; k < n; ++k) {
         const S d = static_cast<S>(run.d_y.at[k]), e = d * static_cast<S>(factor.at[k]),
