@@ -1,4 +1,5 @@
-// An operation of a program's own that has its form for the CPU, and none for a GPU.
+// An operation of a program's own that has its form for the CPU, and none for a GPU. Specialise kernel::Kernel for it
+// (the interface is in kernel/block.hpp), beside compute() in your header; without one the program runs on Device<Cpu>.
 // expect: an operation of this has no Kernel for a GPU; specialise regimen::kernel::Kernel, or write Device<Cpu>
 // names: own::Doubled
 #include "../support/model_recipe.hpp"
@@ -44,7 +45,22 @@ struct regimen::engine::Of<Emulated> {
 struct Doubling : Model<Input<Vector<8>>, Repeat<2, Residual<own::Doubled>>, Linear<4>> {};
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Doubling, Device<Cpu>>;
+/// x = 2 x by blocks of threads, each of which takes some of the elements.
+template <>
+struct regimen::kernel::Kernel<own::Twice> final {
+  static constexpr unsigned threads = 256;
+  own::Twice o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    float* const x = at(o.x);
+    for_pieces(block, o.count, [&](std::size_t i) { x[i] *= 2; });
+  }
+};
+using Train = Trainer<Doubling, Device<Emulated>>;
 #else
 using Train = Trainer<Doubling, Device<Emulated>>;
 #endif
