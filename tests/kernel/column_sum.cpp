@@ -104,6 +104,18 @@ void is_its_definition() {
 using Types = std::tuple<std::pair<float, float>, std::pair<double, double>, std::pair<bf16, float>,
                          std::pair<bf16, bf16>, std::pair<fp16, fp16>>;
 
+/// Bytes and flops of an element, as the plan counts them.
+template <class Operation>
+constexpr double bytes_of = Operation{.rows = 5, .columns = 7}.cost().bytes / 35;
+template <class Operation>
+constexpr double flops_of = Operation{.rows = 5, .columns = 7}.cost().flops / 35;
+// A bias gradient alone reads d_y; behind an activation x, too, and d_x is written.
+static_assert(bytes_of<op::BiasBackward<activation::Identity, bf16, float>> == sizeof(bf16));
+static_assert(bytes_of<op::BiasBackward<activation::Relu, bf16, float>> == 3 * sizeof(bf16));
+// One addition.
+static_assert(flops_of<op::BiasBackward<activation::Identity, float, float>> == 1);
+static_assert(flops_of<op::BiasActivation<activation::Identity, float, float>> == 1);
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("bias gradients: the CPU engine's numbers where sums are exact", "", Types) {

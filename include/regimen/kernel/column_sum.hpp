@@ -199,7 +199,7 @@ template <class Activation, class T, class G>
 struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
   using S = statistic_t<T>;
   static constexpr unsigned passes = 2, threads = 128, width = pack_of<T>;
-  static constexpr bool writes = !std::is_same_v<Activation, activation::Identity>;
+  static constexpr bool writes = op::BiasBackward<Activation, T, G>::activates;
   op::BiasBackward<Activation, T, G> o;
   Memory at;
 

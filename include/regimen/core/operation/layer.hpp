@@ -89,13 +89,16 @@ struct NoEpilogues {
 ///   x, y (rows,columns); bias (columns), may be absent
 template <class Activation, class T, class B = T>
 struct BiasActivation final {
+  static constexpr bool activates = !std::is_same_v<Activation, activation::Identity>;
   static constexpr const char* name = "bias_activation";
   View<T> x;
   View<B> bias{};
   View<T> y;
   std::size_t rows = 0, columns = 0;
 
-  constexpr Cost cost() const { return {10 * double(rows * columns), 2.0 * double(rows * columns) * sizeof(T), 1}; }
+  constexpr Cost cost() const {
+    return {(activates ? 10 : 1) * double(rows * columns), 2.0 * double(rows * columns) * sizeof(T), 1};
+  }
 };
 
 /// d_x = d_y · act'(x + bias);  d_bias = Σ_rows d_x          d_x may be d_y
@@ -103,13 +106,16 @@ struct BiasActivation final {
 ///   absent, d_x is d_y and is not written
 template <class Activation, class T, class G>
 struct BiasBackward final {
+  static constexpr bool activates = !std::is_same_v<Activation, activation::Identity>;
   static constexpr const char* name = "bias_activation_backward";
   View<T> x{}, bias{}, d_y, d_x;
   View<G> d_bias{};
   std::size_t rows = 0, columns = 0;
   bool add = false;
 
-  constexpr Cost cost() const { return {12 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
+  constexpr Cost cost() const {  // of Identity only sums, which read d_y
+    return {(activates ? 12 : 1) * double(rows * columns), (activates ? 3 : 1) * double(rows * columns) * sizeof(T), 1};
+  }
 };
 
 /// y = 0                                                     (count)
