@@ -8,7 +8,8 @@
 #if defined(__CUDACC__)
 #include <regimen/engine/cuda/device.cuh>
 #else
-#include <regimen/engine/emulated/device.hpp>  // without nvcc the same programs run on the host: for tests, not for timing
+// Without nvcc the same programs run on the host: for tests, not for timing.
+#include <regimen/engine/emulated/device.hpp>
 #endif
 
 #include "exit_code.hpp"

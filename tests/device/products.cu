@@ -1,4 +1,5 @@
-// tests/device/products.cu — the algorithms that cuBLASLt chooses for products join partial sums in fp32, not in 16 bits.
+// tests/device/products.cu — the algorithms that cuBLASLt chooses for products join partial sums in fp32, not in 16
+// bits.
 // compiled for 90a-real
 //
 // Exit code 77: there is no device.

@@ -97,8 +97,8 @@ struct Definition {
   }
 };
 
-/// Scores of at most 12 are at most 4 when scaled, and differ from the largest by at most 8: an exponential has an error
-/// of 10 u, and the sum of a row one of `length` u more. A gradient has both twice, and |d_weights| <= 1.
+/// Scores of at most 12 are at most 4 when scaled, and differ from the largest by at most 8: an exponential has an
+/// error of 10 u, and the sum of a row one of `length` u more. A gradient has both twice, and |d_weights| <= 1.
 template <class T>
 void is_its_definition(const Case& c) {
   using S = statistic_t<T>;

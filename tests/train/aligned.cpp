@@ -1,5 +1,5 @@
-// On a device parameters begin at multiples of 16 bytes, whatever their sizes: no product reads slowly for their sake, and
-// no gap between them reaches a result.
+// On a device parameters begin at multiples of 16 bytes, whatever their sizes: no product reads slowly for their sake,
+// and no gap between them reaches a result.
 #include "train/aligned.hpp"
 
 #include <regimen/train/inference.hpp>
@@ -93,7 +93,8 @@ TEST_CASE("a plan counts the gaps") {
   CHECK(Train::plan(1).gaps == Train::plan().gaps);
   CHECK(Train::plan().table().find(std::to_string(16 * all) + " bytes lie between parameters") != std::string::npos);
   CHECK(Inference<UnevenGpt, Device<Emulated>>::plan().gaps == 4 * all);
-  // In bf16 tensors are filled up to a multiple of 8: 2 bytes of values, 4 of each of master weights, gradients, states.
+  // In bf16 tensors are filled up to a multiple of 8: 2 bytes of values, 4 of each of master weights, gradients,
+  // states.
   CHECK(Trainer<Model<Input<Vector<3>>, Linear<5>>, Precision<bf16, fp32>, Device<Emulated>>::plan().gaps ==
         (1 + 3) * (2 + 4 * 4));
   CHECK(Trainer<UnevenGpt>::plan().gaps == 0);

@@ -1,4 +1,5 @@
-// A plan for Device<Cuda> is a constant in any compiler: its workspace and scratch included, without a header of CUDA's.
+// A plan for Device<Cuda> is a constant in any compiler: its workspace and scratch included, without a header of
+// CUDA's.
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/cuda/plan.hpp>
 #include <regimen/layer/activation.hpp>

@@ -186,8 +186,8 @@ TEST_CASE("blocks of threads whose barriers are checked train what serial blocks
   trains_by_blocks<Mlp, Batch<4>, Optimizer<Sgd>, Debug<Anomaly>>("an MLP");
 }
 
-// A sum in fp32 to which fp32 is added: it is the same whether the sum was stored between. In bf16 it is rounded once in
-// place of twice, so it is no farther from fp64.
+// A sum in fp32 to which fp32 is added: it is the same whether the sum was stored between. In bf16 it is rounded once
+// in place of twice, so it is no farther from fp64.
 TEST_CASE("products that add the bias train the bits of kernels that add it; in bf16 they round less") {
   using Fused_ = Trainer<Gpt<3>, Batch<4>, Device<Emulated>>;
   using Apart = Trainer<Gpt<3>, Batch<4>, Device<Emulated>, Epilogue<Separate>>;

@@ -1,4 +1,5 @@
-// Fifty steps on the emulated device follow those of the CPU engine. [lesson] (run by its name) trains lesson 1's network.
+// Fifty steps on the emulated device follow those of the CPU engine. [lesson] (run by its name) trains lesson 1's
+// network.
 #include "support/rounding.hpp"
 #include "support/small_gpt.hpp"
 #include "train/deferred.hpp"
@@ -24,8 +25,8 @@ std::vector<double> curve() {
   return losses;
 }
 
-/// Each curve, beside that of fp64. What rounds is enlarged by the same steps on both engines, however many, so that the
-/// CPU engine's distance measures the device's: see support/rounding.hpp.
+/// Each curve, beside that of fp64. What rounds is enlarged by the same steps on both engines, however many, so that
+/// the CPU engine's distance measures the device's: see support/rounding.hpp.
 template <class Network, class... Policies>
 void follows_the_cpu() {
   const std::vector<double> exact = curve<Trainer<Network, Policies..., Precision<fp64>>>();

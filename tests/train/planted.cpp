@@ -1,5 +1,5 @@
-// Defects that are planted between the CUDA engine and its device are found: an Error, or other results in some order of
-// the device's work.
+// Defects that are planted between the CUDA engine and its device are found: an Error, or other results in some order
+// of the device's work.
 #include "support/planted.hpp"
 #include "support/on_runtime.hpp"
 #include "train/deferred.hpp"

@@ -66,8 +66,8 @@ void rules_agree(const char* what) {
   in_format(std::type_identity<Precision<bf16, fp32>>{});
 }
 
-/// A step whose gradient is not finite between others: weights, state and the copies that kernels read stay as they are,
-/// so that what follows has the bits of a run without it.
+/// A step whose gradient is not finite between others: weights, state and the copies that kernels read stay as they
+/// are, so that what follows has the bits of a run without it.
 template <class Rule, class... Policies>
 void a_skipped_step_changes_nothing(const char* what) {
   INFO(what);

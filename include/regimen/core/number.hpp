@@ -86,9 +86,9 @@ struct fp16 final : detail::half<5> {
   using detail::half<5>::half;
 };
 
-/// How products may read fp32: 1 sign, 8 exponent, 10 mantissa bits, in the 32 bits of an fp32 number. Rounds to nearest,
-/// ties to even; overflow becomes infinity, a NaN stays a NaN. Nothing is stored in it: a tensor is fp32, and a product
-/// whose factors are View<tf32> rounds them as it reads them.
+/// How products may read fp32: 1 sign, 8 exponent, 10 mantissa bits, in the 32 bits of an fp32 number. Rounds to
+/// nearest, ties to even; overflow becomes infinity, a NaN stays a NaN. Nothing is stored in it: a tensor is fp32, and
+/// a product whose factors are View<tf32> rounds them as it reads them.
 struct tf32 final {
   std::uint32_t bits;
 

@@ -132,8 +132,8 @@ struct NoInput {
 ///   upload(at, from)     copies from the host, in the order of operations; `from` must stay valid until the fence
 ///   download(at, to)     copies to the host, in the order of operations; `to` is written before the fence
 ///   feed(slot, at, bytes, write)
-///                        write(to) fills `to`, host memory, with what slot number `slot` of the ring, at `at`, holds for
-///                        the operations that run from now on. Those that ran before may still need other slots
+///                        write(to) fills `to`, host memory, with what slot number `slot` of the ring, at `at`, holds
+///                        for the operations that run from now on. Those that ran before may still need other slots
 ///   hash(at, bytes)      of the bytes there; equal bytes have equal hashes on all ranks. Waits
 ///   Fence::wait()        the one place where the host waits; throws earlier errors, and
 ///                        then pending operations never run

@@ -131,7 +131,8 @@ struct Kernel<AttentionWeights<T>> final {
   }
 };
 
-/// A warp or a block for each row. Rows of up to 4096 keys are read, and their random numbers drawn, once; others twice.
+/// A warp or a block for each row. Rows of up to 4096 keys are read, and their random numbers drawn, once; others
+/// twice.
 template <class T>
 struct Kernel<AttentionWeightsBackward<T>> final {
   using S = statistic_t<T>;

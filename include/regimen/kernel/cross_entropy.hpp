@@ -13,10 +13,9 @@
 
 namespace regimen::kernel {
 
-/// A block takes a row, 16 bytes at a time wherever it begins: 50257 classes are a multiple of nothing. So many threads,
-/// because a row is read three times: few rows are open at once, and the second-level cache keeps more of them.
-/// A target outside [0, columns) that is not ignore_index makes the
-/// row's loss, and its gradient, NaN.
+/// A block takes a row, 16 bytes at a time wherever it begins: 50257 classes are a multiple of nothing. So many
+/// threads, because a row is read three times: few rows are open at once, and the second-level cache keeps more of
+/// them. A target outside [0, columns) that is not ignore_index makes the row's loss, and its gradient, NaN.
 template <bool WithGradient, class S>
 struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
   static constexpr unsigned passes = 2, threads = 1024;

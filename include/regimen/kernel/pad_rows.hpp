@@ -21,8 +21,8 @@ struct PadRows final {
 
 namespace detail {
 
-/// Elements of `from`, which begins `behind` elements behind a multiple of 16 bytes, by reads of whole 16 bytes: also of
-/// elements before and behind them.
+/// Elements of `from`, which begins `behind` elements behind a multiple of 16 bytes, by reads of whole 16 bytes: also
+/// of elements before and behind them.
 template <unsigned width, unsigned behind, class T>
 REGIMEN_HD Pack<T, width> read_behind(const T* from) {
   constexpr unsigned whole = (behind + width + pack_of<T> - 1) / pack_of<T> * pack_of<T>;
@@ -59,8 +59,8 @@ struct Kernel<PadRows<From, To>> final {
   }
 
  private:
-  /// `behind` is a row's, so a block's threads take one way. As a parameter of the template it is known to the compiler,
-  /// which so keeps packs in registers.
+  /// `behind` is a row's, so a block's threads take one way. As a parameter of the template it is known to the
+  /// compiler, which so keeps packs in registers.
   REGIMEN_HD_UNCHECKED
   template <unsigned tried = 0, class Block>
   REGIMEN_HD static void write_packs(const Block& block, const From* x, To* y, std::size_t packed, unsigned behind) {

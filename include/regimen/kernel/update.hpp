@@ -74,8 +74,8 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
 /// Elements whose squares a block adds.
 inline constexpr std::size_t square_chunk = 4096;
 
-/// A block takes a chunk, and a thread packs of it: in one order, whether the gradient begins at a multiple of 16 bytes,
-/// so that it is read by packs, or not.
+/// A block takes a chunk, and a thread packs of it: in one order, whether the gradient begins at a multiple of 16
+/// bytes, so that it is read by packs, or not.
 template <class G>
 struct Kernel<op::SumOfSquares<G>, 0> final {
   static constexpr unsigned passes = 2, threads = detail::flat_threads, width = pack_of<G>;

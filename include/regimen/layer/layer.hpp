@@ -95,8 +95,8 @@ struct LayerDefaults {
   static constexpr bool sums_d_x = false;            // backward adds call.onto to d_x, where it is given
 };
 
-/// Where a layer's parameters lie, or their gradients, in the order of its declaration. Devices leave gaps between them,
-/// so only the offset of a single one is a number.
+/// Where a layer's parameters lie, or their gradients, in the order of its declaration. Devices leave gaps between
+/// them, so only the offset of a single one is a number.
 template <std::size_t Count>
 struct Offsets {
   std::size_t at[Count == 0 ? 1 : Count];

@@ -27,10 +27,10 @@ struct Composed final {
   static constexpr std::size_t score_bytes = 256_MiB;
 };
 
-/// A fused kernel of cuDNN, which stores no scores: for bf16 and fp16, and heads of a multiple of 8 channels, at most 256.
-/// Dropout draws cuDNN's own random numbers: their seed is a hash of the seed, the step, the layer and the first sample,
-/// so that a program repeats its bits; but it drops other weights than the other forms do, and others again with another
-/// batch, accumulation or number of ranks.
+/// A fused kernel of cuDNN, which stores no scores: for bf16 and fp16, and heads of a multiple of 8 channels, at most
+/// 256. Dropout draws cuDNN's own random numbers: their seed is a hash of the seed, the step, the layer and the first
+/// sample, so that a program repeats its bits; but it drops other weights than the other forms do, and others again
+/// with another batch, accumulation or number of ranks.
 struct Cudnn final {
   using option_of = regimen::axis::attention;
   static constexpr std::size_t channels_multiple = 8, most_channels = 256;
@@ -44,8 +44,8 @@ struct Cudnn final {
 ///   refuses   a form that the device lacks; Cudnn where the program is compiled without it, and for what it lacks
 ///   cost      Composed stores scores and weights, for a piece of the heads at a time, and reads them again; the plan
 ///             has their bytes. Its products run on tensor cores, which Tiled does not use. In Composed a key or value
-///             that is not finite reaches every query of its head: a weight of zero does not hide it. Cudnn compiles its
-///             kernels when a Trainer is constructed, a second for each; no GPU has run it so far
+///             that is not finite reaches every query of its head: a weight of zero does not hide it. Cudnn compiles
+///             its kernels when a Trainer is constructed, a second for each; no GPU has run it so far
 ///
 /// One new position against kept ones (incremental decoding) is Tiled in every form.
 template <class Form = OfDevice>

@@ -26,8 +26,8 @@ struct Synchronous final {
 ///
 ///   choices   Debug<None>, or any of Anomaly, Profile and Synchronous: Debug<Anomaly, Profile>
 ///   default   Debug<None>
-///   refuses   None together with a check; Synchronous on Device<Cpu>, where every operation ends before the next begins;
-///             benchmarks refuse every check
+///   refuses   None together with a check; Synchronous on Device<Cpu>, where every operation ends before the next
+///             begins; benchmarks refuse every check
 ///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation.
 ///             Synchronous, and Profile on a GPU: no graph, and a wait for each operation. A program built with Debug
 ///             says so when it starts and in its log

@@ -27,8 +27,8 @@ struct Emulated final {
 ///   default   Device<Cpu>
 ///   refuses   a device whose header is not included
 ///   header    regimen/engine/cpu/device.hpp has the engine of Cpu; regimen.hpp includes it
-///             regimen/engine/emulated/device.hpp has the engine of Emulated, regimen/engine/cuda/device.cuh that of Cuda;
-///             regimen/engine/cuda/plan.hpp has what plans for Cuda need, for any compiler
+///             regimen/engine/emulated/device.hpp has the engine of Emulated, regimen/engine/cuda/device.cuh that of
+///             Cuda; regimen/engine/cuda/plan.hpp has what plans for Cuda need, for any compiler
 ///
 /// There is no policy Deterministic: on the CPU, equal recipes with equally many threads always give equal bits,
 /// because work is split by shape alone and random numbers depend on their position alone.

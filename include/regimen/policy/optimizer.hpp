@@ -38,12 +38,13 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 ///   update_tensor(engine, TensorViews, options)   runs operations, and so on every device; needs no Coefficients; may
 ///                                                 have scratch(rows, columns), an array of numbers of elements, and
 ///                                                 `numbers`. What writes weights or state respects scalars.apply
-///   update_tensor(WholeTensor, coefficients)      computes on spans, on the host alone; may have scratch(rows, columns),
-///                                                 in elements of Master, and flops(rows, columns)
+///   update_tensor(WholeTensor, coefficients)      computes on spans, on the host alone; may have
+///                                                 scratch(rows, columns), in elements of Master, and
+///                                                 flops(rows, columns)
 ///
-/// devices   a Device<Cuda> calls update, both corrections and the constructor of Coefficients in kernels: mark all four
-///           REGIMEN_HD (core/hd.hpp), and the functions of op::Calculate. nvcc's error for one that is not marked names
-///           an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD, or
+/// devices   a Device<Cuda> calls update, both corrections and the constructor of Coefficients in kernels: mark all
+///           four REGIMEN_HD (core/hd.hpp), and the functions of op::Calculate. nvcc's error for one that is not marked
+///           names an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD, or
 ///           a_function_on_a_device_is_marked_REGIMEN_HD
 template <class UpdateRule>
 struct Optimizer final {

@@ -12,8 +12,9 @@ namespace regimen {
 ///   Master    the weights that the optimizer updates, and its state
 ///   Reduce    the type in which gradients are sent and summed over ranks
 ///
-///   choices   Precision<fp64>, Precision<fp32>, Precision<tf32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the last
-///             two also with Reduce = Compute: half the bytes on the wire, gradients rounded before they are summed
+///   choices   Precision<fp64>, Precision<fp32>, Precision<tf32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the
+///             last two also with Reduce = Compute: half the bytes on the wire, gradients rounded before they are
+///             summed
 ///   default   Precision<fp32>
 ///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half its resolution); masters
 ///             narrower than Compute; fp64 masters under anything but fp64; fp16 without a LossScale

@@ -148,8 +148,8 @@ struct host final {
 
 }  // namespace targets
 
-/// A bound inside a Target: at most this share of the products' flops may be in products with rows that are no multiples
-/// of 16 bytes, which tensor cores read slowly. Without it a plan only names them (MemoryPlan::unaligned).
+/// A bound inside a Target: at most this share of the products' flops may be in products with rows that are no
+/// multiples of 16 bytes, which tensor cores read slowly. Without it a plan only names them (MemoryPlan::unaligned).
 template <class Share>
 struct Unaligned final {
   using share = Share;

@@ -1,4 +1,5 @@
-// regimen/program/input_ring.hpp — the ring of inputs in the program of a step: its memory, and how a step takes from it.
+// regimen/program/input_ring.hpp — the ring of inputs in the program of a step: its memory, and how a step takes from
+// it.
 #pragma once
 
 #include <regimen/core/operation.hpp>

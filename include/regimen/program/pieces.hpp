@@ -10,8 +10,8 @@
 
 namespace regimen::train {
 
-/// One update covers neighbouring trained tensors whose copies lie as their gradients do, with one element size, as long
-/// as their segments fit: a piece of the unit. Gaps between tensors are in no segment.
+/// One update covers neighbouring trained tensors whose copies lie as their gradients do, with one element size, as
+/// long as their segments fit: a piece of the unit. Gaps between tensors are in no segment.
 template <class Unit>
 struct Pieces final {
  private:

@@ -22,10 +22,11 @@ namespace regimen {
 ///   largest     the ten largest tensors at the peak, with the path of the layer that owns them
 ///   flops       forward and backward of all micro-batches (recomputation counts as backward), and the update
 ///   bytes_moved bytes that operations must read or write at least once
-///   gaps        on a GPU: bytes between parameters, between their gradients and between their state, so that each begins
-///               at a multiple of 16 bytes; of all ranks together, where they share these
-///   unaligned   on a GPU: matrices of products whose rows do not begin at multiples of 16 bytes, which tensor cores read
-///               slowly; the first few. unaligned_share: of the flops of products, those of products with such a matrix
+///   gaps        on a GPU: bytes between parameters, between their gradients and between their state, so that each
+///               begins at a multiple of 16 bytes; of all ranks together, where they share these
+///   unaligned   on a GPU: matrices of products whose rows do not begin at multiples of 16 bytes, which tensor cores
+///               read slowly; the first few. unaligned_share: of the flops of products, those of products with such a
+///               matrix
 struct MemoryPlan final {
   std::size_t batch = 0, micro_batches = 1, ranks = 1, parameters = 0, trained = 0;
   std::size_t peak = 0, peak_of_live = 0, kept = 0, gaps = 0;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Found: whether it is; CMake's target regimen::cuda says so where it finds the library.   docs/errors/cudnn_is_found.md
+/// Found: whether it is; CMake's target regimen::cuda says so where it finds the library.
+/// docs/errors/cudnn_is_found.md
 template <class Attention, class Device, bool Found>
 struct cudnn_is_found {
   static constexpr bool holds = Found;

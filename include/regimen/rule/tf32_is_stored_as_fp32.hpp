@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// Weights of 10 bits of mantissa would lose the updates that fp32 masters keep.   docs/errors/tf32_is_stored_as_fp32.md
+/// Weights of 10 bits of mantissa would lose the updates that fp32 masters keep.
+/// docs/errors/tf32_is_stored_as_fp32.md
 template <class Precision>
 struct tf32_is_stored_as_fp32 {
   static constexpr bool holds =

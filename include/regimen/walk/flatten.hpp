@@ -196,9 +196,9 @@ struct behind<detail::LinearForm<Linear, bias, Out, Own>, Activation> {
   using type = detail::LinearForm<Linear, bias, Out, Own, detail::DerivativeIs::taken_here, Activation>;
 };
 
-/// Gives the derivative of an activation that a product applies to the product that computes the gradient of its output,
-/// if a Linear comes next. Not if that is frozen: then it may be that the activation's output is not saved, and what is
-/// saved lies elsewhere.
+/// Gives the derivative of an activation that a product applies to the product that computes the gradient of its
+/// output, if a Linear comes next. Not if that is frozen: then it may be that the activation's output is not saved, and
+/// what is saved lies elsewhere.
 template <class Epilogues, class Freeze, class Done, class... Rest>
 struct Deriver {
   using type = Done;

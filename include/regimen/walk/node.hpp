@@ -68,8 +68,8 @@ struct TensorPlace {
   std::size_t rows = 1;  // of a matrix; a vector is one row
 };
 
-/// The memory of a node's parameters inside their unit: elements in all, and those that train, both with the gaps behind
-/// tensors that end between two multiples of the alignment. Gaps hold zeros, and nothing reads them but sums.
+/// The memory of a node's parameters inside their unit: elements in all, and those that train, both with the gaps
+/// behind tensors that end between two multiples of the alignment. Gaps hold zeros, and nothing reads them but sums.
 ///   gaps, trained_gaps   elements of gaps       gap_bytes   of gaps among the values
 struct ParameterLayout {
   std::size_t value_bytes = 0, value_alignment = 1, count = 0, trained = 0, tensors = 0;
@@ -96,7 +96,8 @@ struct ParameterLayout {
   }
 };
 
-/// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements, too.
+/// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements,
+/// too.
 constexpr std::size_t granule_of(std::size_t alignment, std::initializer_list<std::size_t> elements) {
   std::size_t narrowest = alignment;
   for (const std::size_t bytes : elements) narrowest = bytes < narrowest ? bytes : narrowest;

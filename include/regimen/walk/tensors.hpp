@@ -110,7 +110,8 @@ template <class V>
 constexpr std::size_t just_below(const auto& engine, std::size_t offset) {
   return offset - bytes_of<V>(engine);
 }
-/// Where the layer before has saved a tensor like x: below x, which is the last before `floor`, unless it is recomputed.
+/// Where the layer before has saved a tensor like x: below x, which is the last before `floor`, unless it is
+/// recomputed.
 template <class X>
 constexpr std::size_t saved_before(const auto& engine, std::size_t x, std::size_t floor) {
   return just_below<X>(engine, x == just_below<X>(engine, floor) ? x : floor);

@@ -251,7 +251,8 @@ constexpr auto back = operation_of<op::AttentionBackward<T>>({8, 1024, 12, 64, t
 constexpr auto large = operation_of<op::AttentionBackward<bf16>>({8, 8192, 12, 64, true});
 }  // namespace
 
-// GPT-2's heads in bf16: scores in fp32 and weights in bf16, of 16 samples and of 12 heads; one head if it is too large.
+// GPT-2's heads in bf16: scores in fp32 and weights in bf16, of 16 samples and of 12 heads; one head if it is too
+// large.
 static_assert(cuda::piece_of(small, 256_MiB).heads == 16 && cuda::piece_of(small, 256_MiB).bytes == 6 * 16_MiB);
 static_assert(cuda::piece_of(back<bf16>, 256_MiB).bytes == 12 * 12_MiB);
 static_assert(cuda::piece_of(back<fp32>, 256_MiB).bytes == 8 * 12_MiB);

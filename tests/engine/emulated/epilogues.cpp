@@ -67,8 +67,8 @@ op::Product<T, T, T> product() {
       .a = {Library::a_at}, .b = {Library::b_at}, .c = {Library::c_at}, .m = m, .n = n, .k = k, .transpose_b = true};
 }
 
-/// y = gelu(x Wt + bias); the sum goes to aux, rounded once, or nowhere. fp32 rounds some operations of tanh's argument,
-/// each half of `epsilon`, of numbers that are at most 20: 16 of them.
+/// y = gelu(x Wt + bias); the sum goes to aux, rounded once, or nowhere. fp32 rounds some operations of tanh's
+/// argument, each half of `epsilon`, of numbers that are at most 20: 16 of them.
 template <class T>
 void applies_gelu(double epsilon, bool saves) {
   Library library;

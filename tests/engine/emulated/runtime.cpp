@@ -124,8 +124,8 @@ TEST_CASE("an event that is left out shows in some order") {
   CHECK(compute > 0);
 }
 
-// A quarter of the seeds gives each temper. An eager device copies at once; a lazy one copies when the host waits, so that
-// it always finds the later number; the two others copy at once in one of four calls, by chance.
+// A quarter of the seeds gives each temper. An eager device copies at once; a lazy one copies when the host waits, so
+// that it always finds the later number; the two others copy at once in one of four calls, by chance.
 TEST_CASE("pinned memory is read when the copy runs, not when it is asked for") {
   std::array<std::size_t, 4> overwritten{};  // by temper
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {

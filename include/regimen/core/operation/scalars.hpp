@@ -12,8 +12,8 @@ namespace regimen {
 
 /// What an operation costs: floating-point operations, bytes that it must read or write at least once, and bytes that
 /// this rank sends to others.
-///   products, unaligned   of the flops: those of products, and those of products with unaligned rows, where a plan for a
-///                         device with tensor cores counts them
+///   products, unaligned   of the flops: those of products, and those of products with unaligned rows, where a plan for
+///                         a device with tensor cores counts them
 struct Cost {
   double flops = 0, bytes = 0;
   std::size_t operations = 0, wire = 0;

@@ -112,9 +112,9 @@ struct CombineSums final {
   constexpr Cost cost() const { return {4 * double(ranks), double(ranks) * sizeof(RankSums), 1}; }
 };
 
-/// Slots of the arena into which the host copies micro-batches before their turn, while earlier ones compute. A slot has
-/// the scalars that the host gives (`given_bytes`), the input and the target. The device counts the micro-batches that
-/// it took, and so finds the next one without the host: slot `taken` mod count.
+/// Slots of the arena into which the host copies micro-batches before their turn, while earlier ones compute. A slot
+/// has the scalars that the host gives (`given_bytes`), the input and the target. The device counts the micro-batches
+/// that it took, and so finds the next one without the host: slot `taken` mod count.
 struct InputRing {
   View<std::uint64_t> taken{};
   std::size_t first = 0, stride = 0, count = 0;  // of slots; count = 0: no ring, the host copies in turn

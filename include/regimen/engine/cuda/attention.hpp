@@ -15,8 +15,9 @@
 
 namespace regimen::cuda {
 
-/// Scores of all heads at once may be more than a GPU has. So the form works on a piece at a time: on neighbouring heads
-/// of one sample, or on the same head of neighbouring samples, whichever there are more of; these have equal strides.
+/// Scores of all heads at once may be more than a GPU has. So the form works on a piece at a time: on neighbouring
+/// heads of one sample, or on the same head of neighbouring samples, whichever there are more of; these have equal
+/// strides.
 ///
 ///   heads   of the largest piece
 ///   bytes   of its scores and weights: matrices (T,T) for each head, one behind the other; weights in the type of

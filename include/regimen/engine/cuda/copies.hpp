@@ -12,8 +12,9 @@
 
 namespace regimen::cuda {
 
-/// The copies of an engine. Those of upload and download are in the order of the operations; those of feed run on a stream
-/// of their own. The host waits in finish, in feed for the slot's last copy, and in upload if many are on their way.
+/// The copies of an engine. Those of upload and download are in the order of the operations; those of feed run on a
+/// stream of their own. The host waits in finish, in feed for the slot's last copy, and in upload if many are on their
+/// way.
 template <Runtime R>
 class Copies final {
  public:

@@ -71,7 +71,8 @@ class Engine : public engine::EveryIteration {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Before anything is allocated: an Error that is the plan's table, if the device's free memory does not hold the plan.
+  /// Before anything is allocated: an Error that is the plan's table, if the device's free memory does not hold the
+  /// plan.
   template <class Plan>
   static void expect_room(const Plan& plan) {
     if constexpr (requires { R::unused_memory(); }) {
@@ -196,9 +197,9 @@ class Engine : public engine::EveryIteration {
     typename R::Graph graph{};
     std::size_t operations = 0;
   };
-  /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments gathers a
-  /// segment at once. A ticket that comes so many later uses the event again; who awaits the older one then waits for
-  /// the younger, too, which comes after it on the same stream.
+  /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments
+  /// gathers a segment at once. A ticket that comes so many later uses the event again; who awaits the older one then
+  /// waits for the younger, too, which comes after it on the same stream.
   static constexpr std::size_t most_tickets = 1024;
 
   // ---- operations

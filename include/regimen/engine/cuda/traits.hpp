@@ -36,10 +36,10 @@ inline constexpr bool runs_on_gpu<op::ProductEpilogue<A, B, C, Activation, backw
 template <class A, class B, class C>
 inline constexpr bool runs_on_gpu<op::ProductSum<A, B, C>> = true;
 
-/// The epilogues of cuBLASLt, as far as its documentation says what they compute. All with sums in fp32. GeluTanh is the
-/// library's GELU; the tensor that passes from forward to backward has rows of 8 elements, or of multiples. The library
-/// has none for Gelu (the error function) and Silu. Its RELU is max(x, 0), of which nothing says that it is NaN where x
-/// is; a zero there would hide a NaN from all that looks for one, so Relu is a kernel's.
+/// The epilogues of cuBLASLt, as far as its documentation says what they compute. All with sums in fp32. GeluTanh is
+/// the library's GELU; the tensor that passes from forward to backward has rows of 8 elements, or of multiples. The
+/// library has none for Gelu (the error function) and Silu. Its RELU is max(x, 0), of which nothing says that it is NaN
+/// where x is; a zero there would hide a NaN from all that looks for one, so Relu is a kernel's.
 struct Epilogues final {
   static constexpr bool any = true, sums = true;
   template <class Activation, class T>
@@ -56,7 +56,8 @@ struct Epilogues final {
 /// Bytes of workspace that the library's documentation recommends for Hopper.
 inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
 
-/// Whether a program that runs on a GPU has cuDNN; CMake's target regimen::cuda says so. One that only plans needs none.
+/// Whether a program that runs on a GPU has cuDNN; CMake's target regimen::cuda says so. One that only plans needs
+/// none.
 #if defined(REGIMEN_HAS_CUDNN) || !defined(__CUDACC__)
 inline constexpr bool has_cudnn = true;
 #else

@@ -25,7 +25,8 @@ namespace regimen::emulated {
 ///
 /// finds     addresses of the stack, the heap, the program's variables, and of other devices
 /// leaves    the program's constants, such as the names of layers, which kernels hand on and do not read
-/// lacks     kernels with padding, where the compiler cannot clear it (clang): padding is junk, and may be an old address;
+/// lacks     kernels with padding, where the compiler cannot clear it (clang): padding is junk, and may be an old
+///           address;
 ///           words whose lowest byte is below 8: a small member with padding behind it, which g++ 12 does not clear
 ///           in members of members
 class HostPointers final {

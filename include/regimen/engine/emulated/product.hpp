@@ -94,8 +94,8 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                  "another type");
 }
 
-/// Refuses a descriptor that promises less of an address, where the device is asked to: the library would compute it, but
-/// slowly.
+/// Refuses a descriptor that promises less of an address, where the device is asked to: the library would compute it,
+/// but slowly.
 inline void check_promises(const cuda::ProductDescriptor& p, std::uint32_t alignment) {
   for (const std::uint32_t promised :
        {p.a.alignment, p.b.alignment, p.d.alignment, p.bias_alignment > 0 ? p.bias_alignment : alignment,
