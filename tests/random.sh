@@ -5,9 +5,10 @@
 #   tests/random.sh --shrink 1234               a smaller program of that seed that still fails
 #   tests/random.sh --planted [--only NAME]     every defect of tests/random/planted.txt, put into a copy of the library, is found
 #
+#   --emulated      the programs on the emulated device, beside the CPU engine
 #   --piece N       seeds in one program (8); a seed costs 2 to 3 seconds of processor time
 #   --compiler C    g++ by default
-#   --out DIR       where programs and results lie: build/random. DIR/done has a line for each finished piece; --status reads it
+#   --out DIR       where programs and results lie: build/random, or build/random_emulated. DIR/done has a line for each finished piece; --status reads it
 #   --jobs N        pieces at a time (1)
 #   --prefix CMD    put before each compilation and run: nice, taskset, ...
 #
@@ -15,7 +16,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-from='' count=1 piece=8 compiler=${CXX:-g++} out=$root/build/random jobs=1 prefix='' work=seeds include=$root parsed=() only=''
+from='' count=1 piece=8 compiler=${CXX:-g++} out='' jobs=1 prefix='' work=seeds include=$root parsed=() only='' check=seed
 while [ $# -gt 0 ]; do
   case $1 in
     --from) from=${2:?}; shift 2 ;;
@@ -27,12 +28,14 @@ while [ $# -gt 0 ]; do
     --prefix) prefix=${2:?}; shift 2 ;;
     --shrink) work=shrink; from=${2:?}; shift 2 ;;
     --planted) work=planted; shift ;;
+    --emulated) check=emulated; shift ;;
     --only) only=${2:?}; shift 2 ;;
     --status) work=status; shift ;;
     --help | -h) sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//'; exit ;;
     *) echo "unknown argument '$1'; see --help" >&2; exit 2 ;;
   esac
 done
+[ -n "$out" ] || case $check in emulated) out=$root/build/random_emulated ;; *) out=$root/build/random ;; esac
 mkdir -p "$out"
 export OMP_NUM_THREADS=1 CCACHE_DISABLE=1
 flags=(-std=c++20 -O0)   # clang compiles these in half of g++'s time
@@ -43,15 +46,15 @@ parse() {
   parsed=(-I "$out/parsed")
   mkdir -p "$out/parsed/random"
   case ${compiler##*/} in
-    clang*) parsed=(-include-pch "$out/parsed/random/seed.hpp.gch") ;;
+    clang*) parsed=(-include-pch "$out/parsed/random/$check.hpp.gch") ;;
   esac
-  $prefix "$compiler" "${flags[@]}" -I "$root/include" -I "$root/tests" -x c++-header "$root/tests/random/seed.hpp" \
-    -o "$out/parsed/random/seed.hpp.gch"
+  $prefix "$compiler" "${flags[@]}" -I "$root/include" -I "$root/tests" -x c++-header "$root/tests/random/$check.hpp" \
+    -o "$out/parsed/random/$check.hpp.gch"
 }
 # compile FROM COUNT WITHOUT PROGRAM: the program of these seeds. WITHOUT is a list of ids, each with a comma before it.
 compile() {
-  echo '#include "random/run.hpp"' | $prefix "$compiler" "${flags[@]}" "${parsed[@]}" -I "$include/include" -I "$include/tests" -DREGIMEN_RANDOM_FROM="$1" \
-    -DREGIMEN_RANDOM_COUNT="$2" -DREGIMEN_RANDOM_WITHOUT="$3" -x c++ - -o "$4" -lz
+  printf '#include "random/%s.hpp"\n#include "random/run.hpp"\n' $check | $prefix "$compiler" "${flags[@]}" "${parsed[@]}" -I "$include/include" -I "$include/tests" -DREGIMEN_RANDOM_FROM="$1" \
+    -DREGIMEN_RANDOM_COUNT="$2" -DREGIMEN_RANDOM_WITHOUT="$3" -DREGIMEN_RANDOM_CHECK=check_$check -x c++ - -o "$4" -lz
 }
 # run_piece FROM COUNT: compiles, runs, and writes down what came of it.
 run_piece() {

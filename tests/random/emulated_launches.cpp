@@ -1,6 +1,7 @@
 // Random networks on the emulated device: several steps in one launch train the bits of single steps.
 #include "random/emulated.hpp"
 
+#include "support/catch.hpp"
 #include "support/weights.hpp"
 
 #include <regimen/data/fake.hpp>

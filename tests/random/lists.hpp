@@ -280,6 +280,26 @@ using Checks = mp::mp_list<Often<6, Say<>>, Often<1, SayAnomaly>, Often<1, Say<D
 using OtherAxes = mp::mp_list<Losses, Rules, Clips, Inits, Seeds, Freezes, Batches, Accumulations, Fusions, Checkpoints,
                               Communicators, Shards, Targets, Checks>;
 
+// ---- on a device that has more choices than a CPU: numbers of their own, so that they change no other draw
+
+/// Composed, but for one head at a time.
+struct HeadByHead final {
+  using option_of = axis::attention;
+  static constexpr std::size_t score_bytes = 1;
+};
+using Forms = mp::mp_list<Attention<>, Attention<Tiled>, Attention<HeadByHead>>;
+
+/// separate   products leave biases and activations to kernels, if the program fuses at all
+/// fibers     blocks have as many threads as on a GPU, and checked barriers
+struct OnDevice {
+  std::size_t form = 0;
+  bool separate = false, fibers = false;
+};
+constexpr OnDevice drawn_on_device(std::uint64_t seed) {
+  return {static_cast<std::size_t>(mix(seed, 9) % mp::mp_size<Forms>::value), mix(seed, 10) % 2 == 0,
+          mix(seed, 11) % 3 == 0};
+}
+
 // ---- neighbours: what changes no bit, and what changes rounding alone
 
 /// Another choice on an axis.

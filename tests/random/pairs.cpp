@@ -66,8 +66,8 @@ constexpr std::array<std::size_t, sizeof...(Move)> places_of(mp::mp_list<Move...
 }  // namespace
 
 TEST_CASE("every pair of axes that compose is decided in one of the fixed programs") {
-  // A Device has one choice; Graph and Attention have others on other devices, and Steps is about fit, which these
-  // programs do not call: see random/emulated.hpp and random/emulated_launches.cpp.
+  // A Device has one choice; Graph and Attention have others on other devices (see below, and random/emulated.hpp), and
+  // Steps is about fit, which these programs do not call: see random/emulated_launches.cpp.
   const std::set<std::size_t> alone{place_of<axis::device>(), place_of<axis::graph>(), place_of<axis::attention>(),
                                     place_of<axis::steps>()};
   for (std::size_t a = 0; a < axis_count; ++a)
@@ -79,6 +79,15 @@ TEST_CASE("every pair of axes that compose is decided in one of the fixed progra
       INFO("axes " << a << " and " << b << " of the default policies");
       CHECK(found);
     }
+}
+
+TEST_CASE("on the emulated device the fixed programs have each form of attention with and without the other choices") {
+  std::set<std::array<std::size_t, 3>> found;
+  for (std::uint64_t seed = 0; seed < fixed_seeds; ++seed) {
+    const OnDevice drawn = drawn_on_device(seed);
+    found.insert({drawn.form, drawn.separate, drawn.fibers});
+  }
+  CHECK(found.size() == mp::mp_size<Forms>::value * 4);
 }
 
 TEST_CASE("every pair of moves leads to a neighbour") {

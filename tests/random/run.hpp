@@ -2,6 +2,7 @@
 //
 //   REGIMEN_RANDOM_FROM, REGIMEN_RANDOM_COUNT   which seeds
 //   REGIMEN_RANDOM_WITHOUT                      ids that are taken away: 0x12, 0x200010
+//   REGIMEN_RANDOM_CHECK                        which check: check_seed, check_emulated
 //   says      for each seed "seed N holds", or what is wrong; with the argument "ids" what can be taken away
 //   ends with 0: all hold, 1: some do not, 3: what is left does not compose
 #include "random/seed.hpp"
@@ -11,6 +12,9 @@
 #ifndef REGIMEN_RANDOM_WITHOUT
 #define REGIMEN_RANDOM_WITHOUT
 #endif
+#ifndef REGIMEN_RANDOM_CHECK
+#define REGIMEN_RANDOM_CHECK check_seed
+#endif
 
 namespace regimen::random {
 
@@ -18,7 +22,7 @@ template <std::uint64_t Seed, Id... Without>
 int report() {
   if constexpr (!Program<Seed, Without...>::composes) return 3;
   else {
-    const std::string wrong = check_seed<Seed, Without...>();
+    const std::string wrong = REGIMEN_RANDOM_CHECK<Seed, Without...>();
     if (wrong.empty()) std::printf("seed %llu holds\n", static_cast<unsigned long long>(Seed));
     else std::printf("%s", wrong.c_str());
     std::fflush(stdout);
