@@ -4,6 +4,9 @@
 
 #include <regimen/core/error.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
 #include <string>
 
 using namespace regimen;
@@ -94,6 +97,31 @@ TEST_CASE("a barrier in two places") { told<Defect::two_barriers>("all threads o
 TEST_CASE("shared memory that nobody wrote") { told<Defect::not_written>("shared memory that was written"); }
 TEST_CASE("more shared memory than was declared") { told<Defect::too_much>("declare shared_bytes"); }
 TEST_CASE("a lane that is missing from a warp") { told<Defect::odd_warp>("has left the kernel"); }
+
+/// Bytes of addresses that this program has.
+static std::size_t addresses() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
+}
+
+// Each thread that waits has a stack, and a second one of ASan's, if it looks for uses of what a function left
+// (ASAN_OPTIONS=detect_stack_use_after_return=1; clang's default): a megabyte of addresses, of 64 threads in 3 blocks.
+TEST_CASE("blocks that ended leave no memory behind") {
+  const auto run_many = [] {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      said<Defect::none>(emulated::Order::random, seed);
+      emulated::BlockRunner own;
+      const float x = 1;
+      float y = 0;
+      own.run(Rotate<Defect::none>{&x, &y, 1});
+    }
+  };
+  run_many();
+  const std::size_t before = addresses();
+  run_many();
+  CHECK(addresses() <= before + (std::size_t{256} << 20));
+}
 
 TEST_CASE("a block after a defect runs as if there had been none") {
   CHECK_FALSE(said<Defect::two_barriers>(emulated::Order::forward, 1).empty());

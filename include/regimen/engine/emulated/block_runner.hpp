@@ -4,6 +4,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/engine/emulated/swap_stack.hpp>
 #include <regimen/kernel/block.hpp>
 
 #include <cstddef>
@@ -17,38 +18,11 @@
 
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define REGIMEN_EMULATED_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define REGIMEN_EMULATED_ASAN 1
-#endif
-#endif
-#if defined(REGIMEN_EMULATED_ASAN)
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
-
 namespace regimen::emulated {
 
 /// The order in which blocks, and the threads of a block, run. A kernel with correct barriers gives the same bits in
 /// each.
 enum class Order { forward, reverse, random };
-
-namespace detail {
-
-#if defined(__x86_64__)
-/// Saves what a call preserves, and goes on where `load` stopped.
-__attribute__((naked, noinline)) inline void swap_stack(void** /*save: rdi*/, void* /*load: rsi*/) {
-  __asm__(
-      "pushq %rbp; pushq %rbx; pushq %r12; pushq %r13; pushq %r14; pushq %r15; movq %rsp,(%rdi);"
-      "movq %rsi,%rsp; popq %r15; popq %r14; popq %r13; popq %r12; popq %rbx; popq %rbp; ret");
-}
-#else
-#error "regimen: the emulated device switches stacks on x86-64 alone"
-#endif
-
-}  // namespace detail
 
 /// Runs blocks, one at a time, and finds errors that a GPU does not report:
 ///
@@ -73,7 +47,7 @@ class BlockRunner final {
       throw Error("emulated::BlockRunner", "64 MiB of addresses for the threads of a block", "none",
                   "raise the limit of address space");
     stacks_ = static_cast<std::byte*>(stacks);
-    permit(stacks_, most_threads * stack_bytes);
+    detail::permit_stack(stacks_, most_threads * stack_bytes);
     for (unsigned i = 0; i < most_threads; ++i) {
       fibers_[i].stack = stacks_ + i * stack_bytes;
       ::mprotect(fibers_[i].stack, page, PROT_NONE);  // who needs more ends the program
@@ -82,7 +56,8 @@ class BlockRunner final {
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
   ~BlockRunner() {
-    permit(stacks_, most_threads * stack_bytes);
+    end_fibers();
+    detail::permit_stack(stacks_, most_threads * stack_bytes);
     ::munmap(stacks_, most_threads * stack_bytes);
   }
 
@@ -222,10 +197,10 @@ class BlockRunner final {
 
   void run_block(unsigned block) {
     block_ = block;
-    left_ = waiting_ = next_fiber_ = position_ = 0;
+    left_ = waiting_ = position_ = 0;
     first_epoch_ = ++epoch_;
     failure_ = nullptr;
-    free_.clear();
+    main_bottom_ = nullptr;
     for (unsigned t = 0; t < count_; ++t) threads_[t].state = State::fresh, threads_[t].lanes_here = 0;
     for (std::size_t at = 0; at < shared_bytes_; at += 4) std::memcpy(shared_.data() + at, &junk_, 4);
     while (left_ < count_) {
@@ -240,8 +215,11 @@ class BlockRunner final {
         break;
       }
     }
-    permit(stacks_, next_fiber_ * stack_bytes);  // of threads that will never go on
-    if (failure_) std::rethrow_exception(failure_);
+    if (failure_) {  // some threads will never go on
+      detail::permit_stack(stacks_, next_fiber_ * stack_bytes);
+      end_fibers();
+      std::rethrow_exception(failure_);
+    }
   }
 
   unsigned pick() {
@@ -264,30 +242,41 @@ class BlockRunner final {
   }
   // The thread sanitizer counts calls and returns. A block leaves its fibers in these three, so they must not be
   // counted.
-  __attribute__((no_sanitize("thread"))) void go(void*& save, [[maybe_unused]] void*& fake, void* load,
-                                                 [[maybe_unused]] std::byte* stack) {
+  __attribute__((no_sanitize("thread"))) void go(void*& save, void*& fake, void* load, const std::byte* stack) {
     if (&save == &main_ && stack == nullptr) return;  // from the caller's stack to itself: nobody can run
-#if defined(REGIMEN_EMULATED_ASAN)
-    __sanitizer_start_switch_fiber(&fake, stack != nullptr ? stack : static_cast<const std::byte*>(main_bottom_),
-                                   stack != nullptr ? stack_bytes : main_size_);
-#endif
+    if (stack != nullptr) detail::leaves_stack(&fake, stack, stack_bytes);
+    else detail::leaves_stack(&fake, main_bottom_, main_size_);
     detail::swap_stack(&save, load);
     landed(fake);
   }
-  void landed([[maybe_unused]] void* fake) {
-#if defined(REGIMEN_EMULATED_ASAN)
+  void landed(void* fake) {
     const void* bottom = nullptr;
     std::size_t size = 0;
-    __sanitizer_finish_switch_fiber(fake, &bottom, &size);
+    detail::enters_stack(fake, &bottom, &size);
     if (main_bottom_ == nullptr)
       main_bottom_ = bottom, main_size_ = size;  // the first to land on a fiber comes from the caller's stack
-#endif
   }
 
   void yield(unsigned me) {
     Fiber& fiber = fibers_[threads_[me].fiber];
     enter_next(fiber.top, fiber.fake);
     current_ = me;
+  }
+
+  /// Those that no thread has go to their end: ASan has a second stack for each, which only its fiber gives back. For
+  /// the same reason fibers stay from block to block.
+  void end_fibers() {
+    main_bottom_ = nullptr;
+    is_ending_ = true;
+    if (detail::has_second_stacks)
+      for (const unsigned fiber : free_) go(main_, main_fake_, fibers_[fiber].top, fibers_[fiber].stack);
+    is_ending_ = false;
+    free_.clear();
+    next_fiber_ = 0;
+  }
+  __attribute__((no_sanitize("thread"))) void end(Fiber& fiber) {
+    detail::leaves_stack(nullptr, main_bottom_, main_size_);
+    detail::swap_stack(&fiber.top, main_);
   }
 
   unsigned spare() {
@@ -338,6 +327,7 @@ class BlockRunner final {
         Fiber& target = fibers_[threads_[next].fiber];
         go(fibers_[fiber].top, fibers_[fiber].fake, target.top, target.stack);
       }
+      if (is_ending_) end(fibers_[fiber]);
     }  // comes back here when this fiber gets another thread
   }
 
@@ -359,11 +349,6 @@ class BlockRunner final {
     throw Error("byte " + std::to_string(at) + " of shared memory", "a barrier between two threads that touch it",
                 who(first) + " " + did + " it, " + who(second) + " " + does + " it, and none between", "sync()");
   }
-  static void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) {
-#if defined(REGIMEN_EMULATED_ASAN)
-    __asan_unpoison_memory_region(at, bytes);
-#endif
-  }
 
   Order order_ = Order::forward;
   std::uint64_t seed_ = 1, draws_ = 0;
@@ -374,8 +359,9 @@ class BlockRunner final {
   std::vector<Fiber> fibers_;
   std::vector<unsigned> free_{};
   void *main_ = nullptr, *main_fake_ = nullptr;
-  [[maybe_unused]] const void* main_bottom_ = nullptr;  // ASan's
-  [[maybe_unused]] std::size_t main_size_ = 0;
+  const void* main_bottom_ = nullptr;  // for ASan
+  std::size_t main_size_ = 0;
+  bool is_ending_ = false;
 
   Body body_ = nullptr;
   const void* kernel_ = nullptr;
@@ -389,5 +375,4 @@ class BlockRunner final {
 
 }  // namespace regimen::emulated
 
-#undef REGIMEN_EMULATED_ASAN
 // SPDX-License-Identifier: Apache-2.0
