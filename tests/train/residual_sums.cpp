@@ -16,14 +16,14 @@ using support::of_order;
 
 namespace {
 
+template <class Kernel>
+constexpr bool is_add = false;
+template <class T>
+constexpr bool is_add<kernel::Kernel<op::Add<T>, 0>> = true;
+
 /// Counts launches of op::Add.
 struct CountsAdds : emulated::Runtime {
   static inline std::size_t adds = 0;
-
-  template <class Kernel>
-  static constexpr bool is_add = false;
-  template <class T>
-  static constexpr bool is_add<kernel::Kernel<op::Add<T>, 0>> = true;
 
   template <class Kernel>
   void launch(const Kernel& made, cuda::Grid grid, Stream stream) {
