@@ -299,12 +299,13 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 1> final {
   }
 };
 
-/// The same launches; the one that writes d_x adds.
+/// The same launches; the one that writes d_x adds, for which two blocks a multiprocessor leave too few registers on
+/// sm_80: it spilled.
 template <bool Centered, class T, class G, unsigned pass>
 struct Kernel<op::NormalizeBackwardSum<Centered, T, G>, pass> final {
   using Alone = Kernel<op::NormalizeBackward<Centered, T, G>, pass>;
   static constexpr unsigned passes = kernel::passes<op::NormalizeBackward<Centered, T, G>>, threads = Alone::threads,
-                            resident = kernel::resident<Alone>;
+                            resident = pass == 0 ? 1 : kernel::resident<Alone>;
   static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
   op::NormalizeBackwardSum<Centered, T, G> o;
   Memory at;
