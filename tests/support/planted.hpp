@@ -2,6 +2,7 @@
 // engine's calls and the device's.
 #pragma once
 
+#include <regimen/core/error.hpp>
 #include <regimen/engine/emulated/runtime.hpp>
 #include <regimen/kernel/input.hpp>
 
@@ -169,7 +170,11 @@ class Planted : public emulated::Runtime {
 
   static bool is(Defect what) { return planted.what == what; }
   static bool is(Defect what, std::size_t number) { return is(what) && planted.which == number; }
-  static void spoil() { ++spoilt; }
+  /// Ends a run that does not end by itself: without waiting, the host reads unwritten results and takes more steps, for
+  /// which the device has no end of memory.
+  static void spoil() {
+    if (++spoilt > 10'000) throw Error("a planted defect", "a run that ends", "10,000 calls");
+  }
   std::byte* pageable(std::size_t bytes) {
     spoil();
     if (bytes > pageable_bytes_) pageable_ = std::make_unique<std::byte[]>(pageable_bytes_ = bytes);
