@@ -8,6 +8,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include "support/catch.hpp"
@@ -31,8 +32,9 @@ using GpuBlock = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>
 struct GpuGpt final
     : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<3, GpuBlock>, LayerNorm, Linear<32>> {};
 struct GpuMlp final : Model<Input<Vector<8>>, Linear<4>> {};
-/// Rows of 5 numbers, on both sides of the last product's weights; a repeated block whose rows are 12 bytes.
-struct OddMlp final : Model<Input<Vector<8>>, Linear<16>, Linear<5>> {};
+/// Rows of 5 numbers inside; at the end, where they are filled up; a repeated block whose rows are 12 bytes.
+struct OddMlp final : Model<Input<Vector<8>>, Linear<5>, Linear<16>> {};
+struct OddEnd final : Model<Input<Vector<8>>, Linear<16>, Linear<5>> {};
 struct OddBlocks final : Model<Input<Vector<3>>, Repeat<6, Residual<Linear<3>>>, Linear<4>> {};
 
 }  // namespace
@@ -73,22 +75,36 @@ static_assert(!Composable<Model<Input<Vector<8>>, As<bf16, Linear<8>>, Linear<4>
               !Composable<Model<Input<Vector<8>>, As<tf32, Linear<8>>, Linear<4>>, Device<Turing>>);
 static_assert(Composable<GpuMlp, Device<Cuda>, Precision<bf16, fp32>>);
 
-// Forward and the weights' gradient of the first layer are aligned; all three products of the second have rows of 5
-// numbers of 4 bytes. The batch is in all.
+// All products have rows of 5 numbers of 4 bytes: the output of the first layer, its gradient, the second's weights.
 using Odd = Trainer<OddMlp, Device<Cuda>, Batch<4>>;
-static_assert(Odd::plan().unaligned_share() == 3.0 * 5 * 16 / (2 * 8 * 16 + 3 * 5 * 16));
+static_assert(Odd::plan().unaligned_share() == 1 && Odd::plan().padding == 0);
 static_assert(Odd::plan().unaligned[0].columns == 5 && Odd::plan().unaligned[0].element == 4 &&
               Odd::plan().unaligned[0].enough() == 8 && Odd::plan().unaligned[0].bytes == 4 * 3 * 4 &&
-              Odd::plan().unaligned[0].path.digits == 2 && Odd::plan().unaligned[1].columns == 0);
+              Odd::plan().unaligned[0].path.digits == 1 && Odd::plan().unaligned[1].columns == 5 &&
+              Odd::plan().unaligned[1].path.digits == 2 && Odd::plan().unaligned[2].columns == 0);
 static_assert(OnGpu<>::plan().unaligned_share() == 0 && OnGpu<>::plan().unaligned[0].columns == 0);
-// In bf16 the two products of backward read a copy of the output's gradient, in rows of 8 numbers of 2 bytes.
-using OddBf16 = Trainer<OddMlp, Device<Cuda>, Batch<4>, Precision<bf16, fp32>>;
-static_assert(OddBf16::plan().unaligned_share() == 1.0 * 5 * 16 / (2 * 8 * 16 + 3 * 5 * 16) &&
-              OddBf16::plan().unaligned[0].element == 4 && OddBf16::plan().unaligned[1].columns == 0);
 static_assert(Trainer<OddMlp, Device<Cpu>, Batch<4>>::plan().unaligned_share() == 0);
+// Rows of the output are filled up: those of 5 numbers of 4 bytes, for a loss that knows of it.
+template <class... Policies>
+using OddOutput = Trainer<OddEnd, Device<Cuda>, Batch<4>, Policies...>;
+static_assert(OddOutput<>::plan().unaligned_share() == 0 && OddOutput<>::plan().padding == 4 * 3 * 4);
+static_assert(OddOutput<Precision<bf16, fp32>>::plan().unaligned_share() == 0 &&
+              OddOutput<Precision<bf16, fp32>>::plan().padding == 4 * 3 * 4);
+static_assert(OddOutput<Precision<fp64>>::plan().padding == 4 * 1 * 8);
+static_assert(Trainer<OddEnd, Device<Cpu>, Batch<4>>::plan().padding == 0 && OnGpu<>::plan().padding == 0);
+// Not for another: all three products of the last layer have rows of 5 numbers, those of the first have not. The batch is
+// in all. In bf16 the two products of backward read a copy of the output's gradient, in rows of 8 numbers of 2 bytes.
+using Squares = OddOutput<Loss<MeanSquaredError>>;
+static_assert(Squares::plan().padding == 0 &&
+              Squares::plan().unaligned_share() == 3.0 * 5 * 16 / (2 * 8 * 16 + 3 * 5 * 16));
+using SquaresBf16 = OddOutput<Loss<MeanSquaredError>, Precision<bf16, fp32>>;
+static_assert(SquaresBf16::plan().unaligned_share() == 1.0 * 5 * 16 / (2 * 8 * 16 + 3 * 5 * 16) &&
+              SquaresBf16::plan().unaligned[0].element == 4 && SquaresBf16::plan().unaligned[1].columns == 0);
 template <class Share>
-constexpr bool odd_fits = Composable<OddMlp, Device<Cuda>, Batch<4>, Target<targets::h100, Unaligned<Share>>>;
+constexpr bool odd_fits =
+    Composable<OddEnd, Device<Cuda>, Batch<4>, Loss<MeanSquaredError>, Target<targets::h100, Unaligned<Share>>>;
 static_assert(odd_fits<Ratio<1, 2>> && !odd_fits<Ratio<12, 25>> && !odd_fits<Ratio<0>>);
+static_assert(Composable<OddEnd, Device<Cuda>, Batch<4>, Target<targets::h100, Unaligned<Ratio<0>>>>);
 static_assert(Composable<GpuGpt, Device<Cuda>, Target<targets::h100, Unaligned<Ratio<0>>>>);
 // No multiple of 16 bytes: two of the last layer's products, and all of the blocks'.
 static_assert(Trainer<OddBlocks, Device<Cuda>, Batch<4>>::plan().unaligned_share() == 1);
@@ -103,11 +119,17 @@ TEST_CASE("what a plan says of rows is the same where it skips iterations of a b
     CHECK(skipping.engine.cost[phase].unaligned == whole.engine.cost[phase].unaligned);
   }
   CHECK(skipping.engine.cost[0].unaligned == 2.0 * 4 * 3 * (6 * 3 + 4));
-  const std::string table = Odd::plan().table();
+  const std::string table = Squares::plan().table();
   INFO(table);
   CHECK(
       table.find("48.4 % of the products' flops:\n  1 linear: 5 columns of 4 bytes; 8 would do, for 48 more bytes\n") !=
       std::string::npos);
+  const std::string filled = OddOutput<>::plan().table();
+  INFO(filled);
+  CHECK(filled.find("  48 bytes lie between rows of the output, which begin at multiples of 16 bytes\n") !=
+        std::string::npos);
+  CHECK(filled.find("rows of products") == std::string::npos);
+  CHECK(OddOutput<>::plan(8).padding == 8 * 3 * 4);
   CHECK(OnGpu<>::plan().table().find("16 bytes") == std::string::npos);
 }
 

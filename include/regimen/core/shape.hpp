@@ -25,7 +25,20 @@ struct Value final {
   using Element = Element_;
   using Shape = Shape_;
   static constexpr std::size_t size = Shape::size, rows = Shape::rows, columns = Shape::columns;
+  static constexpr std::size_t leading = columns;               // elements from row to row
   static constexpr std::size_t bytes = size * sizeof(Element);  // of one sample
+};
+
+/// The same in rows that all begin at multiples of so many bytes. What lies between them belongs to nothing: it is never
+/// written by intent, and never read into a result.
+template <class Dense, std::size_t row_alignment>
+struct PaddedValue final {
+  using Element = typename Dense::Element;
+  using Shape = typename Dense::Shape;
+  static constexpr std::size_t size = Shape::size, rows = Shape::rows, columns = Shape::columns;
+  static constexpr std::size_t leading =
+      (columns * sizeof(Element) + row_alignment - 1) / row_alignment * row_alignment / sizeof(Element);
+  static constexpr std::size_t bytes = rows * leading * sizeof(Element);
 };
 
 }  // namespace regimen

@@ -82,9 +82,11 @@ struct EveryIteration {
 ///   runs<O>         whether the device has a form of the operation O
 ///   parameter_alignment   bytes, a power of two: parameters, their gradients, master weights and state begin at
 ///                         multiples
+///   row_alignment         bytes, a power of two: rows of the model's output, and of its gradient, begin at multiples,
+///                         if its last layer and its loss can have them so. Products with such rows are not the CPU's
 struct DefaultTraits {
   static constexpr bool has_graphs = false, takes_ranks = true, is_checked = false;
-  static constexpr std::size_t parameter_alignment = 1;
+  static constexpr std::size_t parameter_alignment = 1, row_alignment = 1;
   using Epilogues = op::NoEpilogues;
   template <class T>
   static constexpr bool computes = true;

@@ -63,8 +63,9 @@ struct JoinSums final {
 /// cost    reads its terms once; scratch of at most 2^19 S, or of a row
 struct ColumnSum final {
   static constexpr std::size_t at_once = 64, most_sums = std::size_t{1} << 19;
-  std::size_t rows = 0, columns = 0;
+  std::size_t rows = 0, columns = 0, leading = 0;  // leading: elements from row to row of the terms; 0: columns
 
+  REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   REGIMEN_HD constexpr std::size_t chunks() const {
     const std::size_t by_rows = (rows + at_once - 1) / at_once, by_room = most_sums / columns,
                       most = by_rows < by_room ? by_rows : by_room;
@@ -83,7 +84,7 @@ struct ColumnSum final {
   REGIMEN_HD_UNCHECKED
   template <unsigned width, class S, class G, class Block, class Terms>
   REGIMEN_HD void add_rows(const Block& block, const Terms& terms, bool aligned, S* partial, G* sums, bool add) const {
-    if (aligned && columns % width == 0) add_rows_of<width>(block, terms, partial, sums, add);
+    if (aligned && columns % width == 0 && row() % width == 0) add_rows_of<width>(block, terms, partial, sums, add);
     else add_rows_of<1>(block, terms, partial, sums, add);
   }
 
@@ -106,11 +107,11 @@ struct ColumnSum final {
   template <unsigned n, class S, class G, class Block, class Terms>
   REGIMEN_HD void add_rows_of(const Block& block, const Terms& terms, S* partial, G* sums, bool add) const {
     constexpr unsigned together = 4;
-    const std::size_t packs = columns / n, count = chunks();
+    const std::size_t packs = columns / n, count = chunks(), row = this->row();
     for_pieces(block, count * packs, [&](std::size_t piece) {
       const std::size_t chunk = piece / packs, column = piece % packs * n;
       S sum[n] = {};
-      std::size_t left = begin(chunk + 1) - begin(chunk), i = begin(chunk) * columns + column;
+      std::size_t left = begin(chunk + 1) - begin(chunk), i = begin(chunk) * row + column;
       while (left > 0) {
         // Counts and one running index: rows as indices of their own take registers until some spill.
         unsigned rest = left < at_once ? static_cast<unsigned>(left) : unsigned{at_once};
@@ -119,15 +120,14 @@ struct ColumnSum final {
         const auto add_values = [&](const Pack<S, n>& values) {
           for (unsigned k = 0; k < n; ++k) part[k] += values.at[k];
         };
-        for (; rest >= together; rest -= together, i += together * columns) {
+        for (; rest >= together; rest -= together, i += together * row) {
           // Written out: in a loop that the compiler does not unroll, what is loaded lies in memory.
           [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
-            const typename Terms::template Loaded<n> loaded[] = {terms.template load<n>(i + r * columns)...};
-            (add_values(terms.template value<n>(loaded[r], i + r * columns, column)), ...);
+            const typename Terms::template Loaded<n> loaded[] = {terms.template load<n>(i + r * row)...};
+            (add_values(terms.template value<n>(loaded[r], i + r * row, column)), ...);
           }(std::make_integer_sequence<unsigned, together>{});
         }
-        for (; rest > 0; --rest, i += columns)
-          add_values(terms.template value<n>(terms.template load<n>(i), i, column));
+        for (; rest > 0; --rest, i += row) add_values(terms.template value<n>(terms.template load<n>(i), i, column));
         for (unsigned k = 0; k < n; ++k) sum[k] += part[k];
       }
       if (sums == nullptr) return;
@@ -215,7 +215,7 @@ struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const T *const d_y = at(o.d_y), *const bias = at.optional(o.bias);
     G* const d_bias = at.optional(o.d_bias);
-    const ColumnSum sum{o.rows, o.columns};
+    const ColumnSum sum{o.rows, o.columns, o.leading};
     S* const partial = d_bias == nullptr ? nullptr : sum.template partial<S>(at);
     if constexpr (writes) {
       const T* const x = at(o.x);

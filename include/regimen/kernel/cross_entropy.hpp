@@ -36,7 +36,7 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
     double* const losses = at.template scratch_of<double>();
     const S factor = static_cast<S>(o.scale * at(o.scalars)->loss_scale);
     for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
-      S* const values = logits + row * o.columns;
+      S* const values = logits + row * o.row();
       const std::int32_t target = targets[row];
       if (target < 0 || static_cast<std::size_t>(target) >= o.columns) {
         const S fill = target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN();

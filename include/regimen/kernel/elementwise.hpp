@@ -165,14 +165,17 @@ struct Kernel<op::BiasActivation<Activation, T, B>> final {
     const T* const x = at(o.x);
     const B* const bias = at.optional(o.bias);
     T* const y = at(o.y);
-    const bool aligned = are_aligned(x, y) && (bias == nullptr || (o.columns % width == 0 && are_aligned(bias)));
-    detail::for_elements<width>(block, o.rows * o.columns, aligned, [&]<unsigned n>(std::size_t i) {
+    const bool is_dense = o.row() == o.columns,
+               aligned =
+                   is_dense && are_aligned(x, y) && (bias == nullptr || (o.columns % width == 0 && are_aligned(bias)));
+    detail::for_elements<width>(block, o.rows * o.columns, aligned, [&]<unsigned n>(std::size_t element) {
+      const std::size_t i = is_dense ? element : element / o.columns * o.row() + element % o.columns;
       auto a = detail::read<n>(x + i);
       if (bias == nullptr) {
         for (unsigned k = 0; k < n; ++k)
           a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k])));
       } else {
-        const auto b = detail::read<n>(bias + i % o.columns);
+        const auto b = detail::read<n>(bias + element % o.columns);
         for (unsigned k = 0; k < n; ++k)
           a.at[k] = static_cast<T>(Activation::template value<S>(static_cast<S>(a.at[k]) + static_cast<S>(b.at[k])));
       }

@@ -10,13 +10,15 @@
 namespace regimen::kernel {
 
 /// y = x in another element type, its rows `leading` elements apart; what lies between them is not written
-///   x (rows,columns); y (rows,leading), leading >= columns
+///   x (rows,columns), `from_leading` elements from row to row, or 0: columns; y (rows,leading), leading >= columns
 template <class From, class To>
 struct PadRows final {
   static constexpr const char* name = "pad_rows";
   View<From> x;
   View<To> y;
-  std::size_t rows = 0, columns = 0, leading = 0;
+  std::size_t rows = 0, columns = 0, leading = 0, from_leading = 0;
+
+  REGIMEN_HD constexpr std::size_t from_row() const { return from_leading > 0 ? from_leading : columns; }
 };
 
 namespace detail {
@@ -47,12 +49,12 @@ struct Kernel<PadRows<From, To>> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const bool aligned = o.leading * sizeof(To) % 16 == 0 && are_aligned(at(o.x), at(o.y));
     for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
-      const From* const x = at(o.x) + row * o.columns;
+      const From* const x = at(o.x) + row * o.from_row();
       To* const y = at(o.y) + row * o.leading;
       // Packs read up to of_line - 1 elements behind their own: of the next row, which the last one lacks.
       const std::size_t beyond = row + 1 < o.rows ? 0 : of_line - 1;
       const std::size_t packed = aligned && o.columns > beyond ? (o.columns - beyond) / width : 0;
-      write_packs(block, x, y, packed, static_cast<unsigned>(row * o.columns % of_line));
+      write_packs(block, x, y, packed, static_cast<unsigned>(row * o.from_row() % of_line));
       for (std::size_t i = packed * width + block.thread(); i < o.columns; i += block.threads())
         y[i] = converted<To>(x[i]);
     }

@@ -77,7 +77,7 @@ struct Kernel<op::CheckFinite<T>, 0> final {
   REGIMEN_HD void operator()(const Block& block) const {
     if (at(o.scalars)->anomaly.found) return;
     const T* const x = at(o.x);
-    const bool aligned = are_aligned(x);
+    const bool aligned = o.columns == o.leading && are_aligned(x);
     for (std::size_t chunk = block.index(); chunk < chunks(o.count); chunk += block.blocks()) {
       const std::size_t begin = chunk * chunk_size, end = begin + chunk_size < o.count ? begin + chunk_size : o.count;
       const std::size_t packed = aligned ? end / width * width : begin;  // chunks begin with a pack
@@ -86,7 +86,7 @@ struct Kernel<op::CheckFinite<T>, 0> final {
         const auto values = detail::read<width>(x + i);
         for (unsigned k = 0; k < width; ++k) keep(first, values.at[k], i + k);
       }
-      for (std::size_t i = packed + block.thread(); i < end; i += block.threads()) keep(first, x[i], i);
+      for (std::size_t i = packed + block.thread(); i < end; i += block.threads()) keep(first, x[o.place(i)], i);
       first = combined<Smallest>(block, first);
       if (block.thread() == 0) at.template scratch_of<std::uint64_t>()[chunk] = first;
     }
@@ -126,7 +126,7 @@ struct Kernel<op::CheckFinite<T>, 1> final {
     anomaly.path = o.path;
     anomaly.element = first;
     anomaly.found = true;
-    anomaly.is_nan = is_nan(at(o.x)[first]);
+    anomaly.is_nan = is_nan(at(o.x)[o.place(first)]);
     anomaly.phase = o.phase;
   }
 };
@@ -171,7 +171,7 @@ struct Kernel<op::CountCorrect<S>, 0> final {
     const std::int32_t* const targets = at(o.target);
     std::uint32_t* const correct = at.template scratch_of<std::uint32_t>();
     for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
-      const S* const values = logits + row * o.columns;
+      const S* const values = logits + row * o.row();
       const std::size_t target = static_cast<std::uint32_t>(targets[row]);  // ignore_index becomes a very large one
       bool is_right = target < o.columns;
       if (is_right) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/layer/layer.hpp>
+#include <regimen/layer/padded.hpp>
 
 #include <type_traits>
 
@@ -121,6 +122,8 @@ struct TiedLinear<Embedding<Words, Channels>> final {
     static constexpr auto parameters = Table::template Bound<X, Roles>::parameters;
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
 
+    /// leading   elements from row to row of y and d_y; 0: they are dense
+    template <std::size_t leading = 0>
     static constexpr void forward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
       engine.run(op::Product<F, F, Out>{.a = {call.x},
@@ -129,13 +132,20 @@ struct TiedLinear<Embedding<Words, Channels>> final {
                                         .m = rows,
                                         .n = Words::size,
                                         .k = Channels,
-                                        .transpose_b = true});
+                                        .transpose_b = true,
+                                        .c_leading = leading});
     }
+    template <std::size_t leading = 0>
     static constexpr void backward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
       if (call.wants_d_x())
-        engine.run(op::Product<D, F, T>{
-            .a = {call.d_y}, .b = {call.parameters}, .c = {call.d_x}, .m = rows, .n = Channels, .k = Words::size});
+        engine.run(op::Product<D, F, T>{.a = {call.d_y},
+                                        .b = {call.parameters},
+                                        .c = {call.d_x},
+                                        .m = rows,
+                                        .n = Channels,
+                                        .k = Words::size,
+                                        .a_leading = leading});
       if (call.trains())
         engine.run(op::Product<D, F, G>{.a = {call.d_y},
                                         .b = {call.x},
@@ -144,7 +154,8 @@ struct TiedLinear<Embedding<Words, Channels>> final {
                                         .n = Channels,
                                         .k = rows,
                                         .transpose_a = true,
-                                        .add = call.add});
+                                        .add = call.add,
+                                        .a_leading = leading});
     }
   };
   template <class X, class Roles>
@@ -161,6 +172,11 @@ struct TiedLinearTo final {
   template <class X, class Roles>
   using Bound = typename TiedLinear<Table>::template BoundTo<X, Roles, Out>;
 };
+
+template <class Table>
+inline constexpr bool writes_padded_rows<TiedLinear<Table>> = true;
+template <class Table, class Out>
+inline constexpr bool writes_padded_rows<TiedLinearTo<Table, Out>> = true;
 
 }  // namespace detail
 }  // namespace regimen

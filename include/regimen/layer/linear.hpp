@@ -3,6 +3,7 @@
 
 #include <regimen/core/activation.hpp>
 #include <regimen/layer/layer.hpp>
+#include <regimen/layer/padded.hpp>
 
 #include <type_traits>
 
@@ -69,10 +70,18 @@ struct LinearBound : LayerDefaults {
 
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
+  /// leading   elements from row to row of y and d_y; 0: they are dense
+  template <std::size_t leading = 0>
   static constexpr void forward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
-    const op::Product<F, F, Out> product{
-        .a = {call.x}, .b = {call.parameters[0]}, .c = {call.y}, .m = rows, .n = Width, .k = in, .transpose_b = true};
+    const op::Product<F, F, Out> product{.a = {call.x},
+                                         .b = {call.parameters[0]},
+                                         .c = {call.y},
+                                         .m = rows,
+                                         .n = Width,
+                                         .k = in,
+                                         .transpose_b = true,
+                                         .c_leading = leading};
     if constexpr (has_epilogue) {
       if constexpr (sums_y)
         if (call.onto != View<Out>::absent)
@@ -85,10 +94,15 @@ struct LinearBound : LayerDefaults {
       if constexpr (sums_y) run_onto(engine, product, call.onto);
       else engine.run(product);
       if constexpr (has_bias)
-        engine.run(op::BiasActivation<activation::Identity, Out, T>{
-            .x = {call.y}, .bias = {call.parameters[1]}, .y = {call.y}, .rows = rows, .columns = Width});
+        engine.run(op::BiasActivation<activation::Identity, Out, T>{.x = {call.y},
+                                                                    .bias = {call.parameters[1]},
+                                                                    .y = {call.y},
+                                                                    .rows = rows,
+                                                                    .columns = Width,
+                                                                    .leading = leading});
     }
   }
+  template <std::size_t leading = 0>
   static constexpr void backward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
     View<G> d_bias{};
@@ -106,8 +120,13 @@ struct LinearBound : LayerDefaults {
                                                       .add = call.add});
     }
     if (call.wants_d_x()) {
-      const op::Product<D, F, T> product{
-          .a = {d_sum.offset}, .b = {call.parameters[0]}, .c = {call.d_x}, .m = rows, .n = in, .k = Width};
+      const op::Product<D, F, T> product{.a = {d_sum.offset},
+                                         .b = {call.parameters[0]},
+                                         .c = {call.d_x},
+                                         .m = rows,
+                                         .n = in,
+                                         .k = Width,
+                                         .a_leading = leading};
       if constexpr (derives_before)
         engine.run(op::ProductEpilogue<D, F, T, Before, true>{.product = product, .x = {call.saved_before}});
       else if constexpr (sums_d_x) run_onto(engine, product, call.onto);
@@ -121,10 +140,16 @@ struct LinearBound : LayerDefaults {
                                       .n = in,
                                       .k = rows,
                                       .transpose_a = true,
-                                      .add = call.add});
+                                      .add = call.add,
+                                      .a_leading = leading});
       if constexpr (has_bias && !writes_d_sum)
-        engine.run(op::BiasBackward<activation::Identity, Out, G>{
-            .d_y = d_sum, .d_x = d_sum, .d_bias = d_bias, .rows = rows, .columns = Width, .add = call.add});
+        engine.run(op::BiasBackward<activation::Identity, Out, G>{.d_y = d_sum,
+                                                                  .d_x = d_sum,
+                                                                  .d_bias = d_bias,
+                                                                  .rows = rows,
+                                                                  .columns = Width,
+                                                                  .add = call.add,
+                                                                  .leading = leading});
     }
   }
 
@@ -188,6 +213,11 @@ struct LinearForm<Linear<Width>, bias, Out, Activation, derivative, Before> fina
   using Bound = LinearBound<Width, X, Roles, std::conditional_t<std::is_void_v<Out>, typename X::Element, Out>, bias,
                             typename function_of<Activation>::type, derivative, typename function_of<Before>::type>;
 };
+
+template <std::size_t Width>
+inline constexpr bool writes_padded_rows<Linear<Width>> = true;
+template <class Linear, class Out, DerivativeIs derivative, class Before>
+inline constexpr bool writes_padded_rows<LinearForm<Linear, BiasIs::added_here, Out, void, derivative, Before>> = true;
 
 }  // namespace detail
 

@@ -4,6 +4,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/ratio.hpp>
 #include <regimen/core/shape.hpp>
+#include <regimen/policy/loss.hpp>
 #include <regimen/policy/policy.hpp>
 
 #include <cstdint>
@@ -44,7 +45,8 @@ struct SmoothedCrossEntropy {
                                              .rows = engine.batch * Output::rows,
                                              .columns = Output::columns,
                                              .scale = scale,
-                                             .smoothing = Smoothing::value});
+                                             .smoothing = Smoothing::value,
+                                             .leading = Output::leading});
   }
 
   /// Adds the rows whose largest logit is the target's to scalars.correct.
@@ -54,12 +56,20 @@ struct SmoothedCrossEntropy {
                                                           .target = {target},
                                                           .scalars = scalars,
                                                           .rows = engine.batch * Output::rows,
-                                                          .columns = Output::columns});
+                                                          .columns = Output::columns,
+                                                          .leading = Output::leading});
   }
 };
 
 /// SmoothedCrossEntropy without smoothing.
 struct CrossEntropy final : SmoothedCrossEntropy<Ratio<0>> {};
+
+namespace detail {
+template <class Smoothing>
+inline constexpr bool takes_padded_rows<SmoothedCrossEntropy<Smoothing>> = true;
+template <>
+inline constexpr bool takes_padded_rows<CrossEntropy> = true;
+}  // namespace detail
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

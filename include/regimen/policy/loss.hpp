@@ -13,6 +13,11 @@ namespace detail {
 /// A loss declares the labels that it compares an output with.
 template <class T>
 inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::template Labels<Value<fp32, Shape<2>>>; };
+
+/// Whether a loss reads outputs whose rows lie Output::leading elements apart. Not a member, which a loss that derives
+/// from another would inherit.
+template <class Function>
+inline constexpr bool takes_padded_rows = false;
 }  // namespace detail
 
 /// Decides the loss: a sum over the valid targets and their count.

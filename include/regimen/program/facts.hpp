@@ -6,6 +6,7 @@
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/communicator.hpp>
 #include <regimen/policy/freeze.hpp>
+#include <regimen/policy/loss.hpp>
 #include <regimen/policy/policy.hpp>
 #include <regimen/policy/shard.hpp>
 #include <regimen/walk/node.hpp>
@@ -45,9 +46,17 @@ template <class Configuration>
 inline constexpr std::size_t alignment_of_parameters =
     engine::TraitsOf<typename Configuration::device::where>::parameter_alignment;
 
+/// Rows of the model's output begin at multiples of so many bytes; 1: they are dense, as losses expect that do not say
+/// otherwise.
+template <class Configuration>
+inline constexpr std::size_t alignment_of_rows = engine::TraitsOf<typename Configuration::device::where>::row_alignment;
+template <class Configuration>
+inline constexpr std::size_t alignment_of_trained_rows =
+    regimen::detail::takes_padded_rows<typename Configuration::loss::function> ? alignment_of_rows<Configuration> : 1;
+
 /// What a walk that trains needs to know of the policies (walk::ContextOf). Of the policies themselves it has only
 /// these, so that recipes that differ in others share their walkers.
-template <class Sharding_, std::size_t alignment_, class... Policies>
+template <class Sharding_, std::size_t alignment_, std::size_t row_alignment_, class... Policies>
 struct TrainingFacts final {
  private:
   using Chosen = regimen::detail::policies_by_axis<Policies...>;
@@ -59,17 +68,18 @@ struct TrainingFacts final {
   using Checkpoint = typename Chosen::checkpoint;
   using Freeze = typename Chosen::freeze;
   using Sharding = Sharding_;
-  static constexpr std::size_t states = Chosen::optimizer::rule::states, alignment = alignment_;
+  static constexpr std::size_t states = Chosen::optimizer::rule::states, alignment = alignment_,
+                               row_alignment = row_alignment_;
   static constexpr bool fuses = Chosen::fusion::fuses;
 };
 /// The same for a walk that does not: each parameter is stored once.
-template <class Compute, std::size_t alignment_, class Fusing>
+template <class Compute, std::size_t alignment_, std::size_t row_alignment_, class Fusing>
 struct InferenceFacts final {
   using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>, typename Fusing::Epilogues>;
   using Checkpoint = regimen::Checkpoint<None>;
   using Freeze = regimen::Freeze<>;
   using Sharding = Unsharded;
-  static constexpr std::size_t states = 0, alignment = alignment_;
+  static constexpr std::size_t states = 0, alignment = alignment_, row_alignment = row_alignment_;
   static constexpr bool fuses = Fusing::fuses;
 };
 

@@ -6,6 +6,7 @@
 #include <regimen/program/check_ids.hpp>
 #include <regimen/walk/model.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -97,6 +98,21 @@ void download(auto& walk, View<T> at, std::span<T> to) {
   walk.engine.download(at.offset, std::as_writable_bytes(to)).wait();
 }
 
+/// Rows of the model's output at `from`, without what lies between them.
+template <class Output>
+void download_rows(auto& walk, std::size_t from, std::span<typename Output::Element> to) {
+  using T = typename Output::Element;
+  if constexpr (Output::leading == Output::columns) {
+    download(walk, View<T>{from}, to);
+  } else {
+    std::vector<T> stored(to.size() / Output::columns * Output::leading);
+    download(walk, View<T>{from}, std::span(stored));
+    for (std::size_t row = 0; row * Output::columns < to.size(); ++row)
+      std::copy_n(stored.begin() + static_cast<std::ptrdiff_t>(row * Output::leading), Output::columns,
+                  to.begin() + static_cast<std::ptrdiff_t>(row * Output::columns));
+  }
+}
+
 /// The outputs of any number of samples, a batch at a time.   inputs (samples,X)  →  (samples,Output)
 ///   vocabulary   upper bound of tokens; 0: inputs are no tokens
 template <class Forward>
@@ -116,7 +132,8 @@ std::vector<typename Forward::Output::Element> predict_all(auto& walk, const Res
     walk.batch = now;
     upload(walk, View<typename Forward::X::Element>{r.input}, inputs.subspan(done * input_size, now * input_size));
     const std::size_t output = Forward::predict(walk, r);
-    download(walk, View<Output>{output}, std::span(outputs).subspan(done * output_size, now * output_size));
+    download_rows<typename Forward::Output>(walk, output,
+                                            std::span(outputs).subspan(done * output_size, now * output_size));
     walk.arena.give(output);
   }
   return outputs;

@@ -24,12 +24,13 @@ namespace regimen {
 ///   bytes_moved bytes that operations must read or write at least once
 ///   gaps        on a GPU: bytes between parameters, between their gradients and between their state, so that each
 ///               begins at a multiple of 16 bytes; of all ranks together, where they share these
+///   padding     on a GPU: bytes behind the rows of the model's output, so that each begins at a multiple of 16 bytes
 ///   unaligned   on a GPU: matrices of products whose rows do not begin at multiples of 16 bytes, which tensor cores
 ///               read slowly; the first few. unaligned_share: of the flops of products, those of products with such a
 ///               matrix
 struct MemoryPlan final {
   std::size_t batch = 0, micro_batches = 1, ranks = 1, parameters = 0, trained = 0;
-  std::size_t peak = 0, peak_of_live = 0, kept = 0, gaps = 0;
+  std::size_t peak = 0, peak_of_live = 0, kept = 0, gaps = 0, padding = 0;
   std::array<std::size_t, memory_kinds> kinds{};
   std::array<Report::Line, 10> largest{};
   Cost forward{}, backward{}, update{};
@@ -94,6 +95,8 @@ struct MemoryPlan final {
              100.0 * double(kinds[kind]) / double(peak));
     line("  %-14s %10.2f %s  %zu bytes\n", "peak", size(peak), unit, peak);
     if (gaps > 0) line("  %zu bytes lie between parameters, which begin at multiples of 16 bytes\n", gaps);
+    if (padding > 0)
+      line("  %zu bytes lie between rows of the output, which begin at multiples of 16 bytes\n", padding);
     text += "largest at the peak:\n";
     for (const Report::Line& entry : largest) {
       if (entry.copies == 0) break;

@@ -17,16 +17,22 @@
 
 namespace regimen::train {
 
+/// Bytes between the rows of a batch's output.
+template <class Output>
+constexpr std::size_t padding_of(std::size_t samples) {
+  return samples * (Output::bytes - Output::size * sizeof(typename Output::Element));
+}
+
 /// Everything in Trainer<Network, ...> that is independent of memory and data.
 template <class Network_, class Configuration>
 struct Recipe {
   using Network = Network_;
   using UpdateRule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
-  using Facts =
-      TrainingFacts<sharding_of<Configuration>, alignment_of_parameters<Configuration>,
-                    typename Configuration::precision, typename Configuration::checkpoint,
-                    typename Configuration::freeze, typename Configuration::optimizer, fusing_of<Configuration>>;
+  using Facts = TrainingFacts<sharding_of<Configuration>, alignment_of_parameters<Configuration>,
+                              alignment_of_trained_rows<Configuration>, typename Configuration::precision,
+                              typename Configuration::checkpoint, typename Configuration::freeze,
+                              typename Configuration::optimizer, fusing_of<Configuration>>;
   using Roles = typename Facts::Roles;
   using Bound = walk::BoundModel<Network, Facts>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
@@ -127,6 +133,7 @@ struct Recipe {
     made.parameters = Bound::layout.weights();
     made.trained = Bound::layout.trained_weights();
     made.gaps = Bound::gap_bytes();
+    made.padding = padding_of<typename Bound::Output>(batch_size);
     describe_peak(made, larger, log);
     made.forward = step.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
@@ -153,9 +160,9 @@ template <class Network_, class Configuration>
 struct InferenceRecipe {
   using Network = Network_;
   template <class Walked>
-  using bound =
-      walk::BoundModel<Walked, InferenceFacts<typename Configuration::precision::compute,
-                                              alignment_of_parameters<Configuration>, fusing_of<Configuration>>>;
+  using bound = walk::BoundModel<
+      Walked, InferenceFacts<typename Configuration::precision::compute, alignment_of_parameters<Configuration>,
+                             alignment_of_rows<Configuration>, fusing_of<Configuration>>>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
@@ -227,6 +234,7 @@ struct InferenceRecipe {
     made.batch = batch_size;
     made.parameters = Bound::layout.weights();
     made.gaps = Bound::gap_bytes();
+    made.padding = padding_of<typename Bound::Output>(batch_size);
     describe_peak(made, larger.arena, log);
     made.forward = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.unaligned = walk.engine.rows.first;

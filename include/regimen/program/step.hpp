@@ -83,6 +83,7 @@ struct Step : Forward<Bound_> {
     if (engine.arena.top != floor + Body::footprint(engine, output_place))
       defect("a walker pushed other than its footprint");
     if constexpr (copies_output) {
+      static_assert(Output::leading == Output::columns);
       using S = typename Output::Element;
       const std::size_t copy = walk::allocate<Output>(engine, walk::Place::transient, Bound::path);
       engine.run(op::Cast<S, S>{{output}, {copy}, engine.batch * Output::size});

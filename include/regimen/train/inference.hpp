@@ -303,7 +303,7 @@ class Inference {
     train::upload(walk_, View<Input>{resident_.input}, std::span<const Input>(input)).wait();
     const std::size_t output = Walk::walk_on(walk_, resident_, position_);
     std::vector<Output> logits(columns);
-    train::download(walk_, View<Output>{output} + (tokens.size() - 1) * columns, std::span(logits));
+    train::download(walk_, View<Output>{output} + (tokens.size() - 1) * Step::Output::leading, std::span(logits));
     walk_.arena.give(output);
     position_ += tokens.size();
     return logits;

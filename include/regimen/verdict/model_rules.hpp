@@ -187,7 +187,7 @@ constexpr auto machine_rules() {
 
 template <class Network, class Configuration, class Frozen>
 inline constexpr std::size_t trained_with =
-    walk::BoundModel<Network, TrainingFacts<Unsharded, alignment_of_parameters<Configuration>,
+    walk::BoundModel<Network, TrainingFacts<Unsharded, alignment_of_parameters<Configuration>, 1,
                                             typename Configuration::precision, Checkpoint<None>, Frozen,
                                             typename Configuration::optimizer, fusing_of<Configuration>>>::layout
         .trained;

@@ -6,6 +6,7 @@
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/padded.hpp>
 #include <regimen/layer/self_attention.hpp>
 
 #include <boost/mp11.hpp>
@@ -62,6 +63,9 @@ struct origin<detail::TiedLinearTo<Table, Out>> {
   using output = TiedLinear<Table>;
   using parameters = Table;
 };
+
+template <class Layer, std::size_t row_alignment>
+struct origin<detail::PaddedRows<Layer, row_alignment>> : origin<Layer> {};
 
 /// How many places of the list that paths refer to a walked layer has: what stands for two layers keeps the places of
 /// both, so that random numbers, which depend on the path, are those of the two.
@@ -221,6 +225,25 @@ struct Deriver<Epilogues, Freeze, Done,
                                                                Activation, detail::DerivativeIs::taken_by_next, Before>,
                                             Compute, Labels>>,
               Placed<typename behind<Next, Activation>::type, NextCompute, NextLabels>, Rest...> {};
+
+/// The list, whose last layer writes rows that begin at multiples of so many bytes, if it can.
+template <std::size_t row_alignment, class Entries>
+struct padded_end {
+ private:
+  template <class Layer, class Compute, class Labels>
+  static auto padded(Placed<Layer, Compute, Labels>) {
+    if constexpr (detail::writes_padded_rows<Layer>)
+      return Placed<detail::PaddedRows<Layer, row_alignment>, Compute, Labels>{};
+    else return Placed<Layer, Compute, Labels>{};
+  }
+
+ public:
+  using type = mp::mp_replace_at_c<Entries, mp::mp_size<Entries>::value - 1, decltype(padded(mp::mp_back<Entries>{}))>;
+};
+template <class Entries>
+struct padded_end<1, Entries> {
+  using type = Entries;
+};
 
 /// What the fusion pass may do.
 template <bool fuses_, class Epilogues_, class Freeze_>

@@ -57,9 +57,9 @@ struct BoundModel {
     using Tied = tied_tables<mp::mp_list<Layers...>>;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
     using Ctx = ContextOf<Facts, Tied, typename Roles::computed, true>;
-    using Flat = Chain<typename flatten<typename Ctx::Fusing, typename X::Element, typename Roles::computed,
-                                        typename Roles::statistic, Layers...>::type,
-                       X, Ctx, false>;
+    using Entries = typename flatten<typename Ctx::Fusing, typename X::Element, typename Roles::computed,
+                                     typename Roles::statistic, Layers...>::type;
+    using Flat = Chain<typename padded_end<Facts::row_alignment, Entries>::type, X, Ctx, false>;
     using Body = typename Grouped<typename Facts::Sharding::Wrap, Flat, X, Ctx>::type;
     using List = mp::mp_list<Layers...>;
   };

@@ -34,6 +34,7 @@ namespace regimen::walk {
 ///               states       arrays that the optimizer keeps per parameter
 ///               fuses        whether the fusion pass is applied; Roles::Epilogues: what products apply
 ///               alignment    bytes: every parameter begins at a multiple, in each buffer of its unit
+///               row_alignment   bytes: so does every row of the model's output, if its last layer can write it so
 ///   Tied      the tables that several layers use
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
@@ -220,7 +221,8 @@ struct Node {
     const bool reuse = can_reuse && way.place != Place::saved && x.owned;
     call.y = reuse ? x.offset : allocate<Output>(engine, way.place, path);
     compute(engine, call);
-    engine.template produced<typename Output::Element>(call.y, engine.batch * Output::size, path);
+    engine.template produced<typename Output::Element>(call.y, engine.batch * Output::size, path, Output::columns,
+                                                       Output::leading);
     if (!keeps && saves) give_all(engine, call.saved);
     if (x.owned && !reuse) engine.arena.give(x.offset);
     if (way.place == Place::nowhere) engine.arena.give(call.y);

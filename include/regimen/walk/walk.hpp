@@ -68,11 +68,19 @@ struct Walk {
     }
   }
   /// Called when a layer's output or gradient is complete.
+  ///   columns, leading   of rows that are not dense
   template <class T>
-  constexpr void produced(std::size_t offset, std::size_t count, const Path& of) {
+  constexpr void produced(std::size_t offset, std::size_t count, const Path& of, std::size_t columns = 0,
+                          std::size_t leading = 0) {
     if constexpr (Number<T>) {
       if (checks_finite)
-        run(op::CheckFinite<T>{.x = {offset}, .scalars = scalars, .count = count, .path = of, .phase = engine.phase});
+        run(op::CheckFinite<T>{.x = {offset},
+                               .scalars = scalars,
+                               .count = count,
+                               .path = of,
+                               .phase = engine.phase,
+                               .columns = columns,
+                               .leading = leading});
     }
   }
   constexpr View<op::Random> random() const { return random_of(scalars); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/activation.hpp>
+#include <regimen/core/hd.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/view.hpp>
@@ -13,7 +14,9 @@
 namespace regimen::op {
 
 /// c = op(a) · op(b), or c += if `add`                       accumulation in at least fp32, one rounding to C
-///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); dense, row-major
+///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); row-major, and dense, but
+///   a_leading, c_leading   elements from row to row as it is stored, where they are more than its columns; 0: as many.
+///                          Only on engines whose Traits say row_alignment
 template <class A, class B, class C>
 struct Product final {
   static constexpr const char* name = "product";
@@ -22,7 +25,10 @@ struct Product final {
   View<C> c;
   std::size_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false, add = false;
+  std::size_t a_leading = 0, c_leading = 0;
 
+  constexpr std::size_t row_of_a() const { return a_leading > 0 ? a_leading : transpose_a ? m : k; }
+  constexpr std::size_t row_of_c() const { return c_leading > 0 ? c_leading : n; }
   constexpr Cost cost() const {
     const double dm = double(m), dn = double(n), dk = double(k);
     return {2 * dm * dn * dk, dm * dk * sizeof(A) + dk * dn * sizeof(B) + dm * dn * sizeof(C) * (add ? 2 : 1), 1};
@@ -87,6 +93,7 @@ struct NoEpilogues {
 
 /// y = act(x + bias)                                         y may be x
 ///   x, y (rows,columns); bias (columns), may be absent
+///   leading   elements from row to row of x and y; 0: columns
 template <class Activation, class T, class B = T>
 struct BiasActivation final {
   static constexpr bool activates = !std::is_same_v<Activation, activation::Identity>;
@@ -94,8 +101,9 @@ struct BiasActivation final {
   View<T> x;
   View<B> bias{};
   View<T> y;
-  std::size_t rows = 0, columns = 0;
+  std::size_t rows = 0, columns = 0, leading = 0;
 
+  REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const {
     return {(activates ? 10 : 1) * double(rows * columns), 2.0 * double(rows * columns) * sizeof(T), 1};
   }
@@ -104,6 +112,7 @@ struct BiasActivation final {
 /// d_x = d_y · act'(x + bias);  d_bias = Σ_rows d_x          d_x may be d_y
 ///   bias, d_bias (columns) may be absent; Relu may read its output in place of x, then without bias; for Identity x is
 ///   absent, d_x is d_y and is not written
+///   leading   elements from row to row of x, d_y and d_x; 0: columns
 template <class Activation, class T, class G>
 struct BiasBackward final {
   static constexpr bool activates = !std::is_same_v<Activation, activation::Identity>;
@@ -112,7 +121,9 @@ struct BiasBackward final {
   View<G> d_bias{};
   std::size_t rows = 0, columns = 0;
   bool add = false;
+  std::size_t leading = 0;
 
+  REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const {  // of Identity only sums, which read d_y
     return {(activates ? 12 : 1) * double(rows * columns), (activates ? 3 : 1) * double(rows * columns) * sizeof(T), 1};
   }

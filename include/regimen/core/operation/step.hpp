@@ -1,6 +1,7 @@
 // regimen/core/operation/step.hpp — the operations of a step around its layers: losses, sums, decisions, updates.
 #pragma once
 
+#include <regimen/core/hd.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/path.hpp>
@@ -18,6 +19,7 @@ namespace regimen::op {
 ///   scalars.loss_sum += Σ row losses; scalars.count += valid rows; a row whose target is ignore_index adds nothing,
 ///   and its gradient is exactly 0, whatever its logits (NaN included)
 ///   gradient = (p − q) · scale · scalars.loss_scale           the division by count comes once, later
+///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
 template <bool WithGradient, class S>
 struct CrossEntropy final {
   static constexpr const char* name = "cross_entropy";
@@ -26,7 +28,9 @@ struct CrossEntropy final {
   View<Scalars> scalars;
   std::size_t rows = 0, columns = 0;
   double scale = 1, smoothing = 0;
+  std::size_t leading = 0;
 
+  REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const {
     return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1};
   }
@@ -34,15 +38,16 @@ struct CrossEntropy final {
 
 /// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals);
 /// a row with a NaN has no largest logit
-///   logits (rows,columns) S; target (rows) int32
+///   logits (rows,columns) S, `leading` elements from row to row, or 0: columns; target (rows) int32
 template <class S>
 struct CountCorrect final {
   static constexpr const char* name = "count_correct";
   View<S> logits;
   View<std::int32_t> target;
   View<Scalars> scalars;
-  std::size_t rows = 0, columns = 0;
+  std::size_t rows = 0, columns = 0, leading = 0;
 
+  REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const { return {double(rows * columns), double(rows * columns) * sizeof(S), 1}; }
 };
 
@@ -78,7 +83,7 @@ struct LossScaling {
 };
 
 /// Writes the first element of x that is not finite, if none was found since the step began, to scalars.anomaly
-///   x (count)
+///   x (count), or, if `columns` are given, rows of them, `leading` elements from row to row
 template <class T>
 struct CheckFinite final {
   static constexpr const char* name = "check_finite";
@@ -87,7 +92,12 @@ struct CheckFinite final {
   std::size_t count = 0;
   Path path{};
   Phase phase = Phase::forward;
+  std::size_t columns = 0, leading = 0;
 
+  /// Where element i lies.
+  REGIMEN_HD constexpr std::size_t place(std::size_t i) const {
+    return columns == leading ? i : i / columns * leading + i % columns;
+  }
   constexpr Cost cost() const { return {0, double(count) * sizeof(T), 1}; }
 };
 

@@ -115,8 +115,8 @@ void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   T* const y = at(o.y);
   if (std::is_same_v<Activation, activation::Identity> && bias == nullptr && x == y) return;
   for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-    const T* const from = x + row * o.columns;
-    T* const to = y + row * o.columns;
+    const T* const from = x + row * o.row();
+    T* const to = y + row * o.row();
     for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
       const Vector<S> value = load<S>(from + i, n);
       store(F::value(bias == nullptr ? value : value + load<S>(bias + i, n)), to + i, n);
@@ -134,8 +134,9 @@ void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
   G* const d_bias = at.optional(o.d_bias);
   if constexpr (std::is_same_v<Activation, activation::Identity>) {
     if (d_bias != nullptr)
-      column_sums<S>(o.rows, o.columns, d_bias, o.add,
-                     [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+      column_sums<S>(
+          o.rows, o.columns, d_bias, o.add, [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); },
+          o.row());
   } else {
     const T* const x = at(o.x);
     T* const d_x = at(o.d_x);
@@ -147,10 +148,10 @@ void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
     };
     if (d_bias == nullptr) {
       return for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-        for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { gradient(row * o.columns + i, n, i); });
+        for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { gradient(row * o.row() + i, n, i); });
       });
     }
-    column_sums<S>(o.rows, o.columns, d_bias, o.add, gradient);
+    column_sums<S>(o.rows, o.columns, d_bias, o.add, gradient, o.row());
   }
 }
 

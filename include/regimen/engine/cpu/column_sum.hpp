@@ -15,7 +15,7 @@ namespace regimen::cpu {
 /// pages wide: narrower ones are three times slower. A block adds 128 rows at a time, so the error grows with 128 +
 /// rows / 128 roundings; blocks are added in order.
 template <class S, class G, class Term>
-void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const Term& term) {
+void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const Term& term, std::size_t leading) {
   constexpr std::size_t widest = 2048, at_once = 128, room = 65536 / sizeof(S), most_blocks = 32;
   const std::size_t strips = (columns + widest - 1) / widest;
   std::size_t blocks = chunks_of(rows * columns);
@@ -34,7 +34,7 @@ void column_sums(std::size_t rows, std::size_t columns, G* sums, bool add, const
       const std::size_t stop = last < first + at_once ? last : first + at_once;
       for (std::size_t row = first; row < stop; ++row) {
         for_each_vector<S>(begin, end, [&](std::size_t column, auto n) {
-          const Vector<S> value = term(row * columns + column, n, column);
+          const Vector<S> value = term(row * leading + column, n, column);
           store(row == first ? value : load<S>(part + (column - begin)) + value, part + (column - begin));
         });
       }

@@ -103,8 +103,9 @@ template <class T, class G>
 void compute(const op::AddTableBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T* const d_y = at(o.d_y);
-  column_sums<S>(o.samples, o.elements, at(o.d_table), o.add,
-                 [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+  column_sums<S>(
+      o.samples, o.elements, at(o.d_table), o.add,
+      [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); }, o.elements);
 }
 
 }  // namespace regimen::cpu

@@ -59,7 +59,7 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
 /// Training and evaluation share it; the former `writes` gradients.
 template <class S>
 void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scalars, std::size_t rows,
-                           std::size_t columns, double scale, double smoothing, bool writes) {
+                           std::size_t columns, std::size_t leading, double scale, double smoothing, bool writes) {
   const S factor = static_cast<S>(scale * scalars.loss_scale);
   double losses[most_partials] = {};
   std::size_t counts[most_partials] = {};
@@ -69,7 +69,7 @@ void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scal
     std::size_t count = 0;
     const std::size_t end = part_begin(rows, chunks, chunk + 1);
     for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) {
-      S* const values = logits + row * columns;
+      S* const values = logits + row * leading;
       const std::size_t target = static_cast<std::uint32_t>(targets[row]);
       const bool ignored = targets[row] == ignore_index, valid = target < columns;
       if (!ignored) ++count;
@@ -97,8 +97,8 @@ void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scal
 /// seen to be wrong; nothing outside the row is accessed.
 template <bool WithGradient, class S>
 void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
-  detail::cross_entropy_of_rows(at(o.logits), at(o.target), *at(o.scalars), o.rows, o.columns, o.scale, o.smoothing,
-                                WithGradient);
+  detail::cross_entropy_of_rows(at(o.logits), at(o.target), *at(o.scalars), o.rows, o.columns, o.row(), o.scale,
+                                o.smoothing, WithGradient);
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.

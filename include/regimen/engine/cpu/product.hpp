@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/align.hpp>
+#include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/amx_product.hpp>
 #include <regimen/engine/cpu/blas.hpp>
@@ -143,6 +144,7 @@ std::string product_path() {
 ///         library; not of the number of threads
 template <class A, class B, class C>
 void compute(const op::Product<A, B, C>& o, const Memory& at) {
+  if (o.a_leading + o.c_leading > 0) defect("a product of the CPU got a matrix that is not dense");
   const A* const a = at(o.a);
   const B* const b = at(o.b);
   C* const c = at(o.c);
@@ -187,6 +189,7 @@ inline void round_to_tf32(const float* from, float* to, std::size_t count) {
 /// The fp32 product of copies of both factors, each rounded to tf32.
 template <class C>
 void compute(const op::Product<tf32, tf32, C>& o, const Memory& at) {
+  if (o.a_leading + o.c_leading > 0) defect("a product of the CPU got a matrix that is not dense");
   const auto product_of = [&](std::size_t a, std::size_t b) {
     compute(op::Product<fp32, fp32, C>{.a = {a},
                                        .b = {b},

@@ -28,8 +28,9 @@ void compute(const op::CheckFinite<T>& o, const Memory& at) {
   if (anomaly.found) return;
   const T* const x = at(o.x);
   for (std::size_t i = 0; i < o.count; ++i) {
-    if (is_finite(x[i])) continue;
-    anomaly = {o.path, i, true, is_nan(x[i]), o.phase};
+    const T value = x[o.place(i)];
+    if (is_finite(value)) continue;
+    anomaly = {o.path, i, true, is_nan(value), o.phase};
     return;
   }
 }
@@ -47,7 +48,7 @@ void compute(const op::CountCorrect<S>& o, const Memory& at) {
   double correct = 0;
   for (std::size_t row = 0; row < o.rows; ++row) {
     if (target[row] == ignore_index) continue;
-    const S* const x = logits + row * o.columns;
+    const S* const x = logits + row * o.row();
     std::size_t largest = 0, nans = 0;
     for (std::size_t i = 0; i < o.columns; ++i) {
       nans += is_nan(x[i]) ? 1 : 0;

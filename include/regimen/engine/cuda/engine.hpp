@@ -236,7 +236,7 @@ class Engine : public engine::EveryIteration {
   void launch(const op::Product<A, B, C>& o, std::size_t scratch) {
     if (o.m * o.n == 0) return;
     if (o.k > 0) launch_product(o, scratch, [](ProductDescriptor&) {});
-    else if (!o.add && !prepares_) runtime_.fill(base_ + o.c.offset, 0, o.m * o.n * sizeof(C), stream_);
+    else if (!o.add && !prepares_) runtime_.fill(base_ + o.c.offset, 0, o.m * o.row_of_c() * sizeof(C), stream_);
   }
   template <class A, class B, class C, class Activation, bool backward>
   void launch(const op::ProductEpilogue<A, B, C, Activation, backward>& o, std::size_t scratch) {
@@ -266,15 +266,13 @@ class Engine : public engine::EveryIteration {
       constexpr bool a_is_wider = sizeof(A) > sizeof(B);
       using Wide = std::conditional_t<a_is_wider, A, B>;
       using T = std::conditional_t<a_is_wider, B, A>;
-      const auto [rows, columns, leading, bytes] = Traits::rounded(o);
+      const auto [rows, columns, from_leading, leading, bytes] = Traits::rounded(o);
       View<Wide> wide;
       if constexpr (a_is_wider) wide = o.a;
       else wide = o.b;
-      if (leading == columns) launch(op::Cast<Wide, T>{.x = wide, .y = {scratch}, .count = rows * columns}, scratch);
-      else
-        launch_kernels(
-            kernel::PadRows<Wide, T>{.x = wide, .y = {scratch}, .rows = rows, .columns = columns, .leading = leading},
-            scratch);
+      if (leading == columns && from_leading == columns)
+        launch(op::Cast<Wide, T>{.x = wide, .y = {scratch}, .count = rows * columns}, scratch);
+      else launch_kernels(kernel::PadRows<Wide, T>{wide, {scratch}, rows, columns, leading, from_leading}, scratch);
       const op::Product<T, T, C> narrow{.a = {a_is_wider ? scratch : o.a.offset},
                                         .b = {a_is_wider ? o.b.offset : scratch},
                                         .c = o.c,
@@ -283,9 +281,11 @@ class Engine : public engine::EveryIteration {
                                         .k = o.k,
                                         .transpose_a = o.transpose_a,
                                         .transpose_b = o.transpose_b,
-                                        .add = o.add};
+                                        .add = o.add,
+                                        .a_leading = a_is_wider ? leading : o.a_leading,
+                                        .c_leading = o.c_leading};
       ProductDescriptor descriptor = describe(narrow, R::workspace);
-      (a_is_wider ? descriptor.b : descriptor.a).leading = static_cast<std::int64_t>(leading);  // A is our b
+      if (!a_is_wider) descriptor.a.leading = static_cast<std::int64_t>(leading);  // A is our b
       start(descriptor, narrow, scratch + bytes);
     }
   }

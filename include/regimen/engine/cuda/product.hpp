@@ -63,14 +63,12 @@ constexpr ProductDescriptor describe(const Rows& a, bool transpose_a, const Rows
 }
 template <class A, class B, class C>
 constexpr ProductDescriptor describe(const op::Product<A, B, C>& o, std::size_t workspace) {
-  const auto stored = [](std::size_t rows, std::size_t columns, bool transposed, std::size_t offset) {
-    const std::uint32_t alignment = alignment_of(offset);
-    return transposed ? Rows{.rows = columns, .columns = rows, .alignment = alignment}
-                      : Rows{.rows = rows, .columns = columns, .alignment = alignment};
+  const auto stored = [](std::size_t rows, std::size_t columns, std::size_t leading, std::size_t offset) {
+    return Rows{.rows = rows, .columns = columns, .leading = leading, .alignment = alignment_of(offset)};
   };
-  return describe<A, B, C>(stored(o.m, o.k, o.transpose_a, o.a.offset), o.transpose_a,
-                           stored(o.k, o.n, o.transpose_b, o.b.offset), o.transpose_b,
-                           stored(o.m, o.n, false, o.c.offset), workspace);
+  const Rows b = o.transpose_b ? stored(o.n, o.k, o.k, o.b.offset) : stored(o.k, o.n, o.n, o.b.offset);
+  return describe<A, B, C>(stored(o.transpose_a ? o.k : o.m, o.transpose_a ? o.m : o.k, o.row_of_a(), o.a.offset),
+                           o.transpose_a, b, o.transpose_b, stored(o.m, o.n, o.row_of_c(), o.c.offset), workspace);
 }
 template <class A, class B, class C>
 constexpr ProductDescriptor describe(const ManyProducts<A, B, C>& o, std::size_t workspace) {

@@ -82,6 +82,8 @@ struct Traits : engine::DefaultTraits {
   using Epilogues = cuda::Epilogues;
   /// What one thread loads, and tensor cores want of an address.
   static constexpr std::size_t parameter_alignment = 16;
+  /// Of a model's output and its gradient, whose rows may be as many numbers as there are words.
+  static constexpr std::size_t row_alignment = 16;
   /// Some are read while others are written.
   static constexpr std::size_t input_slots(std::size_t micro_batches) { return 2 * micro_batches; }
   template <class Operation>
@@ -130,7 +132,7 @@ struct Traits : engine::DefaultTraits {
   }
   /// The wider factor of a product as it is stored, and the same in the narrower type with rows of whole 16 bytes.
   struct Rounded {
-    std::size_t rows, columns, leading, bytes;
+    std::size_t rows, columns, from_leading, leading, bytes;
   };
   template <class A, class B, class C>
   static constexpr Rounded rounded(const op::Product<A, B, C>& o) {
@@ -140,7 +142,7 @@ struct Traits : engine::DefaultTraits {
     const std::size_t outer = a_is_wider ? o.m : o.k, inner = a_is_wider ? o.k : o.n;
     const std::size_t rows = transposed ? inner : outer, columns = transposed ? outer : inner,
                       leading = (columns * element + 15) / 16 * 16 / element;
-    return {rows, columns, leading, Arena::align(rows * leading * element)};
+    return {rows, columns, a_is_wider ? o.row_of_a() : columns, leading, Arena::align(rows * leading * element)};
   }
   template <class A, class B, class C>
   static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {

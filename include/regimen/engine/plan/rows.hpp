@@ -42,9 +42,9 @@ struct ProductRows {
   /// Whether a product has such a matrix. The wider of two factors is copied to rows that are aligned first.
   template <class A, class B, class C>
   constexpr bool look_at(const op::Product<A, B, C>& o, const Path& path) {
-    bool found = look_at(path, o.c.offset, o.m, o.n, sizeof(C));
+    bool found = look_at(path, o.c.offset, o.m, o.row_of_c(), sizeof(C));
     if constexpr (sizeof(A) <= sizeof(B))
-      found |= look_at(path, o.a.offset, o.transpose_a ? o.k : o.m, o.transpose_a ? o.m : o.k, sizeof(A));
+      found |= look_at(path, o.a.offset, o.transpose_a ? o.k : o.m, o.row_of_a(), sizeof(A));
     if constexpr (sizeof(B) <= sizeof(A))
       found |= look_at(path, o.b.offset, o.transpose_b ? o.n : o.k, o.transpose_b ? o.k : o.n, sizeof(B));
     return found;

@@ -1,0 +1,36 @@
+// regimen/layer/padded.hpp — a model's last product, with rows that tensor cores read fast.
+#pragma once
+
+#include <regimen/core/shape.hpp>
+
+#include <cstddef>
+
+namespace regimen::detail {
+
+/// Whether rows of a layer's output may lie apart: its Bound has forward<leading> and backward<leading>.
+template <class Layer>
+inline constexpr bool writes_padded_rows = false;
+
+/// The form of a last layer whose output has rows that begin at multiples of so many bytes, as its gradient, which
+/// overwrites it: what lies between two rows is never read.
+template <class Layer, std::size_t row_alignment>
+struct PaddedRows final {
+  static constexpr const char* name = Layer::name;
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : Layer::template Bound<X, Roles> {
+    using Dense = typename Layer::template Bound<X, Roles>;
+    using Output = PaddedValue<typename Dense::Output, row_alignment>;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      Dense::template forward<Output::leading>(engine, call);
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      Dense::template backward<Output::leading>(engine, call);
+    }
+  };
+};
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0
