@@ -2,13 +2,12 @@
 #pragma once
 
 #include <regimen/core/align.hpp>
+#include <regimen/core/defect.hpp>
 #include <regimen/core/path.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 
 namespace regimen {
 
@@ -27,13 +26,6 @@ enum class MemoryKind : unsigned char {
 inline constexpr std::size_t memory_kinds = 9;
 inline constexpr std::array<const char*, memory_kinds> memory_kind_names{
     "parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input", "cache"};
-
-/// Ends the program: a walker broke a rule of the arena. No input can cause it. Not constexpr, so a plan that reaches
-/// it does not compile and the compiler shows the call.
-[[noreturn]] inline void defect(const char* what) {
-  std::fprintf(stderr, "regimen: internal defect: %s\n", what);
-  std::abort();
-}
 
 /// A tensor that lives in the arena.
 struct ArenaTensor {

@@ -198,8 +198,9 @@ struct ActivationTerms final {
 template <class Activation, class T, class G>
 struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
   using S = statistic_t<T>;
-  static constexpr unsigned passes = 2, threads = 128, width = pack_of<T>;
   static constexpr bool writes = op::BiasBackward<Activation, T, G>::activates;
+  // Five blocks: for seven the compiler would spill.
+  static constexpr unsigned passes = 2, threads = 128, resident = writes ? 5 : 0, width = pack_of<T>;
   op::BiasBackward<Activation, T, G> o;
   Memory at;
 

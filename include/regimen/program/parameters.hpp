@@ -1,6 +1,7 @@
 // regimen/program/parameters.hpp — a model's parameters by name: places and initial values.
 #pragma once
 
+#include <regimen/core/defect.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/program/initial.hpp>
 #include <regimen/program/step.hpp>

@@ -1,6 +1,7 @@
 // regimen/program/step.hpp — the training step as one program: persistent regions and the order of operations.
 #pragma once
 
+#include <regimen/core/defect.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/optimizer.hpp>
 #include <regimen/program/forward.hpp>

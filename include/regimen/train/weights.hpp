@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
+#include <regimen/core/defect.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/program/initial.hpp>

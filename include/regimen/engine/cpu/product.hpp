@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/core/align.hpp>
-#include <regimen/core/arena.hpp>
+#include <regimen/core/defect.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/amx_product.hpp>
 #include <regimen/engine/cpu/blas.hpp>

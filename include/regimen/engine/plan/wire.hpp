@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>  // defect
+#include <regimen/core/defect.hpp>
 #include <regimen/core/path.hpp>
 
 #include <array>
