@@ -53,7 +53,8 @@ int main() {
   step<bf16, float>();
   step<float, float>();
   list_all<op::Cast<bf16, float>, op::Cast<float, bf16>, kernel::PadRows<float, bf16>, op::CrossEntropy<true, float>,
-           op::SumOfSquares<float>, op::Update<AdamW, float, bf16, float>, op::Update<AdamW, float, float, float>,
-           op::Finish<AdamW>>();
+           op::NormalizeBackward<true, fp16, float>, op::BiasBackward<activation::Silu, fp16, float>,
+           op::BiasBackward<activation::GeluErf, bf16, float>, op::SumOfSquares<float>,
+           op::Update<AdamW, float, bf16, float>, op::Update<AdamW, float, float, float>, op::Finish<AdamW>>();
 }
 // SPDX-License-Identifier: Apache-2.0

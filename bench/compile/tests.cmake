@@ -28,7 +28,7 @@ endforeach()
 find_program(REGIMEN_PYTHON3 python3)
 mark_as_advanced(REGIMEN_PYTHON3)
 if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3)
-  foreach(architecture IN ITEMS 80 90a)
+  foreach(architecture IN ITEMS 80 90a 100)
     add_test(NAME compile.registers.${architecture} COMMAND ${REGIMEN_PYTHON3} ${compile}/registers.py ${program_nvcc} ${architecture}
       ${includes} COMMAND_EXPAND_LISTS)
     list(APPEND costs compile.registers.${architecture})

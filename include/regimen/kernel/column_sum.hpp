@@ -199,8 +199,8 @@ template <class Activation, class T, class G>
 struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
   using S = statistic_t<T>;
   static constexpr bool writes = op::BiasBackward<Activation, T, G>::activates;
-  // Five blocks: for seven the compiler would spill.
-  static constexpr unsigned passes = 2, threads = 128, resident = writes ? 5 : 0, width = pack_of<T>;
+  // For more blocks the compiler would spill; the loads of four are more than memory needs to be busy.
+  static constexpr unsigned passes = 2, threads = 128, resident = writes ? 4 : 0, width = pack_of<T>;
   op::BiasBackward<Activation, T, G> o;
   Memory at;
 

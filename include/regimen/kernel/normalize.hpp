@@ -21,7 +21,7 @@ namespace regimen::kernel {
 template <bool Centered, class T>
 struct Kernel<op::Normalize<Centered, T>> final {
   using S = statistic_t<T>;
-  static constexpr unsigned threads = 256;
+  static constexpr unsigned threads = 256, resident = 4;
   static constexpr std::size_t shared_bytes = combined_bytes<S>;
   op::Normalize<Centered, T> o;
   Memory at;
@@ -182,7 +182,8 @@ class ChunkSums final {
 template <bool Centered, class T, class G>
 struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   using S = statistic_t<T>;
-  static constexpr unsigned passes = 2, threads = 256, resident = 2, kinds = Centered ? 2 : 1, width = pack_of<T>;
+  static constexpr unsigned passes = 2, threads = 256, resident = std::is_same_v<T, fp16> ? 1 : 2,
+                            kinds = Centered ? 2 : 1, width = pack_of<T>;
   static constexpr std::size_t shared_bytes = [] {
     const std::size_t wide = detail::ChunkSums<width, true, kinds, S>::shared_bytes(threads),
                       narrow = detail::ChunkSums<1, true, kinds, S>::shared_bytes(threads);

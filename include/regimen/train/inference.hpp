@@ -48,6 +48,10 @@ using inference_cross_rules =
                 rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
                 computed_on<typename Configuration::device, typename Configuration::precision::compute>,
                 fused_on<typename Configuration::device, typename Configuration::fusion>,
+                rule::cudnn_is_found<typename Configuration::attention, typename Configuration::device,
+                                     finds_attention<Configuration>()>,
+                rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
+                                             attends_in_form<Configuration>()>,
                 rows_counted_on<typename Configuration::target, typename Configuration::device>>;
 
 template <class Network, class... Policies>
@@ -164,6 +168,7 @@ class Inference {
   /// weights alone. The file's element type may differ: each value is rounded once. A file that does not
   /// fit leaves everything unchanged.
   void load(const std::string& path) {
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     const train::SavedState file(path);
     for (const train::TensorRecord& tensor : tensors_)
       file.expect_numbers(tensor.name, train::shape_of(tensor.parameter));
@@ -239,6 +244,7 @@ class Inference {
   /// the values take effect at parameters_changed(). If the engine's memory is not host memory, the values are a copy,
   /// valid until the next call of parameters() or load; otherwise they are the weights themselves.
   std::vector<HeldParameter> parameters() {
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     std::vector<HeldParameter> result;
     std::size_t bytes = 0;
     for (const train::TensorRecord& tensor : tensors_) bytes += Arena::align(bytes_of_tensor(tensor));
@@ -259,6 +265,7 @@ class Inference {
     return result;
   }
   void parameters_changed() {
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
     std::size_t at = 0;
     if (!host_weights_.empty())
       for (const train::TensorRecord& tensor : tensors_) {

@@ -160,6 +160,12 @@ struct Session final {
     all_ranks.reset();
   }
 
+  /// Memory beside the arena: of a device, as it says now.
+  std::size_t library_bytes() const {
+    [[maybe_unused]] const auto scope = walk.engine.scope();
+    if constexpr (requires { walk.engine.library_bytes(); }) return walk.engine.library_bytes();
+    else return library;
+  }
   std::size_t rank() const { return walk.rank; }
   std::size_t ranks() const { return walk.ranks; }
   bool is_sliced() const { return Sharding::slices_state && ranks() > 1; }
@@ -217,7 +223,10 @@ struct Session final {
   void give_up(const char* reason) {
     if (saving) saving->give_up();
     if (all_ranks) all_ranks->leave(reason);
-    abandon();
+    try {
+      abandon();
+    } catch (const Error&) {  // of a lost device; the first error says why
+    }
   }
   void abandon() {
     walk.abandon(resident.end);
@@ -344,6 +353,7 @@ struct Session final {
   }
   /// Waits for started steps; their results, the oldest first.
   std::span<const StepResult> finish(Ran& of) {
+    [[maybe_unused]] const auto scope = walk.engine.scope();
     of.read.wait();
     const double end = now(), milliseconds = (end - (std::max)(of.started, finished)) * 1e3;
     for (std::size_t i = 0; i < of.count; ++i) {
@@ -363,10 +373,7 @@ struct Session final {
                     .samples = of.samples / of.count * ranks(),
                     .targets = static_cast<std::size_t>(s.count)};
     }
-    if (library == 0) {
-      if constexpr (requires { walk.engine.library_bytes(); }) library = walk.engine.library_bytes();
-      else library = grown_beside(walk.arena.peak, resident_at_start);
-    }
+    if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
     finished = end;
     return std::span<const StepResult>(results).first(of.count);
   }

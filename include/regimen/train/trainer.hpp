@@ -306,6 +306,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// The number of valid targets since the step began, times all scales of the loss. Valid between backward and apply;
   /// also after a step, unless that step changed a dynamic loss scale.
   double gradient_divisor() {
+    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
     const Scalars s = session_.scalars();
     return s.count * Step::scale_of(session_.walk.capacity, ranks()) * s.loss_scale;
   }
@@ -337,7 +338,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   void load_weights(const std::string& path) { Loading::load_weights(session_, path); }
 
   /// The memory that the run has used, and the operations that it has run.
-  Used used() const { return {session_.walk.arena.peak, session_.library, session_.walk.engine.operations()}; }
+  Used used() const { return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations()}; }
 
   /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp.
   template <class Debug = typename Configuration::debug>

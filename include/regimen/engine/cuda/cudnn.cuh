@@ -68,7 +68,9 @@ class Graph final {
   Raw number(Tensor name) { return tensor(name, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true); }
 
   /// A number in device memory, which a recorded graph reads when it runs.
-  Raw counter(Tensor name) { return tensor(name, CUDNN_DATA_INT64, {1, 1, 1, 1}, {1, 1, 1, 1}); }
+  Raw counter(Tensor name) {
+    return tensor(name, CUDNN_DATA_INT64, {1, 1, 1, 1}, {1, 1, 1, 1}, false, false, sizeof(std::int64_t));
+  }
 
   Raw in_scores(cudnnPointwiseMode_t mode, Raw x, Raw b, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
     return pointwise(mode, x, b, inner(type, scores_, score_strides_));
@@ -169,13 +171,13 @@ class Graph final {
     return tensor(next_++, type, extents, strides, true);
   }
   Raw tensor(std::int64_t name, cudnnDataType_t type, const Extents& extents, const Extents& strides,
-             bool is_inner = false, bool by_value = false) {
+             bool is_inner = false, bool by_value = false, std::int64_t alignment = 16) {
     Descriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, name)
         .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
         .set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents)
         .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignment);
     if (is_inner) made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
     if (by_value) made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true);
     return made.finish("a tensor of cuDNN").get();
@@ -239,7 +241,10 @@ struct Plan {
 /// The handle of one thread's current device.
 class Handle final {
  public:
-  Handle() { demand(cudnnCreate(&handle_), "cudnnCreate"); }
+  Handle() {
+    cuda::detail::demand_version("cuDNN", cudnnGetVersion(), CUDNN_VERSION);
+    demand(cudnnCreate(&handle_), "cudnnCreate");
+  }
   Handle(const Handle&) = delete;
   ~Handle() {
     if (handle_ != nullptr) cudnnDestroy(handle_);

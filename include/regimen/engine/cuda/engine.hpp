@@ -89,8 +89,7 @@ class Engine : public engine::EveryIteration {
     ++(recorded_ != nullptr ? recorded_->operations : operations_);
     ranges_.enter(phase, layer_);
     try {
-      if (waits_) launch_and_name(operation, scratch);
-      else launch(operation, scratch);
+      launch_and_name(operation, scratch);
     } catch (...) {
       ranges_.close();
       throw;
@@ -208,12 +207,13 @@ class Engine : public engine::EveryIteration {
   void launch_and_name(const Operation& operation, std::size_t scratch) {
     try {
       launch(operation, scratch);
-      if (prepares_) return;
+      if (prepares_ || !waits_) return;
       runtime_.record(done_, stream_);
       runtime_.synchronize(done_);
     } catch (const Error& error) {
       const std::string layer = phase == op::Phase::update ? ", in the update" : ", at or after layer " + layer_.text();
-      throw Error(std::string("the operation ") + Operation::name + layer, "its end without an error", error.what());
+      throw Error(std::string("the operation ") + Operation::name + layer,
+                  waits_ ? "its end without an error" : "to be prepared and queued", error.what());
     }
   }
 

@@ -8,6 +8,7 @@
 #include <regimen/kernel/device.cuh>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -119,7 +120,11 @@ class Library final {
   Library& operator=(const Library&) = delete;
   ~Library() {
     const Scope here = scope();
-    for (void* const at : allocations_) cudaFree(at);  // waits for what is queued
+    for (const Stream stream : streams_) cudaStreamSynchronize(stream);  // what is freed below is in use until then
+#if defined(REGIMEN_HAS_CUDNN)
+    cudnn_.reset();
+#endif
+    for (void* const at : allocations_) cudaFree(at);
     for (void* const at : pinned_) cudaFreeHost(at);
     for (const Graph graph : graphs_) cudaGraphExecDestroy(graph);
     for (const Event event : events_) cudaEventDestroy(event);
@@ -145,7 +150,14 @@ class Library final {
   }
   std::byte* allocate_pinned(std::size_t bytes, const char*) {
     void* at = nullptr;
-    detail::demand(cudaMallocHost(&at, bytes == 0 ? 1 : bytes), "cudaMallocHost");
+    if (const cudaError_t status = cudaMallocHost(&at, bytes == 0 ? 1 : bytes); status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      throw Error("cudaMallocHost", std::to_string(bytes) + " bytes of the host's memory that can be pinned",
+                  cudaGetErrorName(status),
+                  "free memory of the host, or raise its limit for locked memory (ulimit -l)");
+    } else {
+      detail::demand(status, "cudaMallocHost");
+    }
     pinned_.push_back(at);
     return static_cast<std::byte*>(at);
   }
@@ -193,8 +205,12 @@ class Library final {
   template <class Kernel>
   void launch(const Kernel& kernel, Grid grid, Stream stream) {
     admit_shared<Kernel>(grid);
-    kernel::entry<Kernel><<<grid.blocks, grid.threads, grid.shared_bytes, stream>>>(kernel);
-    detail::demand(cudaGetLastError(), detail::operation_name<Kernel>());
+    // Its own status: the last error could be that of another call of the program.
+    Kernel argument = kernel;
+    void* arguments[] = {&argument};
+    detail::demand(
+        cudaLaunchKernel(kernel::entry<Kernel>, grid.blocks, grid.threads, arguments, grid.shared_bytes, stream),
+        detail::operation_name<Kernel>());
   }
 
   Product make_product(const ProductDescriptor& descriptor) {
@@ -233,19 +249,23 @@ class Library final {
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
         descriptor.c_alignment > 0 ? descriptor.c_alignment : descriptor.d.alignment);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, descriptor.d.alignment);
-    cublasLtMatmulHeuristicResult_t result{};
+    // The best first. Only those in which the library found no fault have an algorithm.
+    std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
     int found = 0;
-    const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(handle_, made.operation.get(), made.a.get(), made.b.get(), made.d.get(),
-                                       made.d.get(), preference.get(), 1, &result, &found);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle_, made.operation.get(), made.a.get(), made.b.get(), made.d.get(), made.d.get(), preference.get(),
+        static_cast<int>(results.size()), results.data(), &found);
     if (status != CUBLAS_STATUS_NOT_SUPPORTED) detail::demand(status, "cublasLtMatmulAlgoGetHeuristic");
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED || found == 0) {
-      if (descriptor.epilogue == Epilogue::none)
-        throw Error("a product", "an algorithm of cuBLASLt", "none for its types and extents");
-      throw Error("a product with an epilogue", "an algorithm of cuBLASLt", "none for its types and extents",
-                  "write Epilogue<Separate>");
+    const auto end = results.begin() + (status == CUBLAS_STATUS_SUCCESS ? found : 0);
+    const auto best = std::find_if(results.begin(), end, [&](const cublasLtMatmulHeuristicResult_t& result) {
+      return result.state == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= descriptor.workspace;
+    });
+    if (best == end) {
+      const bool is_plain = descriptor.epilogue == Epilogue::none;
+      throw Error(is_plain ? "a product" : "a product with an epilogue", "an algorithm of cuBLASLt",
+                  "none for " + description(descriptor), is_plain ? "" : "write Epilogue<Separate>");
     }
-    made.algorithm = result.algo;
+    made.algorithm = best->algo;
     return made;
   }
   /// The factors are the host's, which a graph keeps: they never change for one product of a step. C has D's layout.
@@ -318,14 +338,19 @@ class Library final {
   /// While it lives, its device is the calling thread's.
   class [[nodiscard]] Scope final {
    public:
+    /// Changes nothing if the device is the thread's: setting a device makes a context on it.
     explicit Scope(int device) {
-      if (cudaGetDevice(&before_) == cudaSuccess && before_ != device) cudaSetDevice(device);
+      if (int now = 0; cudaGetDevice(&now) == cudaSuccess && now != device && cudaSetDevice(device) == cudaSuccess)
+        before_ = now;
     }
     Scope(const Scope&) = delete;
-    ~Scope() { cudaSetDevice(before_); }
+    ~Scope() {
+      if (before_ != unchanged) cudaSetDevice(before_);
+    }
 
    private:
-    int before_ = 0;
+    static constexpr int unchanged = -1;
+    int before_ = unchanged;
   };
   /// The device that was the constructing thread's.
   Scope scope() const { return Scope(device_); }
@@ -347,6 +372,15 @@ class Library final {
     detail::demand(cudaFuncGetAttributes(&attributes, kernel::entry<detail::Probe>), "Device<Cuda>");
   }
 
+  static std::string description(const ProductDescriptor& p) {
+    const auto matrix = [](const char* name, const Layout& l) {
+      return std::string(name) + " (" + std::to_string(l.rows) + "," + std::to_string(l.columns) +
+             ") with a leading dimension of " + std::to_string(l.leading) + " at multiples of " +
+             std::to_string(l.alignment) + " bytes";
+    };
+    return matrix("A", p.a) + (p.transpose_a ? ", transposed, " : ", ") + matrix("B", p.b) +
+           (p.transpose_b ? ", transposed, " : ", ") + matrix("D", p.d);
+  }
   template <class Value>
   static void set(const detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute,
                   const Value& value) {

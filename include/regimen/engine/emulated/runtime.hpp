@@ -54,6 +54,8 @@ class Runtime {
 
   /// The options of runtimes that engines make from now on.
   static inline Options defaults{};
+  /// The device of the calling thread: the number of one that is made, and of which streams and events are made.
+  static inline thread_local std::size_t current = 0;
 
   Runtime() : Runtime(defaults) {}
   explicit Runtime(const Options& options)
@@ -87,10 +89,12 @@ class Runtime {
   // ---- queues and their order
 
   Stream make_stream() {
+    expect_current("cudaStreamCreateWithFlags");
     streams_.emplace_back();
     return {streams_.size() - 1};
   }
   Event make_event() {
+    expect_current("cudaEventCreateWithFlags");
     events_.emplace_back();
     return {events_.size() - 1};
   }
@@ -295,7 +299,17 @@ class Runtime {
     enqueue(stream, [=] { Memory::permit(at, bytes); });
   }
   static std::string numerics() { return "emulated device"; }
-  static int scope() { return 0; }
+  /// While it lives, this device is the calling thread's.
+  class [[nodiscard]] Scope final {
+   public:
+    explicit Scope(std::size_t device) : before_(std::exchange(current, device)) {}
+    Scope(const Scope&) = delete;
+    ~Scope() { current = before_; }
+
+   private:
+    std::size_t before_;
+  };
+  Scope scope() const { return Scope(number_); }
   std::string describe() const {
     return std::string("emulated device, ") + (options_.fibers ? "blocks of fibers" : "serial blocks");
   }
@@ -343,12 +357,19 @@ class Runtime {
     if (stream.index >= streams_.size()) refuse("cudaErrorInvalidResourceHandle", "a stream", "none");
     return streams_[stream.index];
   }
+  /// CUDA's streams and events are of one device, for which the calling thread has to be.
+  void expect_current(const char* call) const {
+    if (current != number_)
+      refuse((std::string(call) + " (cudaErrorInvalidResourceHandle)").c_str(), "the device of the calling thread",
+             "number " + std::to_string(number_) + ", where the thread's is " + std::to_string(current));
+  }
   static std::vector<TaskId> take_waits(Queue& queue) {
     std::vector<TaskId> after = std::exchange(queue.waits, {});
     if (queue.last != 0) after.push_back(queue.last);
     return after;
   }
   void enqueue(Stream stream, std::function<void()> work) {
+    expect_current("work for a stream");
     Queue& queue = queue_of(stream);
     if (queue.graph != none) {
       std::vector<Task>& tasks = graphs_.at(queue.graph).tasks;
@@ -384,6 +405,7 @@ class Runtime {
   }
 
   Options options_;
+  std::size_t number_ = current;
   Schedule schedule_;
   Memory device_, pinned_;
   HostPointers host_pointers_;
