@@ -5,7 +5,7 @@
 #   tests/run.sh --preset asan           one configuration of CMakePresets.json; may be repeated
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
-# On two cores expect 25 minutes; a sanitizer takes longer. The last line counts what passed.
+# On two cores expect an hour; a sanitizer takes longer. The last line counts what passed.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -130,6 +130,17 @@ void cross_entropy(double smoothing, std::size_t columns) {
   CHECK(there(congruent) == there(0));
 }
 
+/// make(leading) with rows apart has the numbers of make(0), whose rows are dense: on the CPU, and in every order.
+template <class Make, class Get>
+void has_the_dense_bits(const Make& make, std::size_t leading, const Get& get) {
+  Arena dense(room);
+  const auto o = make(0)(dense);
+  cpu::compute(o, dense.memory_for(o));
+  is_the_cpu(room, make(leading), get);
+  in_every_way(room, make(leading),
+               [&](const Arena& arena, const auto& done) { CHECK(get(arena, done) == get(dense, o)); });
+}
+
 template <class Activation, class T, class B>
 void adds_biases(std::size_t columns, std::size_t leading, bool with_bias) {
   constexpr std::size_t rows = 9;
@@ -144,12 +155,7 @@ void adds_biases(std::size_t columns, std::size_t leading, bool with_bias) {
     };
   };
   const auto get = [&](const Arena& arena, const auto& o) { return get_rows(arena, o.y, rows, columns, o.row()); };
-  Arena dense(room);
-  const auto o = make(0)(dense);
-  cpu::compute(o, dense.memory_for(o));
-  is_the_cpu(room, make(leading), get);
-  in_every_way(room, make(leading),
-               [&](const Arena& arena, const auto& done) { CHECK(get(arena, done) == get(dense, o)); });
+  has_the_dense_bits(make, leading, get);
 }
 
 template <class Activation, class T, class G>
@@ -172,12 +178,7 @@ void sums_biases(std::size_t rows, std::size_t columns, std::size_t leading, boo
     for (const double sum : arena.get(o.d_bias, columns)) all.push_back(sum);
     return all;
   };
-  Arena dense(room);
-  const auto o = make(0)(dense);
-  cpu::compute(o, dense.memory_for(o));
-  is_the_cpu(room, make(leading), get);
-  in_every_way(room, make(leading),
-               [&](const Arena& arena, const auto& done) { CHECK(get(arena, done) == get(dense, o)); });
+  has_the_dense_bits(make, leading, get);
 }
 
 }  // namespace

@@ -71,6 +71,18 @@ DeferredOutcome train(Train& trainer, const std::string& file, bool listens = tr
   return outcome;
 }
 
+/// The same by another Trainer, after two steps in which as many operations run as planned.
+template <class Train>
+DeferredOutcome trained_as_planned() {
+  const ::test::Directory folder;
+  Train trainer;
+  const std::size_t before = trainer.used().operations;  // copies of the weights
+  trainer.fit(data(), {.steps = 2, .progress = false});
+  CHECK(trainer.used().operations - before == 2 * Train::plan().operations());
+  Train again;
+  return train(again, folder / "state");
+}
+
 template <class Network, class... Policies>
 void trains_the_same(const char* what) {
   INFO(what);

@@ -40,17 +40,6 @@ struct GeluMlp final : Model<Input<Vector<8>>, Linear<24>, GeluTanh, Linear<16>,
 /// Its last Linear rounds to the wider type of the output.
 struct GeluEnd final : Model<Input<Vector<8>>, Linear<16>, GeluTanh, Linear<5>> {};
 
-template <class Train>
-DeferredOutcome trained_here() {
-  const ::test::Directory folder;
-  Train trainer;
-  const std::size_t before = trainer.used().operations;  // copies of the weights
-  trainer.fit(data(), {.steps = 2, .progress = false});
-  CHECK(trainer.used().operations - before == 2 * Train::plan().operations());
-  Train again;
-  return regimen::test::train(again, folder / "state");
-}
-
 template <class Network, class... Policies>
 using There = Trainer<Network, Batch<4>, Policies..., Device<Emulated>>;
 
@@ -68,7 +57,7 @@ void has_the_bits_of_kernels(const char* what) {
   INFO(what);
   using Together = There<Network, Policies...>;
   using Apart = There<Network, Policies..., Epilogue<Separate>>;
-  const DeferredOutcome together = trained_here<Together>(), apart = trained_here<Apart>();
+  const DeferredOutcome together = trained_as_planned<Together>(), apart = trained_as_planned<Apart>();
   CHECK(together.weights == apart.weights);
   CHECK(distance(together.numbers, apart.numbers) < 0x1p-46);
   CHECK(Together::plan().operations() < Apart::plan().operations());
@@ -80,10 +69,10 @@ void has_the_bits_of_kernels(const char* what) {
 template <class Network, class... Format>
 void rounds_less(const char* what) {
   INFO(what);
-  const std::vector<double> exact = trained_here<Trainer<Network, Batch<4>, Precision<fp64>>>().numbers,
-                            here = trained_here<Trainer<Network, Batch<4>, Format...>>().numbers,
-                            together = trained_here<There<Network, Format...>>().numbers,
-                            apart = trained_here<There<Network, Format..., Epilogue<Separate>>>().numbers;
+  const std::vector<double> exact = trained_as_planned<Trainer<Network, Batch<4>, Precision<fp64>>>().numbers,
+                            here = trained_as_planned<Trainer<Network, Batch<4>, Format...>>().numbers,
+                            together = trained_as_planned<There<Network, Format...>>().numbers,
+                            apart = trained_as_planned<There<Network, Format..., Epilogue<Separate>>>().numbers;
   CHECK(together != apart);
   CHECK(distance(exact, together) < as_far_as(distance(exact, here)));
 }
@@ -92,10 +81,10 @@ void rounds_less(const char* what) {
 template <class Network, class Up, class... Format>
 void is_recomputed(const char* what) {
   INFO(what);
-  const DeferredOutcome kept = trained_here<There<Network, Format...>>();
-  CHECK(kept == trained_here<There<Network, Format..., Checkpoint<Selective<GeluTanh>>>>());
-  CHECK(kept == trained_here<There<Network, Format..., Checkpoint<Selective<Up>>>>());
-  CHECK(kept == trained_here<There<Network, Format..., Checkpoint<Selective<Up, GeluTanh, LayerNorm>>>>());
+  const DeferredOutcome kept = trained_as_planned<There<Network, Format...>>();
+  CHECK(kept == trained_as_planned<There<Network, Format..., Checkpoint<Selective<GeluTanh>>>>());
+  CHECK(kept == trained_as_planned<There<Network, Format..., Checkpoint<Selective<Up>>>>());
+  CHECK(kept == trained_as_planned<There<Network, Format..., Checkpoint<Selective<Up, GeluTanh, LayerNorm>>>>());
   CHECK(There<Network, Format..., Checkpoint<Selective<GeluTanh>>>::plan().forward.operations ==
         There<Network, Format...>::plan().forward.operations);
   CHECK(There<Network, Format..., Checkpoint<Selective<Up>>>::plan().backward.operations >
@@ -141,8 +130,8 @@ TEST_CASE("what is recomputed has the bits of what is kept, also where a product
   is_recomputed<GeluGpt, Linear<64>, Precision<bf16, fp32>>("a GPT in bf16");
   is_recomputed<GeluMlp, Linear<24>, Precision<bf16, fp32>>("an MLP in bf16");
   is_recomputed<GeluGpt, Linear<64>, Precision<fp32>>("a GPT in fp32");
-  CHECK(trained_here<There<GeluGpt, Precision<bf16, fp32>>>() ==
-        trained_here<There<GeluGpt, Precision<bf16, fp32>, Checkpoint<Every<1>>>>());
+  CHECK(trained_as_planned<There<GeluGpt, Precision<bf16, fp32>>>() ==
+        trained_as_planned<There<GeluGpt, Precision<bf16, fp32>, Checkpoint<Every<1>>>>());
 }
 
 TEST_CASE("ranks train the same bits under every sharding, where the derivative is another unit's product, too") {

@@ -62,17 +62,6 @@ struct Classes final : Model<Input<Vector<8>>, Linear<16>, GeluTanh, Linear<5>> 
 
 using Smooth = Loss<SmoothedCrossEntropy<Ratio<1, 10>>>;
 
-template <class Train>
-DeferredOutcome trained_padded() {
-  const ::test::Directory folder;
-  Train trainer;
-  const std::size_t before = trainer.used().operations;  // copies of the weights
-  trainer.fit(data(), {.steps = 2, .progress = false});
-  CHECK(trainer.used().operations - before == 2 * Train::plan().operations());
-  Train again;
-  return regimen::test::train(again, folder / "state");
-}
-
 /// The same products, in the same order of sums, which does not depend on where rows begin. Softmax adds a row from its
 /// first multiple of 16 bytes on, so rows that begin elsewhere are added in another order: in fp64 that is all that
 /// differs, and in other formats rows are no farther from fp64 than the CPU engine's, as support/rounding.hpp says. The
@@ -96,8 +85,8 @@ struct Pads<Network, mp::mp_list<Format...>, mp::mp_list<Form...>, Policies...> 
     CHECK(Packed::plan().unaligned_share() > 0);
     CHECK(Padded::plan().operations() == Packed::plan().operations());
     CHECK(Padded::plan().bytes_moved() == Packed::plan().bytes_moved());
-    const DeferredOutcome exact = trained_padded<Exact>(), here = trained_padded<Here>(),
-                          padded = trained_padded<Padded>(), packed = trained_padded<Packed>();
+    const DeferredOutcome exact = trained_as_planned<Exact>(), here = trained_as_planned<Here>(),
+                          padded = trained_as_planned<Padded>(), packed = trained_as_planned<Packed>();
     CHECK(distance(exact.weights, padded.weights) < as_far_as(distance(exact.weights, here.weights)));
     CHECK(distance(exact.weights, packed.weights) < as_far_as(distance(exact.weights, here.weights)));
     if (exact.numbers[3] != here.numbers[3]) return;  // the loss is scaled
@@ -108,8 +97,8 @@ struct Pads<Network, mp::mp_list<Format...>, mp::mp_list<Form...>, Policies...> 
 template <class Network, class... Policies>
 void pads_in_fp64(const char* what) {
   INFO(what);
-  const DeferredOutcome padded = trained_padded<Trainer<Network, Batch<4>, Policies..., Device<Emulated>>>(),
-                        packed = trained_padded<Trainer<Network, Batch<4>, Policies..., Device<Dense>>>();
+  const DeferredOutcome padded = trained_as_planned<Trainer<Network, Batch<4>, Policies..., Device<Emulated>>>(),
+                        packed = trained_as_planned<Trainer<Network, Batch<4>, Policies..., Device<Dense>>>();
   CHECK(distance(padded.numbers, packed.numbers) < of_order);
   CHECK(distance(padded.weights, packed.weights) < of_order);
 }
@@ -154,7 +143,7 @@ TEST_CASE("where softmax has one order, padded rows train the bits of dense ones
 TEST_CASE("debugging leaves the bits, and finds a NaN in a padded row, but none between rows") {
   using Plain = Trainer<BiasedGpt, Batch<4>, Device<Emulated>>;
   using Checked = Trainer<BiasedGpt, Batch<4>, Device<Emulated>, Debug<Anomaly>>;
-  CHECK(trained_padded<Checked>() == trained_padded<Plain>());
+  CHECK(trained_as_planned<Checked>() == trained_as_planned<Plain>());
   CHECK(Checked::plan().padding == Plain::plan().padding);
   Checked trainer;
   for (const auto& parameter : trainer.parameters())

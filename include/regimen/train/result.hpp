@@ -43,7 +43,8 @@ struct Evaluation {
 };
 
 /// The memory of the run. `peak` is the arena's; `library` is how much else the process has grown by the end of the
-/// first step, mostly by allocations of product libraries, as the system reports it; on a GPU, how much of its memory.
+/// first step, mostly by allocations of product libraries, as the system reports it; on a GPU, how much of its memory
+/// is taken by now, without CUDA's context.
 struct Used {
   std::size_t peak = 0, library = 0, operations = 0;
 };

@@ -373,7 +373,8 @@ struct Session final {
                     .samples = of.samples / of.count * ranks(),
                     .targets = static_cast<std::size_t>(s.count)};
     }
-    if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
+    if constexpr (!requires { walk.engine.library_bytes(); })
+      if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
     finished = end;
     return std::span<const StepResult>(results).first(of.count);
   }

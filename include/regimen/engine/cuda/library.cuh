@@ -150,14 +150,14 @@ class Library final {
   }
   std::byte* allocate_pinned(std::size_t bytes, const char*) {
     void* at = nullptr;
-    if (const cudaError_t status = cudaMallocHost(&at, bytes == 0 ? 1 : bytes); status == cudaErrorMemoryAllocation) {
+    const cudaError_t status = cudaMallocHost(&at, bytes == 0 ? 1 : bytes);
+    if (status == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
       throw Error("cudaMallocHost", std::to_string(bytes) + " bytes of the host's memory that can be pinned",
                   cudaGetErrorName(status),
                   "free memory of the host, or raise its limit for locked memory (ulimit -l)");
-    } else {
-      detail::demand(status, "cudaMallocHost");
     }
+    detail::demand(status, "cudaMallocHost");
     pinned_.push_back(at);
     return static_cast<std::byte*>(at);
   }
