@@ -207,6 +207,24 @@ TEST_CASE("remainders: short, dropped, or filled from the next epoch") {
   REQUIRE(std::get<3>(ordered[1]) == std::vector<float>{16, 25});
 }
 
+TEST_CASE("short batches are named before they come") {
+  for (const Order order : {Order::Shuffled, Order::Random})
+    for (const Remainder remainder : {Remainder::Short, Remainder::Drop, Remainder::Wrap})
+      for (std::uint64_t size = 1; size <= 9; ++size)
+        for (std::uint64_t batch = 1; batch <= 5; ++batch)
+          for (std::uint64_t epochs = 0; epochs <= 3; ++epochs)
+            for (std::uint64_t samples = 0; samples < size; ++samples)
+              for (std::uint64_t most = 0; most <= 40; most += most < 6 ? 1 : 17) {
+                const Batching batching(size, batch, order, remainder, epochs, {.epoch = 1, .samples = samples});
+                std::set<std::uint64_t> named, found;
+                batching.for_each_short(most, [&](std::uint64_t n) { named.insert(n); });
+                for (std::uint64_t n = 0; n < std::min(most, batching.batches()); ++n)
+                  if (batching.samples(n) != batch) found.insert(batching.samples(n));
+                CAPTURE(int(order), int(remainder), size, batch, epochs, samples, most);
+                REQUIRE(named == found);
+              }
+}
+
 TEST_CASE("a batch stays whole until the next is asked for") {
   NumberLoader loader(Numbers{1000}, one, {.batch = 10, .workers = 4, .ahead = 3});
   for (int step = 0; step < 50; ++step) {

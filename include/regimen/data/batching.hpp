@@ -35,6 +35,12 @@ struct DataPlace final {
   bool operator==(const DataPlace&) const = default;
 };
 
+/// Of a batch of all ranks with that many samples those of one rank: each takes `batch` of them, in the order of ranks.
+constexpr std::uint64_t samples_of_rank(std::uint64_t samples, std::uint64_t batch, std::uint64_t rank) {
+  const std::uint64_t before = rank * batch;
+  return samples < before ? 0 : samples - before < batch ? samples - before : batch;
+}
+
 /// Batches of `global_batch` samples; batch 0 begins at a given place.
 class Batching final {
  public:
@@ -90,6 +96,12 @@ class Batching final {
     std::uint64_t left = size_ - place(n).samples;
     if (wraps_) left = epochs_ != 0 && n + 1 == count_ ? left_in_run() - n * global_batch_ : global_batch_;
     return left < global_batch_ ? left : global_batch_;
+  }
+  /// Calls f(samples) for every number of samples but global_batch that one of the first `most` batches has; more than
+  /// once for some. Only the last batch of an epoch can be short, and later epochs end alike.
+  constexpr void for_each_short(std::uint64_t most, auto&& f) const {
+    for (const std::uint64_t n : {in_first_ - 1, in_first_ - 1 + per_epoch_, count_ - 1})
+      if (n < count_ && n < most && samples(n) != global_batch_) f(samples(n));
   }
   /// The source's number of sample i of the batch that begins at `place`.
   constexpr std::uint64_t index(std::uint64_t seed, const DataPlace& place, std::uint64_t i) const {

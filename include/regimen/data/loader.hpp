@@ -172,11 +172,9 @@ class Loader final {
   Slot& slot_of(std::uint64_t step) { return slots_[static_cast<std::size_t>(step % slots_.size())]; }
 
   void fill(Slot& slot, std::uint64_t step) const {
-    const std::uint64_t before = options_.rank * options_.batch,
-                        samples = batching_.samples(step);  // before: samples of the lower ranks
+    const std::uint64_t before = options_.rank * options_.batch;  // samples of the lower ranks
     const DataPlace place = batching_.place(step);
-    slot.samples =
-        static_cast<std::size_t>(samples < before ? 0 : std::min<std::uint64_t>(samples - before, options_.batch));
+    slot.samples = static_cast<std::size_t>(samples_of_rank(batching_.samples(step), options_.batch, options_.rank));
     slot.epoch = place.epoch;
     for (std::size_t i = 0; i < slot.samples; ++i) {
       const auto index = static_cast<std::size_t>(batching_.index(options_.seed, place, before + i));

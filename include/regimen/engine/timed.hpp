@@ -13,6 +13,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <time.h>
@@ -254,6 +255,21 @@ class Timed : public Engine {
     Engine::run(operation, scratch);
     const double ended = now();
     times.add(Operation::name, this->phase, OperationShape::of(operation), operation.cost(), began, ended - began);
+  }
+
+  /// Measures nothing: what is prepared runs later.
+  template <class Body>
+  void prepare(Body&& body)
+    requires requires(Engine& engine) { engine.prepare(engine::NoOperations{}); }
+  {
+    OperationTimes kept = times;
+    try {
+      Engine::prepare(body);
+    } catch (...) {
+      times = std::move(kept);
+      throw;
+    }
+    times = std::move(kept);
   }
 
   std::size_t all_gather(const engine::Transfer& transfer) {

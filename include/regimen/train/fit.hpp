@@ -10,6 +10,7 @@
 #include <regimen/rule/callback_hears_launches.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/state/trainer_state.hpp>
+#include <regimen/train/expect.hpp>
 #include <regimen/train/fingerprint.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
@@ -108,6 +109,11 @@ struct FitLoop final {
       }
     }
     const std::uint64_t last = run.steps != 0 ? run.steps : never;
+    if (!session.is_between_steps()) out_of_order(session.waiting, "step");
+    session.guarded([&] {
+      session.preparation.run(session, loader.batching(), micro_batches_until(session, last));
+      if (validation != nullptr) session.preparation.evaluation_of(session, validation->size(Trainer::sample_shape()));
+    });
     if (session.rank() == 0) say_if_short(session.ranks(), loader.size(), run);
     const bool drops = run.remainder == Remainder::Drop;  // then an incomplete step is left out, too
     const std::uint64_t in_epochs = session.steps_done + loader.steps() / Trainer::micro_batches +
@@ -224,6 +230,11 @@ struct FitLoop final {
     return print;
   }
 
+  static std::uint64_t micro_batches_until(const Session& session, std::uint64_t last) {
+    std::uint64_t count = 0;
+    if (session.steps_done >= last) return 0;
+    return __builtin_mul_overflow(last - session.steps_done, Trainer::micro_batches, &count) ? never : count;
+  }
   /// Steps until the run ends, or is evaluated.
   static std::uint64_t steps_before(const Session& session, const FitOptions& run, std::uint64_t last, bool validates) {
     const std::uint64_t left = last - session.steps_done;

@@ -16,6 +16,7 @@
 #include <regimen/train/expect.hpp>
 #include <regimen/train/fingerprint.hpp>
 #include <regimen/train/options.hpp>
+#include <regimen/train/preparation.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/replicas.hpp>
 #include <regimen/train/result.hpp>
@@ -108,6 +109,7 @@ struct Session final {
   DataPlace place{};  // in the data that fit reads
   Batching batching;  // of the last call of Trainer::batches; batches_by_hand of its batches are applied
   Patience patience;
+  Preparation preparation;
   Waiting waiting = Waiting::forward;
   ByHand by_hand;
   std::size_t library = 0, launches = 0;
@@ -139,7 +141,8 @@ struct Session final {
     walk.arena.capacity = plan.peak;
     walk.checks_finite = Recipe::checks_finite;
     resident = Step::setup(walk);
-    prepare();
+    preparation.step(*this, batch);
+    preparation.evaluation(*this, batch);
     tensors = list_tensors<typename Recipe::Bound>(rank(), ranks());
     if constexpr (Configuration::debug::checks)
       if (rank() == 0) announce_debug();
@@ -380,16 +383,6 @@ struct Session final {
   }
 
  private:
-  /// The operations of full batches; of shorter ones, when they first come.
-  void prepare() {
-    walk.prepare([&] {
-      Step::step(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
-                 [](std::size_t) { return true; });
-      walk.training = false;
-      Step::evaluate(walk, resident);
-      walk.training = true;
-    });
-  }
   static MemoryPlan plan_of([[maybe_unused]] const comm::Control* ranks) {
     if constexpr (!Sharding::alone) {
       if (ranks != nullptr) check_groups(Sharding::group, ranks->size());

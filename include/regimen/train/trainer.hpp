@@ -204,6 +204,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
         {&source}, sample_shape(),
         {batch, Order::Sequential, Remainder::Short, seed(), {}, 1, workers, 2, rank(), ranks()});
     const typename Session::Mode mode(session_);
+    session_.guarded([&] { session_.preparation.evaluation_of(session_, loader.size()); });
     const Scalars kept = session_.scalars();
     Scalars found{};
     session_.walk.run(op::Begin{session_.resident.scalars});
