@@ -1,13 +1,17 @@
-// tests/device/products.cu — the algorithms that cuBLASLt chooses for products join partial sums in fp32, not in 16
-// bits.
+// tests/device/products.cu — products of whole numbers are exact on the device: in all transpositions, with gaps between
+// rows, unaligned, with epilogues, several at once. The algorithms that cuBLASLt chooses join partial sums in fp32, not
+// in 16 bits.
 // compiled for 90a-real
 //
 // Exit code 77: there is no device.
-#include <regimen/engine/cuda/library.cuh>
+#include <regimen/engine/cuda/device.cuh>
 #include <regimen/engine/cuda/product.hpp>
+
+#include "../support/exact_products.hpp"
 
 #include <cstdint>
 #include <cstdio>
+#include <string>
 
 using namespace regimen;
 
@@ -36,15 +40,26 @@ int wrong_schemes(cuda::Library& library, const char* type) {
   return wrong;
 }
 
+int wrong_products() {
+  using Engine = cuda::Engine<cuda::Library>;
+  support::ExactProducts<Engine> exact;
+  support::exact_products_of_all_types(exact);
+  support::exact_products_of_library<Engine, cuda::ManyProducts>(exact);
+  for (const std::string& mistake : exact.mistakes) std::puts(mistake.c_str());
+  std::printf("%zu products of whole numbers, %zu mistakes are shown\n", exact.tried, exact.mistakes.size());
+  return static_cast<int>(exact.mistakes.size());
+}
+
 }  // namespace
 
 int main() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    std::puts("no CUDA device: no algorithm was chosen");
+    std::puts("no CUDA device: no algorithm was chosen, no product computed");
     return 77;
   }
   cuda::Library library;
-  return wrong_schemes<bf16>(library, "bf16") + wrong_schemes<fp16>(library, "fp16") == 0 ? 0 : 1;
+  const int wrong = wrong_schemes<bf16>(library, "bf16") + wrong_schemes<fp16>(library, "fp16") + wrong_products();
+  return wrong == 0 ? 0 : 1;
 }
 // SPDX-License-Identifier: Apache-2.0

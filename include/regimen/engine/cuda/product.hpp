@@ -28,6 +28,7 @@ constexpr std::uint32_t alignment_of(std::size_t bytes) { return std::uint32_t{1
 /// Products of one form, of matrices that lie in tensors: c = op(a) · op(b) for each.
 template <class A, class B, class C>
 struct ManyProducts {
+  static constexpr const char* name = "products";
   View<A> a{};
   Rows a_rows{};
   bool transpose_a = false;
