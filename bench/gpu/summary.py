@@ -66,8 +66,8 @@ def tables(device, programs):
     if kernels:
         copy = device["copy_gb_per_s"]
         parts.append(f"The device copies {copy:.0f} GB/s, reads and writes counted.\n\n" +
-                     table(["kernel", "type", "rows x columns", "us", "GB/s", "of a copy"],
-                           [[r["kernel"], r["type"], f"{r['rows']} x {r['columns']}", f"{r['microseconds']:.1f}", f"{r['gb_per_s']:.0f}",
+                     table(["kernel", "in a step of", "type", "rows x columns", "us", "GB/s", "of a copy"],
+                           [[r["kernel"], r["of"], r["type"], f"{r['rows']} x {r['columns']}", f"{r['microseconds']:.1f}", f"{r['gb_per_s']:.0f}",
                              f"{r['gb_per_s'] / copy:.2f}"] for r in kernels]))
     return "\n\n".join(parts)
 

@@ -22,7 +22,7 @@ stub folder/bin/test_kernels 'echo "a wrong number"; exit 3'
 stub folder/bin/step_gpt2 'echo "{\"step\":\"gpt2_124m\",\"type\":\"bf16\",\"by\":\"regimen\",\"milliseconds\":50,\"tokens_per_second\":327680}"'
 stub folder/bin/step_nano 'echo "{\"step\":\"gpt_nano\",\"type\":\"fp32\",\"by\":\"regimen\",\"milliseconds\":0.2,\"tokens_per_second\":3840000}"; exec sleep 60'
 stub folder/bin/products 'echo "{\"product\":\"8x8x8\",\"m\":8,\"n\":8,\"k\":8,\"transpose_a\":false,\"transpose_b\":true,\"type\":\"bf16\",\"tflop_per_s\":700}"'
-stub folder/bin/kernels 'echo "{\"kernel\":\"add\",\"type\":\"bf16\",\"rows\":8,\"columns\":8,\"microseconds\":10,\"gb_per_s\":1700}"'
+stub folder/bin/kernels 'echo "{\"kernel\":\"add\",\"of\":\"others\",\"type\":\"bf16\",\"rows\":8,\"columns\":8,\"microseconds\":10,\"gb_per_s\":1700}"'
 gpu() { REGIMEN_PYTHON=$work/path/python PATH=$work/path:$PATH bash "$script" --run --folder "$work/folder" --output "$work/results" --limit 2 "$@" > "$work/said" 2>&1; }
 
 gpu
@@ -33,7 +33,7 @@ table=$(sed -E 's/^(\| [a-z]+ \| [^|]* \|) [0-9]+ \|/\1 s |/' "$work"/results/st
 for expected in '| tests | test_trainer | s | skipped: no fp8 here |' '| tests | test_block_kernels | s | passed |' \
   '| tests | test_kernels | s | failed: exit code 3 |' 'failed: stopped after 2 s |' '| gpt2_124m | bf16 | regimen | 50.000 | 327,680 |' \
   '| gpt_nano | fp32 | regimen | 0.200 | 3,840,000 |' '| step | gpt2_124m.compiled | s | skipped: no PyTorch' '| 8x8x8 | NT | bf16 | 700.0 |' \
-  '| add | bf16 | 8 x 8 | 10.0 | 1700 | 0.85 |' '| sanitizer | racecheck.block_kernels | s | failed: exit code 9 |' \
+  '| add | others | bf16 | 8 x 8 | 10.0 | 1700 | 0.85 |' '| sanitizer | racecheck.block_kernels | s | failed: exit code 9 |' \
   '| sanitizer | synccheck.block_kernels | s | passed |' 'STUB GPU 1' 'cuBLASLt 130100' 'commit 0123456789ab'; do
   case $table in *"$expected"*) ;; *) wrong "the table lacks '$expected'" ;; esac
 done
