@@ -7,6 +7,7 @@
 #include <regimen/core/path_text.hpp>
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/cuda/copies.hpp>
+#include <regimen/engine/cuda/graphs.hpp>
 #include <regimen/engine/cuda/prepared.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/cuda/ranges.hpp>
@@ -21,7 +22,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -86,7 +86,7 @@ class Engine : public engine::EveryIteration {
   template <class Operation>
   void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
     if (prepares_) return launch_and_name(operation, scratch);
-    ++(recorded_ != nullptr ? recorded_->operations : operations_);
+    graphs_.count();
     ranges_.enter(phase, layer_);
     try {
       launch_and_name(operation, scratch);
@@ -158,13 +158,14 @@ class Engine : public engine::EveryIteration {
 
   void replay(const engine::Recording& key, auto&& body) {
     if (prepares_) return body();
-    replay_or_run(key, body);
+    if (captures_) graphs_.replay(key, body);
+    else body();
     ranges_.close();
     copies_.taken();
   }
 
   /// Graphs that were captured before do not poison, so they are captured again.
-  void poison_dead() { recordings_.clear(); }
+  void poison_dead() { graphs_.clear(); }
   void dies(std::size_t offset, std::size_t bytes) {
     if (bytes > 0 && !prepares_) runtime_.forget(base_ + offset, bytes, stream_);
   }
@@ -172,7 +173,7 @@ class Engine : public engine::EveryIteration {
     if (bytes > 0 && !prepares_) runtime_.remember(base_ + offset, bytes, stream_);
   }
 
-  std::size_t operations() const { return operations_; }
+  std::size_t operations() const { return graphs_.operations(); }
   /// Bytes of the device that libraries and kernels have taken, outside of the arena.
   std::size_t library_bytes() const
     requires requires(const R& runtime) { runtime.library_bytes(); }
@@ -191,11 +192,6 @@ class Engine : public engine::EveryIteration {
   }
 
  private:
-  struct Recorded {
-    bool has_run = false, is_captured = false;
-    typename R::Graph graph{};
-    std::size_t operations = 0;
-  };
   /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments
   /// gathers a segment at once. A ticket that comes so many later uses the event again; who awaits the older one then
   /// waits for the younger, too, which comes after it on the same stream.
@@ -348,58 +344,21 @@ class Engine : public engine::EveryIteration {
     return ticket;
   }
 
-  // ---- graphs
-
-  template <class Body>
-  void replay_or_run(const engine::Recording& key, const Body& body) {
-    if (!captures_) return body();
-    Recorded& recorded = recordings_[{key.piece, key.rows}];
-    if (!std::exchange(recorded.has_run, true)) return body();
-    if (!recorded.is_captured) capture(recorded, body);
-    runtime_.launch(recorded.graph, stream_);
-    operations_ += recorded.operations;
-  }
-
-  template <class Body>
-  void capture(Recorded& recorded, const Body& body) {
-    ranges_.close();
-    runtime_.begin_capture(stream_);
-    recorded.operations = 0;
-    recorded_ = &recorded;
-    try {
-      body();
-    } catch (...) {
-      recorded_ = nullptr;
-      ranges_.close();
-      try {
-        (void)runtime_.end_capture(stream_);
-      } catch (const Error&) {  // the first error says why
-      }
-      throw;
-    }
-    recorded_ = nullptr;
-    ranges_.close();
-    recorded.graph = runtime_.end_capture(stream_);
-    recorded.is_captured = true;
-  }
-
   R runtime_{};
   Ranges<R> ranges_{runtime_};
   typename R::Stream stream_ = runtime_.make_stream(), ranks_stream_{};
   Copies<R> copies_{runtime_, stream_};
+  Graphs<R> graphs_{runtime_, ranges_, stream_};
   Ranks* ranks_ = nullptr;
   std::vector<typename R::Event> sent_;  // by tickets
   typename R::Event before_{};
   std::size_t tickets_ = 0;
   std::byte* base_ = nullptr;
-  std::size_t operations_ = 0;
   bool captures_, waits_, prepares_ = false;
   typename R::Event done_{};  // of a single operation
   Path layer_{};
   Prepared<ProductDescriptor, typename R::Product> products_;
   Prepared<FusedAttention, typename R::Attention> attentions_;
-  std::map<std::pair<engine::Recording::Piece, std::size_t>, Recorded> recordings_;
-  Recorded* recorded_ = nullptr;
 };
 
 }  // namespace regimen::cuda

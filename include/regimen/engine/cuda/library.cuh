@@ -311,6 +311,10 @@ class Library final {
     return made;
   }
   void launch(Graph graph, Stream stream) { detail::demand(cudaGraphLaunch(graph, stream), "cudaGraphLaunch"); }
+  void destroy(Graph graph) {
+    std::erase(graphs_, graph);
+    detail::demand(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+  }
 
   /// Without a profiler each is a test of a null pointer.
   void open_range(const char* name) { nvtxRangePushA(name); }

@@ -100,6 +100,7 @@ struct AnyKernel {
 ///   record, wait(stream, e)  order queues; never block the host
 ///   synchronize(event)       the host waits; throws what went wrong before
 ///   begin_capture            of this stream, and of all that wait for its events
+///   destroy(graph)           of which no launch runs any more
 ///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
 ///   multiply(product, a, b, scratch, beta, d, stream, bias, aux, c)
 ///                            the last three where the descriptor has them
@@ -130,6 +131,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.begin_capture(stream);
   { runtime.end_capture(stream) } -> std::same_as<typename R::Graph>;
   runtime.launch(graph, stream);
+  runtime.destroy(graph);
   { runtime.make_product(descriptor) } -> std::same_as<typename R::Product>;
   runtime.multiply(product, from, from, device, 0.0, device, stream, from, device, from);
   runtime.forget(device, bytes, stream);

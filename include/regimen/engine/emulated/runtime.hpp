@@ -270,6 +270,8 @@ class Runtime {
     if (queue.graph != none) refuse("a launch of a graph", "a stream that is not captured", "one that is");
     check_lost();
     Recording& recording = graphs_.at(graph.index);
+    if (recording.is_destroyed)
+      refuse("a launch of a graph (cudaErrorInvalidValue)", "a graph", "one that was destroyed");
     std::vector<TaskId> before = take_waits(queue);
     if (recording.last != 0) before.push_back(recording.last);  // launches of one graph follow each other
     const TaskId begin = schedule_.add({.after = std::move(before), .queue = stream.index});
@@ -284,6 +286,17 @@ class Runtime {
     ids.push_back(begin);
     queue.last = recording.last = schedule_.add({.after = std::move(ids), .queue = stream.index});
     perhaps_run();
+  }
+
+  void destroy(Graph graph) {
+    refuse_in_capture("cudaGraphExecDestroy");
+    check_lost();
+    Recording& recording = graphs_.at(graph.index);
+    if (recording.is_destroyed) refuse("cudaGraphExecDestroy", "a graph", "one that was destroyed");
+    if (recording.last != 0 && !schedule_.is_done(recording.last))
+      refuse("cudaGraphExecDestroy", "a graph that runs no more", "one that may be running");
+    recording.is_destroyed = true;
+    recording.tasks.clear();
   }
 
   // ---- for tests

@@ -139,7 +139,7 @@ struct Recording {
   std::vector<Task> tasks{};
   std::size_t origin = 0;
   TaskId last = 0;
-  bool is_finished = false, is_invalid = false;
+  bool is_finished = false, is_invalid = false, is_destroyed = false;
 
   /// The number of tasks that `ends` are or wait for.
   std::size_t tasks_until(std::vector<TaskId> ends) const {

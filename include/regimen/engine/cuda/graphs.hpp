@@ -1,0 +1,119 @@
+// regimen/engine/cuda/graphs.hpp — the graphs of an engine, by what they record; a bounded number of them.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/ranges.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/engine/engine.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace regimen::cuda {
+
+/// Pieces of steps: run by calls once, then captured, then launched as graphs. A graph takes memory of the device
+/// outside the plan, and a loop by hand may give `step` any number of samples, so the piece that was not used for
+/// longest is forgotten.
+template <Runtime R>
+class Graphs final {
+ public:
+  /// A run by fit has few numbers of samples, each with five pieces at most, evaluations, and a launch of several
+  /// steps: all of them stay.
+  static constexpr std::size_t most = 32;
+
+  Graphs(R& runtime, Ranges<R>& ranges, typename R::Stream stream)
+      : runtime_(runtime), ranges_(ranges), stream_(stream), done_(runtime.make_event()) {}
+  Graphs(const Graphs&) = delete;
+  Graphs& operator=(const Graphs&) = delete;
+
+  template <class Body>
+  void replay(const engine::Recording& key, const Body& body) {
+    Piece& piece = piece_of(key);
+    if (!std::exchange(piece.has_run, true)) return body();
+    if (!piece.is_captured) capture(piece, body);
+    runtime_.launch(piece.graph, stream_);
+    operations_ += piece.operations;
+  }
+  void clear() {
+    for (const Piece& piece : pieces_) destroy(piece);
+    pieces_.clear();
+  }
+
+  /// An operation is queued, or captured.
+  void count() { ++(captured_ != nullptr ? captured_->operations : operations_); }
+  /// Operations that were queued, by calls or by graphs.
+  std::size_t operations() const { return operations_; }
+
+ private:
+  struct Piece {
+    engine::Recording key{};
+    bool has_run = false, is_captured = false;
+    typename R::Graph graph{};
+    std::size_t operations = 0;
+    std::uint64_t used = 0;
+  };
+
+  Piece& piece_of(const engine::Recording& key) {
+    ++uses_;
+    for (Piece& piece : pieces_)
+      if (piece.key == key) {
+        piece.used = uses_;
+        return piece;
+      }
+    if (pieces_.size() == most) {
+      const auto oldest = std::min_element(pieces_.begin(), pieces_.end(),
+                                           [](const Piece& a, const Piece& b) { return a.used < b.used; });
+      destroy(*oldest);
+      pieces_.erase(oldest);
+    }
+    pieces_.emplace_back();
+    pieces_.back().key = key;
+    pieces_.back().used = uses_;
+    return pieces_.back();
+  }
+  /// This is so seldom that the host may wait until no launch of the graph runs.
+  void destroy(const Piece& piece) {
+    if (!piece.is_captured) return;
+    runtime_.record(done_, stream_);
+    runtime_.synchronize(done_);
+    runtime_.destroy(piece.graph);
+  }
+
+  template <class Body>
+  void capture(Piece& piece, const Body& body) {
+    ranges_.close();
+    runtime_.begin_capture(stream_);
+    piece.operations = 0;
+    captured_ = &piece;
+    try {
+      body();
+    } catch (...) {
+      captured_ = nullptr;
+      ranges_.close();
+      try {
+        (void)runtime_.end_capture(stream_);
+      } catch (const Error&) {  // the first error says why
+      }
+      throw;
+    }
+    captured_ = nullptr;
+    ranges_.close();
+    piece.graph = runtime_.end_capture(stream_);
+    piece.is_captured = true;
+  }
+
+  R& runtime_;
+  Ranges<R>& ranges_;
+  typename R::Stream stream_;
+  typename R::Event done_;
+  std::vector<Piece> pieces_;
+  Piece* captured_ = nullptr;
+  std::size_t operations_ = 0;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace regimen::cuda
+// SPDX-License-Identifier: Apache-2.0
