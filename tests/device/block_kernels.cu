@@ -11,6 +11,7 @@
 #include <regimen/kernel/device.cuh>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/embedding.hpp>
+#include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/pad_rows.hpp>
 #include <regimen/kernel/step.hpp>
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 #include <vector>
 
 using namespace regimen;
@@ -88,7 +90,8 @@ struct Case {
     T* const to = reinterpret_cast<T*>(here.data() + view.offset);
     for (std::size_t i = 0; i < elements; ++i) {
       const double unit = double(Philox::draw(seed, i, 0).word[0]) / 4294967296.0;
-      if constexpr (std::is_integral_v<T>) to[i] = static_cast<T>(unit * size);
+      if constexpr (std::is_integral_v<T> || std::is_same_v<T, std::byte>)
+        to[i] = static_cast<T>(std::uint64_t(unit * size));
       else to[i] = T(static_cast<float>((2 * unit - 1) * size));
     }
     return view;
@@ -126,6 +129,11 @@ template <class T, class Operation>
 void agree(Case& both, const Operation& operation, View<T> result, std::size_t elements, double tolerance) {
   both.used = (both.used + 255) / 256 * 256;
   kernel::Memory memory{both.here.data(), both.used};
+  if (both.used + kernel::scratch_of(operation) > room) {
+    std::printf("%s: more memory than there is\n", Operation::name);
+    ++wrong;
+    return;
+  }
   std::byte* device = nullptr;
   check(cudaMalloc(&device, room), "cudaMalloc");
   check(cudaMemcpy(device, both.here.data(), room, cudaMemcpyHostToDevice), "upload");
@@ -137,8 +145,12 @@ void agree(Case& both, const Operation& operation, View<T> result, std::size_t e
   check(cudaFree(device), "cudaFree");
   const T* const here = reinterpret_cast<const T*>(both.here.data() + result.offset);
   double worst = 0, largest = 0;
+  const auto number = [](T value) {
+    if constexpr (sizeof(T) == 2) return double(static_cast<float>(value));
+    else return static_cast<double>(value);
+  };
   for (std::size_t i = 0; i < elements; ++i) {
-    const double a = double(static_cast<float>(here[i])), b = double(static_cast<float>(there[i]));
+    const double a = number(here[i]), b = number(there[i]);
     worst = std::fmax(worst, std::isfinite(a - b) ? std::fabs(a - b) : 1e30);
     largest = std::fmax(largest, std::fabs(a));
   }
@@ -150,17 +162,46 @@ void agree(Case& both, const Operation& operation, View<T> result, std::size_t e
 /// A sum of `terms` numbers in another order, each addition within u = 2⁻²⁴ of the largest partial sum.
 constexpr double of_sums(std::size_t terms) { return double(terms) * 0x1p-24; }
 
+/// Numbers that differ a little are rounded to T, perhaps to neighbours; of the larger.
 template <class T>
-void elementwise(double rounding) {
+inline constexpr double neighbour = std::is_same_v<T, bf16>   ? 0x1p-7
+                                    : std::is_same_v<T, fp16> ? 0x1p-10
+                                                              : 0;
+
+template <class Activation, class T>
+void activations(const Case& from, op::BiasActivation<Activation, T, T> forward, double rounding) {
+  Case c = from;
+  agree(c, forward, forward.y, count, rounding);
+  op::BiasBackward<Activation, T, float> back{};
+  back.x = forward.x, back.bias = forward.bias, back.d_y = forward.y, back.d_x = forward.y;
+  back.d_bias = c.put<float>(columns, 1, 6), back.rows = rows, back.columns = columns;
+  agree(c, back, back.d_x, count, rounding);
+}
+
+template <class T>
+void elementwise() {
+  // Some roundings of an argument in fp32, and one of the result.
+  const double rounding = 16 * 0x1p-24 + neighbour<T>;
   Case c;
   const auto x = c.put<T>(count, 3, 1), y = c.put<T>(count, 2, 2), table = c.put<T>(columns, 1, 3);
   agree(c, op::Add<T>{x, y, count}, y, count, 0);
   agree(c, op::ScaledSum<T, T>{.x = x, .y = y, .count = count, .a = {0.5}, .b = {2, c.put<double>(1, 2, 5)}}, y, count,
         rounding);
   agree(c, op::AddTable<T>{.x = x, .table = table, .y = y, .samples = rows, .elements = columns}, y, count, 0);
-  agree(c,
-        op::BiasActivation<activation::GeluTanh, T, T>{.x = x, .bias = table, .y = y, .rows = rows, .columns = columns},
-        y, count, rounding);
+  const auto activate = [&]<class Activation>(Activation) {
+    activations(c,
+                op::BiasActivation<Activation, T, T>{.x = x, .bias = table, .y = y, .rows = rows, .columns = columns},
+                rounding);
+  };
+  activate(activation::Identity{});
+  activate(activation::Relu{});
+  activate(activation::GeluTanh{});
+  activate(activation::GeluErf{});
+  activate(activation::Silu{});
+  agree(c, op::Zero<T>{y, count}, y, count, 0);
+  const auto wide = c.put<float>(count, 3, 6);
+  agree(c, op::Cast<float, T>{wide, y, count}, y, count, 0);
+  agree(c, op::Cast<T, float>{x, wide, count}, wide, count, 0);
   const auto random = c.put<std::uint64_t>(3, 1000, 4);
   for (const std::size_t elements : {columns, columns - 1})  // one by one, and by packs
     agree(
@@ -180,81 +221,118 @@ void elementwise(double rounding) {
           y, count, rounding);
 }
 
+template <class T>
 void rows_apart() {
   Case c;
-  const auto x = c.put<float>(count, 3, 1);
-  constexpr std::size_t leading = 136;
-  const auto y = c.put<bf16>(rows * leading, 3, 2);
-  agree(c, kernel::PadRows<float, bf16>{x, y, rows, columns, leading}, y, rows * leading, 0);
+  constexpr std::size_t leading = 136, from_leading = 132;
+  const auto x = c.put<float>(rows * from_leading, 3, 1);
+  const auto y = c.put<T>(rows * leading, 3, 2);
+  agree(c, kernel::PadRows<float, T>{x, y, rows, columns, leading}, y, rows * leading, 0);
+  agree(c, kernel::PadRows<float, T>{x, y, rows, columns, leading, from_leading}, y, rows * leading, 0);
 }
 
-template <bool Centered>
+template <bool Centered, class T>
 void norms(std::size_t width) {
+  using S = statistic_t<T>;
   Case c;
   const std::size_t all = rows * width;
-  op::Normalize<Centered, float> o{};
-  o.x = c.put<float>(all, 3, 1), o.gain = c.put<float>(width, 2, 2), o.y = c.put<float>(all, 0, 3);
-  if (Centered) o.bias = c.put<float>(width, 2, 4), o.mean = c.put<float>(rows, 0, 5);
-  o.rstd = c.put<float>(rows, 0, 6), o.rows = rows, o.columns = width;
-  agree(c, o, o.y, all, 4 * of_sums(width));
-  op::NormalizeBackward<Centered, float, float> b{};
-  b.x = o.x, b.gain = o.gain, b.mean = o.mean, b.rstd = o.rstd, b.d_y = c.put<float>(all, 1, 7), b.d_x = b.d_y;
+  const double tolerance = 4 * of_sums(width) + neighbour<T>;
+  op::Normalize<Centered, T> o{};
+  o.x = c.put<T>(all, 3, 1), o.gain = c.put<T>(width, 2, 2), o.y = c.put<T>(all, 0, 3);
+  if (Centered) o.bias = c.put<T>(width, 2, 4), o.mean = c.put<S>(rows, 0, 5);
+  o.rstd = c.put<S>(rows, 0, 6), o.rows = rows, o.columns = width;
+  agree(c, o, o.y, all, tolerance);
+  agree(c, o, o.rstd, rows, 4 * of_sums(width));
+  if (Centered) agree(c, o, o.mean, rows, 64 * of_sums(width));  // of numbers up to 3; the largest is above 3 / 64
+  op::NormalizeBackward<Centered, T, float> b{};
+  b.x = o.x, b.gain = o.gain, b.mean = o.mean, b.rstd = o.rstd, b.d_y = c.put<T>(all, 1, 7), b.d_x = b.d_y;
   b.d_gain = c.put<float>(width, 0, 8), b.rows = rows, b.columns = width;
   if (Centered) b.d_bias = c.put<float>(width, 0, 9);
   agree(c, b, b.d_gain, width, 4 * of_sums(width));
+  if (Centered) agree(c, b, b.d_bias, width, 4 * of_sums(width));
+  agree(c, b, b.d_x, all, tolerance);
   // d_y is what was d_x; a compiler may round the last product and the sum once.
-  agree(c, op::NormalizeBackwardSum<Centered, float, float>{.backward = b, .onto = o.y}, b.d_x, all,
-        4 * of_sums(width));
+  agree(c, op::NormalizeBackwardSum<Centered, T, float>{.backward = b, .onto = o.y}, b.d_x, all, tolerance);
 }
 
 /// Between the products of composed attention.
 template <class T>
-void softmax(std::size_t length, double tolerance) {
+void softmax(std::size_t length, bool causal) {
+  using S = statistic_t<T>;
   Case c;
   const std::size_t all = 3 * length * length;
+  const double tolerance = 256 * 0x1p-24 + neighbour<T>;  // scores up to 12, exp of them, sums of some tens of terms
   kernel::AttentionWeights<T> o{};
-  o.scores = c.put<statistic_t<T>>(all, 12, 1), o.weights = c.put<T>(all, 0, 2);
-  o.log_sum = c.put<statistic_t<T>>(3 * length, 0, 3), o.shape = {1, length, 3, 9, true}, o.run = {0, 1, 3};
+  o.scores = c.put<S>(all, 12, 1), o.weights = c.put<T>(all, 0, 2);
+  o.log_sum = c.put<S>(3 * length, 0, 3), o.shape = {1, length, 3, 9, causal}, o.run = {0, 1, 3};
   o.drop = {6554, 9, View<op::Random>{c.put<std::uint64_t>(3, 1000, 4).offset}};
   agree(c, o, o.weights, all, tolerance);
+  agree(c, o, o.log_sum, 3 * length, 256 * 0x1p-24);
   kernel::AttentionWeightsBackward<T> b{};
-  b.scores = o.scores, b.d_weights = c.put<statistic_t<T>>(all, 1, 5), b.log_sum = o.log_sum, b.weights = o.weights;
+  b.scores = o.scores, b.d_weights = c.put<S>(all, 1, 5), b.log_sum = o.log_sum, b.weights = o.weights;
   b.d_scores = c.put<T>(all, 0, 6), b.shape = o.shape, b.run = o.run, b.drop = o.drop;
   agree(c, b, b.d_scores, all, tolerance);
+  agree(c, b, b.weights, all, tolerance);
 }
 
-void losses(std::size_t width) {
+/// The members of Scalars from loss_sum on, up to the counters.
+constexpr std::size_t sums = 10;
+View<double> sums_of(View<Scalars> scalars) { return {scalars.offset + given_bytes}; }
+
+/// gap   between two rows
+template <class S>
+void losses(std::size_t width, std::size_t gap) {
   Case c;
-  const std::size_t all = rows * width;
-  op::CrossEntropy<true, float> o{};
-  o.logits = c.put<float>(all, 4, 1), o.target = c.put<std::int32_t>(rows, double(width), 2), o.scalars = c.scalars(),
+  const std::size_t leading = width + gap, all = rows * leading;
+  op::CrossEntropy<true, S> o{};
+  o.logits = c.put<S>(all, 4, 1), o.target = c.put<std::int32_t>(rows, double(width), 2), o.scalars = c.scalars(),
   o.rows = rows, o.columns = width;
-  agree(c, o, o.logits, all, 4 * of_sums(width));
-  const auto gradient = c.put<float>(all, 1, 3);
-  const auto sum = c.put<double>(1, 0, 4);
-  agree(c, op::SumOfSquares<float>{gradient, sum, all}, sum, 1, 0x1p-40);
+  if (gap > 0) o.leading = leading;
+  reinterpret_cast<std::int32_t*>(c.here.data() + o.target.offset)[5] = ignore_index;
+  const double tolerance = 4 * of_sums(width);
+  agree(c, op::CrossEntropy<false, S>{o.logits, o.target, o.scalars, rows, width, 1, 0, o.leading}, sums_of(o.scalars),
+        sums, tolerance);
+  agree(c, o, o.logits, all, tolerance);
+  agree(c, o, sums_of(o.scalars), sums, tolerance);  // of the gradient, as logits
+  o.smoothing = 0.1;
+  agree(c, o, o.logits, all, tolerance);
+  agree(c, op::CountCorrect<S>{o.logits, o.target, o.scalars, rows, width, o.leading}, sums_of(o.scalars), sums, 0);
 }
 
-template <class UpdateRule>
+void squares() {
+  Case c;
+  const auto gradient = c.put<float>(count, 1, 3);
+  const auto sum = c.put<double>(1, 0, 4);
+  agree(c, op::SumOfSquares<float>{gradient, sum, count}, sum, 1, 0x1p-40);
+}
+
+template <class UpdateRule, class T>
 void updates() {
   Case c;
-  op::Update<UpdateRule, float, bf16, float> o{};
+  op::Update<UpdateRule, float, T, float> o{};
   o.master = c.put<float>(count, 1, 1), o.state = c.put<float>(UpdateRule::states * count, 0.1, 2),
   o.gradient = c.put<float>(count, 1, 3);
-  if constexpr (UpdateRule::states > 0) {
-    float* const state = reinterpret_cast<float*>(c.here.data() + o.state.offset);
-    for (std::size_t i = 0; i < UpdateRule::states * count; ++i) state[i] = std::fabs(state[i]);
-  }
-  o.copy = c.put<bf16>(count, 0, 4), o.scalars = c.scalars(), o.count = count, o.state_stride = count;
+  const auto make_positive = [&] {  // one of the states has squares
+    if constexpr (UpdateRule::states > 0) {
+      float* const state = reinterpret_cast<float*>(c.here.data() + o.state.offset);
+      for (std::size_t i = 0; i < UpdateRule::states * count; ++i) state[i] = std::fabs(state[i]);
+    }
+  };
+  make_positive();
+  o.copy = c.put<T>(count, 0, 4), o.scalars = c.scalars(), o.count = count, o.state_stride = count;
   o.segments.items[0] = {0, count, true}, o.segments.count = 1;
   agree(c, o, o.master, count, 16 * 0x1p-24);  // ten roundings of a step, and what a fused multiply-add leaves out
+  agree(c, o, o.copy, count, 16 * 0x1p-24 + neighbour<T>);
+  if constexpr (UpdateRule::states > 0) agree(c, o, o.state, UpdateRule::states * count, 16 * 0x1p-24);
+  make_positive();                                                       // since other elements are squares now
   o.state_stride = o.count = o.segments.items[0].count = count / 8 * 8;  // states, too, begin at multiples of 16 bytes
   agree(c, o, o.master, count, 16 * 0x1p-24);
 }
 
 /// Lookups, and gradients of tables and biases.   G: gradients of parameters
 template <class T, class G>
-void tables(double rounding) {
+void tables() {
+  constexpr double rounding = 64 * 0x1p-24;
   Case c;
   op::Embed<T> look{};
   look.token = c.put<std::int32_t>(count, columns, 1), look.table = c.put<T>(columns * 8, 1, 2),
@@ -280,10 +358,6 @@ void tables(double rounding) {
   sum.d_bias = d.put<G>(sum.columns, 1, 5);
   agree(d, sum, sum.d_bias, sum.columns, 0);
 }
-
-/// The members of Scalars from loss_sum on, up to the counters.
-constexpr std::size_t sums = 10;
-View<double> sums_of(View<Scalars> scalars) { return {scalars.offset + given_bytes}; }
 
 template <class T>
 void checks() {
@@ -313,13 +387,32 @@ void steps() {
   agree(c, finish, sums_of(scalars), sums, 0x1p-40);  // powers of a device and of the host
   agree(c, op::Calculate<Halve>{ranks, scalars, 1}, ranks, 1, 0);
   agree(c, op::Finish<Descent>{scalars}, sums_of(scalars), sums, 0x1p-40);
+  const auto kept = c.scalars();
+  agree(c, op::KeepResults{scalars, kept}, sums_of(kept), sums, 0);
+  // The second of three slots, of odd sizes.
+  constexpr std::size_t stride = 1024, input_bytes = 301, target_bytes = 76;
+  const auto slots = c.put<std::uint8_t>(3 * stride, 255, 5);
+  const op::InputRing ring{.taken = c.put<std::uint64_t>(1, 0, 6),
+                           .first = slots.offset,
+                           .stride = stride,
+                           .count = 3,
+                           .input = 256,
+                           .target = 640};
+  *reinterpret_cast<std::uint64_t*>(c.here.data() + ring.taken.offset) = 4;
+  const auto input = c.put<std::byte>(input_bytes, 0, 7), target_of = c.put<std::byte>(target_bytes, 0, 8);
+  const op::TakeInput take{ring, kept, input, target_of, input_bytes, target_bytes};
+  agree(c, take, View<std::uint8_t>{input.offset}, input_bytes, 0);
+  agree(c, take, View<std::uint8_t>{target_of.offset}, target_bytes, 0);
+  agree(c, take, ring.taken, 1, 0);
   checks<float>();
   checks<bf16>();
+  checks<fp16>();
 }
 
 /// (1,37,3,43): positions and channels that are multiples of nothing.
 template <class T>
-void attends(double tolerance) {
+void attends() {
+  const double tolerance = 256 * 0x1p-24 + neighbour<T>;  // scores of 43 products, exp of them, sums of 37 terms
   Case c;
   op::AttentionBackward<T> back{};
   back.shape = {1, rows, 3, columns / 3, true};
@@ -328,9 +421,12 @@ void attends(double tolerance) {
   back.log_sum = c.put<statistic_t<T>>(3 * rows, 0, 5), back.row_dot = c.put<statistic_t<T>>(3 * rows, 0, 6);
   back.drop = {6554, 9, View<op::Random>{c.put<std::uint64_t>(3, 1000, 7).offset}};
   agree(c, op::Attention<T>{back.qkv, back.y, back.log_sum, back.shape, back.drop}, back.y, count, tolerance);
+  agree(c, op::Attention<T>{back.qkv, back.y, back.log_sum, back.shape, back.drop}, back.log_sum, 3 * rows,
+        256 * 0x1p-24);
   agree(c, back, back.d_qkv, 3 * count, tolerance);
   const auto keys = c.put<T>(count, 0, 8), values = c.put<T>(count, 0, 9);
   agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, keys, count, 0);
+  agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, values, count, 0);
   op::AttentionShape one = back.shape;
   one.length = 1;
   agree(c, op::AttendKept<T>{back.qkv, keys, values, back.y, one, rows, rows}, back.y, 129, tolerance);
@@ -347,27 +443,42 @@ int main() {
     std::puts("no CUDA device: the kernels were compiled, and did not run");
     return 77;
   }
-  elementwise<float>(16 * 0x1p-24);
-  elementwise<bf16>(0x1p-8);
-  rows_apart();
+  elementwise<float>();
+  elementwise<bf16>();
+  elementwise<fp16>();
+  rows_apart<bf16>();
+  rows_apart<fp16>();
   for (const std::size_t width : {columns, std::size_t{128}, std::size_t{1028}}) {  // by elements, by warps, by blocks
-    norms<true>(width);
-    norms<false>(width);
-    losses(width);
+    norms<true, float>(width);
+    norms<false, float>(width);
+    norms<true, bf16>(width);
+    norms<false, bf16>(width);
+    norms<true, fp16>(width);
+    norms<false, fp16>(width);
+    for (const std::size_t gap : {0u, 3u}) losses<float>(width, gap);
   }
-  updates<AdamW>();
-  updates<Descent>();
-  tables<float, float>(64 * 0x1p-24);
-  tables<bf16, float>(64 * 0x1p-24);
-  tables<double, double>(64 * 0x1p-24);
+  norms<true, double>(columns);
+  losses<double>(columns, 1);
+  squares();
+  updates<AdamW, bf16>();
+  updates<AdamW, fp16>();
+  updates<Descent, bf16>();
+  tables<float, float>();
+  tables<bf16, float>();
+  tables<fp16, float>();
+  tables<double, double>();
   steps();
-  attends<float>(256 * 0x1p-24);  // scores of 43 products, exp of them, sums of 37 terms
-  attends<bf16>(0x1p-7);
-  for (const std::size_t length : {std::size_t{37}, std::size_t{40}}) {
-    softmax<float>(length, 256 * 0x1p-24);
-    softmax<bf16>(length, 0x1p-7);
-  }
-  attends<double>(256 * 0x1p-24);
+  attends<float>();
+  attends<bf16>();
+  attends<fp16>();
+  attends<double>();
+  for (const std::size_t length : {std::size_t{37}, std::size_t{40}})
+    for (const bool causal : {true, false}) {
+      softmax<float>(length, causal);
+      softmax<bf16>(length, causal);
+      softmax<fp16>(length, causal);
+      softmax<double>(length, causal);
+    }
   std::printf("%d wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }
