@@ -10,7 +10,7 @@ usage: bench/gpu.sh [--build | --run] [options] [section...]
 
 Without --build and --run it does both. Sections, in this order if none is named:
 
-  tests       tests/device: the engine and its kernels against the CPU
+  tests       tests/device: the engine and its kernels against the CPU; lesson 7
   step        tokens/s of whole training steps beside PyTorch, eager and compiled
   products    TFLOP/s of products beside PyTorch's for the same shapes and types
   kernels     GB/s of each memory-bound kernel beside the device's measured copy bandwidth
@@ -80,15 +80,22 @@ library() { printf '%s\n%s\n' "-L$(dirname "$1")" "-l:$(basename "$1")"; }
 # ---- build -----------------------------------------------------------------------------------------------------------
 # By nvcc alone, without CMake: the machine with the GPU may have neither our dependencies nor a network. A program's name is that of
 # its file; never -march=native, as another machine may run it.
+program_of() {   # SOURCE: the name of its program
+  local name
+  name=$(basename "${1%.*}")
+  case $1 in */tests/*) name=test_$name ;; */examples/*) name=lesson_$name ;; esac
+  printf '%s\n' "$name"
+}
 compile_all() {
-  local nvcc lt cudnn flags=() libraries=() sources=() source name includes waiting=() failed=0
+  local nvcc lt cudnn flags=() libraries=() sources=() more=() source name includes failed=0
   nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || { echo "no nvcc here; build elsewhere with --build"; return 1; }
   mkdir -p "$folder/bin" "$folder/include" "$folder/logs/build"
   rm -f "$folder"/bin/*
   git -C "$root" describe --always --dirty --abbrev=12 > "$folder/commit" 2> /dev/null || echo unknown > "$folder/commit"
   # The headers of others, copied from this machine's, or already there.
-  includes=$(printf '#include <boost/mp11.hpp>\n#include <nlohmann/json.hpp>\n' | g++ -std=c++20 -I"$folder/include" -x c++ -M - 2> /dev/null |
-    tr -s ' \\\n' '\n' | grep -E '^/usr/(local/)?include/(boost|nlohmann)/')
+  includes=$(for name in boost/mp11.hpp nlohmann/json.hpp CLI/CLI.hpp; do
+    printf '#include <%s>\n' "$name" | g++ -std=c++20 -I"$folder/include" -x c++ -M - 2> /dev/null
+  done | tr -s ' \\\n' '\n' | grep -E '^/usr/(local/)?include/(boost|nlohmann|CLI)/' | sort -u)
   for source in $includes; do
     name=$folder/include/${source#*/include/}
     mkdir -p "$(dirname "$name")" && cp "$source" "$name"
@@ -107,18 +114,20 @@ compile_all() {
     flags+=(-DREGIMEN_HAS_CUDNN=1 -isystem "$(dirname "$(first_with include cudnn.h)")")
   fi
   sources=("$root"/bench/gpu/step_*.cpp "$root"/tests/device/*.cu "$root"/bench/gpu/{device,products,kernels}.cpp)   # the longest first
+  # Lesson 7 parses its command line with CLI11, and its files need zlib.
+  if [ -e "$folder/include/CLI/CLI.hpp" ] && printf 'int main() {}\n' | g++ -include zlib.h -x c++ - -lz -o "$folder/logs/build/zlib" 2> /dev/null
+  then sources=("$root/examples/07_gpu.cpp" "${sources[@]}")
+  else echo "no CLI11 or no zlib here: lesson 7 is not built"; fi
   for source in "${sources[@]}"; do
-    name=$(basename "${source%.*}")
-    case $source in */tests/*) name=test_$name ;; esac
+    name=$(program_of "$source") more=()
+    case $source in */examples/*) more=("$root/examples/program.cpp" -lz) ;; esac
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-    ("$nvcc" -x cu "${flags[@]}" "$source" -o "$folder/bin/$name" "${libraries[@]}" > "$folder/logs/build/$name.log" 2>&1 ||
+    ("$nvcc" -x cu "${flags[@]}" "$source" "${more[@]}" -o "$folder/bin/$name" "${libraries[@]}" > "$folder/logs/build/$name.log" 2>&1 ||
       { echo "does not compile: ${source#"$root"/} (log: $folder/logs/build/$name.log)"; sed 's/^/    /' "$folder/logs/build/$name.log" | head -n 20; }) &
   done
   wait
   for source in "${sources[@]}"; do
-    name=$(basename "${source%.*}")
-    case $source in */tests/*) name=test_$name ;; esac
-    [ -x "$folder/bin/$name" ] || failed=1
+    [ -x "$folder/bin/$(program_of "$source")" ] || failed=1
   done
   return $failed
 }
@@ -144,8 +153,21 @@ mkdir -p "$logs"
   cat "$logs/device.log" >&2
   exit $code
 }
-nvidia-smi --query-gpu=driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,temperature.gpu --format=csv,noheader \
-  > "$logs/smi.csv" 2> /dev/null || true
+gpu=${CUDA_VISIBLE_DEVICES:-0}
+gpu=${gpu%%,*}
+nvidia-smi -i "$gpu" --query-gpu=driver_version,clocks.max.sm,clocks.max.mem,power.limit --format=csv,noheader > "$logs/smi.csv" 2> /dev/null || true
+# While a section runs: what the clocks are under load, not what an idle device shows.
+watcher=
+watch_clocks() {   # SECTION
+  nvidia-smi -i "$gpu" --query-gpu=utilization.gpu,clocks.sm,clocks.mem,power.draw,temperature.gpu --format=csv,noheader,nounits -lms 500 \
+    > "$logs/clocks.$1.csv" 2> /dev/null < /dev/null &
+  watcher=$!
+}
+end_watch() {
+  [ -z "$watcher" ] || { kill "$watcher"; wait "$watcher"; } 2> /dev/null
+  watcher=
+}
+trap end_watch EXIT
 grep -v '^$' "$logs/device.json"
 cp "$folder/commit" "$logs/commit" 2> /dev/null || echo unknown > "$logs/commit"
 
@@ -178,6 +200,8 @@ peer() {   # SECTION NAME SCRIPT ARGUMENTS...
 section_tests() {
   local test
   for test in "$folder"/bin/test_*; do program tests "$(basename "$test")" "$test"; done
+  if [ -x "$folder/bin/lesson_07_gpu" ]; then program tests lesson_07_gpu "$folder/bin/lesson_07_gpu" --steps 300 --sample 0
+  else skip tests lesson_07_gpu "was not built: no CLI11 or zlib"; fi
 }
 section_step() {
   local nano=(--device cuda --batch 12 --seconds 5) gpt2=(--device cuda --batch 16 --layers 12 --heads 12 --width 768 --context 1024
@@ -205,7 +229,9 @@ section_sanitizer() {
 }
 for section in "${sections[@]}"; do
   say "$section"
+  watch_clocks "$section"
   "section_$section"
+  end_watch
 done
 
 say "results"

@@ -43,14 +43,40 @@ def results(programs, section):
     return [dict(row, program=p["name"]) for p in programs if p["section"] == section for row in p["results"]]
 
 
+def clocks_of(logs, sections):
+    """What nvidia-smi said of a section while the device was busy: at least half of the time."""
+    found = {}
+    for section in sections:
+        samples = []
+        for line in text_of(os.path.join(logs, f"clocks.{section}.csv")).splitlines():
+            try:
+                samples.append([float(number) for number in line.split(",")])
+            except ValueError:  # a number that the device does not tell, or a line that was cut
+                pass
+        samples = [sample for sample in samples if len(sample) == 5 and sample[0] >= 50]
+        if samples:
+            columns = [sorted(column) for column in zip(*samples)][1:]
+            found[section] = {"samples": len(samples)} | {
+                name: {"least": column[0], "median": column[len(column) // 2], "most": column[-1]}
+                for name, column in zip(["sm_mhz", "memory_mhz", "watts", "celsius"], columns)}
+    return found
+
+
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
-def tables(device, programs):
+def tables(device, programs, clocks):
     """The tables of a run: programs, then what was measured."""
     parts = [table(["section", "program", "seconds", ""], [[p["section"], p["name"], str(p["seconds"]), p["status"]] for p in programs])]
+    if clocks:
+        def between(of):
+            return f"{of['median']:.0f} ({of['least']:.0f} to {of['most']:.0f})"
+        parts.append("Under load, median (least to most):\n\n" +
+                     table(["section", "samples", "SM MHz", "memory MHz", "W", "C"],
+                           [[section, str(c["samples"])] + [between(c[name]) for name in ["sm_mhz", "memory_mhz", "watts", "celsius"]]
+                            for section, c in clocks.items()]))
     steps = results(programs, "step")
     if steps:
         parts.append(table(["step", "type", "by", "ms", "tokens/s"],
@@ -80,13 +106,14 @@ def main():
     args = parser.parse_args()
     device = lines_of(os.path.join(args.logs, "device.json"))[0]
     programs = gather(args.logs)
+    clocks = clocks_of(args.logs, dict.fromkeys(p["section"] for p in programs))
     now = datetime.datetime.now(datetime.timezone.utc)
     found = {"date": now.isoformat(timespec="seconds"), "commit": text_of(os.path.join(args.logs, "commit")), "command": args.command,
-             "device": device, "clocks": text_of(os.path.join(args.logs, "smi.csv")), "programs": programs}
+             "device": device, "driver": text_of(os.path.join(args.logs, "smi.csv")), "clocks": clocks, "programs": programs}
     text = (f"{device['name']}, driver for CUDA {device['driver_cuda']}, runtime {device['runtime']}, cuBLASLt {device['cublaslt']}, "
             f"cuDNN {device['cudnn']}; commit {found['commit']}; {found['date']}; `{args.command}`\n"
-            f"driver, clocks (SM, memory, their maxima), power limit, temperature: {found['clocks'] or 'unknown'}\n\n"
-            + tables(device, programs))
+            f"driver, highest clocks (SM, memory), power limit: {found['driver'] or 'unknown'}\n\n"
+            + tables(device, programs, clocks))
     folder = os.path.join(args.output, re.sub(r"[^a-z0-9]+", "-", device["name"].lower()).strip("-"))
     os.makedirs(folder, exist_ok=True)
     name = os.path.join(folder, now.strftime("%Y-%m-%d-%H%M%S"))

@@ -15,6 +15,8 @@ mkdir -p "$work/folder/bin" "$work/path"
 echo 0123456789ab > "$work/folder/commit"
 stub path/python 'case "$2" in "import torch") exit 1 ;; esac; exec python3 "$@"'
 stub path/compute-sanitizer 'case "$*" in *racecheck*) echo RACE; exit 9 ;; esac; for last; do :; done; exec "$last"'
+stub path/nvidia-smi 'case "$*" in *-lms*) echo $$ >> "${0%/*}/pids"; printf "3, 345, 2619, 80, 35\n97, 1700, 2619, 600, 60\n99, [N/A], 2619, 600, 60\n98, 1800, 2619, 650.5, 61\n99, 1755"; exec sleep 60 ;; *) echo "590.1, 1980 MHz, 2619 MHz, 700.00 W" ;; esac'
+stub folder/bin/lesson_07_gpu 'test "$*" = "--steps 300 --sample 0"'
 stub folder/bin/device 'echo "{\"name\":\"STUB GPU 1\",\"driver_cuda\":13000,\"runtime\":13000,\"cublaslt\":130100,\"cudnn\":0,\"copy_gb_per_s\":2000}"'
 stub folder/bin/test_trainer 'echo "no fp8 here"; exit 77'
 stub folder/bin/test_block_kernels 'exit 0'
@@ -31,7 +33,9 @@ code=$?
 # How long a program ran is no matter here.
 table=$(sed -E 's/^(\| [a-z]+ \| [^|]* \|) [0-9]+ \|/\1 s |/' "$work"/results/stub-gpu-1/*.md) || wrong "no table"
 for expected in '| tests | test_trainer | s | skipped: no fp8 here |' '| tests | test_block_kernels | s | passed |' \
-  '| tests | test_kernels | s | failed: exit code 3 |' 'failed: stopped after 2 s |' '| gpt2_124m | bf16 | regimen | 50.000 | 327,680 |' \
+  '| tests | test_kernels | s | failed: exit code 3 |' \
+  '| tests | lesson_07_gpu | s | passed |' '| step | 2 | 1800 (1700 to 1800) | 2619 (2619 to 2619) | 650 (600 to 650) | 61 (60 to 61) |' \
+  'power limit: 590.1, 1980 MHz, 2619 MHz, 700.00 W' 'failed: stopped after 2 s |' '| gpt2_124m | bf16 | regimen | 50.000 | 327,680 |' \
   '| gpt_nano | fp32 | regimen | 0.200 | 3,840,000 |' '| step | gpt2_124m.compiled | s | skipped: no PyTorch' '| 8x8x8 | NT | bf16 | 700.0 |' \
   '| add | others | bf16 | 8 x 8 | 10.0 | 1700 | 0.85 |' '| sanitizer | racecheck.block_kernels | s | failed: exit code 9 |' \
   '| sanitizer | synccheck.block_kernels | s | passed |' 'STUB GPU 1' 'cuBLASLt 130100' 'commit 0123456789ab'; do
@@ -39,8 +43,12 @@ for expected in '| tests | test_trainer | s | skipped: no fp8 here |' '| tests |
 done
 [ $failed -eq 0 ] || echo "$table"
 grep -q 'a wrong number' "$work/said" || wrong "what a failed program said is not printed"
-python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["device"]["name"] == "STUB GPU 1" and r["commit"] and len(r["programs"]) >= 16, r' \
+python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["device"]["name"] == "STUB GPU 1" and r["commit"] and len(r["programs"]) >= 17 and r["clocks"]["step"]["sm_mhz"]["least"] == 1700, r' \
   "$work"/results/stub-gpu-1/*.json || wrong "the results are not what they should be"
+
+for pid in $(cat "$work/path/pids"); do
+  if kill -0 "$pid" 2> /dev/null; then wrong "nvidia-smi still runs"; kill "$pid"; fi
+done
 
 # Sections by name, in the order given; all well is exit code 0.
 rm -r "$work/results"
