@@ -1,6 +1,6 @@
-// Several ranks on a device without collectives.
-// expect: this Device<\.\.\.> has no collectives yet; train one rank on it, or write Device<Cpu>
-// names: regimen::Device<regimen::Cuda>
+// A GPU for each rank, connected by the hosts.
+// expect: this communicator does not reach the memory of this device; write Communicator<Nccl>
+// names: regimen::Communicator<regimen::Tcp>
 #include "../support/recipe.hpp"
 
 #include <regimen/engine/cuda/plan.hpp>
@@ -8,9 +8,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Net, Communicator<Threads>, Device<Cpu>>;
+using Train = Trainer<Net, Communicator<Tcp>, Device<Cpu>>;
 #else
-using Train = Trainer<Net, Communicator<Threads>, Device<Cuda>>;
+using Train = Trainer<Net, Communicator<Tcp>, Device<Cuda>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

@@ -1,18 +1,19 @@
-// tests/support/gpu_recipe.hpp — Device<Cuda> in any compiler, with cuDNN or without, and a model for it.
+// tests/support/gpu_recipe.hpp — Device<Cuda> in any compiler, with cuDNN and NCCL or without, and a model for it.
 #pragma once
 
 #include <regimen/engine/cuda/plan.hpp>
 #include "../support/model_recipe.hpp"
 
-template <bool has_cudnn>
+template <bool has_cudnn, bool has_nccl = true>
 struct Gpu {
   using option_of = regimen::axis::device;
 };
-template <bool has_cudnn>
-struct regimen::engine::Of<Gpu<has_cudnn>> {
+template <bool has_cudnn, bool has_nccl>
+struct regimen::engine::Of<Gpu<has_cudnn, has_nccl>> {
   template <class Choices>
   struct with {
-    using Traits = cuda::Traits<cuda::library_workspace, 0, typename Choices::attention::form, false, has_cudnn>;
+    using Traits = cuda::Traits<cuda::library_workspace, 0, typename Choices::attention::form, false, has_cudnn,
+                                has_nccl>;
     using type = PlanOnly<Traits>;
     using profiled = type;
   };

@@ -50,6 +50,8 @@ namespace comm {
 /// all_gather and reduce_scatter take Teams as a last argument: then "all ranks" are the ranks of a team, ordered by
 /// place, and the tree of a sum is over places.
 ///
+///   deadline()                                  optional: how long a rank waits for the others
+///   gone()                                      optional: see Control::gone
 ///   leave(reason)                               this rank stops and tells the others why. From any thread, at most
 ///                                               once, before its memory is freed; later collectives of this rank throw
 ///

@@ -2,11 +2,13 @@
 // control and tensor collectives.
 #pragma once
 
+#include <regimen/comm/peer_error.hpp>
 #include <regimen/comm/teams.hpp>
 #include <regimen/core/number.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace regimen::comm {
@@ -31,6 +33,12 @@ class Control {
   virtual void all_gather(const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) = 0;
   /// This rank leaves. Returns when no other rank reads its memory.
   virtual void leave(std::string_view reason) = 0;
+
+  /// Between two calls, and without waiting: throws PeerError if a rank has left. Returns the ranks that have ended, or
+  /// were killed, in words: who waits for more of them than they gave waits in vain. Empty if there is none.
+  virtual std::string gone() = 0;
+  /// How long a rank waits for the others.
+  virtual Deadline deadline() const = 0;
 };
 
 /// Collectives over tensors in host memory. They run in the order of their starts, which is the same on all ranks. All

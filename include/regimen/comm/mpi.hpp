@@ -115,6 +115,7 @@ class Mpi final {
     finish();
   }
 
+  Deadline deadline() const { return deadline_; }
   [[noreturn]] void leave(std::string_view reason) { end(detail::rank_failed(rank_, reason)); }
 
  private:

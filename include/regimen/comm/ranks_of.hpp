@@ -5,6 +5,7 @@
 #include <regimen/comm/control.hpp>
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace regimen::comm {
@@ -17,7 +18,7 @@ class Ranks : public Control, public TensorCollectives {};
 template <Collectives C>
 class RanksOf final : public Ranks {
  public:
-  explicit RanksOf(C& communicator) : behind_(communicator) {}
+  explicit RanksOf(C& communicator) : communicator_(communicator), behind_(communicator) {}
 
   std::size_t rank() const override { return behind_.rank(); }
   std::size_t size() const override { return behind_.size(); }
@@ -34,6 +35,15 @@ class RanksOf final : public Ranks {
       behind_.wait_for_all();
     } catch (...) {  // the communicator has left
     }
+  }
+
+  std::string gone() override {
+    if constexpr (requires { communicator_.gone(); }) return communicator_.gone();
+    else return {};
+  }
+  Deadline deadline() const override {
+    if constexpr (requires { communicator_.deadline(); }) return communicator_.deadline();
+    else return default_deadline;
   }
 
   std::size_t start_all_gather(const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) override {
@@ -70,6 +80,7 @@ class RanksOf final : public Ranks {
                                             count, staging, teams));
   }
 
+  C& communicator_;
   Background<C> behind_;
 };
 

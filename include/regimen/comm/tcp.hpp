@@ -94,6 +94,8 @@ class Tcp final {
   }
 
   void leave(std::string_view reason) { wire_.leave(reason); }
+  std::string gone() { return wire_.gone(); }
+  Deadline deadline() const { return wire_.deadline(); }
 
  private:
   /// Calls body(place) for the other ranks of the team.

@@ -68,6 +68,8 @@ class Threads final {
   }
 
   void leave(std::string_view reason) { world_->leave(rank_, reason); }
+  std::string gone() { return world_->gone(rank_); }
+  Deadline deadline() const { return world_->deadline(); }
 
  private:
   /// All ranks wait for each other, whatever their teams: all are in the same collective.

@@ -5,6 +5,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path.hpp>
+#include <regimen/policy/communicator.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -74,7 +75,7 @@ struct EveryIteration {
 
 /// The Traits of an engine derive from these, and say what differs.
 ///   has_graphs      whether replay may capture a graph
-///   takes_ranks     whether several ranks may use the device
+///   takes_ranks<Ranks>   whether ranks of Communicator<Ranks> may use the device
 ///   Epilogues       which op::ProductEpilogue there are, and whether operations add the sums of residual branches
 ///   is_checked      whether a plan looks for operations that the device lacks, and for rows of products that are not
 ///                   aligned
@@ -85,7 +86,9 @@ struct EveryIteration {
 ///   row_alignment         bytes, a power of two: rows of the model's output, and of its gradient, begin at multiples,
 ///                         if its last layer and its loss can have them so. Products with such rows are not the CPU's
 struct DefaultTraits {
-  static constexpr bool has_graphs = false, takes_ranks = true, is_checked = false;
+  static constexpr bool has_graphs = false, is_checked = false;
+  template <class Ranks>
+  static constexpr bool takes_ranks = !connects_gpus<Ranks>;
   static constexpr std::size_t parameter_alignment = 1, row_alignment = 1;
   using Epilogues = op::NoEpilogues;
   template <class T>
@@ -163,7 +166,7 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
 
 /// The arguments with which a Trainer constructs an engine.
 ///   bytes     of the arena
-///   ranks     the collectives; null: a single rank
+///   ranks     the others, by the interface that the engine names Ranks; null: a single rank
 ///   threads   0: as core/threads.hpp says
 ///   captures  whether replay may capture graphs
 ///   waits     whether the host waits for every operation, so that an error, and a measurement, are of that operation
@@ -175,9 +178,12 @@ struct Resources {
   bool captures = true, waits = false;
 };
 
-/// The plan. An engine that knows how much memory is free refuses, before anything is allocated, a plan with more.
-template <class Engine, class Plan>
-const Plan& with_room(const Plan& plan) {
+/// The plan. An engine that has a device of its own for each rank takes it; one that knows how much memory is free
+/// refuses, before anything is allocated, a plan with more.
+template <class Engine, class Plan, class Ranks = void>
+const Plan& with_room(const Plan& plan, [[maybe_unused]] Ranks* ranks = nullptr) {
+  if constexpr (requires { Engine::take_device(*ranks); })
+    if (ranks != nullptr) Engine::take_device(*ranks);
   if constexpr (requires { Engine::expect_room(plan); }) Engine::expect_room(plan);
   return plan;
 }
@@ -195,6 +201,8 @@ inline constexpr bool runs_here = !requires { Engine::only_plans; };
 /// about an engine.
 struct NoEngine final : DefaultTraits {
   static constexpr bool has_graphs = true, is_checked = true;
+  template <class Ranks>
+  static constexpr bool takes_ranks = true;
   struct Epilogues final : op::NoEpilogues {
     static constexpr bool any = true;
   };

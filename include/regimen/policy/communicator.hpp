@@ -5,6 +5,7 @@
 #include <regimen/policy/policy.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen {
 
@@ -47,10 +48,13 @@ struct Mpi final {
     return comm::chunked_staging_bytes(ranks, slice_bytes);
   }
 };
-/// GPUs. Declared; refused until they are built.
+/// Ranks with a GPU each: tensors go from GPU to GPU by NCCL. The Trainer is given the communicator of the ranks' hosts:
+/// comm::Tcp, comm::Mpi, or comm::Threads for a GPU for each thread.
 struct Nccl final {
   using option_of = regimen::axis::communicator;
-  static constexpr bool is_built = false;
+  using type = void;
+  static constexpr bool is_built = true, is_alone = false;
+  static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
 };
 /// Refused: Tcp takes the place of Gloo; comm/tcp.hpp says why.
 struct Gloo final {
@@ -60,14 +64,25 @@ struct Gloo final {
 
 /// Decides who the other ranks are.
 ///
-///   choices   Communicator<Solo>, Threads, Tcp, Mpi
+///   choices   Communicator<Solo>, Threads, Tcp, Mpi, Nccl
 ///   default   Communicator<Solo>
-///   refuses   Nccl for now; Gloo, for Tcp replaces it
+///   refuses   Gloo, for Tcp replaces it; Nccl without GPUs, and another than Nccl with Device<Cuda>
 template <class Ranks>
 struct Communicator final {
   using axis = regimen::axis::communicator;
   using ranks = Ranks;
 };
+
+/// Whether tensors go from GPU to GPU, and never through the communicator of the hosts.
+template <class Ranks>
+inline constexpr bool connects_gpus = std::is_same_v<Ranks, Nccl>;
+
+/// Whether an object of type C is what a Trainer with Communicator<Ranks> is given.
+template <class C, class Ranks>
+inline constexpr bool is_given_for = std::is_same_v<comm::transport_t<C>, typename Ranks::type>;
+template <class C>
+inline constexpr bool is_given_for<C, Nccl> =
+    is_given_for<C, Threads> || is_given_for<C, Tcp> || is_given_for<C, Mpi>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -13,7 +13,7 @@ struct communicator_is_built {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: this communicator is not built; write Communicator<Threads>, <Tcp> or <Mpi>, or leave it out for one rank");
+        "regimen: this communicator is not built; write Communicator<Threads>, <Tcp>, <Mpi> or <Nccl>, or leave it out");
   };
 };
 

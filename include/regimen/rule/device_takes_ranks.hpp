@@ -1,4 +1,4 @@
-// regimen/rule/device_takes_ranks.hpp — several ranks need a device with collectives.
+// regimen/rule/device_takes_ranks.hpp — the ranks' communicator reaches the device's memory.
 #pragma once
 
 #include <regimen/policy/communicator.hpp>
@@ -7,13 +7,14 @@
 
 namespace regimen::rule {
 
-/// The ranks' sums would never be exchanged.   docs/errors/device_takes_ranks.md
+/// A communicator of hosts does not read a GPU's memory.   docs/errors/device_takes_ranks.md
 template <class Device, class Communicator, bool takes_ranks>
 struct device_takes_ranks {
-  static constexpr bool holds = takes_ranks || std::is_same_v<typename Communicator::ranks, Solo>;
+  static constexpr bool holds = takes_ranks || std::is_same_v<typename Communicator::ranks, Solo> ||
+                                connects_gpus<typename Communicator::ranks>;
   struct must_hold {
     static_assert(holds,
-                  "regimen: this Device<...> has no collectives yet; train one rank on it, or write Device<Cpu>");
+                  "regimen: this communicator does not reach the memory of this device; write Communicator<Nccl>");
   };
 };
 

@@ -121,7 +121,7 @@ struct Session final {
       : options(given_options),
         seed(options.seed != 0 ? options.seed : Configuration::seed::value),
         all_ranks(std::move(given_ranks)),
-        plan(engine::with_room<Engine>(plan_of(all_ranks.get()))),
+        plan(engine::with_room<Engine>(plan_of(all_ranks.get()), all_ranks.get())),
         walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
              engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
                                                        Configuration::graph::captures && !waits, waits}) {
@@ -146,7 +146,7 @@ struct Session final {
     tensors = list_tensors<typename Recipe::Bound>(rank(), ranks());
     if constexpr (Configuration::debug::checks)
       if (rank() == 0) announce_debug();
-    if (options.verbose && rank() == 0)
+    if (options.verbose && (rank() == 0 || connects_gpus<typename Configuration::communicator::ranks>))
       std::fprintf(stderr, "regimen: %s\n",
                    walk.engine.template description<typename Recipe::Roles::computed>().c_str());
     Scalars scalars{};
@@ -160,6 +160,7 @@ struct Session final {
   /// Ends running collectives before their memory is freed, and finishes a running save, except during stack unwinding.
   ~Session() {
     if (saving && std::uncaught_exceptions() > exceptions) saving->give_up();
+    if constexpr (requires { walk.engine.leave_ranks(); }) walk.engine.leave_ranks();
     all_ranks.reset();
   }
 
@@ -227,6 +228,7 @@ struct Session final {
     if (saving) saving->give_up();
     if (all_ranks) all_ranks->leave(reason);
     try {
+      if constexpr (requires { walk.engine.abort_ranks(); }) walk.engine.abort_ranks();
       abandon();
     } catch (const Error&) {  // of a lost device; the first error says why
     }

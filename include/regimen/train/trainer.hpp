@@ -101,7 +101,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// One of several ranks, each with such a Trainer and equal options. Borrows the communicator, which nobody else may
   /// use during the Trainer's lifetime. Every rank calls the same members in the same order.
   template <comm::Collectives C>
-    requires std::is_same_v<comm::transport_t<C>, typename Configuration::communicator::ranks::type>
+    requires is_given_for<C, typename Configuration::communicator::ranks>
   explicit Trainer(C& communicator, const Options& options = {})
       : Trainer(std::unique_ptr<comm::Ranks>(std::make_unique<comm::RanksOf<C>>(communicator)), options) {}
 

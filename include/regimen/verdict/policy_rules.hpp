@@ -42,6 +42,8 @@
 #include <regimen/rule/loss_scale_needs_fp16.hpp>
 #include <regimen/rule/masters_are_not_half.hpp>
 #include <regimen/rule/masters_as_wide_as_compute.hpp>
+#include <regimen/rule/nccl_connects_gpus.hpp>
+#include <regimen/rule/nccl_is_found.hpp>
 #include <regimen/rule/one_policy_per_axis.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
 #include <regimen/rule/product_has_epilogue.hpp>
@@ -333,6 +335,20 @@ constexpr bool finds_attention() {
   else return true;  // then device_attends_in_form refuses it
 }
 
+/// Whether the configuration's ranks may use its device.
+template <class Configuration>
+inline constexpr bool takes_ranks = engine::TraitsOf<
+    typename Configuration::device::where>::template takes_ranks<typename Configuration::communicator::ranks>;
+
+/// Whether the engine has the library that connects GPUs, if it needs it.
+template <class Configuration>
+constexpr bool finds_nccl() {
+  if constexpr (!connects_gpus<typename Configuration::communicator::ranks>) return true;
+  else if constexpr (requires { engine::OfConfiguration<Configuration>::Traits::has_nccl; })
+    return engine::OfConfiguration<Configuration>::Traits::has_nccl;
+  else return true;  // then nccl_connects_gpus refuses it
+}
+
 /// The rules about several policies of a configuration together.
 template <class Configuration>
 using cross_rules = mp::mp_list<
@@ -359,8 +375,12 @@ using cross_rules = mp::mp_list<
     rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
                                  attends_in_form<Configuration>()>,
     rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
+    rule::nccl_connects_gpus<typename Configuration::communicator, typename Configuration::device,
+                             takes_ranks<Configuration>>,
+    rule::nccl_is_found<typename Configuration::communicator, typename Configuration::device,
+                        finds_nccl<Configuration>()>,
     rule::device_takes_ranks<typename Configuration::device, typename Configuration::communicator,
-                             engine::TraitsOf<typename Configuration::device::where>::takes_ranks>,
+                             takes_ranks<Configuration>>,
     rule::anomaly_ends_a_launch<typename Configuration::steps, typename Configuration::debug>,
     rule::synchronous_needs_queue<typename Configuration::debug, typename Configuration::device,
                                   engine::TraitsOf<typename Configuration::device::where>::has_graphs>,

@@ -47,6 +47,16 @@ class Around {
     watch_(CollectiveKind::Barrier, 0, [&] { inner_.barrier(); });
   }
   void leave(std::string_view reason) { inner_.leave(reason); }
+  auto gone()
+    requires requires(C& c) { c.gone(); }
+  {
+    return inner_.gone();
+  }
+  auto deadline() const
+    requires requires(const C& c) { c.deadline(); }
+  {
+    return inner_.deadline();
+  }
 
  protected:
   const Watch& watch() const { return watch_; }

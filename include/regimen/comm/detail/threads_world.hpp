@@ -26,6 +26,7 @@ class ThreadsWorld final {
   ThreadsWorld(std::size_t ranks, Deadline deadline) : deadline_(checked(deadline)), seats_(ranks) {}
 
   std::size_t size() const { return seats_.size(); }
+  Deadline deadline() const { return deadline_; }
 
   /// The pointers that rank r published; valid between arrive and the last barrier of a collective.
   const std::byte* shown(std::size_t r) const { return seats_[r].shown; }
@@ -68,6 +69,13 @@ class ThreadsWorld final {
   void leave(std::size_t rank, std::string_view reason) {
     const std::lock_guard lock(mutex_);
     fail(rank_failed(rank, reason));
+  }
+
+  /// For rank `rank`: who has ended. Throws if a rank has left.
+  std::string gone(std::size_t rank) {
+    const std::lock_guard lock(mutex_);
+    if (!cause_.empty()) throw error(rank);
+    return who([](const Seat& s) { return s.ended; });
   }
 
   /// Rank `rank` has ended normally: an error only if another rank still waits for it.

@@ -29,6 +29,7 @@ class Wire final {
 
   std::size_t rank() const { return rank_; }
   std::size_t size() const { return peers_.size(); }
+  Deadline deadline() const { return deadline_; }
 
   /// Begins a collective; nothing to send or to receive yet.
   void begin(CollectiveKind kind, std::size_t bytes, std::size_t about) {
@@ -62,6 +63,23 @@ class Wire final {
       if (any) moved = Clock::now();
       else if (outstanding(until_sent)) rest(end_of(deadline_, moved));
     }
+  }
+
+  /// Between collectives, without waiting: which ranks have ended, or were killed. Throws if a rank has left.
+  std::string gone() {
+    for (std::size_t r = 0; r < size(); ++r) {
+      polls_[2 * r] = {-1, 0, 0};
+      polls_[2 * r + 1] = {peers_[r].gone ? -1 : *peers_[r].sockets.control, POLLIN, 0};
+    }
+    polls_.back() = {-1, 0, 0};
+    const int ready = ::poll(polls_.data(), polls_.size(), 0);
+    if (left_.load(std::memory_order_acquire)) throw error();
+    bool any = false;
+    for (std::size_t r = 0; r < size(); ++r) {
+      if (ready > 0 && polls_[2 * r + 1].revents != 0) listen(r);
+      any = any || peers_[r].gone;
+    }
+    return any ? ranks_where(size(), [this](std::size_t r) { return peers_[r].gone; }) : std::string();
   }
 
   /// Tells the others at once, from any thread, why this rank leaves.

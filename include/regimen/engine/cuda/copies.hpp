@@ -15,15 +15,15 @@ namespace regimen::cuda {
 
 /// The copies of an engine. Those of upload and download are in the order of the operations; those of feed run on a
 /// stream of their own. The host waits in finish, in feed for the slot's last copy, in upload if many are on their way,
-/// and in a download of several pieces.
+/// and in a download of several pieces: by `Waits`, as a Transport does.
 ///
 /// memory   pinned, until the engine ends: a slot for each input that is fed ahead; for all other copies less than
 ///          64 MiB, however much they copy, and what downloads hold that wait to be finished
-template <Runtime R>
+template <Runtime R, class Waits>
 class Copies final {
  public:
-  Copies(R& runtime, typename R::Stream compute)
-      : runtime_(runtime), compute_(compute), stream_(runtime.make_stream()) {}
+  Copies(R& runtime, typename R::Stream compute, Waits& waits)
+      : runtime_(runtime), waits_(waits), compute_(compute), stream_(runtime.make_stream()) {}
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
 
@@ -52,7 +52,7 @@ class Copies final {
     if (copy == 0) return;
     for (Staging& staging : stagings_) {
       if (staging.copy != copy) continue;
-      runtime_.synchronize(staging.event);
+      waits_.synchronize(staging.event);
       if (!staging.to.empty()) std::memcpy(staging.to.data(), staging.at, staging.to.size());
       staging.to = {};
       staging.copy = 0;
@@ -66,7 +66,7 @@ class Copies final {
   void feed(std::size_t index, std::byte* to, std::size_t bytes, const Write& write) {
     Slot& slot = slot_of(index, bytes);
     if (slot.is_fed) taken(slot);  // by operations outside of a recording
-    if (slot.was_sent) runtime_.synchronize(slot.sent);
+    if (slot.was_sent) waits_.synchronize(slot.sent);
     write(std::span(slot.at, bytes));
     runtime_.wait(stream_, slot.taken);
     runtime_.upload(to, slot.at, bytes, stream_);
@@ -161,6 +161,7 @@ class Copies final {
   }
 
   R& runtime_;
+  Waits& waits_;
   typename R::Stream compute_, stream_;
   std::deque<Staging> stagings_;
   std::vector<Slot> slots_;

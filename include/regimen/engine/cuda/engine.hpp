@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
+#include <regimen/comm/host.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path_text.hpp>
@@ -13,6 +14,7 @@
 #include <regimen/engine/cuda/ranges.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/cuda/traits.hpp>
+#include <regimen/engine/cuda/transport.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/engine/hash.hpp>
 #include <regimen/engine/plan/devices.hpp>
@@ -38,14 +40,15 @@ namespace regimen::cuda {
 ///   R         the CUDA runtime, or its emulation
 ///   Choices   the policies that decide how operations are executed
 ///
-/// refuses   an operation without a Kernel does not compile; so do several ranks, where the runtime has no call()
+/// refuses   an operation without a Kernel does not compile; so do ranks that the runtime cannot connect
 template <Runtime R, class Choices = engine::DefaultChoices>
 class Engine : public engine::EveryIteration {
  public:
-  /// Whether a stream can carry the ranks' collectives.
-  static constexpr bool takes_ranks = requires { &R::call; };
-  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, takes_ranks, R::has_fused_attention>;
-  using Ranks = comm::TensorCollectives;
+  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, requires { &R::call; },
+                              R::has_fused_attention, requires { &R::make_id; }>;
+  using Transport = cuda::Transport<R, typename Choices::communicator>;
+  using Ranks = typename Transport::Ranks;
+  static constexpr bool has_gpu_for_each_rank = connects_gpus<typename Choices::communicator::ranks>;
   struct Fence {
     Engine* engine = nullptr;
     std::uint64_t copy = 0;
@@ -56,14 +59,8 @@ class Engine : public engine::EveryIteration {
 
   op::Phase phase = op::Phase::forward;
 
-  explicit Engine(const engine::Resources<Ranks>& resources) : captures_(resources.captures), waits_(resources.waits) {
-    ranks_ = resources.ranks;
-    if constexpr (takes_ranks)
-      if (ranks_ != nullptr) {
-        ranks_stream_ = runtime_.make_stream();
-        for (std::size_t i = 0; i < most_tickets; ++i) sent_.push_back(runtime_.make_event());
-        before_ = runtime_.make_event();
-      }
+  explicit Engine(const engine::Resources<Ranks>& resources)
+      : transport_(runtime_, stream_, resources.ranks), captures_(resources.captures), waits_(resources.waits) {
     done_ = runtime_.make_event();
     base_ = runtime_.allocate(resources.bytes, "the arena");
     if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);
@@ -81,6 +78,13 @@ class Engine : public engine::EveryIteration {
                     std::to_string(plan.peak) + " bytes, as planned",
                     "choose a smaller batch, Checkpoint<Every<1>> or another GPU\n" + plan.table());
     }
+  }
+
+  /// The device for this rank becomes the calling thread's.
+  static void take_device(Ranks& ranks)
+    requires has_gpu_for_each_rank
+  {
+    R::take_device(comm::place_on_host(ranks));
   }
 
   template <class Operation>
@@ -114,24 +118,18 @@ class Engine : public engine::EveryIteration {
   // ---- collectives: on a stream of their own, in the order of their starts
 
   std::size_t all_gather(const engine::Transfer& transfer) {
-    return send([ranks = ranks_, base = base_, transfer] {
-      const std::byte* const own = base + transfer.own;
-      std::byte* const all = base + transfer.all;
-      return transfer.small ? ranks->start_all_gather_small(own, all, transfer.bytes)
-                            : ranks->start_all_gather(own, all, transfer.bytes, transfer.teams);
-    });
+    return send(transfer.small ? comm::CollectiveKind::AllGatherSmall : comm::CollectiveKind::AllGather, transfer);
   }
   std::size_t reduce_scatter(const engine::Transfer& transfer) {
-    return send([ranks = ranks_, base = base_, transfer] {
-      return ranks->start_reduce_scatter(transfer.element, base + transfer.all, transfer.count(),
-                                         transfer.staging == View<char>::absent ? nullptr : base + transfer.staging,
-                                         transfer.teams);
-    });
+    return send(comm::CollectiveKind::ReduceScatter, transfer);
   }
   void await(std::size_t ticket) {
-    if (prepares_) return;
-    if constexpr (takes_ranks) runtime_.wait(stream_, sent_.at(ticket % most_tickets));
+    if (!prepares_) transport_.await(ticket);
   }
+  /// Ends what is queued, whose results are then undefined; this rank has left the others.
+  void abort_ranks() { transport_.abort(); }
+  /// Waits for what is queued. No collectives from now on.
+  void leave_ranks() { transport_.close(); }
 
   // ---- the host
 
@@ -184,18 +182,19 @@ class Engine : public engine::EveryIteration {
   template <class Compute>
   static std::string numerics() {
     return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "") +
-           (Traits::fuses_attention ? ", attention and its dropout by cuDNN" : "");
+           (Traits::fuses_attention ? ", attention and its dropout by cuDNN" : "") + versions();
   }
   template <class Compute>
   std::string description() const {
-    return runtime_.describe() + (captures_ ? ", graphs" : ", no graphs");
+    return runtime_.describe() + (captures_ ? ", graphs" : ", no graphs") + versions();
   }
 
  private:
-  /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments
-  /// gathers a segment at once. A ticket that comes so many later uses the event again; who awaits the older one then
-  /// waits for the younger, too, which comes after it on the same stream.
-  static constexpr std::size_t most_tickets = 1024;
+  /// What GPUs that work together must have in common, besides themselves.
+  static std::string versions() {
+    if constexpr (has_gpu_for_each_rank) return ", " + R::versions();
+    else return {};
+  }
 
   // ---- operations
 
@@ -205,7 +204,7 @@ class Engine : public engine::EveryIteration {
       launch(operation, scratch);
       if (prepares_ || !waits_) return;
       runtime_.record(done_, stream_);
-      runtime_.synchronize(done_);
+      transport_.synchronize(done_);
     } catch (const Error& error) {
       const std::string layer = phase == op::Phase::update ? ", in the update" : ", at or after layer " + layer_.text();
       throw Error(std::string("the operation ") + Operation::name + layer,
@@ -330,29 +329,18 @@ class Engine : public engine::EveryIteration {
     if (!prepares_) runtime_.attend(attention, tensors, base_ + scratch + random_bytes(o.drop), stream_);
   }
 
-  /// `start` starts a collective of the ranks. It and its end are one piece of work of the stream.
-  template <class Start>
-  std::size_t send(const Start& start) {
-    if (prepares_) return tickets_;
-    const std::size_t ticket = tickets_++;
-    if constexpr (takes_ranks) {
-      runtime_.record(before_, stream_);
-      runtime_.wait(ranks_stream_, before_);
-      runtime_.call([ranks = ranks_, start] { ranks->await(start()); }, ranks_stream_);
-      runtime_.record(sent_.at(ticket % most_tickets), ranks_stream_);
-    }
-    return ticket;
+  std::size_t send(comm::CollectiveKind kind, const engine::Transfer& transfer) {
+    if (!prepares_) return transport_.send(kind, transfer, base_);
+    transport_.prepare(transfer);
+    return 0;
   }
 
   R runtime_{};
   Ranges<R> ranges_{runtime_};
-  typename R::Stream stream_ = runtime_.make_stream(), ranks_stream_{};
-  Copies<R> copies_{runtime_, stream_};
-  Graphs<R> graphs_{runtime_, ranges_, stream_};
-  Ranks* ranks_ = nullptr;
-  std::vector<typename R::Event> sent_;  // by tickets
-  typename R::Event before_{};
-  std::size_t tickets_ = 0;
+  typename R::Stream stream_ = runtime_.make_stream();
+  Copies<R, Transport> copies_{runtime_, stream_, transport_};
+  Graphs<R, Transport> graphs_{runtime_, ranges_, stream_, transport_};
+  Transport transport_;
   std::byte* base_ = nullptr;
   bool captures_, waits_, prepares_ = false;
   typename R::Event done_{};  // of a single operation

@@ -16,16 +16,16 @@ namespace regimen::cuda {
 
 /// Pieces of steps: run by calls once, then captured, then launched as graphs. A graph takes memory of the device
 /// outside the plan, and a loop by hand may give `step` any number of samples, so the piece that was not used for
-/// longest is forgotten.
-template <Runtime R>
+/// longest is forgotten. The host waits by `Waits`, as a Transport does.
+template <Runtime R, class Waits>
 class Graphs final {
  public:
   /// A run by fit has few numbers of samples, each with five pieces at most, evaluations, and a launch of several
   /// steps: all of them stay.
   static constexpr std::size_t most = 32;
 
-  Graphs(R& runtime, Ranges<R>& ranges, typename R::Stream stream)
-      : runtime_(runtime), ranges_(ranges), stream_(stream), done_(runtime.make_event()) {}
+  Graphs(R& runtime, Ranges<R>& ranges, typename R::Stream stream, Waits& waits)
+      : runtime_(runtime), ranges_(ranges), stream_(stream), waits_(waits), done_(runtime.make_event()) {}
   Graphs(const Graphs&) = delete;
   Graphs& operator=(const Graphs&) = delete;
 
@@ -78,7 +78,7 @@ class Graphs final {
   void destroy(const Piece& piece) {
     if (!piece.is_captured) return;
     runtime_.record(done_, stream_);
-    runtime_.synchronize(done_);
+    waits_.synchronize(done_);
     runtime_.destroy(piece.graph);
   }
 
@@ -108,6 +108,7 @@ class Graphs final {
   R& runtime_;
   Ranges<R>& ranges_;
   typename R::Stream stream_;
+  Waits& waits_;
   typename R::Event done_;
   std::vector<Piece> pieces_;
   Piece* captured_ = nullptr;

@@ -63,16 +63,24 @@ inline constexpr bool has_cudnn = true;
 #else
 inline constexpr bool has_cudnn = false;
 #endif
+/// The same of NCCL.
+#if defined(REGIMEN_HAS_NCCL) || !defined(__CUDACC__)
+inline constexpr bool has_nccl = true;
+#else
+inline constexpr bool has_nccl = false;
+#endif
 
 /// workspace      bytes that a product of the library may use
 /// architecture   the least that is compiled for, 800 for sm_80; 0: not known
 /// Form           the option of the policy Attention
-/// ranks          whether the device takes part in collectives
+/// host_ranks     whether the host's communicators reach the device's memory
 /// fused_attention   whether the library has attention
-template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool ranks = false,
-          bool fused_attention = true>
+/// nccl           whether ranks with a GPU each can be connected
+template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool host_ranks = false,
+          bool fused_attention = true, bool nccl = true>
 struct Traits : engine::DefaultTraits {
-  static constexpr bool takes_ranks = ranks;
+  template <class Ranks>
+  static constexpr bool takes_ranks = host_ranks || connects_gpus<Ranks>;
   /// Whether products compute in T: bf16 and tf32 came with sm_80.
   template <class T>
   static constexpr bool computes =
@@ -90,7 +98,8 @@ struct Traits : engine::DefaultTraits {
   static constexpr bool runs = runs_on_gpu<Operation>;
   using attention = std::conditional_t<std::is_same_v<Form, OfDevice>, Composed, Form>;
   static constexpr bool composes_attention = regimen::detail::ComposedForm<attention>;
-  static constexpr bool fuses_attention = std::is_same_v<attention, Cudnn>, has_fused_attention = fused_attention;
+  static constexpr bool fuses_attention = std::is_same_v<attention, Cudnn>, has_fused_attention = fused_attention,
+                        has_nccl = nccl;
 
   template <class Operation>
   static constexpr std::size_t scratch(const Operation& operation) {

@@ -5,46 +5,36 @@
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/emulated/attention.hpp>
 #include <regimen/engine/emulated/block.hpp>
+#include <regimen/engine/emulated/connection.hpp>
 #include <regimen/engine/emulated/host_pointers.hpp>
 #include <regimen/engine/emulated/memory.hpp>
 #include <regimen/engine/emulated/options.hpp>
 #include <regimen/engine/emulated/product.hpp>
-#include <regimen/engine/emulated/schedule.hpp>
+#include <regimen/engine/emulated/queues.hpp>
 #include <regimen/kernel/block.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace regimen::emulated {
 
-/// A cuda::Runtime without a GPU. Device memory is inaccessible to the host, but to queued work while it runs. Work
-/// runs later, in any order that streams and events allow. What CUDA forbids, also during a capture, is an Error that
+/// A cuda::Runtime without a GPU: what CUDA, cuBLASLt, cuDNN and NCCL would do, and what they forbid, as an Error that
 /// names its code. An Error of queued work loses the device: every later call throws.
 ///
 /// thread safety   none: one thread at a time
-class Runtime {
+class Runtime : public Queues {
  public:
-  struct Stream {
-    std::size_t index = ~std::size_t{0};
-  };
-  struct Event {
-    std::size_t index = ~std::size_t{0};
-  };
-  struct Graph {
-    std::size_t index = ~std::size_t{0};
-  };
   using Product = emulated::Product;
   using Attention = emulated::Attention;
+  using Connection = emulated::Connection;
+  using Id = emulated::Id;
 
   static constexpr bool has_fused_attention = true;
   /// Bytes that a product's workspace has; the library writes junk there.
@@ -54,14 +44,10 @@ class Runtime {
 
   /// The options of runtimes that engines make from now on.
   static inline Options defaults{};
-  /// The device of the calling thread: the number of one that is made, and of which streams and events are made.
-  static inline thread_local std::size_t current = 0;
 
   Runtime() : Runtime(defaults) {}
   explicit Runtime(const Options& options)
-      : options_(options), schedule_(options.seed), device_(options.memory, true), pinned_(options.memory / 4, false) {}
-  Runtime(const Runtime&) = delete;
-  Runtime& operator=(const Runtime&) = delete;
+      : Queues(options.seed, options.memory), options_(options), pinned_(options.memory / 4, false) {}
 
   // ---- memory
 
@@ -84,64 +70,6 @@ class Runtime {
     refuse_in_capture("cudaFreeHost");
     if (!lost_) finish_all();
     pinned_.release(at);
-  }
-
-  // ---- queues and their order
-
-  Stream make_stream() {
-    expect_current("cudaStreamCreateWithFlags");
-    streams_.emplace_back();
-    return {streams_.size() - 1};
-  }
-  Event make_event() {
-    expect_current("cudaEventCreateWithFlags");
-    events_.emplace_back();
-    return {events_.size() - 1};
-  }
-  void record(Event event, Stream stream) {
-    enqueue(stream, {});
-    const Queue& queue = queue_of(stream);
-    events_.at(event.index) = {
-        .graph = queue.graph, .task = queue.graph == none ? queue.last : queue.recorded.back(), .was_recorded = true};
-  }
-  void wait(Stream stream, Event event) {
-    const Recorded& recorded = events_.at(event.index);
-    Queue& queue = queue_of(stream);
-    if (!recorded.was_recorded)
-      refuse("a wait for an event", "an event that was recorded", "none, so that nothing waits");
-    if (recorded.graph == none) {
-      if (queue.graph != none)
-        invalidate("cudaErrorStreamCaptureIsolation", "events of the capture", "one from outside");
-      queue.waits.push_back(recorded.task);
-      return;
-    }
-    if (graphs_.at(recorded.graph).is_finished)
-      refuse("cudaErrorCapturedEvent", "an event", "one that was recorded in a capture that ended");
-    if (queue.graph == none) {  // this stream joins the capture
-      queue.graph = recorded.graph;
-      queue.recorded.clear();
-    } else if (queue.graph != recorded.graph) {
-      invalidate("cudaErrorStreamCaptureMerge", "one capture", "two");
-    }
-    queue.recorded.push_back(recorded.task);
-  }
-  void synchronize(Event event) {
-    refuse_in_capture("cudaEventSynchronize");
-    check_lost();
-    const Recorded& recorded = events_.at(event.index);
-    if (recorded.graph != none)
-      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
-    if (recorded.was_recorded && !schedule_.is_done(recorded.task))
-      carry_out([&] { schedule_.run_until(recorded.task); });
-  }
-  bool is_done(Event event) {
-    refuse_in_capture("cudaEventQuery");
-    check_lost();
-    const Recorded& recorded = events_.at(event.index);
-    if (recorded.graph != none)
-      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
-    if (recorded.was_recorded && schedule_.wants_to_run()) carry_out([&] { schedule_.run_some(); });
-    return !recorded.was_recorded || schedule_.is_done(recorded.task);
   }
 
   // ---- work
@@ -233,71 +161,27 @@ class Runtime {
     });
   }
 
-  // ---- graphs
+  using Queues::launch;  // of a graph
 
-  void begin_capture(Stream stream) {
-    Queue& queue = queue_of(stream);
-    if (queue.graph != none) refuse("cudaErrorIllegalState", "a stream that is not captured", "one that is");
-    graphs_.push_back({.origin = stream.index});
-    queue.graph = graphs_.size() - 1;
-    queue.recorded.clear();
-    ++capturing_;
-  }
-  Graph end_capture(Stream stream) {
-    const Queue& origin = queue_of(stream);
-    if (origin.graph == none) refuse("cudaErrorIllegalState", "a stream that is captured", "one that is not");
-    const std::size_t index = origin.graph;
-    Recording& recording = graphs_.at(index);
-    if (recording.origin != stream.index) refuse("the end of a capture", "the stream on which it began", "another");
-    const std::size_t unjoined = recording.tasks.size() - recording.tasks_until(origin.recorded);
-    for (Queue& queue : streams_) {
-      if (queue.graph != index) continue;
-      queue.graph = none;
-      queue.recorded.clear();
-    }
-    recording.is_finished = true;
-    --capturing_;
-    if (recording.is_invalid)
-      refuse("the end of a capture (cudaErrorStreamCaptureInvalidated)", "a capture without errors",
-             "one with an error before");
-    if (unjoined > 0)
-      refuse("the end of a capture (cudaErrorStreamCaptureUnjoined)", "a wait for all streams of the capture",
-             std::to_string(unjoined) + " pieces of work that nothing waits for");
-    return {index};
-  }
-  void launch(Graph graph, Stream stream) {
-    Queue& queue = queue_of(stream);
-    if (queue.graph != none) refuse("a launch of a graph", "a stream that is not captured", "one that is");
-    check_lost();
-    Recording& recording = graphs_.at(graph.index);
-    if (recording.is_destroyed)
-      refuse("a launch of a graph (cudaErrorInvalidValue)", "a graph", "one that was destroyed");
-    std::vector<TaskId> before = take_waits(queue);
-    if (recording.last != 0) before.push_back(recording.last);  // launches of one graph follow each other
-    const TaskId begin = schedule_.add({.after = std::move(before), .queue = stream.index});
-    std::vector<TaskId> ids;
-    ids.reserve(recording.tasks.size() + 1);
-    for (const Task& task : recording.tasks) {
-      Task again = task;
-      for (TaskId& id : again.after) id = ids[id];
-      if (again.after.empty()) again.after.push_back(begin);
-      ids.push_back(schedule_.add(std::move(again)));
-    }
-    ids.push_back(begin);
-    queue.last = recording.last = schedule_.add({.after = std::move(ids), .queue = stream.index});
-    perhaps_run();
-  }
+  // ---- ranks
 
-  void destroy(Graph graph) {
-    refuse_in_capture("cudaGraphExecDestroy");
-    check_lost();
-    Recording& recording = graphs_.at(graph.index);
-    if (recording.is_destroyed) refuse("cudaGraphExecDestroy", "a graph", "one that was destroyed");
-    if (recording.last != 0 && !schedule_.is_done(recording.last))
-      refuse("cudaGraphExecDestroy", "a graph that runs no more", "one that may be running");
-    recording.is_destroyed = true;
-    recording.tasks.clear();
+  /// Each rank of a host has a device of its own.
+  static void take_device(std::size_t place) { current = place; }
+  static Id make_id() { return Connection::make_id(); }
+  Connection connect(const Id& id, std::size_t rank, std::size_t size) {
+    refuse_in_capture("ncclCommInitRankConfig");
+    return Connection(id, rank, size, options_);
   }
+  bool is_ready(Connection& connection) { return connection.is_ready(); }
+  void collect(Connection& connection, const cuda::Collective& collective, const std::byte* own, std::byte* all,
+               Stream stream) {
+    connection.check(collective, own, all);
+    demand(device_, own, collective.bytes, "this rank's slice of a collective");
+    demand(device_, all, collective.bytes * connection.size(), "the slices of a collective");
+    enqueue(stream, [=, work = connection.work()] { work->run(collective, own, all); });
+  }
+  void abort(Connection& connection) { connection.abort(); }
+  static std::string versions() { return "emulated NCCL"; }
 
   // ---- for tests
 
@@ -312,28 +196,11 @@ class Runtime {
     enqueue(stream, [=] { Memory::permit(at, bytes); });
   }
   static std::string numerics() { return "emulated device"; }
-  /// While it lives, this device is the calling thread's.
-  class [[nodiscard]] Scope final {
-   public:
-    explicit Scope(std::size_t device) : before_(std::exchange(current, device)) {}
-    Scope(const Scope&) = delete;
-    ~Scope() { current = before_; }
-
-   private:
-    std::size_t before_;
-  };
-  Scope scope() const { return Scope(number_); }
   std::string describe() const {
     return std::string("emulated device, ") + (options_.fibers ? "blocks of fibers" : "serial blocks");
   }
-  std::size_t work_in(Graph graph) const { return graphs_.at(graph.index).tasks.size(); }
 
  private:
-  static constexpr std::size_t none = detail::no_graph;
-  using Queue = detail::Queue;
-  using Recorded = detail::Recorded;
-  using Recording = detail::Recording;
-
   /// A template has one address for each kernel.
   template <class Kernel>
   static constexpr char identity_of = 0;
@@ -346,89 +213,17 @@ class Runtime {
              std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads, " +
                  std::to_string(grid.shared_bytes) + " bytes");
   }
-  [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) {
-    throw Error(where, expected, found);
-  }
-  [[noreturn]] void invalidate(const char* where, const char* expected, const char* found) {
-    for (Recording& recording : graphs_)
-      if (!recording.is_finished) recording.is_invalid = true;
-    refuse(where, expected, found);
-  }
-  void refuse_in_capture(const char* call) {
-    if (capturing_ > 0) invalidate("cudaErrorStreamCaptureUnsupported", "what a graph can hold", call);
-  }
-  void check_lost() const {
-    if (lost_) throw Error("the emulated device", "a device", "one that an earlier error has lost");
-  }
   static void demand(const Memory& memory, const void* at, std::size_t bytes, const char* what) {
     if (!memory.holds(at, bytes))
       throw Error(what, std::to_string(bytes) + " bytes of one allocation of the right kind (device, or pinned)",
                   memory.describe(at));
   }
 
-  Queue& queue_of(Stream stream) {
-    if (stream.index >= streams_.size()) refuse("cudaErrorInvalidResourceHandle", "a stream", "none");
-    return streams_[stream.index];
-  }
-  /// CUDA's streams and events are of one device, for which the calling thread has to be.
-  void expect_current(const char* call) const {
-    if (current != number_)
-      refuse((std::string(call) + " (cudaErrorInvalidResourceHandle)").c_str(), "the device of the calling thread",
-             "number " + std::to_string(number_) + ", where the thread's is " + std::to_string(current));
-  }
-  static std::vector<TaskId> take_waits(Queue& queue) {
-    std::vector<TaskId> after = std::exchange(queue.waits, {});
-    if (queue.last != 0) after.push_back(queue.last);
-    return after;
-  }
-  void enqueue(Stream stream, std::function<void()> work) {
-    expect_current("work for a stream");
-    Queue& queue = queue_of(stream);
-    if (queue.graph != none) {
-      std::vector<Task>& tasks = graphs_.at(queue.graph).tasks;
-      tasks.push_back({std::move(work), std::exchange(queue.recorded, {}), stream.index});
-      queue.recorded.push_back(tasks.size() - 1);
-      return;
-    }
-    check_lost();
-    queue.last = schedule_.add({std::move(work), take_waits(queue), stream.index});
-    perhaps_run();
-  }
-  void perhaps_run() {
-    if (schedule_.wants_to_run()) carry_out([&] { schedule_.run_some(); });
-  }
-  void finish_all() {
-    carry_out([&] { schedule_.run_all(); });
-  }
-  /// The only place where work runs, and the device's memory is accessible.
-  template <class Run>
-  void carry_out(const Run& run) {
-    check_lost();
-    device_.open();
-    try {
-      run();
-      device_.check_tails();
-    } catch (...) {
-      lost_ = true;
-      schedule_.drop_all();
-      device_.close();
-      throw;
-    }
-    device_.close();
-  }
-
   Options options_;
-  std::size_t number_ = current;
-  Schedule schedule_;
-  Memory device_, pinned_;
+  Memory pinned_;
   HostPointers host_pointers_;
   std::unique_ptr<BlockRunner> blocks_;
-  std::deque<Queue> streams_;
-  std::deque<Recorded> events_;
-  std::deque<Recording> graphs_;
   std::set<const char*> loaded_;  // kernels, by their identities
-  std::size_t capturing_ = 0;
-  bool lost_ = false;
 };
 static_assert(cuda::Runtime<Runtime>);
 

@@ -4,6 +4,7 @@
 #include <regimen/engine/cpu/traits.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/policy/attention.hpp>
+#include <regimen/policy/communicator.hpp>
 #include <regimen/policy/device.hpp>
 
 namespace regimen {
@@ -22,8 +23,9 @@ namespace engine {
 
 /// The policies that engines read besides Device.
 template <class Configuration>
-using ChoicesOf = detail::policies_by_axis<typename Configuration::attention>;
-using DefaultChoices = detail::policies_by_axis<Attention<>>;
+using ChoicesOf =
+    detail::policies_by_axis<typename Configuration::attention, typename Configuration::communicator>;
+using DefaultChoices = detail::policies_by_axis<Attention<>, Communicator<Solo>>;
 
 /// The engine of a configuration.
 template <class Configuration>

@@ -1,0 +1,38 @@
+// regimen/comm/host.hpp — which ranks share a host.
+#pragma once
+
+#include <regimen/comm/agreement.hpp>
+#include <regimen/comm/control.hpp>
+#include <regimen/core/philox.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+namespace regimen::comm {
+
+/// A hash of this host's name and of its last start: hosts of one name, such as containers, are told apart.
+inline std::uint64_t hash_of_host() {
+  char name[256] = {};
+  (void)::gethostname(name, sizeof name - 1);
+  std::string start;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), start);
+  std::uint64_t hash = 0;
+  for (const char letter : name + start) hash = mix(hash, static_cast<unsigned char>(letter));
+  return hash;
+}
+
+/// How many of the ranks below this one run on its host. Every launcher, and threads, have the same answer.
+inline std::size_t place_on_host(Control& ranks) {
+  const std::vector<std::uint64_t> hosts = gather_small(ranks, hash_of_host());
+  std::size_t place = 0;
+  for (std::size_t r = 0; r < ranks.rank(); ++r) place += hosts[r] == hosts[ranks.rank()] ? 1 : 0;
+  return place;
+}
+
+}  // namespace regimen::comm
+// SPDX-License-Identifier: Apache-2.0

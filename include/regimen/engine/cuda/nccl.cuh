@@ -1,0 +1,142 @@
+// regimen/engine/cuda/nccl.cuh — collectives of GPUs by NCCL (2.28).
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/errors.cuh>
+#include <regimen/engine/cuda/runtime.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+namespace regimen::cuda::nccl {
+
+/// Of a communicator that does not block: every call returns at once, and ncclCommGetAsyncError says when it has done its
+/// work.
+struct Connection {
+  ncclComm_t communicator = nullptr;
+  std::size_t rank = 0;
+};
+
+inline std::string version_of(int number) {
+  return std::to_string(number / 10000) + "." + std::to_string(number % 10000 / 100) + "." +
+         std::to_string(number % 100);
+}
+
+[[gnu::cold]] inline Error error_of(ncclResult_t result, const char* call, ncclComm_t communicator) {
+  std::string found = ncclGetErrorString(result);
+  if (const char* const more = ncclGetLastError(communicator); more != nullptr && *more != 0)
+    found += std::string(": ") + more;
+  const char* cure = "with NCCL_DEBUG=WARN the library says more";
+  if (result == ncclInvalidUsage) cure = "start at most as many ranks on a host as it has GPUs; NCCL_DEBUG=WARN says more";
+  if (result == ncclRemoteError) cure = "another rank has failed: see what it reports";
+  return {call, "ncclSuccess", found, cure};
+}
+inline void demand(ncclResult_t result, const char* call, ncclComm_t communicator = nullptr) {
+  if (result != ncclSuccess && result != ncclInProgress) throw error_of(result, call, communicator);
+}
+
+inline ncclUniqueId make_id() {
+  ncclUniqueId id{};
+  demand(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  return id;
+}
+
+constexpr ncclDataType_t type_of(ElementType element) {
+  switch (element) {
+    case ElementType::float64:
+      return ncclFloat64;
+    case ElementType::float32:
+      return ncclFloat32;
+    case ElementType::bfloat16:
+      return ncclBfloat16;
+    default:
+      return ncclFloat16;
+  }
+}
+
+inline bool is_ready(const Connection& connection) {
+  ncclResult_t state = ncclSuccess;
+  demand(ncclCommGetAsyncError(connection.communicator, &state), "ncclCommGetAsyncError", connection.communicator);
+  demand(state, "the connection of the GPUs", connection.communicator);
+  return state == ncclSuccess;
+}
+
+/// In place: the library copies nothing besides.
+inline void collect(const Connection& connection, const Collective& collective, const std::byte* own, std::byte* all,
+                    cudaStream_t stream) {
+  if (collective.kind == comm::CollectiveKind::ReduceScatter)
+    demand(ncclReduceScatter(all, all + connection.rank * collective.bytes, collective.count(),
+                             type_of(collective.element), ncclSum, connection.communicator, stream),
+           "ncclReduceScatter", connection.communicator);
+  else
+    demand(ncclAllGather(own, all, collective.bytes, ncclUint8, connection.communicator, stream), "ncclAllGather",
+           connection.communicator);
+}
+
+/// The communicators of one device.
+class Connections final {
+ public:
+  Connections() = default;
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+  ~Connections() { close(); }
+
+  Connection connect(const ncclUniqueId& id, std::size_t rank, std::size_t size) {
+    int found = 0;
+    demand(ncclGetVersion(&found), "ncclGetVersion");
+    if (found < 21800)  // ncclConfig_t and non-blocking communicators as they are used here
+      throw Error("NCCL", "2.18 or later", version_of(found), "set LD_LIBRARY_PATH to a newer one");
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    Connection made{.communicator = nullptr, .rank = rank};
+    demand(ncclCommInitRankConfig(&made.communicator, static_cast<int>(size), id, static_cast<int>(rank), &config),
+           "ncclCommInitRankConfig", made.communicator);
+    open_.push_back(made.communicator);
+    return made;
+  }
+  /// The library's kernels end. The library itself waits until no graph uses the communicator, so a thread waits for it.
+  void abort(const Connection& connection) {
+    const auto found = std::find(open_.begin(), open_.end(), connection.communicator);
+    if (found == open_.end()) return;
+    aborts_.emplace_back([communicator = *found] { (void)ncclCommAbort(communicator); });
+    open_.erase(found);
+  }
+  /// After all work and all graphs that use them. What the library still sends to others is sent.
+  void close() {
+    for (const ncclComm_t communicator : open_) {
+      (void)ncclCommFinalize(communicator);
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      ncclResult_t state = ncclInProgress;
+      while (ncclCommGetAsyncError(communicator, &state) == ncclSuccess && state == ncclInProgress &&
+             std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (state == ncclSuccess) (void)ncclCommDestroy(communicator);
+      else (void)ncclCommAbort(communicator);
+    }
+    open_.clear();
+    for (std::thread& each : aborts_) each.join();
+    aborts_.clear();
+  }
+
+ private:
+  std::vector<ncclComm_t> open_;
+  std::vector<std::thread> aborts_;
+};
+
+/// What must be the same on all ranks.
+inline std::string versions() {
+  int driver = 0, library = 0;
+  (void)cudaDriverGetVersion(&driver);
+  (void)ncclGetVersion(&library);
+  return "NCCL " + version_of(library) + ", driver for CUDA " + cuda::detail::cuda_version(driver);
+}
+
+}  // namespace regimen::cuda::nccl
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,207 @@
+// regimen/engine/cuda/products.cuh — products by cuBLASLt.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/errors.cuh>
+#include <regimen/engine/cuda/runtime.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+namespace regimen::cuda {
+
+namespace detail {
+
+constexpr cudaDataType_t library_type(ElementType type) {
+  switch (type) {
+    case ElementType::float64:
+      return CUDA_R_64F;
+    case ElementType::float32:
+      return CUDA_R_32F;
+    case ElementType::bfloat16:
+      return CUDA_R_16BF;
+    default:
+      return CUDA_R_16F;
+  }
+}
+
+constexpr cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::bias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::gelu_bias:
+      return CUBLASLT_EPILOGUE_GELU_BIAS;
+    case Epilogue::gelu_aux_bias:
+      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    case Epilogue::dgelu:
+      return CUBLASLT_EPILOGUE_DGELU;
+    default:
+      return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+/// A descriptor of the library, destroyed with its owner.
+template <class T, cublasStatus_t (*destroy)(T)>
+class Held final {
+ public:
+  Held() = default;
+  Held(const Held&) = delete;
+  Held(Held&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
+  Held& operator=(Held&& other) noexcept {
+    std::swap(made_, other.made_);
+    return *this;
+  }
+  ~Held() {
+    if (made_ != nullptr) destroy(made_);
+  }
+  T* put() { return &made_; }
+  T get() const { return made_; }
+
+ private:
+  T made_ = nullptr;
+};
+using HeldLayout = Held<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using HeldOperation = Held<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using HeldPreference = Held<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+}  // namespace detail
+
+/// What a cuda::Runtime does of products.
+class Products final {
+ public:
+  /// Descriptors and the algorithm that the library's heuristic named first.
+  struct Product {
+    ProductDescriptor descriptor{};
+    detail::HeldOperation operation{};
+    detail::HeldLayout a{}, b{}, d{};
+    cublasLtMatmulAlgo_t algorithm{};
+  };
+
+  Products() {
+    detail::demand_version("cuBLASLt", cublasLtGetVersion(), CUBLAS_VERSION);
+    detail::demand(cublasLtCreate(&handle_), "cublasLtCreate");
+  }
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+  ~Products() { cublasLtDestroy(handle_); }
+
+  Product make(const ProductDescriptor& descriptor) {
+    Product made;
+    made.descriptor = descriptor;
+    const cublasComputeType_t compute = descriptor.wide         ? CUBLAS_COMPUTE_64F
+                                        : descriptor.reads_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                                : CUBLAS_COMPUTE_32F;
+    detail::demand(cublasLtMatmulDescCreate(made.operation.put(), compute, descriptor.wide ? CUDA_R_64F : CUDA_R_32F),
+                   "cublasLtMatmulDescCreate");
+    const cublasOperation_t transpose = CUBLAS_OP_T;
+    if (descriptor.transpose_a) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose);
+    if (descriptor.transpose_b) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose);
+    if (descriptor.epilogue != Epilogue::none)
+      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, detail::library_epilogue(descriptor.epilogue));
+    // The heuristic looks at the addresses, which the product of each layer has its own of.
+    if (reads_bias(descriptor.epilogue))
+      set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+          reinterpret_cast<const void*>(std::uintptr_t{descriptor.bias_alignment}));
+    if (has_aux(descriptor.epilogue)) {
+      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+          reinterpret_cast<const void*>(std::uintptr_t{descriptor.aux_alignment}));
+      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, descriptor.aux_leading);
+    }
+    describe_layout(made.a, descriptor.a);
+    describe_layout(made.b, descriptor.b);
+    describe_layout(made.d, descriptor.d);
+    detail::HeldPreference preference;
+    detail::demand(cublasLtMatmulPreferenceCreate(preference.put()), "cublasLtMatmulPreferenceCreate");
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, descriptor.workspace);
+    // Sums that are cut along k are joined in the type in which they were made: by default also in that of D, 16 bits.
+    set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, descriptor.a.alignment);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, descriptor.b.alignment);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+        descriptor.c_alignment > 0 ? descriptor.c_alignment : descriptor.d.alignment);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, descriptor.d.alignment);
+    // The best first. Only those in which the library found no fault have an algorithm.
+    std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
+    int found = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle_, made.operation.get(), made.a.get(), made.b.get(), made.d.get(), made.d.get(), preference.get(),
+        static_cast<int>(results.size()), results.data(), &found);
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) detail::demand(status, "cublasLtMatmulAlgoGetHeuristic");
+    const auto end = results.begin() + (status == CUBLAS_STATUS_SUCCESS ? found : 0);
+    const auto best = std::find_if(results.begin(), end, [&](const cublasLtMatmulHeuristicResult_t& result) {
+      return result.state == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= descriptor.workspace;
+    });
+    if (best == end) {
+      const bool is_plain = descriptor.epilogue == Epilogue::none;
+      throw Error(is_plain ? "a product" : "a product with an epilogue", "an algorithm of cuBLASLt",
+                  "none for " + description(descriptor), is_plain ? "" : "write Epilogue<Separate>");
+    }
+    made.algorithm = best->algo;
+    return made;
+  }
+  /// The factors are the host's, which a graph keeps: they never change for one product of a step. C has D's layout.
+  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
+                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
+                const std::byte* c = nullptr) {
+    if (reads_bias(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (has_aux(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
+    const double wide_one = 1, wide_beta = beta;
+    const float one = 1, narrow_beta = static_cast<float>(beta);
+    const bool wide = product.descriptor.wide;
+    detail::demand(
+        cublasLtMatmul(handle_, product.operation.get(), wide ? static_cast<const void*>(&wide_one) : &one, a,
+                       product.a.get(), b, product.b.get(), wide ? static_cast<const void*>(&wide_beta) : &narrow_beta,
+                       c != nullptr ? c : d, product.d.get(), d, product.d.get(), &product.algorithm, scratch,
+                       product.descriptor.workspace, stream),
+        "cublasLtMatmul");
+  }
+
+ private:
+  static std::string description(const ProductDescriptor& p) {
+    const auto matrix = [](const char* name, const Layout& l) {
+      return std::string(name) + " (" + std::to_string(l.rows) + "," + std::to_string(l.columns) +
+             ") with a leading dimension of " + std::to_string(l.leading) + " at multiples of " +
+             std::to_string(l.alignment) + " bytes";
+    };
+    return matrix("A", p.a) + (p.transpose_a ? ", transposed, " : ", ") + matrix("B", p.b) +
+           (p.transpose_b ? ", transposed, " : ", ") + matrix("D", p.d);
+  }
+  template <class Value>
+  static void set(const detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute,
+                  const Value& value) {
+    detail::demand(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value),
+                   "cublasLtMatmulDescSetAttribute");
+  }
+  template <class Value>
+  static void set(detail::HeldLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, const Value& value) {
+    detail::demand(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value),
+                   "cublasLtMatrixLayoutSetAttribute");
+  }
+  template <class Value>
+  static void set(detail::HeldPreference& preference, cublasLtMatmulPreferenceAttributes_t attribute,
+                  const Value& value) {
+    detail::demand(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
+                   "cublasLtMatmulPreferenceSetAttribute");
+  }
+  static void describe_layout(detail::HeldLayout& made, const Layout& layout) {
+    detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows,
+                                              layout.columns, layout.leading),
+                   "cublasLtMatrixLayoutCreate");
+    if (layout.count == 1) return;
+    set(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, layout.count);
+    set(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, layout.stride);
+  }
+
+  cublasLtHandle_t handle_ = nullptr;
+};
+
+}  // namespace regimen::cuda
+// SPDX-License-Identifier: Apache-2.0

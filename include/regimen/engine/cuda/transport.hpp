@@ -1,0 +1,264 @@
+// regimen/engine/cuda/transport.hpp — the collectives of ranks with a device each: on a stream of their own.
+#pragma once
+
+#include <regimen/comm/agreement.hpp>
+#include <regimen/comm/control.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/engine/engine.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::cuda {
+
+/// A single rank.
+template <Runtime R>
+class NoRanks {
+ public:
+  using Ranks = comm::TensorCollectives;
+  NoRanks(R& runtime, Ranks*) : runtime_(runtime) {}
+  bool are_alone() const { return true; }
+  void prepare(const engine::Transfer&) {}
+  void queue(comm::CollectiveKind, const engine::Transfer&, std::byte*, typename R::Stream) {}
+  void synchronize(typename R::Event event) { runtime_.synchronize(event); }
+  void abort() {}
+  void close() {}
+
+ private:
+  R& runtime_;
+};
+
+/// By the communicator of the hosts, which reaches the device's memory: a collective is work of the host's, in its turn.
+template <Runtime R>
+class RanksOfHosts {
+ public:
+  using Ranks = comm::TensorCollectives;
+  RanksOfHosts(R& runtime, Ranks* ranks) : runtime_(runtime), ranks_(ranks) {}
+  bool are_alone() const { return ranks_ == nullptr; }
+  void prepare(const engine::Transfer&) {}
+  void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, typename R::Stream stream) {
+    runtime_.call([this, kind, transfer, base] { ranks_->await(start(kind, transfer, base)); }, stream);
+  }
+  void synchronize(typename R::Event event) { runtime_.synchronize(event); }
+  void abort() {}
+  void close() {}
+
+ private:
+  std::size_t start(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base) {
+    std::byte *const own = base + transfer.own, *const all = base + transfer.all;
+    if (kind == comm::CollectiveKind::AllGatherSmall) return ranks_->start_all_gather_small(own, all, transfer.bytes);
+    if (kind == comm::CollectiveKind::AllGather)
+      return ranks_->start_all_gather(own, all, transfer.bytes, transfer.teams);
+    return ranks_->start_reduce_scatter(transfer.element, all, transfer.count(),
+                                        transfer.staging == View<char>::absent ? nullptr : base + transfer.staging,
+                                        transfer.teams);
+  }
+
+  R& runtime_;
+  Ranks* ranks_;
+};
+
+/// By the library that connects GPUs; the hosts of the ranks agree, wait and name who failed.
+///
+/// A collective that misses a rank never ends by itself, not in a graph either. So the host does not wait in the driver
+/// for ever: it asks whether the event is over, and between whiles whether the library has seen an error, whether a rank
+/// has left, ended or was killed, and whether the deadline has passed. Then it aborts the connections, so that the device is free, and lets
+/// the hosts find out who is missing.
+///
+/// failure   PeerError with the rank that left or ended, within `patience` of it; with one that hangs, once the deadline
+///           of the hosts has passed twice, here and in their own exchange
+template <Runtime R>
+class RanksOfGpus {
+ public:
+  using Ranks = comm::Control;
+  RanksOfGpus(R& runtime, Ranks* ranks) : runtime_(runtime), ranks_(ranks) {}
+  RanksOfGpus(const RanksOfGpus&) = delete;
+  RanksOfGpus& operator=(const RanksOfGpus&) = delete;
+  ~RanksOfGpus() { close(); }
+
+  bool are_alone() const { return ranks_ == nullptr; }
+
+  /// Connects the ranks of the transfer's teams. All ranks call it in the same order.
+  void prepare(const engine::Transfer& transfer) {
+    const comm::Teams teams = transfer.teams;
+    if (found(teams) != nullptr) return;
+    const std::size_t place = teams.place(ranks_->rank());
+    const auto ids = comm::gather_small(*ranks_, place == 0 ? R::make_id() : typename R::Id{});
+    connected_.push_back({.teams = teams,
+                          .connection = runtime_.connect(ids[teams.member(ranks_->rank(), 0)], place,
+                                                         teams.members(ranks_->size()))});
+    settle(connected_.back().connection);
+  }
+  void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, typename R::Stream stream) {
+    Connected* const to = found(transfer.teams);
+    if (to == nullptr)
+      throw Error("a collective", "ranks that were connected when the Trainer was made", "others",
+                  "report it, with the recipe");
+    std::byte* const all = base + transfer.all;
+    const std::byte* const own = kind == comm::CollectiveKind::ReduceScatter
+                                     ? all + transfer.teams.place(ranks_->rank()) * transfer.bytes
+                                     : base + transfer.own;
+    runtime_.collect(to->connection, {kind, transfer.element, transfer.bytes}, own, all, stream);
+    settle(to->connection);
+  }
+  void synchronize(typename R::Event event) {
+    if (!connected_.empty()) wait([&] { return runtime_.is_done(event); });
+    else runtime_.synchronize(event);
+    expect_no_error();
+  }
+
+  /// Ends what is queued.
+  void abort() {
+    for (Connected& each : connected_) runtime_.abort(each.connection);
+    connected_.clear();
+  }
+  /// Ends orderly if all that was queued ends; while the hosts can still speak.
+  void close() {
+    if (connected_.empty()) return;
+    try {
+      const auto scope = runtime_.scope();
+      const typename R::Event end = runtime_.make_event();
+      runtime_.record(end, stream_);
+      synchronize(end);
+      connected_.clear();
+    } catch (...) { abort(); }
+  }
+  /// Where collectives are queued.
+  void set_stream(typename R::Stream stream) { stream_ = stream; }
+
+ private:
+  struct Connected {
+    comm::Teams teams{};
+    typename R::Connection connection{};
+  };
+  using Clock = comm::detail::Clock;
+  /// How long a rank may seem to be gone before that counts: it may have ended after it gave its part.
+  static constexpr std::chrono::seconds patience{5};
+
+  Connected* found(comm::Teams teams) {
+    for (Connected& each : connected_)
+      if (each.teams.size == teams.size && each.teams.stride == teams.stride) return &each;
+    return nullptr;
+  }
+  void settle(typename R::Connection& connection) {
+    wait([&] { return is_ready(connection); });
+  }
+  bool is_ready(typename R::Connection& connection) {
+    try {
+      return runtime_.is_ready(connection);
+    } catch (const Error& error) { fail(error.what()); }
+  }
+  void expect_no_error() {
+    for (Connected& each : connected_) (void)is_ready(each.connection);
+  }
+
+  template <class IsOver>
+  void wait(const IsOver& is_over) {
+    const Clock::time_point start = Clock::now(), until = comm::detail::end_of(ranks_->deadline(), start);
+    Clock::time_point look = start + std::chrono::milliseconds(10), missed{};
+    while (!is_over()) {
+      const Clock::time_point now = Clock::now();
+      if (now < look) {
+        if (now - start < std::chrono::milliseconds(1)) std::this_thread::yield();
+        else std::this_thread::sleep_for(std::chrono::microseconds(20));
+        continue;
+      }
+      look = now + std::chrono::milliseconds(10);
+      expect_no_error();
+      const std::string gone = who_is_gone();
+      if (gone.empty()) missed = {};
+      else if (missed == Clock::time_point{}) missed = now;
+      else if (now - missed > patience) fail(gone + " ended, or was killed");
+      if (now > until) fail("no end within " + comm::detail::words(ranks_->deadline()));
+    }
+  }
+  std::string who_is_gone() {
+    try {
+      return ranks_->gone();
+    } catch (...) {  // a rank has left, and says why
+      abort();
+      throw;
+    }
+  }
+  /// Frees the device, then asks the hosts, which name who is missing.
+  [[noreturn]] void fail(const std::string& found) {
+    abort();
+    comm::barrier(ranks_);
+    throw Error("the collectives of the GPUs", "all ranks to take part in the same ones", found,
+                "see what the other ranks report; with NCCL_DEBUG=WARN the library says more");
+  }
+
+  R& runtime_;
+  Ranks* ranks_;
+  typename R::Stream stream_{};
+  std::deque<Connected> connected_;
+};
+
+namespace detail {
+template <class R, class Communicator>
+constexpr auto ranks_by() {
+  if constexpr (regimen::connects_gpus<typename Communicator::ranks>) return std::type_identity<RanksOfGpus<R>>{};
+  else if constexpr (requires { &R::call; }) return std::type_identity<RanksOfHosts<R>>{};
+  else return std::type_identity<NoRanks<R>>{};
+}
+}  // namespace detail
+
+/// The order of collectives and operations. A collective begins after the operations that were queued before it, and ends
+/// before those that are queued after its await; meanwhile both run.
+template <Runtime R, class Communicator>
+class Transport final {
+  using By = typename decltype(detail::ranks_by<R, Communicator>())::type;
+
+ public:
+  using Ranks = typename By::Ranks;
+
+  Transport(R& runtime, typename R::Stream compute, Ranks* ranks)
+      : runtime_(runtime), compute_(compute), by_(runtime, ranks) {
+    if (by_.are_alone()) return;
+    stream_ = runtime_.make_stream();
+    for (std::size_t i = 0; i < most_tickets; ++i) sent_.push_back(runtime_.make_event());
+    before_ = runtime_.make_event();
+    if constexpr (requires { by_.set_stream(stream_); }) by_.set_stream(stream_);
+  }
+
+  /// What collectives of these ranks need.
+  void prepare(const engine::Transfer& transfer) { by_.prepare(transfer); }
+  /// Returns a ticket.
+  std::size_t send(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base) {
+    const std::size_t ticket = tickets_++;
+    runtime_.record(before_, compute_);
+    runtime_.wait(stream_, before_);
+    by_.queue(kind, transfer, base, stream_);
+    runtime_.record(sent_.at(ticket % most_tickets), stream_);
+    return ticket;
+  }
+  /// What is queued from now on comes after that collective.
+  void await(std::size_t ticket) { runtime_.wait(compute_, sent_.at(ticket % most_tickets)); }
+  /// The host waits, and throws what the ranks, or earlier operations, have failed with.
+  void synchronize(typename R::Event event) { by_.synchronize(event); }
+  void abort() { by_.abort(); }
+  void close() { by_.close(); }
+
+ private:
+  /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments
+  /// gathers a segment at once. A ticket that comes so many later uses the event again; who awaits the older one then
+  /// waits for the younger, too, which comes after it on the same stream.
+  static constexpr std::size_t most_tickets = 1024;
+
+  R& runtime_;
+  typename R::Stream compute_, stream_{};
+  By by_;
+  std::vector<typename R::Event> sent_;  // by tickets
+  typename R::Event before_{};
+  std::size_t tickets_ = 0;
+};
+
+}  // namespace regimen::cuda
+// SPDX-License-Identifier: Apache-2.0

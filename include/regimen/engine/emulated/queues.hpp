@@ -1,0 +1,271 @@
+// regimen/engine/emulated/queues.hpp — streams, events and graphs of an emulated device, and the memory that their work
+// uses.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/engine/emulated/memory.hpp>
+#include <regimen/engine/emulated/schedule.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace regimen::emulated {
+
+/// The order of an emulated device: work runs later, whenever streams and events allow it, and only while it runs the
+/// device's memory is accessible. What CUDA forbids, also during a capture, is an Error that names its code.
+class Queues {
+  static constexpr std::size_t none = detail::no_graph;
+  using Queue = detail::Queue;
+  using Recorded = detail::Recorded;
+  using Recording = detail::Recording;
+
+ public:
+  struct Stream {
+    std::size_t index = ~std::size_t{0};
+  };
+  struct Event {
+    std::size_t index = ~std::size_t{0};
+  };
+  struct Graph {
+    std::size_t index = ~std::size_t{0};
+  };
+
+  /// The device of the calling thread: the number of one that is made, and of which streams and events are made.
+  static inline thread_local std::size_t current = 0;
+
+  Queues(std::uint64_t seed, std::size_t memory) : schedule_(seed), device_(memory, true) {}
+  Queues(const Queues&) = delete;
+  Queues& operator=(const Queues&) = delete;
+
+  // ---- queues and their order
+
+  Stream make_stream() {
+    expect_current("cudaStreamCreateWithFlags");
+    streams_.emplace_back();
+    return {streams_.size() - 1};
+  }
+  Event make_event() {
+    expect_current("cudaEventCreateWithFlags");
+    events_.emplace_back();
+    return {events_.size() - 1};
+  }
+  void record(Event event, Stream stream) {
+    enqueue(stream, {});
+    const Queue& queue = queue_of(stream);
+    events_.at(event.index) = {
+        .graph = queue.graph, .task = queue.graph == none ? queue.last : queue.recorded.back(), .was_recorded = true};
+  }
+  void wait(Stream stream, Event event) {
+    const Recorded& recorded = events_.at(event.index);
+    Queue& queue = queue_of(stream);
+    if (!recorded.was_recorded)
+      refuse("a wait for an event", "an event that was recorded", "none, so that nothing waits");
+    if (recorded.graph == none) {
+      if (queue.graph != none)
+        invalidate("cudaErrorStreamCaptureIsolation", "events of the capture", "one from outside");
+      queue.waits.push_back(recorded.task);
+      return;
+    }
+    if (graphs_.at(recorded.graph).is_finished)
+      refuse("cudaErrorCapturedEvent", "an event", "one that was recorded in a capture that ended");
+    if (queue.graph == none) {  // this stream joins the capture
+      queue.graph = recorded.graph;
+      queue.recorded.clear();
+    } else if (queue.graph != recorded.graph) {
+      invalidate("cudaErrorStreamCaptureMerge", "one capture", "two");
+    }
+    queue.recorded.push_back(recorded.task);
+  }
+  void synchronize(Event event) {
+    refuse_in_capture("cudaEventSynchronize");
+    check_lost();
+    const Recorded& recorded = events_.at(event.index);
+    if (recorded.graph != none)
+      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    if (recorded.was_recorded && !schedule_.is_done(recorded.task))
+      carry_out([&] { schedule_.run_until(recorded.task); });
+  }
+  bool is_done(Event event) {
+    refuse_in_capture("cudaEventQuery");
+    check_lost();
+    const Recorded& recorded = events_.at(event.index);
+    if (recorded.graph != none)
+      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    if (!recorded.was_recorded || schedule_.is_done(recorded.task)) return true;
+    if (++questions_ % most_questions == 0) carry_out([&] { schedule_.run_until(recorded.task); });
+    else perhaps_run();
+    return schedule_.is_done(recorded.task);
+  }
+
+  // ---- graphs
+
+  void begin_capture(Stream stream) {
+    Queue& queue = queue_of(stream);
+    if (queue.graph != none) refuse("cudaErrorIllegalState", "a stream that is not captured", "one that is");
+    graphs_.push_back({.origin = stream.index});
+    queue.graph = graphs_.size() - 1;
+    queue.recorded.clear();
+    ++capturing_;
+  }
+  Graph end_capture(Stream stream) {
+    const Queue& origin = queue_of(stream);
+    if (origin.graph == none) refuse("cudaErrorIllegalState", "a stream that is captured", "one that is not");
+    const std::size_t index = origin.graph;
+    Recording& recording = graphs_.at(index);
+    if (recording.origin != stream.index) refuse("the end of a capture", "the stream on which it began", "another");
+    const std::size_t unjoined = recording.tasks.size() - recording.tasks_until(origin.recorded);
+    for (Queue& queue : streams_) {
+      if (queue.graph != index) continue;
+      queue.graph = none;
+      queue.recorded.clear();
+    }
+    recording.is_finished = true;
+    --capturing_;
+    if (recording.is_invalid)
+      refuse("the end of a capture (cudaErrorStreamCaptureInvalidated)", "a capture without errors",
+             "one with an error before");
+    if (unjoined > 0)
+      refuse("the end of a capture (cudaErrorStreamCaptureUnjoined)", "a wait for all streams of the capture",
+             std::to_string(unjoined) + " pieces of work that nothing waits for");
+    return {index};
+  }
+  void launch(Graph graph, Stream stream) {
+    Queue& queue = queue_of(stream);
+    if (queue.graph != none) refuse("a launch of a graph", "a stream that is not captured", "one that is");
+    check_lost();
+    Recording& recording = graphs_.at(graph.index);
+    if (recording.is_destroyed)
+      refuse("a launch of a graph (cudaErrorInvalidValue)", "a graph", "one that was destroyed");
+    std::vector<TaskId> before = take_waits(queue);
+    if (recording.last != 0) before.push_back(recording.last);  // launches of one graph follow each other
+    const TaskId begin = schedule_.add({.after = std::move(before), .queue = stream.index});
+    std::vector<TaskId> ids;
+    ids.reserve(recording.tasks.size() + 1);
+    for (const Task& task : recording.tasks) {
+      Task again = task;
+      for (TaskId& id : again.after) id = ids[id];
+      if (again.after.empty()) again.after.push_back(begin);
+      ids.push_back(schedule_.add(std::move(again)));
+    }
+    ids.push_back(begin);
+    queue.last = recording.last = schedule_.add({.after = std::move(ids), .queue = stream.index});
+    perhaps_run();
+  }
+
+  void destroy(Graph graph) {
+    refuse_in_capture("cudaGraphExecDestroy");
+    check_lost();
+    Recording& recording = graphs_.at(graph.index);
+    if (recording.is_destroyed) refuse("cudaGraphExecDestroy", "a graph", "one that was destroyed");
+    if (recording.last != 0 && !schedule_.is_done(recording.last))
+      refuse("cudaGraphExecDestroy", "a graph that runs no more", "one that may be running");
+    recording.is_destroyed = true;
+    recording.tasks.clear();
+  }
+
+  // ---- the calling thread
+
+  /// While it lives, this device is the calling thread's.
+  class [[nodiscard]] Scope final {
+   public:
+    explicit Scope(std::size_t device) : before_(std::exchange(current, device)) {}
+    Scope(const Scope&) = delete;
+    ~Scope() { current = before_; }
+
+   private:
+    std::size_t before_;
+  };
+  Scope scope() const { return Scope(number_); }
+  /// For tests.
+  std::size_t work_in(Graph graph) const { return graphs_.at(graph.index).tasks.size(); }
+
+ protected:
+  ~Queues() = default;
+
+  [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) {
+    throw Error(where, expected, found);
+  }
+  [[noreturn]] void invalidate(const char* where, const char* expected, const char* found) {
+    for (Recording& recording : graphs_)
+      if (!recording.is_finished) recording.is_invalid = true;
+    refuse(where, expected, found);
+  }
+  void refuse_in_capture(const char* call) {
+    if (capturing_ > 0) invalidate("cudaErrorStreamCaptureUnsupported", "what a graph can hold", call);
+  }
+  void check_lost() const {
+    if (lost_) throw Error("the emulated device", "a device", "one that an earlier error has lost");
+  }
+  Queue& queue_of(Stream stream) {
+    if (stream.index >= streams_.size()) refuse("cudaErrorInvalidResourceHandle", "a stream", "none");
+    return streams_[stream.index];
+  }
+  /// CUDA's streams and events are of one device, for which the calling thread has to be.
+  void expect_current(const char* call) const {
+    if (current != number_)
+      refuse((std::string(call) + " (cudaErrorInvalidResourceHandle)").c_str(), "the device of the calling thread",
+             "number " + std::to_string(number_) + ", where the thread's is " + std::to_string(current));
+  }
+  static std::vector<TaskId> take_waits(Queue& queue) {
+    std::vector<TaskId> after = std::exchange(queue.waits, {});
+    if (queue.last != 0) after.push_back(queue.last);
+    return after;
+  }
+  void enqueue(Stream stream, std::function<void()> work) {
+    expect_current("work for a stream");
+    Queue& queue = queue_of(stream);
+    if (queue.graph != none) {
+      std::vector<Task>& tasks = graphs_.at(queue.graph).tasks;
+      tasks.push_back({std::move(work), std::exchange(queue.recorded, {}), stream.index});
+      queue.recorded.push_back(tasks.size() - 1);
+      return;
+    }
+    check_lost();
+    queue.last = schedule_.add({std::move(work), take_waits(queue), stream.index});
+    perhaps_run();
+  }
+  void perhaps_run() {
+    if (schedule_.wants_to_run()) carry_out([&] { schedule_.run_some(); });
+  }
+  void finish_all() {
+    carry_out([&] { schedule_.run_all(); });
+  }
+  /// The only place where work runs, and the device's memory is accessible.
+  template <class Run>
+  void carry_out(const Run& run) {
+    check_lost();
+    device_.open();
+    try {
+      run();
+      device_.check_tails();
+    } catch (...) {
+      lost_ = true;
+      schedule_.drop_all();
+      device_.close();
+      throw;
+    }
+    device_.close();
+  }
+
+  Schedule schedule_;
+  Memory device_;
+  bool lost_ = false;
+
+ private:
+  /// The host asks so often before it seems to it that time has passed, also to a lazy device.
+  static constexpr std::size_t most_questions = 16;
+
+  std::size_t number_ = current;
+  std::deque<Queue> streams_;
+  std::deque<Recorded> events_;
+  std::deque<Recording> graphs_;
+  std::size_t capturing_ = 0, questions_ = 0;
+};
+
+}  // namespace regimen::emulated
+// SPDX-License-Identifier: Apache-2.0

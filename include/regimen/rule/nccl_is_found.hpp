@@ -1,0 +1,18 @@
+// regimen/rule/nccl_is_found.hpp — a program that runs ranks on GPUs is compiled with NCCL.
+#pragma once
+
+namespace regimen::rule {
+
+/// Found: whether it is; CMake's target regimen::cuda says so where it finds the library.
+/// docs/errors/nccl_is_found.md
+template <class Communicator, class Device, bool Found>
+struct nccl_is_found {
+  static constexpr bool holds = Found;
+  struct must_hold {
+    static_assert(
+        holds, "regimen: this program has no NCCL; install it for CMake's regimen::cuda, or leave Communicator out");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,17 @@
+// Ranks with a GPU each, in a program that is compiled without NCCL.
+// expect: this program has no NCCL; install it for CMake's regimen::cuda, or leave Communicator out
+// names: regimen::Communicator<regimen::Nccl>
+#include <regimen/engine/cuda/plan.hpp>
+#include "../support/gpu_recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+struct Words : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 16>, Linear<16>> {};
+using Train = Trainer<Words, Communicator<Nccl>, Shard<ZeRO3>, Device<Gpu<true>>>;
+#else
+struct Words : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 16>, Linear<16>> {};
+using Train = Trainer<Words, Communicator<Nccl>, Shard<ZeRO3>, Device<Gpu<true, false>>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }
