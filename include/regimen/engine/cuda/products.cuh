@@ -149,7 +149,7 @@ class Products final {
   }
   /// The factors are the host's, which a graph keeps: they never change for one product of a step. C has D's layout.
   void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
+                std::byte* d, cudaStream_t stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
                 const std::byte* c = nullptr) {
     if (reads_bias(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     if (has_aux(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);

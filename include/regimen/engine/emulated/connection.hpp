@@ -119,7 +119,7 @@ class Connection final {
   void check(const cuda::Collective& collective, const std::byte* own, const std::byte* all) {
     expect_not_aborted(call);
     if (!was_ready_) throw Error(call, "a call after the last one has returned", "one while it is in progress");
-    if (collective.bytes % bytes_of(collective.element) != 0)
+    if (collective.kind == comm::CollectiveKind::ReduceScatter && collective.bytes % bytes_of(collective.element) != 0)
       throw Error(call, "a slice of whole elements", std::to_string(collective.bytes) + " bytes");
     const std::byte* const place = all + work_->ranks.rank() * collective.bytes;
     const std::less<const std::byte*> before;

@@ -1,0 +1,110 @@
+// Every Shard by ranks on emulated devices, which are connected by their hosts or by the emulated NCCL: the same bits, and
+// calls and bytes as planned.
+#include "support/on_runtime.hpp"
+#include "train/shard.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+
+struct Sent {
+  std::atomic<std::size_t> calls{0}, bytes{0};
+};
+
+/// Counts the tensors that a rank sends, without the few numbers of AllGatherSmall. Those in graphs count when they run.
+class Counted : public emulated::Runtime {
+ public:
+  static inline Sent sent[16];  // by devices
+
+  void collect(Connection& connection, const cuda::Collective& collective, const std::byte* own, std::byte* all,
+               Stream stream) {
+    Runtime::collect(connection, collective, own, all, stream);
+    if (collective.kind == comm::CollectiveKind::AllGatherSmall) return;
+    call(
+        [bytes = collective.bytes * (connection.size() - 1), device = current] {
+          ++sent[device].calls;
+          sent[device].bytes += bytes;
+        },
+        stream);
+  }
+};
+
+constexpr std::uint64_t steps = 20;
+
+/// The network with dropout and a tied table, in micro-batches that are reduced one by one, clipped and checkpointed.
+template <class Stage, class Who, class Where, class... More>
+using Train = Trainer<Tied<2>, Batch<2>, Accumulate<2, ReduceEach>, Clip<Norm<Ratio<1>>>, Checkpoint<Every<1>>,
+                      Communicator<Who>, Shard<Stage>, Device<Where>, More...>;
+
+template <class Stage, class Who, class Where, class... More>
+Outcome outcome(std::size_t ranks, std::uint64_t seed = 1) {
+  emulated::Runtime::defaults = {.seed = seed, .memory = std::size_t{64} << 20};
+  for (Sent& sent : Counted::sent) sent.calls = sent.bytes = 0;
+  const Outcome found = train_on<Train<Stage, Who, Where, More...>>(ranks, true, steps);
+  emulated::Runtime::defaults = {};
+  return found;
+}
+
+/// Calls and bytes of full steps; those of the evaluation, whose gathers a step has, too, are not planned.
+template <class Stage>
+void sends_as_planned(std::size_t ranks) {
+  using Run = Train<Stage, Nccl, OnRuntime<Counted>>;
+  emulated::Runtime::defaults = {.memory = std::size_t{64} << 20};
+  static const Fake data({.samples = 640, .classes = 11, .seed = 3});
+  launch(ranks, [&](comm::Threads& threads) {
+    Run trainer(threads);
+    trainer.fit(data, {.steps = 2, .progress = false});
+    (void)trainer.on_all_ranks(true);
+    Sent& sent = Counted::sent[threads.rank()];
+    sent.calls = sent.bytes = 0;
+    trainer.fit(data, {.steps = 2 + steps, .progress = false});
+    (void)trainer.on_all_ranks(true);
+  });
+  plan::WireLog log;
+  Run::Recipe::walk_step(Run::batch, true, nullptr, ranks, &log);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    CAPTURE(rank);
+    CHECK(Counted::sent[rank].bytes == steps * Run::plan(Run::batch, ranks).wire());
+    CHECK(Counted::sent[rank].calls == steps * log.count);
+  }
+  emulated::Runtime::defaults = {};
+}
+
+}  // namespace
+
+TEST_CASE("twenty steps on emulated devices are the same bits under every Shard, by hosts and by NCCL") {
+  for (const std::size_t ranks : {1u, 2u, 3u, 4u}) {
+    CAPTURE(ranks);
+    const Outcome replicated = outcome<Replicated, Threads, Emulated>(ranks);
+    CHECK(replicated.losses.size() == steps);
+    CHECK(outcome<ZeRO1, Threads, Emulated>(ranks, 2) == replicated);
+    CHECK(outcome<ZeRO2, Threads, Emulated>(ranks, 3) == replicated);
+    CHECK(outcome<ZeRO3, Threads, Emulated>(ranks, 4) == replicated);
+    CHECK(outcome<Replicated, Nccl, OnRuntime<Counted>>(ranks, 5) == replicated);
+    CHECK(outcome<ZeRO1, Nccl, OnRuntime<Counted>>(ranks, 6) == replicated);
+    CHECK(outcome<ZeRO2, Nccl, OnRuntime<Counted>>(ranks, 7) == replicated);
+    for (std::uint64_t seed = 0; seed < 4; ++seed) CHECK(outcome<ZeRO3, Nccl, OnRuntime<Counted>>(ranks, seed) == replicated);
+    CHECK(outcome<ZeRO3, Nccl, OnRuntime<Counted>, Graph<Off>>(ranks) == replicated);
+    if (ranks % 2 == 0) {
+      CHECK(outcome<Hybrid<2>, Threads, Emulated>(ranks, 8) == replicated);
+      CHECK(outcome<Hybrid<2>, Nccl, OnRuntime<Counted>>(ranks, 9) == replicated);
+    }
+  }
+}
+
+TEST_CASE("ranks that NCCL connects send what the plan says") {
+  for (const std::size_t ranks : {1u, 2u, 3u, 4u}) {
+    CAPTURE(ranks);
+    sends_as_planned<Replicated>(ranks);
+    sends_as_planned<ZeRO1>(ranks);
+    sends_as_planned<ZeRO2>(ranks);
+    sends_as_planned<ZeRO3>(ranks);
+    if (ranks % 2 == 0) sends_as_planned<Hybrid<2>>(ranks);
+  }
+}
