@@ -25,7 +25,7 @@ Without --build and --run it does both. Sections, in this order if none is named
   --limit N        seconds that one program may take (150)
   --help
 
-REGIMEN_PYTHON names the Python with PyTorch (python3). cuBLASLt and cuDNN are those of its packages, else the toolkit's. A section
+REGIMEN_PYTHON names the Python with PyTorch (python3). cuBLASLt, cuDNN and NCCL are those of its packages, else the toolkit's. A section
 that fails does not stop the others. Exit code: 0 all passed or was skipped with a reason, 1 something failed, 2 bad usage, 77 no device.
 TEXT
 }
@@ -87,7 +87,7 @@ program_of() {   # SOURCE: the name of its program
   printf '%s\n' "$name"
 }
 compile_all() {
-  local nvcc lt cudnn flags=() libraries=() sources=() more=() source name includes failed=0
+  local nvcc lt cudnn nccl with_nccl=() flags=() libraries=() sources=() more=() source name includes failed=0
   nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || { echo "no nvcc here; build elsewhere with --build"; return 1; }
   mkdir -p "$folder/bin" "$folder/include" "$folder/logs/build"
   rm -f "$folder"/bin/*
@@ -113,6 +113,10 @@ compile_all() {
     mapfile -t -O ${#libraries[@]} libraries < <(library "$cudnn")
     flags+=(-DREGIMEN_HAS_CUDNN=1 -isystem "$(dirname "$(first_with include cudnn.h)")")
   fi
+  nccl=$(first_with lib 'libnccl.so*')
+  if [ -n "$nccl" ] && [ -n "$(first_with include nccl.h)" ]; then
+    mapfile -t with_nccl < <(printf '%s\n' -DREGIMEN_HAS_NCCL=1 -isystem "$(dirname "$(first_with include nccl.h)")"; library "$nccl")
+  fi
   sources=("$root"/bench/gpu/step_*.cpp "$root"/tests/device/*.cu "$root"/bench/gpu/{device,products,kernels}.cpp)   # the longest first
   # Lesson 7 parses its command line with CLI11, and its files need zlib.
   if [ -e "$folder/include/CLI/CLI.hpp" ] && printf 'int main() {}\n' | g++ -include zlib.h -x c++ - -lz -o "$folder/logs/build/zlib" 2> /dev/null
@@ -120,7 +124,10 @@ compile_all() {
   else echo "no CLI11 or no zlib here: lesson 7 is not built"; fi
   for source in "${sources[@]}"; do
     name=$(program_of "$source") more=()
-    case $source in */examples/*) more=("$root/examples/program.cpp" -lz) ;; esac
+    case $source in
+      */examples/*) more=("$root/examples/program.cpp" -lz) ;;
+      */nccl.cu) more=("${with_nccl[@]}" -lz) ;;   # it alone must not start without NCCL; it saves
+    esac
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
     ("$nvcc" -x cu "${flags[@]}" "$source" "${more[@]}" -o "$folder/bin/$name" "${libraries[@]}" > "$folder/logs/build/$name.log" 2>&1 ||
       { echo "does not compile: ${source#"$root"/} (log: $folder/logs/build/$name.log)"; sed 's/^/    /' "$folder/logs/build/$name.log" | head -n 20; }) &

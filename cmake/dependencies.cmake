@@ -1,15 +1,15 @@
 # Everything that Regimen stands on, each with its reason. The build includes this file, and so does the installed
 # package: a consumer gets the same decisions. Defines regimen::dependencies, which the library brings, and, each where
-# its library is found, regimen::mpi, for programs whose ranks are MPI processes (regimen/comm/mpi.hpp), and
-# regimen::cuda, for .cu files that train on a GPU (regimen/engine/cuda/device.cuh).
+# its library is found, regimen::mpi, for programs whose ranks are MPI processes (regimen/comm/mpi.hpp), regimen::cuda, for
+# .cu files that train on a GPU (regimen/engine/cuda/device.cuh), and regimen::nccl, for those whose ranks have a GPU each.
 #
 #   REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
-#   REGIMEN_CUDA, REGIMEN_CUDNN                  likewise
+#   REGIMEN_CUDA, REGIMEN_CUDNN, REGIMEN_NCCL    likewise
 #   REGIMEN_CUDA_PACKAGES                        folders `nvidia` of PyTorch's packages, searched after the toolkit
 #   REGIMEN_CUDA_ARCHITECTURES                   of our own builds; a proposal for CMAKE_CUDA_ARCHITECTURES of others
 include(CheckCXXSourceCompiles)
 
-foreach(choice IN ITEMS CBLAS ONEDNN MPI CUDA CUDNN)
+foreach(choice IN ITEMS CBLAS ONEDNN MPI CUDA CUDNN NCCL)
   if(NOT DEFINED REGIMEN_${choice})
     set(REGIMEN_${choice} AUTO CACHE STRING "AUTO, ON or OFF")
     set_property(CACHE REGIMEN_${choice} PROPERTY STRINGS AUTO ON OFF)
@@ -154,6 +154,7 @@ endif()
 # The libraries come from the toolkit, or from the packages that PyTorch installs (without a plain `.so`).
 set(REGIMEN_HAS_CUDA OFF)
 set(REGIMEN_HAS_CUDNN OFF)
+set(REGIMEN_HAS_NCCL OFF)
 if(NOT REGIMEN_CUDA STREQUAL "OFF")
   find_package(CUDAToolkit 12.8 QUIET)   # the first with sm_100
   macro(regimen_cuda_library variable header library package)
@@ -184,6 +185,19 @@ if(NOT REGIMEN_CUDA STREQUAL "OFF")
         target_compile_definitions(regimen::cuda INTERFACE REGIMEN_HAS_CUDNN=1)
       else()
         regimen_missing(CUDNN "no cuDNN 9 found: attention on a GPU is composed of products and kernels; set REGIMEN_CUDA_PACKAGES to PyTorch's folder nvidia, which has it")
+      endif()
+    endif()
+    # A target of its own, as programs of one rank must not need it to start.
+    if(NOT REGIMEN_NCCL STREQUAL "OFF")
+      regimen_cuda_library(NCCL nccl.h nccl nccl libnccl.so.2)
+      if(REGIMEN_NCCL_INCLUDE AND REGIMEN_NCCL_LIBRARY)
+        set(REGIMEN_HAS_NCCL ON)
+        add_library(regimen::nccl INTERFACE IMPORTED GLOBAL)
+        target_link_libraries(regimen::nccl INTERFACE regimen::cuda ${REGIMEN_NCCL_LIBRARY})
+        target_include_directories(regimen::nccl INTERFACE ${REGIMEN_NCCL_INCLUDE})
+        target_compile_definitions(regimen::nccl INTERFACE REGIMEN_HAS_NCCL=1)
+      else()
+        regimen_missing(NCCL "no NCCL found: one rank on a GPU; set REGIMEN_CUDA_PACKAGES to PyTorch's folder nvidia, which has it")
       endif()
     endif()
     # Ampere, Hopper with its own instructions, Blackwell (whose PTX later ones compile), and the devices of this machine.
@@ -218,5 +232,5 @@ target_link_libraries(regimen::dependencies INTERFACE ${regimen_links})
 target_include_directories(regimen::dependencies INTERFACE ${regimen_includes})
 target_compile_definitions(regimen::dependencies INTERFACE ${regimen_defines})
 if(NOT regimen_FIND_QUIETLY)
-  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}")
+  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}, NCCL ${REGIMEN_HAS_NCCL}")
 endif()

@@ -1,5 +1,5 @@
 // Ranks with a GPU each, in a program that is compiled without NCCL.
-// expect: this program has no NCCL; install it for CMake's regimen::cuda, or leave Communicator out
+// expect: this program has no NCCL; link CMake's regimen::nccl, or leave Communicator out for one rank
 // names: regimen::Communicator<regimen::Nccl>
 #include <regimen/engine/cuda/plan.hpp>
 #include "../support/gpu_recipe.hpp"

@@ -3,14 +3,14 @@
 
 namespace regimen::rule {
 
-/// Found: whether it is; CMake's target regimen::cuda says so where it finds the library.
+/// Found: whether it is; CMake's target regimen::nccl says so, which exists where the library was found.
 /// docs/errors/nccl_is_found.md
 template <class Communicator, class Device, bool Found>
 struct nccl_is_found {
   static constexpr bool holds = Found;
   struct must_hold {
     static_assert(
-        holds, "regimen: this program has no NCCL; install it for CMake's regimen::cuda, or leave Communicator out");
+        holds, "regimen: this program has no NCCL; link CMake's regimen::nccl, or leave Communicator out for one rank");
   };
 };
 

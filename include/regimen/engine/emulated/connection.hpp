@@ -17,6 +17,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace regimen::emulated {
 
@@ -42,7 +43,7 @@ class Connection final {
   /// What is queued keeps this, so that a graph may outlive the connection.
   class Work final {
    public:
-    Work(std::shared_ptr<World> world, std::size_t rank) : world(std::move(world)), ranks(this->world->ranks, rank) {}
+    Work(std::shared_ptr<World> given, std::size_t rank) : world(std::move(given)), ranks(world->ranks, rank) {}
 
     void run(const cuda::Collective& collective, const std::byte* own, std::byte* all) {
       try {

@@ -1,0 +1,183 @@
+// tests/device/nccl.cu — ranks that NCCL connects, each a process, train on one GPU what ranks train on the CPU.
+//
+// NCCL refuses two ranks on one GPU of one host. Under an NCCL_HOSTID of its own each rank is a host, and NCCL sends through
+// sockets of the loopback interface: right, and slow.
+//
+// nvcc compiles it wherever there is one; where there are a device and NCCL, too, it runs. Exit code 77: there is none.
+#include <regimen/comm/launch.hpp>
+#include <regimen/comm/launch_processes.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/engine/cuda/device.cuh>
+#include <regimen/train/trainer.hpp>
+
+#include "../support/rounding.hpp"
+#include "../support/small_gpt.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace regimen;
+using support::SmallGpt;
+
+#if defined(REGIMEN_HAS_NCCL)
+namespace {
+
+constexpr std::size_t steps = 6;
+const std::string folder = "/tmp/regimen_nccl_" + std::to_string(::getpid());
+
+const Fake& data() {
+  static const Fake fake({.samples = 64, .classes = 7, .seed = 2});
+  return fake;
+}
+
+/// Losses and norms of this rank, which are those of all ranks.
+template <class Train, class Ranks>
+std::vector<double> losses(Ranks& ranks) {
+  Train trainer(ranks);
+  std::vector<double> all;
+  trainer.fit(data(), {.steps = steps, .progress = false}, [&](Train&, const StepResult& result) {
+    all.push_back(result.loss);
+    all.push_back(result.gradient_norm);
+  });
+  if (trainer.used().peak != trainer.planned().peak) throw Error("nccl", "the memory that was planned", "another");
+  return all;
+}
+
+template <class... Policies>
+std::vector<double> on_the_cpu(std::size_t ranks) {
+  std::vector<double> found;
+  launch(ranks, [&](comm::Threads& threads) {
+    const auto own = losses<Trainer<SmallGpt, Batch<2>, Communicator<Threads>, Policies...>>(threads);
+    if (threads.rank() == 0) found = own;
+  });
+  return found;
+}
+
+/// This process is a rank, and a host of its own.
+void be_a_host(std::size_t rank) {
+  ::setenv("NCCL_HOSTID", ("rank" + std::to_string(rank)).c_str(), 1);
+  ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+  ::setenv("NCCL_NET", "Socket", 0);
+  ::setenv("NCCL_MNNVL_ENABLE", "0", 0);
+  ::setenv("NCCL_MAX_CTAS", "2", 0);
+  ::setenv("NCCL_ALGO", "Ring", 0);
+  ::setenv("NCCL_PROTO", "Simple", 0);
+}
+template <class... Policies>
+using OnGpus = Trainer<SmallGpt, Batch<2>, Communicator<Nccl>, Device<Cuda>, Policies...>;
+
+template <class... Policies>
+std::vector<double> on_the_gpu(std::size_t ranks) {
+  const std::string file = folder + "/losses";
+  launch_processes(
+      ranks,
+      [&](comm::Tcp& tcp) {
+        be_a_host(tcp.rank());
+        const std::vector<double> own = losses<OnGpus<Policies...>>(tcp);
+        if (tcp.rank() > 0) return;
+        std::ofstream(file).write(reinterpret_cast<const char*>(own.data()),
+                                  static_cast<std::streamsize>(own.size() * sizeof(double)));
+      },
+      std::chrono::seconds(60));
+  std::vector<double> found(2 * steps);
+  std::ifstream(file).read(reinterpret_cast<char*>(found.data()),
+                           static_cast<std::streamsize>(found.size() * sizeof(double)));
+  return found;
+}
+
+/// NCCL adds in another order, so losses agree as far as those in fp32 and fp64 do.
+template <class... Policies>
+bool agree(std::size_t ranks, const char* what) {
+  const std::vector<double> exact = on_the_cpu<Precision<fp64>, Shard<ZeRO3>>(ranks);
+  const double may = support::as_far_as(support::distance(exact, on_the_cpu<Precision<fp32>, Shard<ZeRO3>>(ranks)));
+  const auto start = std::chrono::steady_clock::now();
+  const double found = support::distance(exact, on_the_gpu<Precision<fp32>, Policies...>(ranks));
+  std::printf("%zu ranks, %-12s distance from fp64 on the CPU %.1e (at most %.1e), %.1f s\n", ranks, what, found, may,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return found < may;
+}
+
+/// One of four ranks is killed in the middle of its steps: the others name it in time, and two go on from what was saved.
+bool a_killed_rank_is_named() {
+  using Train = OnGpus<Shard<ZeRO3>>;
+  const std::string state = folder + "/state";
+  std::string said;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    launch_processes(
+        4,
+        [&](comm::Tcp& tcp) {
+          be_a_host(tcp.rank());
+          Train trainer(tcp);
+          trainer.fit(data(), {.steps = 100, .progress = false}, [&](Train& self, const StepResult& result) {
+            if (result.step == 3) self.save(state);
+            if (result.step == 5 && tcp.rank() == 2) ::raise(SIGKILL);
+          });
+        },
+        std::chrono::seconds(30));
+  } catch (const std::exception& error) { said = error.what(); }
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("rank 2 of 4 was killed; after %.1f s: %s\n", took, said.c_str());
+  launch_processes(2, [&](comm::Tcp& tcp) {
+    be_a_host(tcp.rank());
+    Train trainer(tcp);
+    trainer.load(state);
+    if (trainer.steps_done() != 3) throw Error("nccl", "a state of 3 steps", std::to_string(trainer.steps_done()));
+    trainer.fit(data(), {.steps = 5, .progress = false});
+  });
+  return said.find("rank 2") != std::string::npos && took < 60;
+}
+
+/// Asked of a child: a process that has used CUDA cannot be forked.
+bool has_device() {
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    int devices = 0;
+    ::_exit(cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+}  // namespace
+
+int main() try {
+  if (!has_device()) {
+    std::printf("no CUDA device: ranks on GPUs were compiled, and did not run\n");
+    return 77;
+  }
+  std::filesystem::create_directories(folder);
+  bool holds = agree<Shard<Replicated>>(2, "Replicated");
+  holds = agree<Shard<ZeRO1>>(2, "ZeRO1") && holds;
+  holds = agree<Shard<ZeRO2>>(2, "ZeRO2") && holds;
+  holds = agree<Shard<ZeRO3>>(2, "ZeRO3") && holds;
+  holds = agree<Shard<ZeRO3>, Graph<Off>>(2, "no graph") && holds;
+  holds = agree<Shard<ZeRO3>>(4, "ZeRO3") && holds;
+  holds = agree<Shard<Hybrid<2>>>(4, "Hybrid<2>") && holds;
+  holds = a_killed_rank_is_named() && holds;
+  std::filesystem::remove_all(folder);
+  return holds ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
+#else
+int main() {
+  std::printf("compiled without NCCL\n");
+  return 77;
+}
+#endif
+// SPDX-License-Identifier: Apache-2.0
