@@ -3,10 +3,15 @@
 //   ranks --ranks 4                                           four threads of this process
 //   torchrun --no-python --nproc-per-node 4 -- ranks          four processes; under Slurm: srun -n 4 ranks
 //   mpirun -n 4 --bind-to none ranks_mpi                      the same file, built with MPI
+//   torchrun --no-python --nproc-per-node 4 -- ranks_gpu      the same file, compiled by nvcc: a GPU for each rank
 //
-// All of these train the same bits, and so does every Shard; docs/ranks.md explains each step.
+// On CPUs all of these train the same bits, and so does every Shard; docs/ranks.md explains each step.
 #include "gpt.hpp"
 #include "ranks.hpp"
+
+#if defined(__CUDACC__)
+#include <regimen/engine/cuda/device.cuh>
+#endif
 
 using namespace regimen;
 
@@ -24,7 +29,9 @@ template <class Who>
 int learn(int argc, char** argv) { return gpt<Gpt, Batch<4>, Communicator<Who>, Shard<ZeRO3>>(argc, argv); }
 
 int main(int argc, char** argv) {
-#if REGIMEN_HAS_MPI
+#if defined(__CUDACC__)
+  return gpt<Gpt, Batch<4>, Communicator<Nccl>, Shard<ZeRO3>, Device<Cuda>>(argc, argv);
+#elif REGIMEN_HAS_MPI
   return learn<Mpi>(argc, argv);
 #else
   return program::run([&] { return program::is_one_of_many() ? learn<Tcp>(argc, argv) : learn<Threads>(argc, argv); });

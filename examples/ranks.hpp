@@ -71,6 +71,13 @@ class Ranks<Train, regimen::Tcp> : ManyRanks {
   }
 };
 
+/// The same with a GPU for each rank: the processes agree by TCP, and tensors go from GPU to GPU.
+template <class Train>
+class Ranks<Train, regimen::Nccl> : public Ranks<Train, regimen::Tcp> {
+ public:
+  using Ranks<Train, regimen::Tcp>::Ranks;
+};
+
 #if REGIMEN_HAS_MPI
 /// This process is one of the ranks that mpirun started; without mpirun the only rank.
 template <class Train>

@@ -1,7 +1,7 @@
 // tests/device/nccl.cu — ranks that NCCL connects, each a process, train on one GPU what ranks train on the CPU.
 //
-// NCCL refuses two ranks on one GPU of one host. Under an NCCL_HOSTID of its own each rank is a host, and NCCL sends through
-// sockets of the loopback interface: right, and slow.
+// NCCL refuses two ranks on one GPU of one host. Under an NCCL_HOSTID of its own each rank is a host, and NCCL sends
+// through sockets of the loopback interface: right, and slow.
 //
 // nvcc compiles it wherever there is one; where there are a device and NCCL, too, it runs. Exit code 77: there is none.
 #include <regimen/comm/launch.hpp>
@@ -109,7 +109,8 @@ bool agree(std::size_t ranks, const char* what) {
   return found < may;
 }
 
-/// One of four ranks is killed in the middle of its steps: the others name it in time, and two go on from what was saved.
+/// One of four ranks is killed in the middle of its steps: the others name it in time, and two go on from what was
+/// saved.
 bool a_killed_rank_is_named() {
   using Train = OnGpus<Shard<ZeRO3>>;
   const std::string state = folder + "/state";

@@ -1,8 +1,9 @@
 #!/bin/bash
-# gpu.sh LESSON_1 EMULATED [GPU]: lesson 7 is lesson 1 on another device. Emulated, it trains what lesson 1 trains; built by nvcc, without
+# gpu.sh LESSON_1 EMULATED [GPU...]: lesson 7 is lesson 1 on another device. Emulated, it trains what lesson 1 trains; built by nvcc, without
 # a device it says so in one line.
 set -u
-lesson=$1 emulated=$2 gpu=${3:-}
+lesson=$1 emulated=$2
+shift 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -21,10 +22,10 @@ losses "$(basename "$emulated")" > there
 paste here there | awk '{ d = $1 - $2; if (d < 0) d = -d; if (!(d <= 4e-4)) bad = 1 } END { exit bad || NR != 3 }' ||
   wrong "the losses differ: $(paste here there)"
 
-if [ -n "$gpu" ]; then
+for gpu in "$@"; do
   CUDA_VISIBLE_DEVICES='' "$gpu" --steps 1 > out 2> err
   code=$?
   [ $code -eq 1 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^Device<Cuda>: expected a GPU' err ||
-    wrong "without a device it ended with $code and said: $(cat out err)"
-fi
+    wrong "without a device $gpu ended with $code and said: $(cat out err)"
+done
 exit $failed

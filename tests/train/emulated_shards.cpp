@@ -1,5 +1,5 @@
-// Every Shard by ranks on emulated devices, which are connected by their hosts or by the emulated NCCL: the same bits, and
-// calls and bytes as planned.
+// Every Shard by ranks on emulated devices, which are connected by their hosts or by the emulated NCCL: the same bits,
+// and calls and bytes as planned.
 #include "support/on_runtime.hpp"
 #include "train/shard.hpp"
 
@@ -17,7 +17,8 @@ struct Sent {
   std::atomic<std::size_t> calls{0}, bytes{0};
 };
 
-/// Counts the tensors that a rank sends, without the few numbers of AllGatherSmall. Those in graphs count when they run.
+/// Counts the tensors that a rank sends, without the few numbers of AllGatherSmall. Those in graphs count when they
+/// run.
 class Counted : public emulated::Runtime {
  public:
   static inline Sent sent[16];  // by devices
@@ -89,7 +90,8 @@ TEST_CASE("twenty steps on emulated devices are the same bits under every Shard,
     CHECK(outcome<Replicated, Nccl, OnRuntime<Counted>>(ranks, 5) == replicated);
     CHECK(outcome<ZeRO1, Nccl, OnRuntime<Counted>>(ranks, 6) == replicated);
     CHECK(outcome<ZeRO2, Nccl, OnRuntime<Counted>>(ranks, 7) == replicated);
-    for (std::uint64_t seed = 0; seed < 4; ++seed) CHECK(outcome<ZeRO3, Nccl, OnRuntime<Counted>>(ranks, seed) == replicated);
+    for (std::uint64_t seed = 0; seed < 4; ++seed)
+      CHECK(outcome<ZeRO3, Nccl, OnRuntime<Counted>>(ranks, seed) == replicated);
     CHECK(outcome<ZeRO3, Nccl, OnRuntime<Counted>, Graph<Off>>(ranks) == replicated);
     if (ranks % 2 == 0) {
       CHECK(outcome<Hybrid<2>, Threads, Emulated>(ranks, 8) == replicated);

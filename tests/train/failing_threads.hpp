@@ -1,5 +1,5 @@
-// tests/train/failing_threads.hpp — ranks that are threads: one throws or sleeps, wherever it may be in its training. All others end in time and
-// name it, and what was saved is loaded by as many ranks, or fewer.
+// tests/train/failing_threads.hpp — ranks that are threads: one throws or sleeps, wherever it may be in its training.
+// All others end in time and name it, and what was saved is loaded by as many ranks, or fewer.
 #pragma once
 
 #include <regimen/comm/launch.hpp>
@@ -91,7 +91,8 @@ void each_phase_on_each_rank(bool sleeps, milliseconds deadline, const auto& che
   std::vector<std::thread> trainings;
   for (std::size_t i = 0; i < phases * ranks; ++i) {
     trainings.emplace_back([&, i] {
-      one_training<Train>(folder / std::to_string(i), sleeps, static_cast<Phase>(i / ranks), i % ranks, deadline, all[i]);
+      one_training<Train>(folder / std::to_string(i), sleeps, static_cast<Phase>(i / ranks), i % ranks, deadline,
+                          all[i]);
     });
     if (!sleeps) trainings.back().join();
   }

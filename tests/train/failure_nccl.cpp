@@ -1,4 +1,5 @@
-// Ranks with a device each, which NCCL connects, in the middle of graphs: one throws or sleeps. The others abort their connections, and name it.
+// Ranks with a device each, which NCCL connects, in the middle of graphs: one throws or sleeps. The others abort their
+// connections, and name it.
 #include <regimen/engine/emulated/device.hpp>
 
 #include "train/failing_threads.hpp"

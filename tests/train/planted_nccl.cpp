@@ -1,4 +1,5 @@
-// Defects of rank 1's calls of NCCL are found: an Error on all ranks, or other results in some order of the devices' work.
+// Defects of rank 1's calls of NCCL are found: an Error on all ranks, or other results in some order of the devices'
+// work.
 #include "support/on_runtime.hpp"
 #include "train/deferred.hpp"
 
@@ -21,12 +22,12 @@ constexpr std::size_t ranks = 3, culprit = 1, compute = 0, collectives = 2;
 
 enum class Defect : unsigned char {
   none,
-  left_out,      // collective number `which`
-  swapped,       // it comes after the next one
-  overlapping,   // its slice lies across the others
-  unawaited,     // stream number `which` does not wait for the others
-  unrecorded,    // an event of stream number `which` stays where it was first
-  ends,          // the rank throws in its place
+  left_out,     // collective number `which`
+  swapped,      // it comes after the next one
+  overlapping,  // its slice lies across the others
+  unawaited,    // stream number `which` does not wait for the others
+  unrecorded,   // an event of stream number `which` stays where it was first
+  ends,         // the rank throws in its place
 };
 
 /// The sound device, but for the culprit.
@@ -178,8 +179,7 @@ TEST_CASE("a slice that overlaps is refused") {
 
 TEST_CASE("a rank that ends among its collectives, also in a capture, ends all, with its name") {
   for (const bool in_capture : {false, true})
-    for (const std::size_t which : {0u, 3u})
-      in_every_order({Defect::ends, which, in_capture}, "rank 1 failed: ");
+    for (const std::size_t which : {0u, 3u}) in_every_order({Defect::ends, which, in_capture}, "rank 1 failed: ");
 }
 
 TEST_CASE("an event that is left out between operations and collectives is found") {

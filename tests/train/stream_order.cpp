@@ -1,5 +1,5 @@
-// What a collective reads and writes is ordered with all else that uses the same memory, by events alone: vector clocks over
-// the calls that the engine makes (Mattern 1989, "Virtual time and global states of distributed systems").
+// What a collective reads and writes is ordered with all else that uses the same memory, by events alone: vector clocks
+// over the calls that the engine makes (Mattern 1989, "Virtual time and global states of distributed systems").
 #include "support/on_runtime.hpp"
 #include "train/deferred.hpp"
 
@@ -99,7 +99,8 @@ class Clocked : public emulated::Runtime {
   std::vector<Use> uses_;
 };
 
-/// Three steps, the last of which is short, and an evaluation; under ranks that take memory and give it back all the time.
+/// Three steps, the last of which is short, and an evaluation; under ranks that take memory and give it back all the
+/// time.
 template <class... Policies>
 std::size_t unordered_pairs() {
   Clocked::unordered = Clocked::pairs = 0;

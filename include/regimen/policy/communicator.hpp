@@ -48,8 +48,8 @@ struct Mpi final {
     return comm::chunked_staging_bytes(ranks, slice_bytes);
   }
 };
-/// Ranks with a GPU each: tensors go from GPU to GPU by NCCL. The Trainer is given the communicator of the ranks' hosts:
-/// comm::Tcp, comm::Mpi, or comm::Threads for a GPU for each thread.
+/// Ranks with a GPU each: tensors go from GPU to GPU by NCCL. The Trainer is given the communicator of the ranks'
+/// hosts: comm::Tcp, comm::Mpi, or comm::Threads for a GPU for each thread.
 struct Nccl final {
   using option_of = regimen::axis::communicator;
   using type = void;
@@ -81,8 +81,7 @@ inline constexpr bool connects_gpus = std::is_same_v<Ranks, Nccl>;
 template <class C, class Ranks>
 inline constexpr bool is_given_for = std::is_same_v<comm::transport_t<C>, typename Ranks::type>;
 template <class C>
-inline constexpr bool is_given_for<C, Nccl> =
-    is_given_for<C, Threads> || is_given_for<C, Tcp> || is_given_for<C, Mpi>;
+inline constexpr bool is_given_for<C, Nccl> = is_given_for<C, Threads> || is_given_for<C, Tcp> || is_given_for<C, Mpi>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -10,8 +10,8 @@ namespace regimen::rule {
 /// A communicator of hosts does not read a GPU's memory.   docs/errors/device_takes_ranks.md
 template <class Device, class Communicator, bool takes_ranks>
 struct device_takes_ranks {
-  static constexpr bool holds = takes_ranks || std::is_same_v<typename Communicator::ranks, Solo> ||
-                                connects_gpus<typename Communicator::ranks>;
+  static constexpr bool holds =
+      takes_ranks || std::is_same_v<typename Communicator::ranks, Solo> || connects_gpus<typename Communicator::ranks>;
   struct must_hold {
     static_assert(holds,
                   "regimen: this communicator does not reach the memory of this device; write Communicator<Nccl>");

@@ -337,8 +337,8 @@ constexpr bool finds_attention() {
 
 /// Whether the configuration's ranks may use its device.
 template <class Configuration>
-inline constexpr bool takes_ranks = engine::TraitsOf<
-    typename Configuration::device::where>::template takes_ranks<typename Configuration::communicator::ranks>;
+inline constexpr bool takes_ranks = engine::TraitsOf<typename Configuration::device::where>::template takes_ranks<
+    typename Configuration::communicator::ranks>;
 
 /// Whether the engine has the library that connects GPUs, if it needs it.
 template <class Configuration>

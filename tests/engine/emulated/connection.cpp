@@ -1,5 +1,5 @@
-// The emulated library that connects GPUs: the collectives are those of every communicator, and what NCCL's documentation
-// forbids is an error.
+// The emulated library that connects GPUs: the collectives are those of every communicator, and what NCCL's
+// documentation forbids is an error.
 #include <regimen/comm/launch.hpp>
 #include <regimen/comm/ranks_of.hpp>
 #include <regimen/engine/cuda/transport.hpp>
@@ -13,8 +13,8 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -190,16 +190,17 @@ TEST_CASE("what the library forbids is an error") {
 
 TEST_CASE("ranks in different collectives, or without one of them, have NaN and an asynchronous error") {
   Runtime::defaults = {.seed = 2, .patience = milliseconds(300)};
-  CHECK(::test::says(error_of_pair([](Pair& pair, std::size_t rank) {
-                       pair.settle();
-                       const auto kind = rank == 0 ? comm::CollectiveKind::AllGather : comm::CollectiveKind::ReduceScatter;
-                       pair.runtime.collect(pair.connection, {.kind = kind, .bytes = 64}, pair.memory + rank * 64,
-                                            pair.memory, pair.stream);
-                       pair.wait();
-                       pair.settle();
-                     }),
-                     "ncclRemoteError: rank 1 of 2, reduce_scatter number 0 (64 bytes, elements of 4): expected all ranks "
-                     "to take part, found rank 0 in all_gather"));
+  CHECK(::test::says(
+      error_of_pair([](Pair& pair, std::size_t rank) {
+        pair.settle();
+        const auto kind = rank == 0 ? comm::CollectiveKind::AllGather : comm::CollectiveKind::ReduceScatter;
+        pair.runtime.collect(pair.connection, {.kind = kind, .bytes = 64}, pair.memory + rank * 64, pair.memory,
+                             pair.stream);
+        pair.wait();
+        pair.settle();
+      }),
+      "ncclRemoteError: rank 1 of 2, reduce_scatter number 0 (64 bytes, elements of 4): expected all ranks "
+      "to take part, found rank 0 in all_gather"));
   const auto missing = error_of_pair([](Pair& pair, std::size_t rank) {
     pair.settle();
     if (rank == 0) std::this_thread::sleep_for(milliseconds(600));

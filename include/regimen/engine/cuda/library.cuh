@@ -54,9 +54,7 @@ class Library final {
 
   static constexpr std::size_t workspace = library_workspace;
 
-  Library() : unused_at_first_(unused_memory()) {
-    detail::demand(cudaGetDevice(&device_), "cudaGetDevice");
-  }
+  Library() : unused_at_first_(unused_memory()) { detail::demand(cudaGetDevice(&device_), "cudaGetDevice"); }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   ~Library() {

@@ -17,8 +17,8 @@
 
 namespace regimen::cuda::nccl {
 
-/// Of a communicator that does not block: every call returns at once, and ncclCommGetAsyncError says when it has done its
-/// work.
+/// Of a communicator that does not block: every call returns at once, and ncclCommGetAsyncError says when it has done
+/// its work.
 struct Connection {
   ncclComm_t communicator = nullptr;
   std::size_t rank = 0;
@@ -34,7 +34,8 @@ inline std::string version_of(int number) {
   if (const char* const more = ncclGetLastError(communicator); more != nullptr && *more != 0)
     found += std::string(": ") + more;
   const char* cure = "with NCCL_DEBUG=WARN the library says more";
-  if (result == ncclInvalidUsage) cure = "start at most as many ranks on a host as it has GPUs; NCCL_DEBUG=WARN says more";
+  if (result == ncclInvalidUsage)
+    cure = "start at most as many ranks on a host as it has GPUs; NCCL_DEBUG=WARN says more";
   if (result == ncclRemoteError) cure = "another rank has failed: see what it reports";
   return {call, "ncclSuccess", found, cure};
 }
@@ -101,7 +102,8 @@ class Connections final {
     open_.push_back(made.communicator);
     return made;
   }
-  /// The library's kernels end. The library itself waits until no graph uses the communicator, so a thread waits for it.
+  /// The library's kernels end. The library itself waits until no graph uses the communicator, so a thread waits for
+  /// it.
   void abort(const Connection& connection) {
     const auto found = std::find(open_.begin(), open_.end(), connection.communicator);
     if (found == open_.end()) return;

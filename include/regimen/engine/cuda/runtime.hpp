@@ -122,14 +122,16 @@ struct AnyKernel {
 ///   scope()                  while it lives, calls of this thread are for this device
 ///   library_bytes()          optional: what libraries and kernels have taken of the device's memory
 ///   call(work, stream)       optional: work of the host's that uses the device's memory, for collectives of ranks
-///   take_device(place)       optional, as what follows: makes the device for the rank at this place on its host current
-///   make_id()                what ranks that connect to each other have in common; one makes it and sends it to the others
+///   take_device(place)       optional, with what follows: makes the device for the rank at this place on its host the
+///                            calling thread's
+///   make_id()                what ranks that connect to each other have in common: one of them makes it for all
 ///   connect(id, rank, size)  a Connection of these ranks; returns before it exists
 ///   is_ready(connection)     whether what was asked of it last was done, or queued; an Error says why it never will be
 ///   collect(connection, collective, own, all, stream)
-///                            queues a collective, also in a capture. `all` has a slice for each rank, in their order, and
+///                            queues a collective, also in a capture. `all` has a slice for each rank, in their order;
 ///                            `own` is this rank's, or, to gather, lies elsewhere. All ranks call it in the same order
 ///   abort(connection)        what was queued ends soon, its results undefined; nothing more can be asked of it
+///   versions()               of the libraries, which must be the same on all ranks
 ///   has_fused_attention      whether it offers make_attention and attend, which are like these two
 ///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
 template <class R>

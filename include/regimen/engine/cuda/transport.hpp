@@ -35,7 +35,8 @@ class NoRanks {
   R& runtime_;
 };
 
-/// By the communicator of the hosts, which reaches the device's memory: a collective is work of the host's, in its turn.
+/// By the communicator of the hosts, which reaches the device's memory: a collective is work of the host's, in its
+/// turn.
 template <Runtime R>
 class RanksOfHosts {
  public:
@@ -68,12 +69,12 @@ class RanksOfHosts {
 /// By the library that connects GPUs; the hosts of the ranks agree, wait and name who failed.
 ///
 /// A collective that misses a rank never ends by itself, not in a graph either. So the host does not wait in the driver
-/// for ever: it asks whether the event is over, and between whiles whether the library has seen an error, whether a rank
-/// has left, ended or was killed, and whether the deadline has passed. Then it aborts the connections, so that the device is free, and lets
-/// the hosts find out who is missing.
+/// for ever: it asks whether the event is over, and between whiles whether the library has seen an error, whether a
+/// rank has left, ended or was killed, and whether the deadline has passed. Then it aborts the connections, so that the
+/// device is free, and lets the hosts find out who is missing.
 ///
-/// failure   PeerError with the rank that left or ended, within `patience` of it; with one that hangs, once the deadline
-///           of the hosts has passed twice, here and in their own exchange
+/// failure   PeerError with the rank that left or ended, within `patience` of it; with one that hangs, once the
+///           deadline of the hosts has passed twice, here and in their own exchange
 template <Runtime R>
 class RanksOfGpus {
  public:
@@ -91,9 +92,9 @@ class RanksOfGpus {
     if (found(teams) != nullptr) return;
     const std::size_t place = teams.place(ranks_->rank());
     const auto ids = comm::gather_small(*ranks_, place == 0 ? R::make_id() : typename R::Id{});
-    connected_.push_back({.teams = teams,
-                          .connection = runtime_.connect(ids[teams.member(ranks_->rank(), 0)], place,
-                                                         teams.members(ranks_->size()))});
+    connected_.push_back(
+        {.teams = teams,
+         .connection = runtime_.connect(ids[teams.member(ranks_->rank(), 0)], place, teams.members(ranks_->size()))});
     settle(connected_.back().connection);
   }
   void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, typename R::Stream stream) {
@@ -210,8 +211,8 @@ constexpr auto ranks_by() {
 }
 }  // namespace detail
 
-/// The order of collectives and operations. A collective begins after the operations that were queued before it, and ends
-/// before those that are queued after its await; meanwhile both run.
+/// The order of collectives and operations. A collective begins after the operations that were queued before it, and
+/// ends before those that are queued after its await; meanwhile both run.
 template <Runtime R, class Communicator>
 class Transport final {
   using By = typename decltype(detail::ranks_by<R, Communicator>())::type;

@@ -30,8 +30,8 @@ struct Id {
 /// may follow until is_ready() is true.
 ///
 /// sums      the tree of comm/tree.hpp; the library's own order is another, and its own secret
-/// failure   where ranks call different collectives, or one has gone, NCCL's kernels wait for ever, or compute junk. Here
-///           the results are NaN, and is_ready() throws the asynchronous error that the library may have seen
+/// failure   where ranks call different collectives, or one has gone, NCCL's kernels wait for ever, or compute junk.
+///           Here the results are NaN, and is_ready() throws the asynchronous error that the library may have seen
 class Connection final {
   struct World {
     World(std::size_t size, comm::Deadline patience) : ranks(std::make_shared<comm::ThreadsWorld>(size, patience)) {}
@@ -109,8 +109,7 @@ class Connection final {
 
   bool is_ready() {
     expect_not_aborted("ncclCommGetAsyncError");
-    if (!work_->error.empty())
-      throw Error("ncclCommGetAsyncError", "ncclSuccess", "ncclRemoteError: " + work_->error);
+    if (!work_->error.empty()) throw Error("ncclCommGetAsyncError", "ncclSuccess", "ncclRemoteError: " + work_->error);
     was_ready_ = questions_ == 0 && work_->world->joined == size();
     if (questions_ > 0) --questions_;
     return was_ready_;
@@ -127,8 +126,8 @@ class Connection final {
     const bool is_apart = !before(own, all + collective.bytes * size()) || !before(all, own + collective.bytes);
     const bool is_in_place = own == place;
     if (!is_in_place && (collective.kind == comm::CollectiveKind::ReduceScatter || !is_apart))
-      throw Error(std::string(call) + " (ncclInvalidArgument)", "this rank's slice in its place, or apart from all slices",
-                  "one that overlaps");
+      throw Error(std::string(call) + " (ncclInvalidArgument)",
+                  "this rank's slice in its place, or apart from all slices", "one that overlaps");
     was_ready_ = false;
   }
 

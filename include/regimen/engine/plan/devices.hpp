@@ -23,8 +23,7 @@ namespace engine {
 
 /// The policies that engines read besides Device.
 template <class Configuration>
-using ChoicesOf =
-    detail::policies_by_axis<typename Configuration::attention, typename Configuration::communicator>;
+using ChoicesOf = detail::policies_by_axis<typename Configuration::attention, typename Configuration::communicator>;
 using DefaultChoices = detail::policies_by_axis<Attention<>, Communicator<Solo>>;
 
 /// The engine of a configuration.
