@@ -28,6 +28,8 @@ enum class Defect : unsigned char {
   unawaited,    // stream number `which` does not wait for the others
   unrecorded,   // an event of stream number `which` stays where it was first
   ends,         // the rank throws in its place
+  differs,      // its library has another version
+  connects_not  // it throws where it should connect
 };
 
 /// The sound device, but for the culprit.
@@ -43,6 +45,18 @@ class Spoilt : public emulated::Runtime {
   static inline Plant planted{Defect::none, 0, false};
   static inline std::atomic<std::size_t> spoilt = 0;
 
+  static std::string versions() {
+    if (!is(Defect::differs)) return Base::versions();
+    spoil();
+    return "another NCCL";
+  }
+  Connection connect(const Id& id, std::size_t rank, std::size_t size) {
+    if (is(Defect::connects_not)) {
+      spoil();
+      throw Error("rank 1", "a network", "none");
+    }
+    return Base::connect(id, rank, size);
+  }
   void begin_capture(Stream stream) {
     Base::begin_capture(stream);
     if (!std::exchange(is_captured_, true)) calls_ = 0;
@@ -180,6 +194,11 @@ TEST_CASE("a slice that overlaps is refused") {
 TEST_CASE("a rank that ends among its collectives, also in a capture, ends all, with its name") {
   for (const bool in_capture : {false, true})
     for (const std::size_t which : {0u, 3u}) in_every_order({Defect::ends, which, in_capture}, "rank 1 failed: ");
+}
+
+TEST_CASE("a rank whose library differs, or that does not connect, is told before the first step") {
+  in_every_order({Defect::differs, 0, false}, "the same arithmetic on all 3 ranks");
+  in_every_order({Defect::connects_not, 0, false}, "rank 1 failed: ");
 }
 
 TEST_CASE("an event that is left out between operations and collectives is found") {
