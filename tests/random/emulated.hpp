@@ -9,14 +9,17 @@
 
 namespace regimen::random {
 
-/// Policies for one rank on a device: without what speaks of ranks; for a rule of whole tensors that computes on spans
-/// of the host, one that is written by operations.
+/// Policies for a device: for a rule of whole tensors that computes on spans of the host, one that is written by
+/// operations.
+template <class Policies>
+using on_device = std::conditional_t<
+    regimen::detail::sees_whole_tensors<typename policy_in<Policies, axis::optimizer>::rule>,
+    mp::mp_push_back<without<Policies, axis::optimizer>, Optimizer<rules::Lars>>, Policies>;
+
+/// The same for one rank: without what speaks of ranks.
 template <class Network, class Policies>
 struct on_one_device {
-  using Rule = typename policy_in<Policies, axis::optimizer>::rule;
-  using Elements =
-      std::conditional_t<regimen::detail::sees_whole_tensors<Rule>,
-                         mp::mp_push_back<without<Policies, axis::optimizer>, Optimizer<rules::Lars>>, Policies>;
+  using Elements = on_device<Policies>;
   using Alone = without<Elements, axis::communicator, axis::world, axis::shard>;
   using type = std::conditional_t<composable<Network, Alone>, Alone, without<Alone, axis::accumulate>>;
 };
@@ -38,6 +41,19 @@ inline constexpr bool epilogues_change_no_bit =
     std::is_same_v<typename policy_in<Policies, axis::precision>::master, fp32> &&
     sizeof(typename policy_in<Policies, axis::precision>::compute) == 4 && !mixes_types<Network> &&
     policy_in<Policies, axis::fusion>::fuses && std::is_same_v<policy_in<Policies, axis::clip>, Clip<None>>;
+
+/// Ranks with a device each, beside ranks on the CPU, in fp64 and under the program's Shard.
+template <class P, class There>
+void check_ranks(Findings& findings) {
+  using Sharded = mp::mp_push_back<on_device<typename P::WidePolicies>, policy_in<typename P::Policies, axis::shard>>;
+  const Case here = case_of<typename P::Wide, mp::mp_push_back<Sharded, Communicator<Threads>>, nothing>();
+  const Case there =
+      case_of<typename P::Wide, mp::mp_append<mp::mp_push_back<Sharded, Communicator<Nccl>>, There>, nothing>();
+  for (const std::size_t ranks : here.ranks())
+    findings.expect(close(Training{.ranks = ranks}(here, findings),
+                          Training{.ranks = ranks, .poison = true}(there, findings), step_count),
+                    std::to_string(ranks) + " ranks with a device each compute something else than ranks on the CPU");
+}
 
 /// What is wrong, in words. In fp64 the device computes what the CPU engine does but for the order of sums; in any
 /// format it reads no dead memory, does what is planned, goes on from a saved state with the same bits, and in fp32 has
@@ -70,6 +86,9 @@ std::string check_emulated() {
     emulated::Runtime::defaults.seed = Seed + 1;
     findings.expect(clean == Training{.poison = true, .file = file, .at = at}(own, findings),
                     "what was resumed after step " + std::to_string(at) + " computes other bits");
+    if constexpr (drawn.ranks &&
+                  !std::is_same_v<typename policy_in<typename P::Policies, axis::communicator>::ranks, Solo>)
+      check_ranks<P, There>(findings);
     if constexpr (epilogues_change_no_bit<typename P::Drawn::type, Own>) {
       using Other = std::conditional_t<separates, Form, Apart>;
       Outcome other =
