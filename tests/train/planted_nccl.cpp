@@ -173,7 +173,7 @@ void in_every_order(const Spoilt::Plant& plant, const char* words) {
 
 }  // namespace
 
-TEST_CASE("without a defect every order has the same results") {
+TEST_CASE("without a defect of a rank every order has the same results") {
   const Found first = run(0);
   CHECK(first.error == "");
   for (std::uint64_t seed = 1; seed < seeds; ++seed) CHECK(run(seed) == first);
