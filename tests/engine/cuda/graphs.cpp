@@ -32,7 +32,7 @@ struct Counting : emulated::Runtime {
   }
 };
 using Engine = cuda::Engine<Counting>;
-constexpr std::size_t most = cuda::Graphs<Counting>::most;
+constexpr std::size_t most = cuda::Graphs<Counting, Engine::Transport>::most;
 
 struct Seeded {
   explicit Seeded(std::uint64_t seed) {
