@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 using namespace regimen;
@@ -109,4 +110,29 @@ TEST_CASE("ranks that NCCL connects send what the plan says") {
     sends_as_planned<ZeRO3>(ranks);
     if (ranks % 2 == 0) sends_as_planned<Hybrid<2>>(ranks);
   }
+}
+
+TEST_CASE("ranks that NCCL connects may give step different numbers of samples") {
+  constexpr std::size_t ranks = 3, count = 8;
+  const auto losses = [&]<class Run>(std::type_identity<Run>) {
+    std::vector<double> found;
+    launch(ranks, [&](comm::Threads& threads) {
+      Run trainer(threads);
+      for (std::size_t step = 0; step < 12; ++step) {
+        const std::size_t samples = (step + threads.rank()) % 4 == 0 ? 1 : 2;
+        std::vector<std::int32_t> inputs(samples * count), targets(samples * count);
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+          inputs[i] = targets[i] = static_cast<std::int32_t>((i + step + threads.rank()) % 11);
+        const double loss = trainer.step(inputs, targets).loss;
+        if (threads.rank() == 0) found.push_back(loss);
+      }
+    });
+    return found;
+  };
+  emulated::Runtime::defaults = {.seed = 2, .memory = std::size_t{64} << 20};
+  const auto by_hosts =
+      losses(std::type_identity<Trainer<Gpt<1>, Batch<2>, Communicator<Threads>, Shard<ZeRO2>, Device<Emulated>>>{});
+  CHECK(losses(std::type_identity<Trainer<Gpt<1>, Batch<2>, Communicator<Nccl>, Shard<ZeRO3>, Device<Emulated>>>{}) ==
+        by_hosts);
+  emulated::Runtime::defaults = {};
 }

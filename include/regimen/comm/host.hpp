@@ -34,5 +34,19 @@ inline std::size_t place_on_host(Control& ranks) {
   return place;
 }
 
+/// Throws if two ranks are threads of one process.
+inline void expect_processes(Control& ranks, const char* who) {
+  struct Process {
+    std::uint64_t host, number;
+  };
+  const auto all = gather_small(ranks, Process{hash_of_host(), static_cast<std::uint64_t>(::getpid())});
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (all[a].host == all[b].host && all[a].number == all[b].number)
+        throw Error(who, "a process for each rank",
+                    "ranks " + std::to_string(b) + " and " + std::to_string(a) + " in one",
+                    "start them with torchrun, srun or mpirun");
+}
+
 }  // namespace regimen::comm
 // SPDX-License-Identifier: Apache-2.0

@@ -43,6 +43,8 @@ struct Transfer {
 ///           ones add, the last one also reduces), or the update; or a batch of an evaluation; or all steps of a
 ///           launch of several
 ///   rows    samples of the batch on this rank; the last batch of an epoch may be short
+///   is_common   whether every rank has a whole batch. Otherwise ranks have other rows, and one may have a recording
+///           where another has none; NCCL wants all or none of a collective's ranks in a graph
 struct Recording {
   enum class Piece : unsigned char {
     step,
@@ -55,6 +57,7 @@ struct Recording {
   };
   Piece piece = Piece::step;
   std::size_t rows = 0;
+  bool is_common = true;
 
   constexpr bool operator==(const Recording&) const = default;
 };

@@ -49,7 +49,7 @@ struct Mpi final {
   }
 };
 /// Ranks with a GPU each: tensors go from GPU to GPU by NCCL. The Trainer is given the communicator of the ranks'
-/// hosts: comm::Tcp, comm::Mpi, or comm::Threads for a GPU for each thread.
+/// hosts: comm::Tcp or comm::Mpi; comm::Threads for emulated devices.
 struct Nccl final {
   using option_of = regimen::axis::communicator;
   using type = void;

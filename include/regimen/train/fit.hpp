@@ -253,6 +253,7 @@ struct FitLoop final {
   static typename Session::Ran& start(Session& session, auto& loader, std::uint64_t most) {
     const auto give = [&](std::size_t micro_batch, std::size_t ahead) {
       session.uploaded.wait();  // next() gives the previous batch back to the loader
+      session.walk.all_are_whole = loader.step() < loader.steps() && loader.is_full(loader.step());
       const auto next = loader.next();
       session.give_batch(next.input, next.target, next.samples, micro_batch, ahead);
       return next.samples;

@@ -284,6 +284,11 @@ struct Session final {
     upload(walk, View<Input>{resident.input}, inputs);
     uploaded = upload(walk, View<Label>{resident.target}, targets);
   }
+  /// Where no Batching says whether all ranks have a whole micro-batch, they say it themselves.
+  void agree_on_whole([[maybe_unused]] bool own) {
+    if constexpr (connects_gpus<typename Configuration::communicator::ranks>)
+      if (ranks() > 1) walk.all_are_whole = comm::on_all(*all_ranks, own);
+  }
   /// The same for fit and step: to the ring, if there is one. A single rank takes no empty micro-batch from it.
   void give_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
                   std::size_t micro_batch, std::size_t ahead = 0) {

@@ -157,6 +157,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     std::size_t done = 0;
     return session_.run_step([&](std::size_t) {
       const std::size_t now = samples - done < batch ? samples - done : batch;
+      session_.agree_on_whole(now == batch);
       session_.give_batch(inputs.subspan(done * input_size, now * input_size),
                           targets.subspan(done * target_size, now * target_size), now, done / batch);
       done += now;
@@ -210,6 +211,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     session_.walk.run(op::Begin{session_.resident.scalars});
     session_.guarded([&] {
       for (auto next = loader.next(); next; next = loader.next()) {
+        session_.walk.all_are_whole = loader.is_full(loader.step() - 1);
         session_.upload_batch(next.input, next.target, next.samples, 0);
         Step::evaluate(session_.walk, session_.resident);
         session_.uploaded.wait();

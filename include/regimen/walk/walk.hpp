@@ -28,6 +28,7 @@ struct Walk {
   E engine;
   std::size_t capacity = 1, batch = 1;
   bool training = true, checks_finite = false;
+  bool all_are_whole = true;  // whether every rank has a whole micro-batch; only recordings ask
   Arena arena{};
   std::array<Weights, tied_limit> tied{};
   View<Scalars> scalars{};
@@ -88,7 +89,7 @@ struct Walk {
   /// body() runs operations that are the same in every step, so the engine may replay a recording instead. body() must
   /// leave the walk unchanged.
   constexpr void replay(engine::Recording::Piece piece, auto&& body) {
-    engine.replay({piece, batch}, [&] {
+    engine.replay({piece, batch, all_are_whole}, [&] {
       path = {};
       body();
     });

@@ -84,6 +84,8 @@ class Engine : public engine::EveryIteration {
   static void take_device(Ranks& ranks)
     requires has_gpu_for_each_rank
   {
+    // Several GPUs in one process can deadlock where steps are captured (NCCL, "Using NCCL with CUDA Graphs").
+    if constexpr (!requires { R::ranks_are_threads; }) comm::expect_processes(ranks, "Communicator<Nccl>");
     R::take_device(comm::place_on_host(ranks));
   }
 
@@ -156,7 +158,7 @@ class Engine : public engine::EveryIteration {
 
   void replay(const engine::Recording& key, auto&& body) {
     if (prepares_) return body();
-    if (captures_) graphs_.replay(key, body);
+    if (captures_ && (key.is_common || !has_gpu_for_each_rank)) graphs_.replay(key, body);
     else body();
     ranges_.close();
     copies_.taken();

@@ -9,6 +9,7 @@
 #include <regimen/kernel/device.cuh>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -59,16 +60,16 @@ class Library final {
   Library& operator=(const Library&) = delete;
   ~Library() {
     const Scope here = scope();
-    for (const Stream stream : streams_) cudaStreamSynchronize(stream);  // what is freed below is in use until then
+    if (!all_work_ends()) return;  // a device that hangs keeps what it uses
 #if defined(REGIMEN_HAS_CUDNN)
     cudnn_.reset();
 #endif
-    for (void* const at : allocations_) cudaFree(at);
-    for (void* const at : pinned_) cudaFreeHost(at);
     for (const Graph graph : graphs_) cudaGraphExecDestroy(graph);
 #if defined(REGIMEN_HAS_NCCL)
-    connections_.close();  // a connection ends after the graphs that use it
+    connections_.close();  // a connection ends after the graphs that use it, and before the memory that it knows
 #endif
+    for (void* const at : allocations_) cudaFree(at);
+    for (void* const at : pinned_) cudaFreeHost(at);
     for (const Event event : events_) cudaEventDestroy(event);
     for (const Stream stream : streams_) cudaStreamDestroy(stream);
   }
@@ -256,6 +257,20 @@ class Library final {
   Scope scope() const { return Scope(device_); }
 
  private:
+  /// Work that is queued uses what the destructor frees. After an abort that may not end.
+  bool all_work_ends() {
+    for (const Stream stream : streams_) {
+#if defined(REGIMEN_HAS_NCCL)
+      const auto until = std::chrono::steady_clock::now() + nccl::Connections::patience;
+      if (connections_.was_aborted()) {
+        if (!nccl::Connections::wait(until, [&] { return cudaStreamQuery(stream) != cudaErrorNotReady; })) return false;
+        continue;
+      }
+#endif
+      cudaStreamSynchronize(stream);
+    }
+    return true;
+  }
   /// More than 48 KiB of shared memory a block only by request.
   template <class Kernel>
   static void admit_shared(Grid grid) {

@@ -6,8 +6,11 @@
 #include <regimen/engine/cuda/runtime.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -94,42 +97,64 @@ class Connections final {
     demand(ncclGetVersion(&found), "ncclGetVersion");
     if (found < 21800)  // ncclConfig_t and non-blocking communicators as they are used here
       throw Error("NCCL", "2.18 or later", version_of(found), "set LD_LIBRARY_PATH to a newer one");
+    if (const char* const blocks = std::getenv("NCCL_COMM_BLOCKING"); blocks != nullptr && *blocks == '1')
+      throw Error("NCCL_COMM_BLOCKING", "calls that do not wait for other ranks", "1", "unset it");
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     Connection made{.communicator = nullptr, .rank = rank};
-    demand(ncclCommInitRankConfig(&made.communicator, static_cast<int>(size), id, static_cast<int>(rank), &config),
-           "ncclCommInitRankConfig", made.communicator);
-    open_.push_back(made.communicator);
+    const ncclResult_t result =
+        ncclCommInitRankConfig(&made.communicator, static_cast<int>(size), id, static_cast<int>(rank), &config);
+    if (made.communicator != nullptr) open_.push_back(made.communicator);
+    demand(result, "ncclCommInitRankConfig", made.communicator);
     return made;
   }
-  /// The library's kernels end. The library itself waits until no graph uses the communicator, so a thread waits for
-  /// it.
+  /// The library's kernels end. The library itself waits until no graph uses the communicator, so a thread waits for it.
   void abort(const Connection& connection) {
     const auto found = std::find(open_.begin(), open_.end(), connection.communicator);
     if (found == open_.end()) return;
-    aborts_.emplace_back([communicator = *found] { (void)ncclCommAbort(communicator); });
+    start_abort(*found);
     open_.erase(found);
   }
-  /// After all work and all graphs that use them. What the library still sends to others is sent.
+  bool was_aborted() const { return !aborts_.empty(); }
+  /// After all work and all graphs that use them. What the library still sends to others is sent. What does not end is
+  /// left behind: an error is on its way to the program, which must not wait for ever.
   void close() {
+    const auto until = std::chrono::steady_clock::now() + patience;
     for (const ncclComm_t communicator : open_) {
       (void)ncclCommFinalize(communicator);
-      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
       ncclResult_t state = ncclInProgress;
-      while (ncclCommGetAsyncError(communicator, &state) == ncclSuccess && state == ncclInProgress &&
-             std::chrono::steady_clock::now() < until)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      wait(until,
+           [&] { return ncclCommGetAsyncError(communicator, &state) != ncclSuccess || state != ncclInProgress; });
       if (state == ncclSuccess) (void)ncclCommDestroy(communicator);
-      else (void)ncclCommAbort(communicator);
+      else start_abort(communicator);
     }
     open_.clear();
-    for (std::thread& each : aborts_) each.join();
+    for (const auto& each : aborts_) wait(until + patience, [&] { return each->load(); });
     aborts_.clear();
   }
 
+  static constexpr std::chrono::seconds patience{10};
+  template <class IsOver>
+  static bool wait(std::chrono::steady_clock::time_point until, const IsOver& is_over) {
+    while (!is_over()) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+
  private:
+  void start_abort(ncclComm_t communicator) {
+    auto ended = std::make_shared<std::atomic<bool>>(false);
+    aborts_.push_back(ended);
+    std::thread([communicator, ended] {
+      (void)ncclCommAbort(communicator);
+      ended->store(true);
+    }).detach();
+  }
+
   std::vector<ncclComm_t> open_;
-  std::vector<std::thread> aborts_;
+  std::vector<std::shared_ptr<std::atomic<bool>>> aborts_;  // whether they have ended
 };
 
 /// What must be the same on all ranks.

@@ -191,7 +191,7 @@ class RanksOfGpus {
   /// Frees the device, then asks the hosts, which name who is missing.
   [[noreturn]] void fail(const std::string& found) {
     abort();
-    comm::barrier(ranks_);
+    comm::meet_after_failure(*ranks_);
     throw Error("the collectives of the GPUs", "all ranks to take part in the same ones", found,
                 "see what the other ranks report; with NCCL_DEBUG=WARN the library says more");
   }

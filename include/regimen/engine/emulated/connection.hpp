@@ -18,6 +18,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace regimen::emulated {
 
@@ -30,13 +31,18 @@ struct Id {
 /// may follow until is_ready() is true.
 ///
 /// sums      the tree of comm/tree.hpp; the library's own order is another, and its own secret
+/// graphs    a collective is in a graph on all ranks, and in the same one, or on none       NCCL, "Using NCCL with CUDA
+///           Graphs"
 /// failure   where ranks call different collectives, or one has gone, NCCL's kernels wait for ever, or compute junk.
 ///           Here the results are NaN, and is_ready() throws the asynchronous error that the library may have seen
 class Connection final {
   struct World {
-    World(std::size_t size, comm::Deadline patience) : ranks(std::make_shared<comm::ThreadsWorld>(size, patience)) {}
+    World(std::size_t size, comm::Deadline patience) : ranks(std::make_shared<comm::ThreadsWorld>(size, patience)) {
+      for (auto& each : graphs) each = std::vector<std::atomic<std::size_t>>(size);
+    }
     const std::shared_ptr<comm::ThreadsWorld> ranks;
     std::atomic<std::size_t> joined{0};
+    std::vector<std::atomic<std::size_t>> graphs[2];  // of the ranks' collectives: this one's, and the one's before
   };
 
  public:
@@ -45,13 +51,20 @@ class Connection final {
    public:
     Work(std::shared_ptr<World> given, std::size_t rank) : world(std::move(given)), ranks(world->ranks, rank) {}
 
-    void run(const cuda::Collective& collective, const std::byte* own, std::byte* all) {
+    /// graph   which graph it is part of; 0: of none
+    void run(const cuda::Collective& collective, const std::byte* own, std::byte* all, std::size_t graph) {
       try {
         if (was_aborted || !error.empty()) return spoil(collective, all);
+        auto& graphs = world->graphs[collectives_++ % 2];  // no rank is two collectives ahead of another
+        graphs[ranks.rank()] = graph;
         if (collective.kind == comm::CollectiveKind::AllGather) ranks.all_gather(own, all, collective.bytes);
         else if (collective.kind == comm::CollectiveKind::AllGatherSmall)
           ranks.all_gather_small(own, all, collective.bytes);
         else reduce_scatter(collective, all);
+        for (std::size_t r = 0; r < ranks.size(); ++r)
+          if (graphs[r] != graph && error.empty())
+            error = "a collective in graph " + std::to_string(graph) + ", and in graph " + std::to_string(graphs[r]) +
+                    " on rank " + std::to_string(r) + " (0: in none)";
       } catch (const comm::PeerError& failed) {
         error = failed.what();
         spoil(collective, all);
@@ -64,6 +77,8 @@ class Connection final {
     std::string error;
 
    private:
+    std::size_t collectives_ = 0;
+
     template <class T>
     void reduce_scatter_of(std::byte* all, std::size_t count) {
       T* const whole = reinterpret_cast<T*>(all);

@@ -187,6 +187,12 @@ class Queues {
  protected:
   ~Queues() = default;
 
+  /// The number of the graph that captures a stream, from 1; 0: none does.
+  std::size_t capture_of(Stream stream) {
+    const Queue& queue = queue_of(stream);
+    return queue.graph == none ? 0 : queue.graph + 1;
+  }
+
   [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) {
     throw Error(where, expected, found);
   }

@@ -165,6 +165,7 @@ class Runtime : public Queues {
 
   // ---- ranks
 
+  static constexpr bool ranks_are_threads = true;
   /// Each rank of a host has a device of its own.
   static void take_device(std::size_t place) { current = place; }
   static Id make_id() { return Connection::make_id(); }
@@ -178,7 +179,8 @@ class Runtime : public Queues {
     connection.check(collective, own, all);
     demand(device_, own, collective.bytes, "this rank's slice of a collective");
     demand(device_, all, collective.bytes * connection.size(), "the slices of a collective");
-    enqueue(stream, [=, work = connection.work()] { work->run(collective, own, all); });
+    enqueue(stream,
+            [=, graph = capture_of(stream), work = connection.work()] { work->run(collective, own, all, graph); });
   }
   void abort(Connection& connection) { connection.abort(); }
   static std::string versions() { return "emulated NCCL"; }
