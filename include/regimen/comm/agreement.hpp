@@ -62,14 +62,6 @@ inline bool on_all(Control& ranks, bool own) {
   const std::vector<std::uint8_t> all = gather_small(ranks, static_cast<std::uint8_t>(own));
   return std::find(all.begin(), all.end(), 0) == all.end();
 }
-/// All ranks have failed and meet, so that those who do not come are named: nobody else gathers so many bytes, so it is
-/// never taken for another exchange.
-inline void meet_after_failure(Control& ranks) {
-  struct Failed {
-    std::byte bytes[24];
-  };
-  gather_small(ranks, Failed{});
-}
 /// A barrier.   ranks   null: a single rank, which does not wait
 inline void barrier(Control* ranks) {
   if (ranks != nullptr) gather_small(*ranks, std::uint8_t{0});

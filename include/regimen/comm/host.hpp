@@ -1,4 +1,4 @@
-// regimen/comm/host.hpp — which ranks share a host.
+// regimen/comm/host.hpp — the hosts of ranks that have a device each: who shares one, and how ranks end.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -46,6 +46,15 @@ inline void expect_processes(Control& ranks, const char* who) {
         throw Error(who, "a process for each rank",
                     "ranks " + std::to_string(b) + " and " + std::to_string(a) + " in one",
                     "start them with torchrun, srun or mpirun");
+}
+
+/// All ranks have failed and meet, so that those who do not come are named: nobody else gathers so many bytes, so it is
+/// never taken for another exchange.
+inline void meet_after_failure(Control& ranks) {
+  struct Failed {
+    std::byte bytes[24];
+  };
+  gather_small(ranks, Failed{});
 }
 
 }  // namespace regimen::comm

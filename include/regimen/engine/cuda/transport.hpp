@@ -3,6 +3,7 @@
 
 #include <regimen/comm/agreement.hpp>
 #include <regimen/comm/control.hpp>
+#include <regimen/comm/host.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/engine.hpp>
