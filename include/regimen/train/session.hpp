@@ -147,7 +147,7 @@ struct Session final {
     if constexpr (Configuration::debug::checks)
       if (rank() == 0) announce_debug();
     if (options.verbose && (rank() == 0 || connects_gpus<typename Configuration::communicator::ranks>))
-      std::fprintf(stderr, "regimen: %s\n",
+      std::fprintf(stderr, "regimen: %s%s\n", ranks() > 1 ? ("rank " + std::to_string(rank()) + ": ").c_str() : "",
                    walk.engine.template description<typename Recipe::Roles::computed>().c_str());
     Scalars scalars{};
     scalars.loss_scale = Recipe::loss_scaling.initial;

@@ -101,8 +101,8 @@ class RanksOfGpus {
   void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, typename R::Stream stream) {
     Connected* const to = found(transfer.teams);
     if (to == nullptr)
-      throw Error("a collective", "ranks that were connected when the Trainer was made", "others",
-                  "report it, with the recipe");
+      throw Error("a collective of GPUs", "ranks that are connected", "none: an earlier error has ended them",
+                  "make a new communicator and Trainer, and load what was saved last");
     std::byte* const all = base + transfer.all;
     const std::byte* const own = kind == comm::CollectiveKind::ReduceScatter
                                      ? all + transfer.teams.place(ranks_->rank()) * transfer.bytes
