@@ -3,6 +3,9 @@
 // NCCL refuses two ranks on one GPU of one host. Under an NCCL_HOSTID of its own each rank is a host, and NCCL sends
 // through sockets of the loopback interface: right, and slow.
 //
+// Most of it is host code, and block_kernels.cu compiles the kernels for all GPUs; so it is
+// compiled for 90a-real
+//
 // nvcc compiles it wherever there is one; where there are a device and NCCL, too, it runs. Exit code 77: there is none.
 #include <regimen/comm/launch.hpp>
 #include <regimen/comm/launch_processes.hpp>
