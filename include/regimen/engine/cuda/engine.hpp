@@ -128,6 +128,11 @@ class Engine : public engine::EveryIteration {
   void await(std::size_t ticket) {
     if (!prepares_) transport_.await(ticket);
   }
+  /// Before the host waits for other hosts, which may wait for this device: a GPU works meanwhile; an emulated one works
+  /// only when its host calls it.
+  void host_waits_elsewhere() {
+    if constexpr (requires { runtime_.work_on(); }) runtime_.work_on();
+  }
   /// Ends what is queued, whose results are then undefined; this rank has left the others.
   void abort_ranks() { transport_.abort(); }
   /// Waits for what is queued. No collectives from now on.

@@ -168,6 +168,9 @@ class Queues {
     recording.tasks.clear();
   }
 
+  /// Time passes in which the host calls nothing.
+  void work_on() { finish_all(); }
+
   // ---- the calling thread
 
   /// While it lives, this device is the calling thread's.
