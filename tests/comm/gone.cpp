@@ -36,7 +36,12 @@ template <class Ranks>
 void one_ends(Ranks& ranks, End end, const std::string& expected) {
   if (!ranks.gone().empty()) throw std::runtime_error("somebody is gone at the start");
   std::byte own{}, all[3];
-  ranks.all_gather_small(&own, all, 1);
+  try {
+    ranks.all_gather_small(&own, all, 1);
+  } catch (const comm::PeerError& error) {  // rank 2 may leave before the others have all bytes
+    if (end == End::leaves && std::string(error.what()).find(expected) != std::string::npos) return;
+    throw;
+  }
   if (ranks.rank() == 2) {
     if (end == End::is_killed) ::raise(SIGKILL);
     if (end == End::leaves) ranks.leave("it is tired");

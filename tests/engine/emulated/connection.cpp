@@ -51,7 +51,7 @@ class Grouped final {
     constexpr ElementType element = element_type_of<T>;
     run(comm::CollectiveKind::ReduceScatter,
         {.own = 0, .all = 0, .bytes = bytes, .element = element, .teams = teams, .path = {}});
-    std::memcpy(static_cast<void*>(own), get(teams.place(rank()) * bytes, bytes), bytes);
+    if (bytes > 0) std::memcpy(static_cast<void*>(own), get(teams.place(rank()) * bytes, bytes), bytes);
   }
   void barrier() { comm::barrier(&hosts_); }
   void leave(std::string_view reason) { hosts_.leave(reason); }
