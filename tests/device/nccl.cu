@@ -39,7 +39,7 @@ using support::SmallGpt;
 namespace {
 
 constexpr std::size_t steps = 9;  // two epochs, each of which ends with a short batch
-const std::string folder = "/tmp/regimen_nccl_" + std::to_string(::getpid());
+const std::string folder = std::filesystem::temp_directory_path() / ("regimen_nccl_" + std::to_string(::getpid()));
 
 const Fake& data() {
   static const Fake fake({.samples = 15, .classes = 7, .seed = 2});

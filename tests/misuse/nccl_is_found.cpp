@@ -6,11 +6,11 @@
 
 using namespace regimen;
 
-#ifndef REGIMEN_MISUSE
 struct Words : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 16>, Linear<16>> {};
+
+#ifndef REGIMEN_MISUSE
 using Train = Trainer<Words, Communicator<Nccl>, Shard<ZeRO3>, Device<Gpu<true>>>;
 #else
-struct Words : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 16>, Linear<16>> {};
 using Train = Trainer<Words, Communicator<Nccl>, Shard<ZeRO3>, Device<Gpu<true, false>>>;
 #endif
 

@@ -12,9 +12,9 @@ namespace regimen::random {
 /// Policies for a device: for a rule of whole tensors that computes on spans of the host, one that is written by
 /// operations.
 template <class Policies>
-using on_device = std::conditional_t<
-    regimen::detail::sees_whole_tensors<typename policy_in<Policies, axis::optimizer>::rule>,
-    mp::mp_push_back<without<Policies, axis::optimizer>, Optimizer<rules::Lars>>, Policies>;
+using on_device =
+    std::conditional_t<regimen::detail::sees_whole_tensors<typename policy_in<Policies, axis::optimizer>::rule>,
+                       mp::mp_push_back<without<Policies, axis::optimizer>, Optimizer<rules::Lars>>, Policies>;
 
 /// The same for one rank: without what speaks of ranks.
 template <class Network, class Policies>

@@ -23,14 +23,6 @@ namespace regimen {
 
 namespace comm::detail {
 
-/// The text of an exception.
-inline std::string words(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) { return error.what(); } catch (...) {
-    return "an exception that is no std::exception";
-  }
-}
 inline bool is_peer_error(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -81,7 +73,7 @@ class Endings final {
   }
 
  private:
-  std::string text() const { return rank_failed(rank_, words(cause_)); }
+  std::string text() const { return rank_failed(rank_, regimen::detail::words_of(cause_)); }
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -115,7 +107,7 @@ void launch(std::size_t ranks, const F& f, comm::Deadline deadline = comm::defau
       try {
         f(communicator);
       } catch (...) {
-        communicator.leave(comm::detail::words(std::current_exception()));
+        communicator.leave(detail::words_of(std::current_exception()));
         throw;
       }
     } catch (...) { failure = std::current_exception(); }

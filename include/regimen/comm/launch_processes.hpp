@@ -192,9 +192,7 @@ void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = c
           communicator.leave(error.what());
           throw;
         }
-      } catch (const std::exception& error) {
-        return error.what()[0] == '\0' ? "an exception without words" : error.what();
-      } catch (...) { return "an exception that is no std::exception"; }
+      } catch (...) { return detail::words_of(std::current_exception()); }
       return {};
     });
   }

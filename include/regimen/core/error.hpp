@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -25,6 +26,13 @@ namespace detail {
 /// "1 sample", "2 samples".
 [[gnu::cold]] inline std::string counted(std::size_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+/// What an exception says.
+[[gnu::cold]] inline std::string words_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) { return *error.what() == '\0' ? "an exception without words" : error.what(); }
+  catch (...) { return "an exception that is no std::exception"; }
 }
 }  // namespace detail
 

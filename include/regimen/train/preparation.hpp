@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace regimen::train {
@@ -28,15 +27,10 @@ class Preparation final {
   }
   template <class Session>
   void evaluation(Session& session, std::size_t rows) {
-    const bool training = std::exchange(session.walk.training, false);
-    try {
-      prepare(session, evaluations_, rows, "give a number of samples that fills the batches",
-              [&] { Session::Step::evaluate(session.walk, session.resident); });
-    } catch (...) {
-      session.walk.training = training;
-      throw;
-    }
-    session.walk.training = training;
+    prepare(session, evaluations_, rows, "give a number of samples that fills the batches", [&] {
+      session.walk.training = false;
+      Session::Step::evaluate(session.walk, session.resident);
+    });
   }
 
   /// The first `count` micro-batches of a run.
@@ -53,6 +47,16 @@ class Preparation final {
   }
 
  private:
+  /// Leaves the walk as it was, but for full batches.
+  template <class Session>
+  struct Restoring {
+    Session& session;
+    const bool training = session.walk.training;
+    ~Restoring() {
+      session.walk.batch = Session::batch;
+      session.walk.training = training;
+    }
+  };
   template <class Session>
   static std::size_t own_part(const Session& session, std::uint64_t samples) {
     return static_cast<std::size_t>(samples_of_rank(samples, Session::batch, session.rank()));
@@ -62,6 +66,7 @@ class Preparation final {
                       const Body& body) {
     if (std::find(known.begin(), known.end(), rows) != known.end()) return;
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    const Restoring<Session> restoring{session};
     session.walk.batch = rows;
     try {
       session.walk.prepare(body);
@@ -70,7 +75,6 @@ class Preparation final {
       throw Error("a shorter batch, of " + std::to_string(rows) + " in place of " + std::to_string(Session::batch),
                   "what it needs before the run begins", error.what(), cure);
     }
-    session.walk.batch = Session::batch;
     known.push_back(rows);
   }
 

@@ -42,6 +42,11 @@ inline void announce_debug() {
   regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
 }
 
+inline void announce_engine(std::size_t rank, std::size_t ranks, const std::string& engine) {
+  const std::string who = ranks > 1 ? "rank " + std::to_string(rank) + ": " : "";
+  regimen::detail::say("regimen: " + who + engine + "\n");
+}
+
 /// Writes to standard error. On a terminal redraws one line, at most ten times a second; elsewhere writes a line at the
 /// first step, at the last, and at most every two seconds. If nobody reads the output any more,
 /// stops writing; the run continues.

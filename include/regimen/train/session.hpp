@@ -27,7 +27,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <span>
@@ -144,11 +143,9 @@ struct Session final {
     preparation.step(*this, batch);
     preparation.evaluation(*this, batch);
     tensors = list_tensors<typename Recipe::Bound>(rank(), ranks());
-    if constexpr (Configuration::debug::checks)
-      if (rank() == 0) announce_debug();
+    if (Configuration::debug::checks && rank() == 0) announce_debug();
     if (options.verbose && (rank() == 0 || connects_gpus<typename Configuration::communicator::ranks>))
-      std::fprintf(stderr, "regimen: %s%s\n", ranks() > 1 ? ("rank " + std::to_string(rank()) + ": ").c_str() : "",
-                   walk.engine.template description<typename Recipe::Roles::computed>().c_str());
+      announce_engine(rank(), ranks(), walk.engine.template description<typename Recipe::Roles::computed>());
     Scalars scalars{};
     scalars.loss_scale = Recipe::loss_scaling.initial;
     write_scalars(scalars);
@@ -216,15 +213,12 @@ struct Session final {
   void guarded(const Body& body) {
     try {
       body();
-    } catch (const std::exception& error) {
-      give_up(error.what());
-      throw;
     } catch (...) {
-      give_up("an exception that is no std::exception");
+      give_up(regimen::detail::words_of(std::current_exception()));
       throw;
     }
   }
-  void give_up(const char* reason) {
+  void give_up(const std::string& reason) {
     if (saving) saving->give_up();
     if (all_ranks) all_ranks->leave(reason);
     try {

@@ -37,6 +37,16 @@ constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std:
   }
 }
 
+/// A block as Repeat names it: a Sequential stands for its layers.
+template <class Block, class X, class Context, bool flows>
+struct BlockOf {
+  using type = Inner<X, Context, flows, Block>;
+};
+template <class... Layers, class X, class Context, bool flows>
+struct BlockOf<Sequential<Layers...>, X, Context, flows> {
+  using type = Inner<X, Context, flows, Layers...>;
+};
+
 template <std::size_t Count, class Block, class X, class Context, bool flows>
 struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr bool trains = BlockOf<Block, X, typename Context::inner, true>::type::layout.trained > 0;

@@ -390,15 +390,5 @@ using Inner = Chain<typename flatten<typename Context::Fusing, typename X::Eleme
                                      typename X::Element, Layers...>::type,
                     X, Context, flows>;
 
-/// A block as Repeat names it: a Sequential stands for its layers.
-template <class Block, class X, class Context, bool flows>
-struct BlockOf {
-  using type = Inner<X, Context, flows, Block>;
-};
-template <class... Layers, class X, class Context, bool flows>
-struct BlockOf<Sequential<Layers...>, X, Context, flows> {
-  using type = Inner<X, Context, flows, Layers...>;
-};
-
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

@@ -30,10 +30,12 @@ class Grouped final {
 
  public:
   explicit Grouped(comm::Control& hosts) : hosts_(hosts), by_(runtime_, &hosts) {
-    by_.set_stream(stream_);
     device_ = runtime_.allocate(room, "tensors");
     pinned_ = runtime_.allocate_pinned(room, "tensors");
   }
+  Grouped(const Grouped&) = delete;
+  Grouped& operator=(const Grouped&) = delete;
+  ~Grouped() { by_.close(stream_); }
 
   std::size_t rank() const { return hosts_.rank(); }
   std::size_t size() const { return hosts_.size(); }

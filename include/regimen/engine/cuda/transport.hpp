@@ -30,7 +30,7 @@ class NoRanks {
   void queue(comm::CollectiveKind, const engine::Transfer&, std::byte*, typename R::Stream) {}
   void synchronize(typename R::Event event) { runtime_.synchronize(event); }
   void abort() {}
-  void close() {}
+  void close(typename R::Stream) {}
 
  private:
   R& runtime_;
@@ -50,7 +50,7 @@ class RanksOfHosts {
   }
   void synchronize(typename R::Event event) { runtime_.synchronize(event); }
   void abort() {}
-  void close() {}
+  void close(typename R::Stream) {}
 
  private:
   std::size_t start(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base) {
@@ -81,9 +81,6 @@ class RanksOfGpus {
  public:
   using Ranks = comm::Control;
   RanksOfGpus(R& runtime, Ranks* ranks) : runtime_(runtime), ranks_(ranks) {}
-  RanksOfGpus(const RanksOfGpus&) = delete;
-  RanksOfGpus& operator=(const RanksOfGpus&) = delete;
-  ~RanksOfGpus() { close(); }
 
   bool are_alone() const { return ranks_ == nullptr; }
 
@@ -121,20 +118,17 @@ class RanksOfGpus {
     for (Connected& each : connected_) runtime_.abort(each.connection);
     connected_.clear();
   }
-  /// Ends orderly if all that was queued ends; while the hosts can still speak.
-  void close() {
+  /// Ends orderly if all that was queued there ends; while the hosts can still speak.
+  void close(typename R::Stream stream) {
     if (connected_.empty()) return;
     try {
       const auto scope = runtime_.scope();
       const typename R::Event end = runtime_.make_event();
-      runtime_.record(end, stream_);
+      runtime_.record(end, stream);
       synchronize(end);
       connected_.clear();
     } catch (...) { abort(); }
   }
-  /// Where collectives are queued.
-  void set_stream(typename R::Stream stream) { stream_ = stream; }
-
  private:
   struct Connected {
     comm::Teams teams{};
@@ -199,7 +193,6 @@ class RanksOfGpus {
 
   R& runtime_;
   Ranks* ranks_;
-  typename R::Stream stream_{};
   std::deque<Connected> connected_;
 };
 
@@ -227,8 +220,10 @@ class Transport final {
     stream_ = runtime_.make_stream();
     for (std::size_t i = 0; i < most_tickets; ++i) sent_.push_back(runtime_.make_event());
     before_ = runtime_.make_event();
-    if constexpr (requires { by_.set_stream(stream_); }) by_.set_stream(stream_);
   }
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  ~Transport() { close(); }
 
   /// What collectives of these ranks need.
   void prepare(const engine::Transfer& transfer) { by_.prepare(transfer); }
@@ -246,7 +241,7 @@ class Transport final {
   /// The host waits, and throws what the ranks, or earlier operations, have failed with.
   void synchronize(typename R::Event event) { by_.synchronize(event); }
   void abort() { by_.abort(); }
-  void close() { by_.close(); }
+  void close() { by_.close(stream_); }
 
  private:
   /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments

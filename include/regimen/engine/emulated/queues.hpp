@@ -82,20 +82,12 @@ class Queues {
     queue.recorded.push_back(recorded.task);
   }
   void synchronize(Event event) {
-    refuse_in_capture("cudaEventSynchronize");
-    check_lost();
-    const Recorded& recorded = events_.at(event.index);
-    if (recorded.graph != none)
-      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    const Recorded& recorded = asked_for(event, "cudaEventSynchronize");
     if (recorded.was_recorded && !schedule_.is_done(recorded.task))
       carry_out([&] { schedule_.run_until(recorded.task); });
   }
   bool is_done(Event event) {
-    refuse_in_capture("cudaEventQuery");
-    check_lost();
-    const Recorded& recorded = events_.at(event.index);
-    if (recorded.graph != none)
-      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    const Recorded& recorded = asked_for(event, "cudaEventQuery");
     if (!recorded.was_recorded || schedule_.is_done(recorded.task)) return true;
     if (++questions_ % most_questions == 0) carry_out([&] { schedule_.run_until(recorded.task); });
     else perhaps_run();
@@ -266,6 +258,16 @@ class Queues {
   bool lost_ = false;
 
  private:
+  /// An event that the host asks for.
+  const Recorded& asked_for(Event event, const char* call) {
+    refuse_in_capture(call);
+    check_lost();
+    const Recorded& recorded = events_.at(event.index);
+    if (recorded.graph != none)
+      refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
+    return recorded;
+  }
+
   /// The host asks so often before it seems to it that time has passed, also to a lazy device.
   static constexpr std::size_t most_questions = 16;
 
