@@ -126,7 +126,7 @@ compile_all() {
     name=$(program_of "$source") more=()
     case $source in
       */examples/*) more=("$root/examples/program.cpp" -lz) ;;
-      */nccl.cu) more=("${with_nccl[@]}" -lz) ;;   # it alone must not start without NCCL; it saves
+      */ranks.cu) more=("${with_nccl[@]}" -lz) ;;   # it alone must not start without NCCL; it saves
     esac
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
     ("$nvcc" -x cu "${flags[@]}" "$source" "${more[@]}" -o "$folder/bin/$name" "${libraries[@]}" > "$folder/logs/build/$name.log" 2>&1 ||

@@ -49,7 +49,7 @@ for preset in "${presets[@]}"; do
     continue
   fi
 
-  # What does not depend on the configuration is built and tested once: benchmarks, headers alone, refusals in four compilers,
+  # What does not depend on the configuration is built and tested once: benchmarks, headers alone, verdicts and refusals in four compilers,
   # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train, and in a second configuration lessons.
   # Tests that train are compiled four files at a time, which takes half as long as one by one.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.

@@ -1,5 +1,7 @@
 // tests/device/block_kernels.cu — every block kernel compiles for a device; where there is one, it gives there what the
-// block of one thread gives here.
+// block of one thread gives here. No kernel asks for its architecture, and bench/compile/registers.cu compiles those of
+// a training step for each; so this is
+// compiled for 90a-real
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
 #include <regimen/core/activation.hpp>

@@ -1,6 +1,6 @@
 // tests/device/trainer.cu — a GPT trains on Device<Cuda> what it trains on the CPU, by graphs and by single launches.
 //
-// Most of it is host code, and block_kernels.cu compiles the kernels for all GPUs; so it is
+// Most of it is host code, and bench/compile/registers.cu compiles the kernels for all GPUs; so it is
 // compiled for 90a-real
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.

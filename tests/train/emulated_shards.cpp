@@ -28,12 +28,10 @@ class Counted : public emulated::Runtime {
                Stream stream) {
     Runtime::collect(connection, collective, own, all, stream);
     if (collective.kind == comm::CollectiveKind::AllGatherSmall) return;
-    call(
-        [bytes = collective.bytes * (connection.size() - 1), device = current] {
-          ++sent[device].calls;
-          sent[device].bytes += bytes;
-        },
-        stream);
+    enqueue(stream, [bytes = collective.bytes * (connection.size() - 1), device = current] {
+      ++sent[device].calls;
+      sent[device].bytes += bytes;
+    });
   }
 };
 

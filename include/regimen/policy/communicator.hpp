@@ -66,7 +66,7 @@ struct Gloo final {
 ///
 ///   choices   Communicator<Solo>, Threads, Tcp, Mpi, Nccl
 ///   default   Communicator<Solo>
-///   refuses   Gloo, for Tcp replaces it; Nccl without GPUs, and another than Nccl with Device<Cuda>
+///   refuses   Gloo, for Tcp replaces it; Nccl without GPUs; Tcp and Mpi with Device<Cuda>
 template <class Ranks>
 struct Communicator final {
   using axis = regimen::axis::communicator;

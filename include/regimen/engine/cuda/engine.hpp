@@ -2,7 +2,6 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
-#include <regimen/comm/host.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path_text.hpp>
@@ -44,8 +43,8 @@ namespace regimen::cuda {
 template <Runtime R, class Choices = engine::DefaultChoices>
 class Engine : public engine::EveryIteration {
  public:
-  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, requires { &R::call; },
-                              R::has_fused_attention, requires { &R::make_id; }>;
+  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, R::has_fused_attention,
+                              requires { &R::connect; }>;
   using Transport = cuda::Transport<R, typename Choices::communicator>;
   using Ranks = typename Transport::Ranks;
   static constexpr bool has_gpu_for_each_rank = connects_gpus<typename Choices::communicator::ranks>;
@@ -60,7 +59,9 @@ class Engine : public engine::EveryIteration {
   op::Phase phase = op::Phase::forward;
 
   explicit Engine(const engine::Resources<Ranks>& resources)
-      : transport_(runtime_, stream_, resources.ranks), captures_(resources.captures), waits_(resources.waits) {
+      : transport_(runtime_, stream_, resources.ranks),
+        captures_(resources.captures && (Transport::has_graphs || resources.ranks == nullptr)),
+        waits_(resources.waits) {
     done_ = runtime_.make_event();
     base_ = runtime_.allocate(resources.bytes, "the arena");
     if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);
@@ -80,13 +81,10 @@ class Engine : public engine::EveryIteration {
     }
   }
 
-  /// The device for this rank becomes the calling thread's.
   static void take_device(Ranks& ranks)
-    requires has_gpu_for_each_rank
+    requires requires { Transport::take_device(ranks); }
   {
-    // Several GPUs in one process can deadlock where steps are captured (NCCL, "Using NCCL with CUDA Graphs").
-    if constexpr (!requires { R::ranks_are_threads; }) comm::expect_processes(ranks, "Communicator<Nccl>");
-    R::take_device(comm::place_on_host(ranks));
+    Transport::take_device(ranks);
   }
 
   template <class Operation>

@@ -137,6 +137,9 @@ class Library final {
   void fill(std::byte* at, int byte, std::size_t bytes, Stream stream) {
     detail::demand(cudaMemsetAsync(at, byte, bytes, stream), "cudaMemsetAsync");
   }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+    detail::demand(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+  }
   /// CUDA loads a kernel when it is first asked for.
   template <class Kernel>
   void prepare(const Kernel&, Grid grid) {
@@ -227,6 +230,7 @@ class Library final {
       return "no GPU";
     return std::string(properties.name) + ", cuBLASLt " + std::to_string(cublasLtGetVersion());
   }
+  std::size_t device() const { return static_cast<std::size_t>(device_); }
   std::string describe() const { return "GPU " + std::to_string(device_) + ", " + numerics(); }
 
   /// What libraries, loaded kernels and graphs have taken so far of the device's memory, outside of allocate(): as the

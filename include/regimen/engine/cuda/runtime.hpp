@@ -121,7 +121,9 @@ struct AnyKernel {
 ///                            optional: for profilers, the calls between them belong together. Ranges nest
 ///   scope()                  while it lives, calls of this thread are for this device
 ///   library_bytes()          optional: what libraries and kernels have taken of the device's memory
-///   call(work, stream)       optional: work of the host's that uses the device's memory, for collectives of ranks
+///   copy(to, from, bytes, stream)
+///                            within the device
+///   device()                 its number
 ///   take_device(place)       optional, with what follows: makes the device for the rank at this place on its host the
 ///                            calling thread's
 ///   make_id()                what ranks that connect to each other have in common: one of them makes it for all
@@ -145,6 +147,8 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.upload(device, from, bytes, stream);
   runtime.download(host, from, bytes, stream);
   runtime.fill(device, 0, bytes, stream);
+  runtime.copy(device, from, bytes, stream);
+  { runtime.device() } -> std::convertible_to<std::size_t>;
   runtime.prepare(kernel, grid);
   runtime.launch(kernel, grid, stream);
   runtime.record(event, stream);

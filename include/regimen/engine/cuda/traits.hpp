@@ -73,14 +73,13 @@ inline constexpr bool has_nccl = false;
 /// workspace      bytes that a product of the library may use
 /// architecture   the least that is compiled for, 800 for sm_80; 0: not known
 /// Form           the option of the policy Attention
-/// host_ranks     whether the host's communicators reach the device's memory
 /// fused_attention   whether the library has attention
 /// nccl           whether ranks with a GPU each can be connected
-template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool host_ranks = false,
-          bool fused_attention = true, bool nccl = true>
+template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool fused_attention = true,
+          bool nccl = true>
 struct Traits : engine::DefaultTraits {
   template <class Ranks>
-  static constexpr bool takes_ranks = host_ranks || connects_gpus<Ranks>;
+  static constexpr bool takes_ranks = std::is_same_v<Ranks, Threads> || connects_gpus<Ranks>;
   /// Whether products compute in T: bf16 and tf32 came with sm_80.
   template <class T>
   static constexpr bool computes =

@@ -7,6 +7,8 @@
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/engine.hpp>
+#include <regimen/kernel/sum_of_ranks.hpp>
+#include <regimen/policy/communicator.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -23,7 +25,8 @@ namespace regimen::cuda {
 template <Runtime R>
 class NoRanks {
  public:
-  using Ranks = comm::TensorCollectives;
+  using Ranks = comm::Control;
+  static constexpr bool has_graphs = true;
   NoRanks(R& runtime, Ranks*) : runtime_(runtime) {}
   bool are_alone() const { return true; }
   void prepare(const engine::Transfer&) {}
@@ -36,35 +39,112 @@ class NoRanks {
   R& runtime_;
 };
 
-/// By the communicator of the hosts, which reaches the device's memory: a collective is work of the host's, in its
-/// turn.
+/// Ranks that are threads and share one device: their streams read each other's memory. The hosts meet twice in each
+/// collective and tell each other what to wait for, so that streams only wait for what is queued already, and nothing
+/// on the device ever waits for a host. But a graph that waits for another rank's cannot be captured.
+///
+/// sums      in the tree of comm/tree.hpp: the bits do not depend on the Shard
+/// failure   PeerError with the rank that left, or that was missing when the deadline of the hosts had passed
+/// cost      each slice is read once by each rank that needs it; the hosts wait for each other, some 100 µs each time
 template <Runtime R>
-class RanksOfHosts {
+class RanksOfThreads {
  public:
-  using Ranks = comm::TensorCollectives;
-  RanksOfHosts(R& runtime, Ranks* ranks) : runtime_(runtime), ranks_(ranks) {}
+  using Ranks = comm::Control;
+  static constexpr bool has_graphs = false;
+  RanksOfThreads(R& runtime, Ranks* ranks) : runtime_(runtime), ranks_(ranks) {
+    if (are_alone()) return;
+    if (ranks->size() > kernel::most_ranks_of_device)
+      throw Error("ranks that share a GPU", "at most " + std::to_string(kernel::most_ranks_of_device),
+                  std::to_string(ranks->size()));
+    comm::agree(ranks, "ranks that are threads", "GPU", runtime.device());
+    given_ = runtime.make_event();
+    taken_ = runtime.make_event();
+  }
+
+  /// An emulated device has to know that it is shared.
+  static void take_device(Ranks& ranks) {
+    if constexpr (requires { R::new_device(); }) R::share_device(comm::gather_small(ranks, R::new_device())[0]);
+  }
+
   bool are_alone() const { return ranks_ == nullptr; }
   void prepare(const engine::Transfer&) {}
   void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, typename R::Stream stream) {
-    runtime_.call([this, kind, transfer, base] { ranks_->await(start(kind, transfer, base)); }, stream);
+    const bool sums = kind == comm::CollectiveKind::ReduceScatter;
+    runtime_.record(given_, stream);
+    const std::vector<Given> given =
+        comm::gather_small(*ranks_, Given{base + (sums ? transfer.all : transfer.own), transfer.bytes, kind, given_});
+    const comm::Teams teams = transfer.teams;
+    const std::size_t rank = ranks_->rank(), members = teams.members(ranks_->size());
+    const auto of = [&](std::size_t place) { return given[teams.member(rank, place)]; };
+    for (std::size_t place = 0; place < members; ++place) {
+      if (of(place).kind != kind || of(place).bytes != transfer.bytes)
+        throw Error("a collective of ranks that are threads", "the same one on all ranks",
+                    "another one on rank " + std::to_string(teams.member(rank, place)),
+                    "call the Trainer's members on all ranks, in the same order");
+      if (teams.member(rank, place) != rank) runtime_.wait(stream, of(place).event);
+    }
+    std::byte* const all = base + transfer.all;
+    if (sums) {
+      sum(transfer, all + teams.place(rank) * transfer.bytes, members, stream,
+          [&](std::size_t place) { return of(place).at + teams.place(rank) * transfer.bytes; });
+    } else {
+      for (std::size_t place = 0; place < members; ++place)
+        if (std::byte* const to = all + place * transfer.bytes; of(place).at != to)
+          runtime_.copy(to, of(place).at, transfer.bytes, stream);
+    }
+    runtime_.record(taken_, stream);
+    const std::vector<typename R::Event> taken = comm::gather_small(*ranks_, taken_);
+    for (std::size_t place = 0; place < members; ++place)
+      if (const std::size_t other = teams.member(rank, place); other != rank) runtime_.wait(stream, taken[other]);
   }
   void synchronize(typename R::Event event) { runtime_.synchronize(event); }
   void abort() {}
-  void close(typename R::Stream) {}
+  /// When what is queued there has ended, no other rank reads this one's memory.
+  void close(typename R::Stream stream) {
+    if (are_alone()) return;
+    try {
+      const auto scope = runtime_.scope();
+      runtime_.record(taken_, stream);
+      runtime_.synchronize(taken_);
+    } catch (const Error&) {  // of a lost device; an earlier error says why
+    }
+  }
 
  private:
-  std::size_t start(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base) {
-    std::byte *const own = base + transfer.own, *const all = base + transfer.all;
-    if (kind == comm::CollectiveKind::AllGatherSmall) return ranks_->start_all_gather_small(own, all, transfer.bytes);
-    if (kind == comm::CollectiveKind::AllGather)
-      return ranks_->start_all_gather(own, all, transfer.bytes, transfer.teams);
-    return ranks_->start_reduce_scatter(transfer.element, all, transfer.count(),
-                                        transfer.staging == View<char>::absent ? nullptr : base + transfer.staging,
-                                        transfer.teams);
+  /// What a rank shows the others: its slice, or all of them to be summed, from this event on.
+  struct Given {
+    const std::byte* at = nullptr;
+    std::size_t bytes = 0;
+    comm::CollectiveKind kind{};
+    typename R::Event event{};
+  };
+
+  void sum(const engine::Transfer& transfer, std::byte* out, std::size_t members, typename R::Stream stream,
+           const auto& summand) {
+    switch (transfer.element) {
+      case ElementType::float64:
+        return sum_of<fp64>(transfer, out, members, stream, summand);
+      case ElementType::float32:
+        return sum_of<fp32>(transfer, out, members, stream, summand);
+      case ElementType::bfloat16:
+        return sum_of<bf16>(transfer, out, members, stream, summand);
+      case ElementType::float16:
+        return sum_of<fp16>(transfer, out, members, stream, summand);
+    }
+  }
+  template <class T>
+  void sum_of(const engine::Transfer& transfer, std::byte* out, std::size_t members, typename R::Stream stream,
+              const auto& summand) {
+    using Kernel = kernel::SumOfRanks<T>;
+    Kernel sum{.out = reinterpret_cast<T*>(out), .ranks = members, .count = transfer.count()};
+    if (sum.count == 0) return;
+    for (std::size_t place = 0; place < members; ++place) sum.of[place] = reinterpret_cast<const T*>(summand(place));
+    runtime_.launch(sum, Grid{.blocks = sum.blocks(), .threads = Kernel::threads}, stream);
   }
 
   R& runtime_;
   Ranks* ranks_;
+  typename R::Event given_{}, taken_{};
 };
 
 /// By the library that connects GPUs; the hosts of the ranks agree, wait and name who failed.
@@ -80,7 +160,15 @@ template <Runtime R>
 class RanksOfGpus {
  public:
   using Ranks = comm::Control;
+  static constexpr bool has_graphs = true;
   RanksOfGpus(R& runtime, Ranks* ranks) : runtime_(runtime), ranks_(ranks) {}
+
+  /// Each rank of a host has a device of its own.
+  static void take_device(Ranks& ranks) {
+    // Several GPUs in one process can deadlock where steps are captured (NCCL, "Using NCCL with CUDA Graphs").
+    if constexpr (!requires { R::ranks_are_threads; }) comm::expect_processes(ranks, "Communicator<Nccl>");
+    R::take_device(comm::place_on_host(ranks));
+  }
 
   bool are_alone() const { return ranks_ == nullptr; }
 
@@ -129,6 +217,7 @@ class RanksOfGpus {
       connected_.clear();
     } catch (...) { abort(); }
   }
+
  private:
   struct Connected {
     comm::Teams teams{};
@@ -199,8 +288,9 @@ class RanksOfGpus {
 namespace detail {
 template <class R, class Communicator>
 constexpr auto ranks_by() {
-  if constexpr (regimen::connects_gpus<typename Communicator::ranks>) return std::type_identity<RanksOfGpus<R>>{};
-  else if constexpr (requires { &R::call; }) return std::type_identity<RanksOfHosts<R>>{};
+  using Ranks = typename Communicator::ranks;
+  if constexpr (connects_gpus<Ranks>) return std::type_identity<RanksOfGpus<R>>{};
+  else if constexpr (std::is_same_v<Ranks, Threads>) return std::type_identity<RanksOfThreads<R>>{};
   else return std::type_identity<NoRanks<R>>{};
 }
 }  // namespace detail
@@ -213,6 +303,14 @@ class Transport final {
 
  public:
   using Ranks = typename By::Ranks;
+  /// Whether a graph can have a collective.
+  static constexpr bool has_graphs = By::has_graphs;
+  /// The device for this rank becomes the calling thread's.
+  static void take_device(Ranks& ranks)
+    requires requires { By::take_device(ranks); }
+  {
+    By::take_device(ranks);
+  }
 
   Transport(R& runtime, typename R::Stream compute, Ranks* ranks)
       : runtime_(runtime), compute_(compute), by_(runtime, ranks) {

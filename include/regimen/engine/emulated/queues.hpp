@@ -10,14 +10,50 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace regimen::emulated {
 
+namespace detail {
+
+/// What the runtimes of one device share; one thread at a time uses it.
+struct Device {
+  Device(std::uint64_t seed, std::size_t bytes) : schedule(seed), memory(bytes, true) {}
+
+  std::recursive_mutex mutex;
+  Schedule schedule;
+  Memory memory;
+  bool is_lost = false;
+  std::deque<Queue> streams;
+  std::deque<Recorded> events;
+  std::deque<Recording> graphs;
+  std::size_t capturing = 0, questions = 0;
+
+  /// Numbers from here on are of devices that several runtimes share; any other is of one runtime alone.
+  static constexpr std::size_t first_shared = 1024;
+  static std::shared_ptr<Device> of(std::size_t number, std::uint64_t seed, std::size_t bytes) {
+    if (number < first_shared) return std::make_shared<Device>(seed, bytes);
+    static std::mutex mutex;
+    static std::map<std::size_t, std::weak_ptr<Device>> devices;
+    const std::lock_guard lock(mutex);
+    std::erase_if(devices, [](const auto& each) { return each.second.expired(); });
+    std::shared_ptr<Device> device = devices[number].lock();
+    if (device == nullptr) devices[number] = device = std::make_shared<Device>(seed, bytes);
+    return device;
+  }
+};
+
+}  // namespace detail
+
 /// The order of an emulated device: work runs later, whenever streams and events allow it, and only while it runs the
 /// device's memory is accessible. What CUDA forbids, also during a capture, is an Error that names its code.
+///
+/// thread safety   runtimes that share a device may be used by a thread each
 class Queues {
   static constexpr std::size_t none = detail::no_graph;
   using Queue = detail::Queue;
@@ -38,29 +74,33 @@ class Queues {
   /// The device of the calling thread: the number of one that is made, and of which streams and events are made.
   static inline thread_local std::size_t current = 0;
 
-  Queues(std::uint64_t seed, std::size_t memory) : schedule_(seed), device_(memory, true) {}
+  Queues(std::uint64_t seed, std::size_t memory) : shared_(detail::Device::of(current, seed, memory)) {}
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
   // ---- queues and their order
 
   Stream make_stream() {
+    const auto lock = alone();
     expect_current("cudaStreamCreateWithFlags");
     streams_.emplace_back();
     return {streams_.size() - 1};
   }
   Event make_event() {
+    const auto lock = alone();
     expect_current("cudaEventCreateWithFlags");
     events_.emplace_back();
     return {events_.size() - 1};
   }
   void record(Event event, Stream stream) {
+    const auto lock = alone();
     enqueue(stream, {});
     const Queue& queue = queue_of(stream);
     events_.at(event.index) = {
         .graph = queue.graph, .task = queue.graph == none ? queue.last : queue.recorded.back(), .was_recorded = true};
   }
   void wait(Stream stream, Event event) {
+    const auto lock = alone();
     const Recorded& recorded = events_.at(event.index);
     Queue& queue = queue_of(stream);
     if (!recorded.was_recorded)
@@ -82,11 +122,13 @@ class Queues {
     queue.recorded.push_back(recorded.task);
   }
   void synchronize(Event event) {
+    const auto lock = alone();
     const Recorded& recorded = asked_for(event, "cudaEventSynchronize");
     if (recorded.was_recorded && !schedule_.is_done(recorded.task))
       carry_out([&] { schedule_.run_until(recorded.task); });
   }
   bool is_done(Event event) {
+    const auto lock = alone();
     const Recorded& recorded = asked_for(event, "cudaEventQuery");
     if (!recorded.was_recorded || schedule_.is_done(recorded.task)) return true;
     if (++questions_ % most_questions == 0) carry_out([&] { schedule_.run_until(recorded.task); });
@@ -97,6 +139,7 @@ class Queues {
   // ---- graphs
 
   void begin_capture(Stream stream) {
+    const auto lock = alone();
     Queue& queue = queue_of(stream);
     if (queue.graph != none) refuse("cudaErrorIllegalState", "a stream that is not captured", "one that is");
     graphs_.push_back({.origin = stream.index});
@@ -105,6 +148,7 @@ class Queues {
     ++capturing_;
   }
   Graph end_capture(Stream stream) {
+    const auto lock = alone();
     const Queue& origin = queue_of(stream);
     if (origin.graph == none) refuse("cudaErrorIllegalState", "a stream that is captured", "one that is not");
     const std::size_t index = origin.graph;
@@ -127,6 +171,7 @@ class Queues {
     return {index};
   }
   void launch(Graph graph, Stream stream) {
+    const auto lock = alone();
     Queue& queue = queue_of(stream);
     if (queue.graph != none) refuse("a launch of a graph", "a stream that is not captured", "one that is");
     check_lost();
@@ -150,6 +195,7 @@ class Queues {
   }
 
   void destroy(Graph graph) {
+    const auto lock = alone();
     refuse_in_capture("cudaGraphExecDestroy");
     check_lost();
     Recording& recording = graphs_.at(graph.index);
@@ -161,7 +207,10 @@ class Queues {
   }
 
   /// Time passes in which the host calls nothing.
-  void work_on() { finish_all(); }
+  void work_on() {
+    const auto lock = alone();
+    finish_all();
+  }
 
   // ---- the calling thread
 
@@ -176,14 +225,19 @@ class Queues {
     std::size_t before_;
   };
   Scope scope() const { return Scope(number_); }
+  std::size_t device() const { return number_; }
   /// For tests.
-  std::size_t work_in(Graph graph) const { return graphs_.at(graph.index).tasks.size(); }
+  std::size_t work_in(Graph graph) const {
+    const auto lock = alone();
+    return graphs_.at(graph.index).tasks.size();
+  }
 
  protected:
   ~Queues() = default;
 
   /// The number of the graph that captures a stream, from 1; 0: none does.
   std::size_t capture_of(Stream stream) {
+    const auto lock = alone();
     const Queue& queue = queue_of(stream);
     return queue.graph == none ? 0 : queue.graph + 1;
   }
@@ -218,6 +272,7 @@ class Queues {
     return after;
   }
   void enqueue(Stream stream, std::function<void()> work) {
+    const auto lock = alone();
     expect_current("work for a stream");
     Queue& queue = queue_of(stream);
     if (queue.graph != none) {
@@ -253,9 +308,15 @@ class Queues {
     device_.close();
   }
 
-  Schedule schedule_;
-  Memory device_;
-  bool lost_ = false;
+  /// While it lives, no other thread uses the device.
+  [[nodiscard]] std::unique_lock<std::recursive_mutex> alone() const { return std::unique_lock(shared_->mutex); }
+  /// Whether other runtimes may use the device.
+  bool is_shared() const { return number_ >= detail::Device::first_shared; }
+
+  const std::shared_ptr<detail::Device> shared_;
+  Schedule& schedule_ = shared_->schedule;
+  Memory& device_ = shared_->memory;
+  bool& lost_ = shared_->is_lost;
 
  private:
   /// An event that the host asks for.
@@ -272,10 +333,10 @@ class Queues {
   static constexpr std::size_t most_questions = 16;
 
   std::size_t number_ = current;
-  std::deque<Queue> streams_;
-  std::deque<Recorded> events_;
-  std::deque<Recording> graphs_;
-  std::size_t capturing_ = 0, questions_ = 0;
+  std::deque<Queue>& streams_ = shared_->streams;
+  std::deque<Recorded>& events_ = shared_->events;
+  std::deque<Recording>& graphs_ = shared_->graphs;
+  std::size_t &capturing_ = shared_->capturing, &questions_ = shared_->questions;
 };
 
 }  // namespace regimen::emulated

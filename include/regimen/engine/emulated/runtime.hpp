@@ -13,6 +13,7 @@
 #include <regimen/engine/emulated/queues.hpp>
 #include <regimen/kernel/block.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,13 +23,14 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace regimen::emulated {
 
 /// A cuda::Runtime without a GPU: what CUDA, cuBLASLt, cuDNN and NCCL would do, and what they forbid, as an Error that
 /// names its code. An Error of queued work loses the device: every later call throws.
 ///
-/// thread safety   none: one thread at a time
+/// thread safety   none: one thread at a time, but for another runtime of the same device
 class Runtime : public Queues {
  public:
   using Product = emulated::Product;
@@ -48,25 +50,42 @@ class Runtime : public Queues {
   Runtime() : Runtime(defaults) {}
   explicit Runtime(const Options& options)
       : Queues(options.seed, options.memory), options_(options), pinned_(options.memory / 4, false) {}
+  /// What others share lives on, but nothing that was queued here, or that uses memory of this one.
+  ~Runtime() {
+    if (!is_shared()) return;
+    const auto lock = alone();
+    try {
+      if (!lost_) finish_all();
+      for (const std::byte* const at : allocated_) device_.release(at);
+    } catch (const Error&) {  // the device is lost
+    }
+  }
 
   // ---- memory
 
   /// Free bytes of a device that is made now.
   static std::size_t unused_memory() { return defaults.memory; }
   std::byte* allocate(std::size_t bytes, const char* name) {
+    const auto lock = alone();
     refuse_in_capture("cudaMalloc");
-    return device_.allocate(bytes, name);
+    std::byte* const at = device_.allocate(bytes, name);
+    allocated_.push_back(at);
+    return at;
   }
   void release(const std::byte* at) {
+    const auto lock = alone();
     refuse_in_capture("cudaFree");
     if (!lost_) finish_all();
     device_.release(at);
+    std::erase(allocated_, at);
   }
   std::byte* allocate_pinned(std::size_t bytes, const char* name) {
+    const auto lock = alone();
     refuse_in_capture("cudaMallocHost");
     return pinned_.allocate(bytes, name);
   }
   void release_pinned(const std::byte* at) {
+    const auto lock = alone();
     refuse_in_capture("cudaFreeHost");
     if (!lost_) finish_all();
     pinned_.release(at);
@@ -88,8 +107,14 @@ class Runtime : public Queues {
     demand(device_, at, bytes, "the target of a fill");
     enqueue(stream, [=] { std::memset(at, byte, bytes); });
   }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+    demand(device_, to, bytes, "the target of a copy");
+    demand(device_, from, bytes, "the source of a copy");
+    enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  }
   template <class Kernel>
   void prepare(const Kernel&, cuda::Grid grid) {
+    const auto lock = alone();
     refuse_in_capture("loading a kernel");
     check_grid(grid);
     loaded_.insert(&identity_of<Kernel>);
@@ -99,6 +124,7 @@ class Runtime : public Queues {
   void launch(const Kernel& kernel, cuda::Grid grid, Stream stream) {
     static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764,
                   "regimen: a kernel is a small struct of plain members");
+    const auto lock = alone();
     check_grid(grid);
     if (loaded_.insert(&identity_of<Kernel>).second) refuse_in_capture("loading a kernel");
     if constexpr (std::is_same_v<Kernel, cuda::AnyKernel>) {
@@ -116,10 +142,8 @@ class Runtime : public Queues {
     }
   }
 
-  /// Work of the host's that may use the device's memory, in its turn: the transport of ranks.
-  void call(std::function<void()> work, Stream stream) { enqueue(stream, std::move(work)); }
-
   Product make_product(const cuda::ProductDescriptor& descriptor) {
+    const auto lock = alone();
     refuse_in_capture("cublasLtMatmulAlgoGetHeuristic");
     check_product(descriptor);
     check_promises(descriptor, options_.alignment);
@@ -144,6 +168,7 @@ class Runtime : public Queues {
   }
 
   Attention make_attention(const cuda::FusedAttention& attention) {
+    const auto lock = alone();
     refuse_in_capture("cudnnBackendFinalize");
     check_attention(attention);
     return {attention};
@@ -168,8 +193,15 @@ class Runtime : public Queues {
   static constexpr bool ranks_are_threads = true;
   /// Each rank of a host has a device of its own.
   static void take_device(std::size_t place) { current = place; }
+  /// A number for a device that several runtimes will share: those that threads make after share_device(number).
+  static std::size_t new_device() {
+    static std::atomic<std::size_t> last{detail::Device::first_shared};
+    return last++;
+  }
+  static void share_device(std::size_t number) { current = number; }
   static Id make_id() { return Connection::make_id(); }
   Connection connect(const Id& id, std::size_t rank, std::size_t size) {
+    const auto lock = alone();
     refuse_in_capture("ncclCommInitRankConfig");
     return Connection(id, rank, size, options_);
   }
@@ -215,7 +247,8 @@ class Runtime : public Queues {
              std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) + " threads, " +
                  std::to_string(grid.shared_bytes) + " bytes");
   }
-  static void demand(const Memory& memory, const void* at, std::size_t bytes, const char* what) {
+  void demand(const Memory& memory, const void* at, std::size_t bytes, const char* what) const {
+    const auto lock = alone();
     if (!memory.holds(at, bytes))
       throw Error(what, std::to_string(bytes) + " bytes of one allocation of the right kind (device, or pinned)",
                   memory.describe(at));
@@ -223,6 +256,7 @@ class Runtime : public Queues {
 
   Options options_;
   Memory pinned_;
+  std::vector<const std::byte*> allocated_;  // of the device's memory
   HostPointers host_pointers_;
   std::unique_ptr<BlockRunner> blocks_;
   std::set<const char*> loaded_;  // kernels, by their identities

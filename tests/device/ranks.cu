@@ -1,12 +1,14 @@
-// tests/device/nccl.cu — ranks that NCCL connects, each a process, train on one GPU what ranks train on the CPU.
+// tests/device/ranks.cu — ranks train on one GPU what ranks train on the CPU: threads that share it, and processes that
+// NCCL connects.
 //
 // NCCL refuses two ranks on one GPU of one host. Under an NCCL_HOSTID of its own each rank is a host, and NCCL sends
 // through sockets of the loopback interface: right, and slow.
 //
-// Most of it is host code, and block_kernels.cu compiles the kernels for all GPUs; so it is
+// Most of it is host code, and bench/compile/registers.cu compiles the kernels for all GPUs; so it is
 // compiled for 90a-real
 //
-// nvcc compiles it wherever there is one; where there are a device and NCCL, too, it runs. Exit code 77: there is none.
+// nvcc compiles it wherever there is one; where there is a device, it runs, without processes if there is no NCCL.
+// Exit code 77: there is no device.
 #include <regimen/comm/launch.hpp>
 #include <regimen/comm/launch_processes.hpp>
 #include <regimen/data/fake.hpp>
@@ -35,7 +37,6 @@
 using namespace regimen;
 using support::SmallGpt;
 
-#if defined(REGIMEN_HAS_NCCL)
 namespace {
 
 constexpr std::size_t steps = 9;  // two epochs, each of which ends with a short batch
@@ -55,7 +56,7 @@ std::vector<double> losses(Ranks& ranks) {
     all.push_back(result.loss);
     all.push_back(result.gradient_norm);
   });
-  if (trainer.used().peak != trainer.planned().peak) throw Error("nccl", "the memory that was planned", "another");
+  if (trainer.used().peak != trainer.planned().peak) throw Error("ranks", "the memory that was planned", "another");
   return all;
 }
 
@@ -69,6 +70,38 @@ std::vector<double> on_the_cpu(std::size_t ranks) {
   return found;
 }
 
+/// Losses in fp64, and how far those of a sum in another order may be from them: as far as those in fp32 are.
+struct Exact {
+  std::vector<double> losses;
+  double may = 0;
+};
+Exact exact_losses(std::size_t ranks) {
+  Exact exact{.losses = on_the_cpu<Precision<fp64>, Shard<ZeRO3>>(ranks)};
+  exact.may = support::as_far_as(support::distance(exact.losses, on_the_cpu<Precision<fp32>, Shard<ZeRO3>>(ranks)));
+  return exact;
+}
+
+/// Ranks that are threads: the same bits under every Shard.
+template <class... Policies>
+std::vector<double> by_threads(std::size_t ranks) {
+  std::vector<double> found;
+  launch(ranks, [&](comm::Threads& threads) {
+    const auto own = losses<Trainer<SmallGpt, Batch<2>, Communicator<Threads>, Device<Cuda>, Policies...>>(threads);
+    if (threads.rank() == 0) found = own;
+  });
+  return found;
+}
+bool threads_agree(std::size_t ranks) {
+  const Exact exact = exact_losses(ranks);
+  const std::vector<double> replicated = by_threads<Precision<fp32>>(ranks);
+  const double found = support::distance(exact.losses, replicated);
+  const bool same = by_threads<Precision<fp32>, Shard<ZeRO3>>(ranks) == replicated;
+  std::printf("%zu threads: distance from fp64 on the CPU %.1e (at most %.1e), %s\n", ranks, found, exact.may,
+              same ? "the same bits under ZeRO3" : "other bits under ZeRO3");
+  return found < exact.may && same;
+}
+
+#if defined(REGIMEN_HAS_NCCL)
 /// This process is a rank, and a host of its own.
 void be_a_host(std::size_t rank) {
   ::setenv("NCCL_HOSTID", ("rank" + std::to_string(rank)).c_str(), 1);
@@ -101,16 +134,14 @@ std::vector<double> on_the_gpu(std::size_t ranks) {
   return found;
 }
 
-/// NCCL adds in another order, so losses agree as far as those in fp32 and fp64 do.
 template <class... Policies>
-bool agree(std::size_t ranks, const char* what) {
-  const std::vector<double> exact = on_the_cpu<Precision<fp64>, Shard<ZeRO3>>(ranks);
-  const double may = support::as_far_as(support::distance(exact, on_the_cpu<Precision<fp32>, Shard<ZeRO3>>(ranks)));
+bool processes_agree(std::size_t ranks, const char* what) {
+  const Exact exact = exact_losses(ranks);
   const auto start = std::chrono::steady_clock::now();
-  const double found = support::distance(exact, on_the_gpu<Precision<fp32>, Policies...>(ranks));
-  std::printf("%zu ranks, %-12s distance from fp64 on the CPU %.1e (at most %.1e), %.1f s\n", ranks, what, found, may,
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  return found < may;
+  const double found = support::distance(exact.losses, on_the_gpu<Precision<fp32>, Policies...>(ranks));
+  std::printf("%zu processes, %-12s distance from fp64 on the CPU %.1e (at most %.1e), %.1f s\n", ranks, what, found,
+              exact.may, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return found < exact.may;
 }
 
 /// One of four ranks is killed while all replay their graphs: each of the others names it, soon, and two go on from
@@ -162,11 +193,31 @@ bool a_killed_rank_is_named() {
     be_a_host(tcp.rank());
     Train trainer(tcp);
     trainer.load(state);
-    if (trainer.steps_done() != 3) throw Error("nccl", "a state of 3 steps", std::to_string(trainer.steps_done()));
+    if (trainer.steps_done() != 3) throw Error("ranks", "a state of 3 steps", std::to_string(trainer.steps_done()));
     trainer.fit(data(), {.steps = 5, .progress = false});
   });
   return holds;
 }
+
+bool processes_agree() {
+  std::filesystem::create_directories(folder);
+  bool holds = processes_agree<Shard<Replicated>>(2, "Replicated");
+  holds = processes_agree<Shard<ZeRO1>>(2, "ZeRO1") && holds;
+  holds = processes_agree<Shard<ZeRO2>>(2, "ZeRO2") && holds;
+  holds = processes_agree<Shard<ZeRO3>>(2, "ZeRO3") && holds;
+  holds = processes_agree<Shard<ZeRO3>, Graph<Off>>(2, "no graph") && holds;
+  holds = processes_agree<Shard<ZeRO3>>(4, "ZeRO3") && holds;
+  holds = processes_agree<Shard<Hybrid<2>>>(4, "Hybrid<2>") && holds;
+  holds = a_killed_rank_is_named() && holds;
+  std::filesystem::remove_all(folder);
+  return holds;
+}
+#else
+bool processes_agree() {
+  std::printf("compiled without NCCL: no processes\n");
+  return true;
+}
+#endif
 
 /// Asked of a child: a process that has used CUDA cannot be forked.
 bool has_device() {
@@ -187,25 +238,11 @@ int main() try {
     std::printf("no CUDA device: ranks on GPUs were compiled, and did not run\n");
     return 77;
   }
-  std::filesystem::create_directories(folder);
-  bool holds = agree<Shard<Replicated>>(2, "Replicated");
-  holds = agree<Shard<ZeRO1>>(2, "ZeRO1") && holds;
-  holds = agree<Shard<ZeRO2>>(2, "ZeRO2") && holds;
-  holds = agree<Shard<ZeRO3>>(2, "ZeRO3") && holds;
-  holds = agree<Shard<ZeRO3>, Graph<Off>>(2, "no graph") && holds;
-  holds = agree<Shard<ZeRO3>>(4, "ZeRO3") && holds;
-  holds = agree<Shard<Hybrid<2>>>(4, "Hybrid<2>") && holds;
-  holds = a_killed_rank_is_named() && holds;
-  std::filesystem::remove_all(folder);
+  bool holds = processes_agree();  // first: a process that has used CUDA cannot be forked
+  for (const std::size_t ranks : {1u, 2u, 3u, 4u}) holds = threads_agree(ranks) && holds;
   return holds ? 0 : 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;
 }
-#else
-int main() {
-  std::printf("compiled without NCCL\n");
-  return 77;
-}
-#endif
 // SPDX-License-Identifier: Apache-2.0
