@@ -17,7 +17,7 @@ constexpr std::size_t room = std::size_t{64} << 20;
 }  // namespace
 
 TEST_CASE("an exception in any phase on any rank of a GPU ends all at once, and the run goes on from what was saved") {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {  // 96 failures
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {  // with those of failure_device.cpp and of sleeps 120 failures
     CAPTURE(seed);
     emulated::Runtime::defaults = {.seed = seed, .memory = room};
     exceptions_end_all<Train>();

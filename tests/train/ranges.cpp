@@ -13,10 +13,11 @@ using namespace regimen::test;
 
 namespace {
 
-/// Notes each range, and in which ranges kernels were launched.
+/// Notes each range, and in which ranges kernels were launched. Of each rank's thread.
 struct Ranged : emulated::Runtime {
-  static inline std::vector<std::string> open, all, around;  // around: the names, and the kernel's operation
-  static inline std::size_t unbalanced = 0, opened_by_replay = 0, fails_at = ~std::size_t{0};
+  static inline thread_local std::vector<std::string> open, all,
+      around;  // around: the names, and the kernel's operation
+  static inline thread_local std::size_t unbalanced = 0, opened_by_replay = 0, fails_at = ~std::size_t{0};
 
   static void begin_notes() {
     open = all = around = {};
@@ -99,6 +100,30 @@ TEST_CASE("without graphs each step has the same ranges") {
   CHECK(twice.size() == 2 * once.size());
   CHECK(Ranged::open.empty());
   CHECK(Ranged::unbalanced == 0);
+}
+
+TEST_CASE("the start of a collective is a range of its own, with its unit") {
+  std::vector<std::string> all;
+  std::size_t unbalanced = 0, open = 0;
+  launch(2, [&](comm::Threads& threads) {
+    Trainer<Gpt<2>, Batch<2>, Communicator<Nccl>, Shard<ZeRO3>, Device<OnRuntime<Ranged>>> trainer(threads);
+    Ranged::begin_notes();
+    trainer.fit(data(), three_steps);
+    if (threads.rank() > 0) return;
+    all = Ranged::all;
+    unbalanced = Ranged::unbalanced;
+    open = Ranged::open.size();
+  });
+  const auto ends_with = [&](const std::string& text) {
+    return std::any_of(all.begin(), all.end(), [&](const std::string& each) { return each.ends_with(text); });
+  };
+  for (const char* const expected : {"all_gather of 0 (embedding)", " > all_gather of 3 (repeat), iteration 1",
+                                     "backward > 0 (embedding) > reduce_scatter of 0 (embedding)"}) {
+    INFO(expected);
+    CHECK(ends_with(expected));
+  }
+  CHECK(unbalanced == 0);
+  CHECK(open == 0);
 }
 
 TEST_CASE("ranges are closed when an operation throws, in a capture or not") {

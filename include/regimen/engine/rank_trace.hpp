@@ -24,25 +24,21 @@ namespace regimen {
 ///   RankTrace trace;
 ///   trace.add(trainer.rank(), trainer.profile(), traced.spans());
 ///   trace.write("trace.json");
+///
+/// Collectives of devices, which the communicator does not see, have no spans: each is drawn from its start to the end
+/// of the rank's wait for it.
 class RankTrace {
  public:
+  void add(std::size_t rank, const OperationTimes& times) {
+    add_operations(rank, times);
+    for (const CollectiveTime& one : times.collectives())
+      if (one.ended > 0)
+        complete(rank, sending, std::string(one.name()) + " " + place(one.path), "collective", one.started,
+                 one.ended - one.started, "\"bytes\":" + std::to_string(one.bytes));
+  }
   void add(std::size_t rank, const OperationTimes& times, std::span<const comm::Span> spans) {
-    name(rank, 0, "process_name", "rank " + std::to_string(rank));
-    name(rank, computing, "thread_name", "operations");
-    name(rank, sending, "thread_name", "collectives");
-    for (const OperationTimes::Event& event : times.events()) {
-      const OperationTime& row = times.unsorted_rows()[event.row];
-      complete(rank, computing, row.name, row.phase_name(), event.began, event.seconds,
-               "\"shape\":\"" + row.shape.text() + "\"");
-    }
+    add_operations(rank, times);
     std::vector<CollectiveTime> collectives = times.collectives();
-    double waited = 0;
-    for (const CollectiveTime& one : collectives) {
-      if (one.ended == 0 || one.awaited == waited) continue;  // one wait may end several collectives
-      waited = one.awaited;
-      complete(rank, computing, std::string("wait for ") + one.name() + " " + place(one.path), "wait", one.awaited,
-               one.ended - one.awaited, "\"operations beside it\":" + std::to_string(one.operations_beside()));
-    }
     const double from = collectives.empty() ? 0 : collectives.front().started;
     std::erase_if(collectives, [](const CollectiveTime& each) { return each.ticket == 0; });
     auto one = collectives.cbegin();
@@ -68,6 +64,24 @@ class RankTrace {
 
  private:
   static constexpr int computing = 1, sending = 2;
+
+  void add_operations(std::size_t rank, const OperationTimes& times) {
+    name(rank, 0, "process_name", "rank " + std::to_string(rank));
+    name(rank, computing, "thread_name", "operations");
+    name(rank, sending, "thread_name", "collectives");
+    for (const OperationTimes::Event& event : times.events()) {
+      const OperationTime& row = times.unsorted_rows()[event.row];
+      complete(rank, computing, row.name, row.phase_name(), event.began, event.seconds,
+               "\"shape\":\"" + row.shape.text() + "\"");
+    }
+    double waited = 0;
+    for (const CollectiveTime& one : times.collectives()) {
+      if (one.ended == 0 || one.awaited == waited) continue;  // one wait may end several collectives
+      waited = one.awaited;
+      complete(rank, computing, std::string("wait for ") + one.name() + " " + place(one.path), "wait", one.awaited,
+               one.ended - one.awaited, "\"operations beside it\":" + std::to_string(one.operations_beside()));
+    }
+  }
 
   /// "2 (repeat), iteration 3"
   static std::string place(const Path& path) { return path.is_outside() ? path.name : path.text(); }

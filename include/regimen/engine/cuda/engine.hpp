@@ -124,7 +124,9 @@ class Engine : public engine::EveryIteration {
     return send(comm::CollectiveKind::ReduceScatter, transfer);
   }
   void await(std::size_t ticket) {
-    if (!prepares_) transport_.await(ticket);
+    if (prepares_) return;
+    transport_.await(ticket);
+    if (waits_) transport_.finish(ticket);
   }
   /// Before the host waits for other hosts, which may wait for this device: a GPU works meanwhile; an emulated one works
   /// only when its host calls it.
@@ -335,7 +337,10 @@ class Engine : public engine::EveryIteration {
   }
 
   std::size_t send(comm::CollectiveKind kind, const engine::Transfer& transfer) {
-    if (!prepares_) return transport_.send(kind, transfer, base_);
+    if (!prepares_) {
+      const auto range = ranges_.of_collective(kind, transfer.path);
+      return transport_.send(kind, transfer, base_);
+    }
     transport_.prepare(transfer);
     return 0;
   }

@@ -1,11 +1,13 @@
 // regimen/engine/cuda/ranges.hpp — names for profilers: which layer, in which phase, an operation is of.
 #pragma once
 
+#include <regimen/comm/communicator.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path.hpp>
 #include <regimen/core/path_text.hpp>
 
 #include <cstddef>
+#include <string>
 
 namespace regimen::cuda {
 
@@ -36,6 +38,26 @@ class Ranges final {
   }
   /// What follows is no operation.
   void close() { close_to(0); }
+
+  /// Around the start of a collective, inside the range of the operations among which it starts.
+  class [[nodiscard]] Collective final {
+   public:
+    explicit Collective(R& runtime) : runtime_(runtime) {}
+    Collective(const Collective&) = delete;
+    ~Collective() {
+      if constexpr (has_ranges) runtime_.close_range();
+    }
+
+   private:
+    R& runtime_;
+  };
+  Collective of_collective(comm::CollectiveKind kind, const Path& unit) {
+    if constexpr (has_ranges)
+      runtime_.open_range(
+          (std::string(comm::name_of_collective(kind)) + " of " + (unit.is_outside() ? unit.name : unit.text()))
+              .c_str());
+    return Collective(runtime_);
+  }
 
  private:
   static constexpr bool has_ranges = requires { &R::open_range; };

@@ -325,9 +325,9 @@ class Transport final {
 
   /// What collectives of these ranks need.
   void prepare(const engine::Transfer& transfer) { by_.prepare(transfer); }
-  /// Returns a ticket.
+  /// Returns a ticket; they count from 1.
   std::size_t send(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base) {
-    const std::size_t ticket = tickets_++;
+    const std::size_t ticket = ++tickets_;
     runtime_.record(before_, compute_);
     runtime_.wait(stream_, before_);
     by_.queue(kind, transfer, base, stream_);
@@ -336,6 +336,8 @@ class Transport final {
   }
   /// What is queued from now on comes after that collective.
   void await(std::size_t ticket) { runtime_.wait(compute_, sent_.at(ticket % most_tickets)); }
+  /// The host waits until that collective is over.
+  void finish(std::size_t ticket) { synchronize(sent_.at(ticket % most_tickets)); }
   /// The host waits, and throws what the ranks, or earlier operations, have failed with.
   void synchronize(typename R::Event event) { by_.synchronize(event); }
   void abort() { by_.abort(); }

@@ -1,0 +1,89 @@
+// On devices, too, gathers run ahead of compute and reductions behind it: what a rank computes between the start of a
+// collective and the wait for it. Measuring changes no bit.
+#include <regimen/engine/rank_trace.hpp>
+
+#include "support/on_runtime.hpp"
+#include "train/deferred.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace regimen;
+using namespace regimen::test;
+
+namespace {
+
+constexpr std::size_t ranks = 2, steps = 2, blocks = 4, units = 2 + blocks + 2;  // embeddings, blocks, norm, output
+
+struct Record {
+  OperationTimes times;
+  std::vector<double> weights;
+
+  std::vector<CollectiveTime> of(CollectiveTime::Kind kind, op::Phase phase) const {
+    std::vector<CollectiveTime> found;
+    for (const CollectiveTime& one : times.collectives())
+      if (one.kind == kind && one.phase == phase) found.push_back(one);
+    return found;
+  }
+};
+
+template <class Who, class... More>
+std::vector<Record> recorded() {
+  std::vector<Record> found(ranks);
+  emulated::Runtime::defaults = {.seed = 2, .memory = std::size_t{64} << 20};
+  launch(ranks, [&](comm::Threads& threads) {
+    Trainer<Gpt<blocks>, Batch<2>, Communicator<Who>, Shard<ZeRO3>, Device<Emulated>, More...> trainer(threads);
+    if constexpr (sizeof...(More) > 0) trainer.profile().clear();
+    trainer.fit(data(), {.steps = steps, .progress = false});
+    if constexpr (sizeof...(More) > 0) found[threads.rank()].times = trainer.profile();
+    found[threads.rank()].weights = support::weights_of<double>(trainer);
+  });
+  emulated::Runtime::defaults = {};
+  return found;
+}
+
+template <class Who>
+void overlaps() {
+  const std::vector<Record> all = recorded<Who, Debug<Profile>>();
+  const Record& record = all[1];
+  CHECK(record.weights == recorded<Who>()[1].weights);
+
+  const auto forward = record.of(CollectiveTime::Kind::gather, op::Phase::forward);
+  REQUIRE(forward.size() == steps * units);
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    INFO(forward[i].path.text());
+    CHECK((i % units == 0) == (forward[i].operations_beside() == 0));  // before the first unit nothing computes
+    CHECK(forward[i].ended >= forward[i].awaited);
+  }
+  const auto backward = record.of(CollectiveTime::Kind::gather, op::Phase::backward);
+  REQUIRE(backward.size() == steps * (blocks + 1));
+  for (const CollectiveTime& one : backward) CHECK(one.operations_beside() > 0);
+  const auto reduced = record.of(CollectiveTime::Kind::reduce, op::Phase::backward);
+  REQUIRE(reduced.size() == steps * units);
+  for (std::size_t i = 0; i < reduced.size(); ++i)
+    if (i % units != units - 1) CHECK(reduced[i].operations_beside() > 0);  // behind the last one no backward runs
+
+  RankTrace trace;
+  for (std::size_t rank = 0; rank < ranks; ++rank) trace.add(rank, all[rank].times);
+  const auto json = nlohmann::json::parse(trace.text());
+  std::map<std::string, std::size_t> lanes;
+  for (const auto& event : json.at("traceEvents"))
+    if (event.at("ph") == "X" && event.at("pid") == 1)
+      ++lanes[event.at("tid") == 1 ? "operations" : event.at("name").get<std::string>()];
+  CHECK(lanes["operations"] > 100);
+  CHECK(lanes["gather 0 (embedding)"] == steps);
+  CHECK(lanes["reduce 0 (embedding)"] == steps);
+}
+
+}  // namespace
+
+TEST_CASE("ranks with a device each gather ahead of compute and reduce behind it, and a profile shows it") {
+  overlaps<Nccl>();
+}
+
+TEST_CASE("so do ranks that share a device") { overlaps<Threads>(); }
+// SPDX-License-Identifier: Apache-2.0
