@@ -3,17 +3,11 @@
 #include "support/planted.hpp"
 #include "support/on_runtime.hpp"
 #include "train/deferred.hpp"
+#include "train/planted_run.hpp"
 
-#include <unistd.h>
-
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,13 +19,6 @@ namespace {
 
 constexpr std::uint64_t seeds = 8;  // two of each temper of the device
 
-struct Found {
-  std::vector<double> numbers;
-  std::string error;
-  std::size_t spoilt = 0;
-  bool operator==(const Found&) const = default;
-};
-
 /// Seven steps, the last of which is short, without a callback, so that the host is ahead; then an evaluation.
 template <class Train>
 Found result_of(Train& trainer) {
@@ -41,64 +28,23 @@ Found result_of(Train& trainer) {
   for (const double weight : support::weights_of<double>(trainer)) found.numbers.push_back(weight);
   return found;
 }
-/// body(error, numbers) in a process of its own: a kernel that is led astray ends it, as it would lose a GPU.
-template <class Body>
-Found in_a_process(const Body& body) {
-  const ::test::Directory folder;
-  const std::string numbers = folder / "numbers", words = folder / "words";
-  const pid_t child = fork();
-  if (child == 0) {
-    for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(number, SIG_DFL);
-    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
-    Planted::spoilt = 0;
-    Found found;
-    found.error = ::test::error_of([&] { body(found); });
-    found.spoilt = Planted::spoilt;
-    std::ofstream(words) << found.spoilt << ' ' << found.error;
-    std::ofstream(numbers).write(reinterpret_cast<const char*>(found.numbers.data()),
-                                 static_cast<std::streamsize>(found.numbers.size() * sizeof(double)));
-    _exit(0);
-  }
-  int status = 0;
-  if (!::test::reap(child, &status) || status != 0) return {.numbers = {}, .error = "a lost device", .spoilt = 1};
-  Found found;
-  std::ifstream file(words);
-  file >> found.spoilt;
-  file.get();
-  found.error.assign(std::istreambuf_iterator<char>(file), {});
-  found.numbers.resize(std::filesystem::file_size(numbers) / sizeof(double));
-  std::ifstream(numbers).read(reinterpret_cast<char*>(found.numbers.data()),
-                              static_cast<std::streamsize>(found.numbers.size() * sizeof(double)));
-  return found;
-}
 
 template <class... Policies>
 Found run(std::uint64_t seed) {
   emulated::Runtime::defaults = {.seed = seed, .memory = std::size_t{64} << 20};
-  return in_a_process([](Found& found) {
+  return in_a_process(Planted::spoilt, [](Found& found) {
     Trainer<Gpt<1>, Batch<4>, Policies..., Device<OnRuntime<Planted>>> trainer(
         {.schedule = Schedule::warmup_linear(3, 12)});
     found = result_of(trainer);
   });
 }
 
-/// In how many orders a defect is found; and that it was planted.
+/// In how many orders a defect is found.
 template <class Run>
 std::size_t finds(const Planted::Plant& plant, const Run& run, std::string* error = nullptr) {
-  const Found sound = run(0);
-  CHECK(sound.error.empty());
-  CHECK(sound.spoilt == 0);
-  Planted::planted = plant;
-  std::size_t found = 0, spoilt = 0;
-  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    const Found other = run(seed);
-    spoilt += other.spoilt;
-    found += other.error != sound.error || other.numbers != sound.numbers;
-    if (error != nullptr && !other.error.empty()) *error = other.error;
-  }
-  Planted::planted = {Defect::none, 0};
+  const std::size_t found = orders_that_find(
+      seeds, run, [&](bool now) { Planted::planted = now ? plant : Planted::Plant{Defect::none, 0}; }, error);
   emulated::Runtime::defaults = {};
-  CHECK(spoilt > 0);
   return found;
 }
 
@@ -119,9 +65,9 @@ void in_every_order(Defect what, const char* words, std::size_t which = 0) {
 /// Two ranks, whose units are gathered and reduced on a stream of their own.
 Found run_ranks(std::uint64_t seed) {
   emulated::Runtime::defaults = {.seed = seed, .memory = std::size_t{64} << 20};
-  return in_a_process([](Found& found) {
+  return in_a_process(Planted::spoilt, [](Found& found) {
     launch(2, [&](comm::Threads& communicator) {
-      Trainer<Gpt<2>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>, Device<OnRuntime<Planted>>> trainer(communicator);
+      Trainer<Gpt<2>, Batch<2>, Communicator<Nccl>, Shard<ZeRO3>, Device<OnRuntime<Planted>>> trainer(communicator);
       const Found own = result_of(trainer);
       if (communicator.rank() == 0) found = own;
     });
@@ -131,7 +77,7 @@ Found run_ranks(std::uint64_t seed) {
 /// Ten numbers through one slot, faster than any step would come.
 Found run_feed(std::uint64_t seed) {
   emulated::Runtime::defaults = {.seed = seed, .memory = std::size_t{64} << 20};
-  return in_a_process([](Found& found) {
+  return in_a_process(Planted::spoilt, [](Found& found) {
     constexpr std::size_t count = 10, apart = 64;
     cuda::Engine<Planted> engine({.bytes = 256 + count * apart * sizeof(float)});
     for (std::size_t i = 0; i < count; ++i) {

@@ -2,6 +2,7 @@
 // work.
 #include "support/on_runtime.hpp"
 #include "train/deferred.hpp"
+#include "train/planted_run.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -118,49 +119,30 @@ class Spoilt : public emulated::Runtime {
   Late late_{};
 };
 
-struct Found {
-  std::vector<double> numbers;
-  std::string error;
-  bool operator==(const Found&) const = default;
-};
-
 Found run(std::uint64_t seed) {
   emulated::Runtime::defaults = {.seed = seed, .memory = std::size_t{64} << 20, .patience = milliseconds(500)};
-  std::vector<Found> found(ranks);
-  Found all;
-  all.error = ::test::error_of([&] {
+  const Found all = in_a_process(Spoilt::spoilt, [](Found& found) {
+    std::vector<std::vector<double>> numbers(ranks);
     launch(
         ranks,
         [&](comm::Threads& threads) {
           Trainer<Gpt<2>, Batch<2>, Communicator<Nccl>, Shard<ZeRO3>, Device<OnRuntime<Spoilt>>> trainer(threads);
-          Found& own = found[threads.rank()];
+          std::vector<double>& own = numbers[threads.rank()];
           trainer.poison_dead_memory();
-          own.numbers = {trainer.fit(data(), {.steps = 6, .progress = false}).loss, trainer.evaluate(data()).loss};
-          for (const double weight : support::weights_of<double>(trainer)) own.numbers.push_back(weight);
+          own = {trainer.fit(data(), {.steps = 6, .progress = false}).loss, trainer.evaluate(data()).loss};
+          for (const double weight : support::weights_of<double>(trainer)) own.push_back(weight);
         },
         milliseconds(3000));
+    for (const std::vector<double>& own : numbers) found.numbers.insert(found.numbers.end(), own.begin(), own.end());
   });
-  if (all.error.empty())
-    for (const Found& own : found) all.numbers.insert(all.numbers.end(), own.numbers.begin(), own.numbers.end());
   emulated::Runtime::defaults = {};
   return all;
 }
 
 /// In how many orders the defect is found, and the last error.
 std::size_t finds(const Spoilt::Plant& plant, std::string* error = nullptr) {
-  static const Found sound = run(0);
-  CHECK(sound.error == "");
-  Spoilt::planted = plant;
-  Spoilt::spoilt = 0;
-  std::size_t found = 0;
-  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    const Found other = run(seed);
-    found += other.error != sound.error || other.numbers != sound.numbers;
-    if (error != nullptr && !other.error.empty()) *error = other.error;
-  }
-  Spoilt::planted = {Defect::none, 0, false};
-  CHECK(Spoilt::spoilt > 0);
-  return found;
+  return orders_that_find(
+      seeds, run, [&](bool now) { Spoilt::planted = now ? plant : Spoilt::Plant{Defect::none, 0, false}; }, error);
 }
 void in_every_order(const Spoilt::Plant& plant, const char* words) {
   CAPTURE(int(plant.what), plant.which, plant.in_capture);
