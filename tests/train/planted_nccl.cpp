@@ -139,7 +139,7 @@ Found run(std::uint64_t seed) {
   return all;
 }
 
-/// In how many orders the defect is found, and the last error.
+/// In how many orders the defect is found, and the errors.
 std::size_t finds(const Spoilt::Plant& plant, std::string* error = nullptr) {
   return orders_that_find(
       seeds, run, [&](bool now) { Spoilt::planted = now ? plant : Spoilt::Plant{Defect::none, 0, false}; }, error);
@@ -165,7 +165,7 @@ TEST_CASE("a collective that a rank leaves out, or calls in another order, ends 
   for (const bool in_capture : {false, true})
     for (const std::size_t which : {1u, 5u}) {
       in_every_order({Defect::left_out, which, in_capture}, "the collectives of the GPUs");
-      in_every_order({Defect::swapped, which, in_capture}, "the collectives of the GPUs");
+      in_every_order({Defect::swapped, which, in_capture}, "expected all ranks to take part");
     }
 }
 

@@ -58,8 +58,8 @@ Found in_a_process(auto& spoilt, const Body& body) {
   return found;
 }
 
-/// In how many of the orders 0 ... seeds - 1 run(order) with the defect differs from run(0) without it; and the last
-/// error. plant(true) plants it, plant(false) takes it out again.
+/// In how many of the orders 0 ... seeds - 1 run(order) with the defect differs from run(0) without it; and all
+/// errors. plant(true) plants it, plant(false) takes it out again.
 template <class Run, class Plant>
 std::size_t orders_that_find(std::uint64_t seeds, const Run& run, const Plant& plant, std::string* error = nullptr) {
   const Found sound = run(0);
@@ -71,7 +71,7 @@ std::size_t orders_that_find(std::uint64_t seeds, const Run& run, const Plant& p
     const Found other = run(seed);
     spoilt += other.spoilt;
     found += !other.same_as(sound);
-    if (error != nullptr && !other.error.empty()) *error = other.error;
+    if (error != nullptr && !other.error.empty()) *error += other.error + '\n';
   }
   plant(false);
   CHECK(spoilt > 0);
