@@ -14,6 +14,7 @@ Without --build and --run it does both. Sections, in this order if none is named
   step        tokens/s of whole training steps beside PyTorch, eager and compiled
   products    TFLOP/s of products beside PyTorch's for the same shapes and types
   kernels     GB/s of each memory-bound kernel beside the device's measured copy bandwidth
+  ranks       steps of ranks under each Shard, with overlap and without: by NCCL on several GPUs, and sharing one
   sanitizer   tests/device under compute-sanitizer: memcheck, racecheck, synccheck
 
   --build          compile only; needs nvcc, no device. The folder can then be carried to a machine with one
@@ -37,7 +38,7 @@ python=${REGIMEN_PYTHON:-python3}
 folder=$root/build/gpu arch=90a output=$root/bench/results limit=150 build=true run=true
 jobs=$(nproc 2> /dev/null || echo 2)
 [ "$jobs" -le 8 ] || jobs=8
-all_sections=(tests step products kernels sanitizer)
+all_sections=(tests step products kernels ranks sanitizer)
 sections=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -117,7 +118,7 @@ compile_all() {
   if [ -n "$nccl" ] && [ -n "$(first_with include nccl.h)" ]; then
     mapfile -t with_nccl < <(printf '%s\n' -DREGIMEN_HAS_NCCL=1 -isystem "$(dirname "$(first_with include nccl.h)")"; library "$nccl")
   fi
-  sources=("$root"/bench/gpu/step_*.cpp "$root"/tests/device/*.cu "$root"/bench/gpu/{device,products,kernels}.cpp)   # the longest first
+  sources=("$root"/bench/gpu/step_*.cpp "$root"/tests/device/*.cu "$root"/bench/gpu/{ranks,device,products,kernels}.cpp)   # the longest first
   # Lesson 7 parses its command line with CLI11, and its files need zlib.
   if [ -e "$folder/include/CLI/CLI.hpp" ] && printf 'int main() {}\n' | g++ -include zlib.h -x c++ - -lz -o "$folder/logs/build/zlib" 2> /dev/null
   then sources=("$root/examples/07_gpu.cpp" "${sources[@]}")
@@ -126,7 +127,7 @@ compile_all() {
     name=$(program_of "$source") more=()
     case $source in
       */examples/*) more=("$root/examples/program.cpp" -lz) ;;
-      */ranks.cu) more=("${with_nccl[@]}" -lz) ;;   # it alone must not start without NCCL; it saves
+      */ranks.*) more=("${with_nccl[@]}" -lz) ;;   # these alone must not start without NCCL; files need zlib
     esac
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
     ("$nvcc" -x cu "${flags[@]}" "$source" "${more[@]}" -o "$folder/bin/$name" "${libraries[@]}" > "$folder/logs/build/$name.log" 2>&1 ||
@@ -226,6 +227,7 @@ section_products() {
   input=$logs/products.ours.out peer products torch gpu/products.py
 }
 section_kernels() { program kernels all "$folder/bin/kernels"; }
+section_ranks() { program ranks all "$folder/bin/ranks"; }
 section_sanitizer() {
   local tool
   if ! command -v compute-sanitizer > /dev/null; then skip sanitizer all "no compute-sanitizer here"; return; fi

@@ -23,6 +23,7 @@ while [ $# -gt 0 ]; do
 done
 [ ${#presets[@]} -gt 0 ] || presets=(release clang)
 jobs=$(nproc 2> /dev/null || echo 2)
+memory=$(awk '/^MemAvailable:/ {print int($2 / 1048576)}' /proc/meminfo 2> /dev/null || echo 0)   # GiB
 started=$SECONDS
 
 say "what is missing"
@@ -51,9 +52,10 @@ for preset in "${presets[@]}"; do
 
   # What does not depend on the configuration is built and tested once: benchmarks, headers alone, verdicts and refusals in four compilers,
   # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train, and in a second configuration lessons.
-  # Tests that train are compiled eight files at a time, which takes less than half as long as one by one.
+  # Tests that train are compiled eight files at a time, which takes less than half as long as one by one, and up to 6 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
   bench=TESTED headers=ON hurry=TESTS together=8 cuda=AUTO every=1 once=()
+  [ $((jobs * 7)) -le "${memory:-0}" ] || together=4
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)

@@ -95,6 +95,11 @@ def tables(device, programs, clocks):
                      table(["kernel", "in a step of", "type", "rows x columns", "us", "GB/s", "of a copy"],
                            [[r["kernel"], r["of"], r["type"], f"{r['rows']} x {r['columns']}", f"{r['microseconds']:.1f}", f"{r['gb_per_s']:.0f}",
                              f"{r['gb_per_s'] / copy:.2f}"] for r in kernels]))
+    ranks = results(programs, "ranks")
+    if ranks:
+        parts.append(table(["ranks", "GPUs", "by", "shard", "overlap", "ms", "tokens/s", "efficiency"],
+                           [[str(r["ranks"]), str(r["gpus"]), r["by"], r["shard"], "yes" if r["overlaps"] else "no", f"{r['milliseconds']:.2f}",
+                             f"{r['tokens_per_second']:,.0f}", f"{r['efficiency']:.2f}"] for r in ranks]))
     return "\n\n".join(parts)
 
 

@@ -24,6 +24,7 @@ stub folder/bin/test_kernels 'echo "a wrong number"; exit 3'
 stub folder/bin/step_gpt2 'echo "{\"step\":\"gpt2_124m\",\"type\":\"bf16\",\"by\":\"regimen\",\"milliseconds\":50,\"tokens_per_second\":327680}"'
 stub folder/bin/step_nano 'echo "{\"step\":\"gpt_nano\",\"type\":\"fp32\",\"by\":\"regimen\",\"milliseconds\":0.2,\"tokens_per_second\":3840000}"; exec sleep 60'
 stub folder/bin/products 'echo "{\"product\":\"8x8x8\",\"m\":8,\"n\":8,\"k\":8,\"transpose_a\":false,\"transpose_b\":true,\"type\":\"bf16\",\"tflop_per_s\":700}"'
+stub folder/bin/ranks 'echo "{\"ranks\":2,\"gpus\":1,\"by\":\"threads\",\"shard\":\"ZeRO3\",\"overlaps\":false,\"milliseconds\":30,\"tokens_per_second\":546133,\"efficiency\":0.5}"'
 stub folder/bin/kernels 'echo "{\"kernel\":\"add\",\"of\":\"others\",\"type\":\"bf16\",\"rows\":8,\"columns\":8,\"microseconds\":10,\"gb_per_s\":1700}"'
 gpu() { REGIMEN_PYTHON=$work/path/python PATH=$work/path:$PATH bash "$script" --run --folder "$work/folder" --output "$work/results" --limit 2 "$@" > "$work/said" 2>&1; }
 
@@ -37,13 +38,13 @@ for expected in '| tests | test_trainer | s | skipped: no fp8 here |' '| tests |
   '| tests | lesson_07_gpu | s | passed |' '| step | 2 | 1800 (1700 to 1800) | 2619 (2619 to 2619) | 650 (600 to 650) | 61 (60 to 61) |' \
   'power limit: 590.1, 1980 MHz, 2619 MHz, 700.00 W' 'failed: stopped after 2 s |' '| gpt2_124m | bf16 | regimen | 50.000 | 327,680 |' \
   '| gpt_nano | fp32 | regimen | 0.200 | 3,840,000 |' '| step | gpt2_124m.compiled | s | skipped: no PyTorch' '| 8x8x8 | NT | bf16 | 700.0 |' \
-  '| add | others | bf16 | 8 x 8 | 10.0 | 1700 | 0.85 |' '| sanitizer | racecheck.block_kernels | s | failed: exit code 9 |' \
+  '| add | others | bf16 | 8 x 8 | 10.0 | 1700 | 0.85 |' '| 2 | 1 | threads | ZeRO3 | no | 30.00 | 546,133 | 0.50 |' '| sanitizer | racecheck.block_kernels | s | failed: exit code 9 |' \
   '| sanitizer | synccheck.block_kernels | s | passed |' 'STUB GPU 1' 'cuBLASLt 130100' 'commit 0123456789ab'; do
   case $table in *"$expected"*) ;; *) wrong "the table lacks '$expected'" ;; esac
 done
 [ $failed -eq 0 ] || echo "$table"
 grep -q 'a wrong number' "$work/said" || wrong "what a failed program said is not printed"
-python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["device"]["name"] == "STUB GPU 1" and r["commit"] and len(r["programs"]) >= 17 and r["clocks"]["step"]["sm_mhz"]["least"] == 1700, r' \
+python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["device"]["name"] == "STUB GPU 1" and r["commit"] and len(r["programs"]) >= 18 and r["clocks"]["step"]["sm_mhz"]["least"] == 1700, r' \
   "$work"/results/stub-gpu-1/*.json || wrong "the results are not what they should be"
 
 for pid in $(cat "$work/path/pids"); do

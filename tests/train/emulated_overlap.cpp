@@ -1,7 +1,9 @@
 // On devices, too, gathers run ahead of compute and reductions behind it: what a rank computes between the start of a
 // collective and the wait for it. Measuring changes no bit.
+#include <regimen/comm/tracing.hpp>
 #include <regimen/engine/rank_trace.hpp>
 
+#include "../../bench/delayed.hpp"
 #include "support/on_runtime.hpp"
 #include "train/deferred.hpp"
 
@@ -10,6 +12,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace regimen;
@@ -79,7 +82,56 @@ void overlaps() {
   CHECK(lanes["reduce 0 (embedding)"] == steps);
 }
 
+/// Counts kernels that are queued between a collective and the next wait for one.
+struct Noting : emulated::Runtime {
+  static inline thread_local std::size_t beside = 0;
+
+  void collect(Connection& connection, const cuda::Collective& collective, const std::byte* own, std::byte* all,
+               Stream stream) {
+    Runtime::collect(connection, collective, own, all, stream);
+    is_on_its_way_ = true;
+  }
+  void wait(Stream stream, Event event) {
+    if (stream.index == 0) is_on_its_way_ = false;
+    Runtime::wait(stream, event);
+  }
+  using Runtime::launch;
+  template <class Kernel>
+  void launch(const Kernel& kernel, cuda::Grid grid, Stream stream) {
+    beside += is_on_its_way_;
+    Runtime::launch(kernel, grid, stream);
+  }
+
+ private:
+  bool is_on_its_way_ = false;
+};
+
+/// Kernels beside collectives, and the weights, of rank 1.
+template <template <class> class Around>
+std::pair<std::size_t, std::vector<double>> beside() {
+  std::pair<std::size_t, std::vector<double>> found;
+  emulated::Runtime::defaults = {.seed = 1, .memory = std::size_t{64} << 20};
+  launch(ranks, [&](comm::Threads& threads) {
+    Around<comm::Threads> communicator(threads);
+    Trainer<Gpt<blocks>, Batch<2>, Communicator<Nccl>, Shard<ZeRO3>, Device<OnRuntime<Noting>>> trainer(communicator);
+    Noting::beside = 0;
+    trainer.fit(data(), {.steps = steps, .progress = false});
+    const std::size_t count = Noting::beside;
+    const std::vector<double> weights = support::weights_of<double>(trainer);  // of all ranks
+    if (threads.rank() == 1) found = {count, weights};
+  });
+  emulated::Runtime::defaults = {};
+  return found;
+}
+
 }  // namespace
+
+TEST_CASE("a communicator that waits where a collective starts lets nothing run beside it on devices, either") {
+  const auto overlapping = beside<comm::Tracing>(), waiting = beside<bench::WaitedFor>();
+  CHECK(overlapping.first > 100);
+  CHECK(waiting.first == 0);
+  CHECK(overlapping.second == waiting.second);
+}
 
 TEST_CASE("ranks with a device each gather ahead of compute and reduce behind it, and a profile shows it") {
   overlaps<Nccl>();

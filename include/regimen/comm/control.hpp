@@ -39,6 +39,8 @@ class Control {
   virtual std::string gone() = 0;
   /// How long a rank waits for the others.
   virtual Deadline deadline() const = 0;
+  /// Whether each collective of tensors is awaited where it starts, so that nothing runs beside it.
+  virtual bool waits_at_start() const = 0;
 };
 
 /// Collectives over tensors in host memory. They run in the order of their starts, which is the same on all ranks. All

@@ -46,6 +46,10 @@ class RanksOf final : public Ranks {
     else return default_deadline;
   }
 
+  bool waits_at_start() const override {
+    return requires { requires C::waits_at_start; };
+  }
+
   std::size_t start_all_gather(const std::byte* own, std::byte* all, std::size_t bytes, Teams teams) override {
     return ticket_of(behind_.all_gather(own, all, bytes, teams));
   }
@@ -69,8 +73,8 @@ class RanksOf final : public Ranks {
   void await(std::size_t ticket) override { behind_.wait(ticket); }
 
  private:
-  static std::size_t ticket_of(const Pending& pending) {
-    if constexpr (requires { requires C::waits_at_start; }) pending.wait();
+  std::size_t ticket_of(const Pending& pending) const {
+    if (waits_at_start()) pending.wait();
     return static_cast<std::size_t>(pending.ticket);
   }
   template <class T>

@@ -315,6 +315,7 @@ class Transport final {
   Transport(R& runtime, typename R::Stream compute, Ranks* ranks)
       : runtime_(runtime), compute_(compute), by_(runtime, ranks) {
     if (by_.are_alone()) return;
+    waits_at_start_ = ranks->waits_at_start();
     stream_ = runtime_.make_stream();
     for (std::size_t i = 0; i < most_tickets; ++i) sent_.push_back(runtime_.make_event());
     before_ = runtime_.make_event();
@@ -332,6 +333,7 @@ class Transport final {
     runtime_.wait(stream_, before_);
     by_.queue(kind, transfer, base, stream_);
     runtime_.record(sent_.at(ticket % most_tickets), stream_);
+    if (waits_at_start_) await(ticket);
     return ticket;
   }
   /// What is queued from now on comes after that collective.
@@ -355,6 +357,7 @@ class Transport final {
   std::vector<typename R::Event> sent_;  // by tickets
   typename R::Event before_{};
   std::size_t tickets_ = 0;
+  bool waits_at_start_ = false;
 };
 
 }  // namespace regimen::cuda
