@@ -112,6 +112,23 @@ TEST_CASE("an error of one thread's work loses the device for all, and a device 
   }
 }
 
+TEST_CASE("an event ends with its runtime, but for a lasting one") {
+  Runtime::share_device(Runtime::new_device());
+  Part stays;
+  Runtime::Event ends{}, lasts{};
+  {
+    Part goes;
+    ends = goes.event;
+    lasts = goes.runtime.make_lasting_event();
+    goes.put(1);
+    goes.runtime.record(lasts, goes.stream);
+    stays.runtime.wait(stays.stream, ends);
+  }
+  stays.runtime.wait(stays.stream, lasts);
+  CHECK(::test::says(::test::error_of([&] { stays.runtime.wait(stays.stream, ends); }), "one whose runtime has ended"));
+  Runtime::share_device(0);
+}
+
 TEST_CASE("memory of a runtime that has gone is no memory, and its queued work has ended") {
   const std::size_t number = Runtime::new_device();
   for (std::uint64_t seed = 0; seed < 8; ++seed) {

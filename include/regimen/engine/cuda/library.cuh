@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,33 @@ struct Probe {
 };
 
 }  // namespace detail
+
+/// Events that ranks which are threads show each other: one may be about to wait for another's when that one ends. So
+/// these are used again, and never destroyed.
+class LastingEvents final {
+ public:
+  static LastingEvents& of_process() {
+    static LastingEvents events;
+    return events;
+  }
+  /// Null: there is none.
+  cudaEvent_t take(int device) {
+    const std::lock_guard lock(mutex_);
+    std::vector<cudaEvent_t>& all = unused_[device];
+    if (all.empty()) return nullptr;
+    const cudaEvent_t last = all.back();
+    all.pop_back();
+    return last;
+  }
+  void give_back(int device, cudaEvent_t event) {
+    const std::lock_guard lock(mutex_);
+    unused_[device].push_back(event);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::vector<cudaEvent_t>> unused_;
+};
 
 /// The current device of the calling thread. A failed call throws an Error with the name of its code.
 class Library final {
@@ -71,6 +100,7 @@ class Library final {
     for (void* const at : allocations_) cudaFree(at);
     for (void* const at : pinned_) cudaFreeHost(at);
     for (const Event event : events_) cudaEventDestroy(event);
+    for (const Event event : lasting_) LastingEvents::of_process().give_back(device_, event);
     for (const Stream stream : streams_) cudaStreamDestroy(stream);
   }
 
@@ -111,10 +141,13 @@ class Library final {
     return made;
   }
   Event make_event() {
-    Event made{};
-    detail::demand(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-    events_.push_back(made);
-    return made;
+    events_.push_back(new_event());
+    return events_.back();
+  }
+  Event make_lasting_event() {
+    const Event old = LastingEvents::of_process().take(device_);
+    lasting_.push_back(old != nullptr ? old : new_event());
+    return lasting_.back();
   }
   void record(Event event, Stream stream) { detail::demand(cudaEventRecord(event, stream), "cudaEventRecord"); }
   void wait(Stream stream, Event event) {
@@ -261,6 +294,11 @@ class Library final {
   Scope scope() const { return Scope(device_); }
 
  private:
+  static Event new_event() {
+    Event made{};
+    detail::demand(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    return made;
+  }
   /// Work that is queued uses what the destructor frees. After an abort that may not end.
   bool all_work_ends() {
     for (const Stream stream : streams_) {
@@ -302,7 +340,7 @@ class Library final {
   std::unique_ptr<cudnn::Handle> cudnn_{};
 #endif
   std::vector<Stream> streams_;
-  std::vector<Event> events_;
+  std::vector<Event> events_, lasting_;
   std::vector<Graph> graphs_;
 };
 

@@ -110,6 +110,7 @@ struct AnyKernel {
 ///   fill(at, byte, bytes)    sets bytes
 ///   prepare(kernel, grid)    loads the kernel's code, before a capture that launches it
 ///   launch(kernel, grid)     copies the kernel's members in the call
+///   make_lasting_event()     one that may be waited for, also by another runtime of the device, after this one has ended
 ///   record, wait(stream, e)  order queues; never block the host
 ///   synchronize(event)       the host waits; throws what went wrong before
 ///   begin_capture            of this stream, and of all that wait for its events
@@ -144,6 +145,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   { runtime.allocate_pinned(bytes, "name") } -> std::same_as<std::byte*>;
   { runtime.make_stream() } -> std::same_as<typename R::Stream>;
   { runtime.make_event() } -> std::same_as<typename R::Event>;
+  { runtime.make_lasting_event() } -> std::same_as<typename R::Event>;
   runtime.upload(device, from, bytes, stream);
   runtime.download(host, from, bytes, stream);
   runtime.fill(device, 0, bytes, stream);

@@ -45,7 +45,7 @@ class NoRanks {
 ///
 /// sums      in the tree of comm/tree.hpp: the bits do not depend on the Shard
 /// failure   PeerError with the rank that left, or that was missing when the deadline of the hosts had passed
-/// cost      each slice is read once by each rank that needs it; the hosts wait for each other, some 100 µs each time
+/// cost      each slice is read once by each rank that needs it; the hosts wait for each other twice
 template <Runtime R>
 class RanksOfThreads {
  public:
@@ -57,8 +57,8 @@ class RanksOfThreads {
       throw Error("ranks that share a GPU", "at most " + std::to_string(kernel::most_ranks_of_device),
                   std::to_string(ranks->size()));
     comm::agree(ranks, "ranks that are threads", "GPU", runtime.device());
-    given_ = runtime.make_event();
-    taken_ = runtime.make_event();
+    given_ = runtime.make_lasting_event();
+    taken_ = runtime.make_lasting_event();
   }
 
   /// An emulated device has to know that it is shared.
@@ -144,7 +144,7 @@ class RanksOfThreads {
 
   R& runtime_;
   Ranks* ranks_;
-  typename R::Event given_{}, taken_{};
+  typename R::Event given_{}, taken_{};  // the others ask for them
 };
 
 /// By the library that connects GPUs; the hosts of the ranks agree, wait and name who failed.

@@ -87,6 +87,10 @@ class Queues {
     return {streams_.size() - 1};
   }
   Event make_event() {
+    own_events_.push_back(make_lasting_event().index);
+    return {own_events_.back()};
+  }
+  Event make_lasting_event() {
     const auto lock = alone();
     expect_current("cudaEventCreateWithFlags");
     events_.emplace_back();
@@ -103,6 +107,8 @@ class Queues {
     const auto lock = alone();
     const Recorded& recorded = events_.at(event.index);
     Queue& queue = queue_of(stream);
+    if (recorded.is_destroyed)
+      refuse("cudaStreamWaitEvent (cudaErrorInvalidResourceHandle)", "an event", "one whose runtime has ended");
     if (!recorded.was_recorded)
       refuse("a wait for an event", "an event that was recorded", "none, so that nothing waits");
     if (recorded.graph == none) {
@@ -310,6 +316,10 @@ class Queues {
 
   /// While it lives, no other thread uses the device.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> alone() const { return std::unique_lock(shared_->mutex); }
+  /// No runtime waits for this one's events from now on.
+  void destroy_events() {
+    for (const std::size_t event : own_events_) events_.at(event).is_destroyed = true;
+  }
   /// Whether other runtimes may use the device.
   bool is_shared() const { return number_ >= detail::Device::first_shared; }
 
@@ -333,6 +343,7 @@ class Queues {
   static constexpr std::size_t most_questions = 16;
 
   std::size_t number_ = current;
+  std::vector<std::size_t> own_events_;  // but for the lasting ones
   std::deque<Queue>& streams_ = shared_->streams;
   std::deque<Recorded>& events_ = shared_->events;
   std::deque<Recording>& graphs_ = shared_->graphs;

@@ -54,6 +54,7 @@ class Runtime : public Queues {
   ~Runtime() {
     if (!is_shared()) return;
     const auto lock = alone();
+    destroy_events();
     try {
       if (!lost_) finish_all();
       for (const std::byte* const at : allocated_) device_.release(at);

@@ -131,7 +131,7 @@ struct Queue {
 struct Recorded {
   std::size_t graph = no_graph;
   TaskId task = 0;
-  bool was_recorded = false;
+  bool was_recorded = false, is_destroyed = false;
 };
 
 /// A graph.
