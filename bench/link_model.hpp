@@ -7,7 +7,7 @@
 //   one direction
 //
 // A phase takes between max(compute, communication), everything beside everything, and their sum, nothing. All of it is
-// an estimate from stated figures, and none of it was measured here.
+// an estimate, by default from stated figures; of the rates of links and arithmetic one can give measured ones.
 #pragma once
 
 #include <regimen/regimen.hpp>
@@ -31,6 +31,9 @@ inline constexpr LinkSpeed nvlink4{"NVLink 4", 450e9, 3.4e-6};
 ///          which was read, has 9.6e-6
 inline constexpr LinkSpeed infiniband_ndr{"InfiniBand NDR", 50e9, 14e-6};
 inline constexpr std::size_t gpus_of_machine = 8;
+struct Links {
+  LinkSpeed inside = nvlink4, between = infiniband_ndr;  // a machine; machines
+};
 /// What every collective takes, however few bytes and ranks. source: NCCL, as above.
 inline constexpr double base_seconds = 8.4e-6;
 
@@ -43,7 +46,7 @@ constexpr std::size_t log2_up(std::size_t count) {
 enum class Way { ring, tree };
 
 /// One collective of `members` ranks, each `stride` GPUs from the next, that sends so many bytes from each.
-constexpr double seconds_of(double bytes, std::size_t members, std::size_t stride, Way way) {
+constexpr double seconds_of(double bytes, std::size_t members, std::size_t stride, Way way, const Links& links = {}) {
   if (members <= 1) return 0;
   const std::size_t inside = stride >= gpus_of_machine            ? 1
                              : gpus_of_machine / stride < members ? gpus_of_machine / stride
@@ -51,8 +54,8 @@ constexpr double seconds_of(double bytes, std::size_t members, std::size_t strid
   const std::size_t machines = (members + inside - 1) / inside;
   const std::size_t hops_between = way == Way::ring ? machines - 1 : log2_up(machines);
   const std::size_t hops_inside = way == Way::ring ? members - 1 - hops_between : log2_up(inside);
-  return base_seconds + double(hops_inside) * nvlink4.hop + double(hops_between) * infiniband_ndr.hop +
-         bytes / (machines > 1 ? infiniband_ndr.bandwidth : nvlink4.bandwidth);
+  return base_seconds + double(hops_inside) * links.inside.hop + double(hops_between) * links.between.hop +
+         bytes / (machines > 1 ? links.between.bandwidth : links.inside.bandwidth);
 }
 
 static_assert(seconds_of(1e9, 1, 1, Way::ring) == 0);
@@ -66,10 +69,12 @@ static_assert(seconds_of(45e9, 8, 1, Way::ring) > 0.1 && seconds_of(45e9, 8, 1, 
 /// A plan that also asks the links how long each collective takes, of one rank; every iteration of a Repeat by itself.
 struct LinkedPlan : plan::Engine<cpu::Traits> {
   Way way;
+  Links links;
   std::array<std::size_t, 3> collectives{};
   std::array<double, 3> seconds{};
 
-  constexpr LinkedPlan(std::size_t world, Way shape) : plan::Engine<cpu::Traits>(world, true), way(shape) {}
+  constexpr LinkedPlan(std::size_t world, Way shape, const Links& speeds)
+      : plan::Engine<cpu::Traits>(world, true), way(shape), links(speeds) {}
   constexpr std::size_t all_gather(const engine::Transfer& transfer) {
     add(transfer);
     return plan::Engine<cpu::Traits>::all_gather(transfer);
@@ -84,7 +89,8 @@ struct LinkedPlan : plan::Engine<cpu::Traits> {
     const comm::Teams teams = transfer.teams;
     const std::size_t members = teams.members(ranks), at = static_cast<std::size_t>(phase);
     ++collectives[at];
-    seconds[at] += seconds_of(double(transfer.bytes * (members - 1)), members, teams.size == 0 ? 1 : teams.stride, way);
+    seconds[at] +=
+        seconds_of(double(transfer.bytes * (members - 1)), members, teams.size == 0 ? 1 : teams.stride, way, links);
   }
 };
 
@@ -98,9 +104,9 @@ struct Predicted {
 /// A step of `ranks` machines of type Machine that reach `share` of its stated peak in their arithmetic; each has a
 /// batch of Train's.
 template <class Train, class Machine>
-Predicted predict(std::size_t ranks, double share, Way way) {
+Predicted predict(std::size_t ranks, double share, Way way, const Links& links) {
   using Compute = typename Train::Recipe::Roles::compute;
-  walk::Walk<LinkedPlan> walk(Train::batch, ranks, 0, ranks, way);
+  walk::Walk<LinkedPlan> walk(Train::batch, ranks, 0, ranks, way, links);
   const train::Resident resident = Train::Step::setup(walk);
   Train::Step::step(walk, resident, Train::Recipe::loss_scaling, Train::Recipe::clip, {},
                     [](std::size_t) { return true; });

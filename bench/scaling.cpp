@@ -21,7 +21,16 @@ using namespace bench;
 
 struct Settings {
   std::uint64_t most = 4, threads = 1, steps = 20, warmup = 3, rounds = 3;
-  double share = 0.4;
+  double share = 0.4, inside = nvlink4.bandwidth * 1e-9, between = infiniband_ndr.bandwidth * 1e-9;  // GB/s
+
+  /// Another rate than the stated one was measured.
+  Links links() const {
+    Links found;
+    if (inside != nvlink4.bandwidth * 1e-9) found.inside = {"links measured at", inside * 1e9, nvlink4.hop};
+    if (between != infiniband_ndr.bandwidth * 1e-9)
+      found.between = {"a network measured at", between * 1e9, infiniband_ndr.hop};
+    return found;
+  }
 };
 
 template <class Stage, class... More>
@@ -154,12 +163,12 @@ void predicted(const char* name, const Settings& settings, program::Log& log, st
   using Large =
       Trainer<Gpt2Xl, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>, Communicator<Threads>, Shard<Stage>>;
   using Alone = Trainer<Gpt2Xl, Batch<8>, Precision<bf16, fp32>, Checkpoint<Every<1>>>;
-  const double alone = predict<Alone, Machine>(1, settings.share, Way::ring).at_worst;
+  const double alone = predict<Alone, Machine>(1, settings.share, Way::ring, settings.links()).at_worst;
   for (const std::size_t ranks : {1u, 2u, 4u, 8u, 64u, 1024u})
     for (const Way way : {Way::ring, Way::tree}) {
       if (!takes<Stage>(ranks) || (ranks <= gpus_of_machine && way == Way::tree))
         continue;  // within a machine there are few hops either way
-      const Predicted found = predict<Large, Machine>(ranks, settings.share, way);
+      const Predicted found = predict<Large, Machine>(ranks, settings.share, way, settings.links());
       const MemoryPlan plan = Large::plan(Large::batch, ranks);
       const char* const by = way == Way::ring ? "ring" : "tree";
       std::fprintf(out, "%-10s %5zu %5s %8.1f %9.2f %9.1f %9.1f %9.1f %8.1f%% %8.1f%%\n", name, ranks, by,
@@ -191,6 +200,10 @@ int main(int argc, char** argv) {
       .add("--warmup", settings.warmup, "Steps before those")
       .add("--rounds", settings.rounds, "Runs of each number of ranks, in turns", 1)
       .add("--share-of-peak", settings.share, "Of a GPU's stated peak that its arithmetic is assumed to reach", 0.01, 1)
+      .add("--inside", settings.inside,
+           "GB/s that a GPU sends to others of its machine: the stated rate, or a measured one", 1e-3)
+      .add("--between", settings.between, "GB/s that a GPU sends to other machines: the stated rate, or a measured one",
+           1e-3)
       .add("--only", what, "What to do", {"all", "measured", "predicted"})
       .add("--log", log_name,
            "Write one JSON object per line: to a file, or '-', standard output, and nothing else there");
@@ -219,8 +232,8 @@ int main(int argc, char** argv) {
           out,
           "%spredicted, not measured: GPT-2 XL, a batch of 8 for each %s, bf16, Checkpoint<Every<1>>; %g of the stated peak; %s %g GB/s in "
           "a machine of %zu, %s %g GB/s\n",
-          what == "all" ? "\n" : "", targets::h100::name, settings.share, nvlink4.name, nvlink4.bandwidth * 1e-9,
-          gpus_of_machine, infiniband_ndr.name, infiniband_ndr.bandwidth * 1e-9);
+          what == "all" ? "\n" : "", targets::h100::name, settings.share, settings.links().inside.name, settings.inside,
+          gpus_of_machine, settings.links().between.name, settings.between);
       std::fprintf(
           out,
           "between machines, and hops as bench/link_model.hpp states. Efficiency: with all of a phase's collectives beside its work, and "

@@ -15,6 +15,12 @@ short=(--steps 2 --warmup 1 --rounds 1)
 "$scaling" --only predicted --log - > out 2> err || wrong "scaling: $(cat err)"
 [ "$(grep -c '^{"event":"predicted",.*}$' out)" -eq 34 ] && [ "$(wc -l < out)" -eq 34 ] || wrong "scaling: predicted $(cat out)"
 grep -q 'predicted, not measured' err || wrong "scaling: a prediction without the word: $(cat err)"
+# Measured rates: ten times slower links take longer.
+"$scaling" --only predicted --inside 45 --between 5 --log - > slow 2> err || wrong "scaling: $(cat err)"
+grep -q 'links measured at 45 GB/s' err || wrong "scaling: does not say which rates: $(cat err)"
+sends() { awk -F'"sends":' '/"ranks":8,/ && $2 > 0 { split($2, a, ","); sum += a[1] } END { print sum }' "$1"; }
+awk -v fast="$(sends out)" -v slow="$(sends slow)" 'BEGIN { exit !(slow > 5 * fast && slow < 10 * fast) }' ||
+  wrong "scaling: with a tenth of the rates collectives take $(sends slow) s in place of $(sends out)"
 
 "$overlap" "${short[@]}" --log log > out 2> err || wrong "overlap: $(cat err)"
 [ "$(grep -c '^{"event":"overlap",.*"ratio":[0-9].*}$' log)" -eq 18 ] || wrong "overlap: its log is $(cat log)"

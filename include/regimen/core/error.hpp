@@ -31,8 +31,9 @@ namespace detail {
 [[gnu::cold]] inline std::string words_of(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
-  } catch (const std::exception& error) { return *error.what() == '\0' ? "an exception without words" : error.what(); }
-  catch (...) { return "an exception that is no std::exception"; }
+  } catch (const std::exception& error) {
+    return *error.what() == '\0' ? "an exception without words" : error.what();
+  } catch (...) { return "an exception that is no std::exception"; }
 }
 }  // namespace detail
 
