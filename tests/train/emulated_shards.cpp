@@ -35,6 +35,33 @@ class Counted : public emulated::Runtime {
   }
 };
 
+/// Counts what a rank reads of the others that share its device.
+class Shared : public emulated::Runtime {
+ public:
+  static inline thread_local std::size_t read = 0;
+
+  std::byte* allocate(std::size_t bytes, const char* name) {
+    own_ = Runtime::allocate(bytes, name);
+    own_end_ = own_ + bytes;
+    return own_;
+  }
+  /// Few numbers, such as those of AllGatherSmall, are not planned.
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
+    const bool is_own = from >= own_ && from < own_end_;
+    if (!is_own && bytes > sizeof(Scalars)) read += bytes;
+    Runtime::copy(to, from, bytes, stream);
+  }
+  using Runtime::launch;
+  template <class T>
+  void launch(const kernel::SumOfRanks<T>& sum, cuda::Grid grid, Stream stream) {
+    read += (sum.ranks - 1) * sum.count * sizeof(T);
+    Runtime::launch(sum, grid, stream);
+  }
+
+ private:
+  std::byte *own_ = nullptr, *own_end_ = nullptr;
+};
+
 constexpr std::uint64_t steps = 20;
 
 /// The network with dropout and a tied table, in micro-batches that are reduced one by one, clipped and checkpointed.
@@ -76,6 +103,26 @@ void sends_as_planned(std::size_t ranks) {
   emulated::Runtime::defaults = {};
 }
 
+/// The same of ranks that share a device; and each uses the memory that is planned.
+template <class Stage>
+void reads_as_planned(std::size_t ranks) {
+  using Run = Train<Stage, Threads, OnRuntime<Shared>>;
+  emulated::Runtime::defaults = {.memory = std::size_t{64} << 20};
+  static const Fake data({.samples = 640, .classes = 11, .seed = 3});
+  std::vector<std::size_t> read(ranks), used(ranks);
+  launch(ranks, [&](comm::Threads& threads) {
+    Run trainer(threads);
+    trainer.fit(data, {.steps = 2, .progress = false});
+    Shared::read = 0;
+    trainer.fit(data, {.steps = 2 + steps, .progress = false});
+    read[threads.rank()] = Shared::read;
+    used[threads.rank()] = trainer.used().peak;
+  });
+  CHECK(read == std::vector<std::size_t>(ranks, steps * Run::plan(Run::batch, ranks).wire()));
+  CHECK(used == std::vector<std::size_t>(ranks, Run::plan(Run::batch, ranks).peak));
+  emulated::Runtime::defaults = {};
+}
+
 }  // namespace
 
 TEST_CASE("twenty steps on emulated devices are the same bits under every Shard, by hosts and by NCCL") {
@@ -107,6 +154,17 @@ TEST_CASE("ranks that NCCL connects send what the plan says") {
     sends_as_planned<ZeRO2>(ranks);
     sends_as_planned<ZeRO3>(ranks);
     if (ranks % 2 == 0) sends_as_planned<Hybrid<2>>(ranks);
+  }
+}
+
+TEST_CASE("ranks that share a device read what the plan says, in the memory that it says") {
+  for (const std::size_t ranks : {2u, 3u, 4u}) {
+    CAPTURE(ranks);
+    reads_as_planned<Replicated>(ranks);
+    reads_as_planned<ZeRO1>(ranks);
+    reads_as_planned<ZeRO2>(ranks);
+    reads_as_planned<ZeRO3>(ranks);
+    if (ranks % 2 == 0) reads_as_planned<Hybrid<2>>(ranks);
   }
 }
 
