@@ -14,7 +14,7 @@ Without --build and --run it does both. Sections, in this order if none is named
   step        tokens/s of whole training steps beside PyTorch, eager and compiled
   products    TFLOP/s of products beside PyTorch's for the same shapes and types
   kernels     GB/s of each memory-bound kernel beside the device's measured copy bandwidth
-  ranks       steps of ranks under each Shard, with overlap and without: by NCCL on several GPUs, and sharing one
+  ranks       steps of ranks, Replicated and ZeRO3, with overlap and without: by NCCL on several GPUs, and sharing one
   sanitizer   tests/device under compute-sanitizer: memcheck, racecheck, synccheck
 
   --build          compile only; needs nvcc, no device. The folder can then be carried to a machine with one

@@ -1,4 +1,4 @@
-// bench/gpu/ranks.cpp — steps of ranks under each Shard, with collectives that run beside the computation and without:
+// bench/gpu/ranks.cpp — steps of ranks, Replicated and ZeRO3, with collectives that run beside the computation and without:
 // a GPU for each rank, connected by NCCL, on machines with several; and ranks that share one GPU.
 #include "timing.hpp"
 
@@ -56,9 +56,11 @@ std::size_t gpus() {
 template <class Who>
 void on_ranks(std::size_t ranks, const auto& f) {
 #if defined(__CUDACC__)
-  if constexpr (std::is_same_v<Who, Nccl>) return launch_processes(ranks, f);
-#endif
+  if constexpr (std::is_same_v<Who, Nccl>) launch_processes(ranks, f);
+  else launch(ranks, f);
+#else
   launch(ranks, f);
+#endif
 }
 
 /// Milliseconds of a step, as rank 0 sees them; it writes them to a file, as it may be a process.

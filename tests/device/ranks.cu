@@ -81,7 +81,7 @@ Exact exact_losses(std::size_t ranks) {
   return exact;
 }
 
-/// Ranks that are threads: the same bits under every Shard.
+/// Ranks that are threads: the same bits under ZeRO3 as Replicated.
 template <class... Policies>
 std::vector<double> by_threads(std::size_t ranks) {
   std::vector<double> found;

@@ -25,16 +25,20 @@ namespace regimen {
 ///   trace.add(trainer.rank(), trainer.profile(), traced.spans());
 ///   trace.write("trace.json");
 ///
-/// Collectives of devices, which the communicator does not see, have no spans: each is drawn from its start to the end
-/// of the rank's wait for it.
+/// Collectives of devices, which the communicator does not see, have no spans: each is drawn from its start, or the end
+/// of the one before, as they run in order, to the end of the rank's wait for it.
 class RankTrace {
  public:
   void add(std::size_t rank, const OperationTimes& times) {
     add_operations(rank, times);
-    for (const CollectiveTime& one : times.collectives())
-      if (one.ended > 0)
-        complete(rank, sending, std::string(one.name()) + " " + place(one.path), "collective", one.started,
-                 one.ended - one.started, "\"bytes\":" + std::to_string(one.bytes));
+    double before = 0;
+    for (const CollectiveTime& one : times.collectives()) {
+      if (one.ended == 0) continue;
+      const double began = one.started > before ? one.started : before;
+      before = one.ended > began ? one.ended : began;
+      complete(rank, sending, std::string(one.name()) + " " + place(one.path), "collective", began, before - began,
+               "\"bytes\":" + std::to_string(one.bytes));
+    }
   }
   void add(std::size_t rank, const OperationTimes& times, std::span<const comm::Span> spans) {
     add_operations(rank, times);

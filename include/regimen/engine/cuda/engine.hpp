@@ -60,7 +60,8 @@ class Engine : public engine::EveryIteration {
 
   explicit Engine(const engine::Resources<Ranks>& resources)
       : transport_(runtime_, stream_, resources.ranks),
-        captures_(resources.captures && (Transport::has_graphs || resources.ranks == nullptr)),
+        captures_(resources.captures &&
+                  (Transport::has_graphs || resources.ranks == nullptr || resources.ranks->size() == 1)),
         waits_(resources.waits) {
     done_ = runtime_.make_event();
     base_ = runtime_.allocate(resources.bytes, "the arena");

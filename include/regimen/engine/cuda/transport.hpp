@@ -1,4 +1,4 @@
-// regimen/engine/cuda/transport.hpp — the collectives of ranks with a device each: on a stream of their own.
+// regimen/engine/cuda/transport.hpp — the collectives of ranks on devices: on a stream of their own.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -10,9 +10,11 @@
 #include <regimen/kernel/sum_of_ranks.hpp>
 #include <regimen/policy/communicator.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -70,11 +72,12 @@ class RanksOfThreads {
   void prepare(const engine::Transfer&) {}
   void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, typename R::Stream stream) {
     const bool sums = kind == comm::CollectiveKind::ReduceScatter;
-    runtime_.record(given_, stream);
-    const std::vector<Given> given =
-        comm::gather_small(*ranks_, Given{base + (sums ? transfer.all : transfer.own), transfer.bytes, kind, given_});
     const comm::Teams teams = transfer.teams;
     const std::size_t rank = ranks_->rank(), members = teams.members(ranks_->size());
+    runtime_.record(given_, stream);
+    const std::vector<Given> given =
+        show({base + (sums ? transfer.all : transfer.own), transfer.bytes, kind, given_, &readers_}, members - 1);
+    std::optional<Reading> reading(std::in_place, given, teams, rank, members);
     const auto of = [&](std::size_t place) { return given[teams.member(rank, place)]; };
     for (std::size_t place = 0; place < members; ++place) {
       if (of(place).kind != kind || of(place).bytes != transfer.bytes)
@@ -92,6 +95,7 @@ class RanksOfThreads {
         if (std::byte* const to = all + place * transfer.bytes; of(place).at != to)
           runtime_.copy(to, of(place).at, transfer.bytes, stream);
     }
+    reading.reset();
     runtime_.record(taken_, stream);
     const std::vector<typename R::Event> taken = comm::gather_small(*ranks_, taken_);
     for (std::size_t place = 0; place < members; ++place)
@@ -99,9 +103,11 @@ class RanksOfThreads {
   }
   void synchronize(typename R::Event event) { runtime_.synchronize(event); }
   void abort() {}
-  /// When what is queued there has ended, no other rank reads this one's memory.
+  /// No other rank reads this one's memory afterwards, but for work that is queued when this returns: memory that is
+  /// freed waits for that, on a GPU and emulated. The others only queue work meanwhile, so this needs no deadline.
   void close(typename R::Stream stream) {
     if (are_alone()) return;
+    while (readers_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
     try {
       const auto scope = runtime_.scope();
       runtime_.record(taken_, stream);
@@ -117,7 +123,36 @@ class RanksOfThreads {
     std::size_t bytes = 0;
     comm::CollectiveKind kind{};
     typename R::Event event{};
+    std::atomic<std::ptrdiff_t>* readers = nullptr;
   };
+  /// While it lives, this rank queues work that reads the others' memory.
+  class Reading final {
+   public:
+    Reading(const std::vector<Given>& given, comm::Teams teams, std::size_t rank, std::size_t members)
+        : given_(given), teams_(teams), rank_(rank), members_(members) {}
+    Reading(const Reading&) = delete;
+    ~Reading() {
+      for (std::size_t place = 0; place < members_; ++place)
+        if (const std::size_t other = teams_.member(rank_, place); other != rank_)
+          given_[other].readers->fetch_sub(1, std::memory_order_release);
+    }
+
+   private:
+    const std::vector<Given>& given_;
+    comm::Teams teams_;
+    std::size_t rank_, members_;
+  };
+
+  /// All ranks show, or none: then nobody reads.
+  std::vector<Given> show(const Given& own, std::size_t others) {
+    readers_ = static_cast<std::ptrdiff_t>(others);
+    try {
+      return comm::gather_small(*ranks_, own);
+    } catch (...) {
+      readers_ = 0;
+      throw;
+    }
+  }
 
   void sum(const engine::Transfer& transfer, std::byte* out, std::size_t members, typename R::Stream stream,
            const auto& summand) {
@@ -144,7 +179,8 @@ class RanksOfThreads {
 
   R& runtime_;
   Ranks* ranks_;
-  typename R::Event given_{}, taken_{};  // the others ask for them
+  typename R::Event given_{}, taken_{};      // the others ask for them
+  std::atomic<std::ptrdiff_t> readers_ = 0;  // of this rank's memory
 };
 
 /// By the library that connects GPUs; the hosts of the ranks agree, wait and name who failed.
