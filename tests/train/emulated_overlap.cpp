@@ -5,6 +5,7 @@
 
 #include "../../bench/delayed.hpp"
 #include "support/on_runtime.hpp"
+#include "train/collectives.hpp"
 #include "train/deferred.hpp"
 
 #include <nlohmann/json.hpp>
@@ -27,10 +28,7 @@ struct Record {
   std::vector<double> weights;
 
   std::vector<CollectiveTime> of(CollectiveTime::Kind kind, op::Phase phase) const {
-    std::vector<CollectiveTime> found;
-    for (const CollectiveTime& one : times.collectives())
-      if (one.kind == kind && one.phase == phase) found.push_back(one);
-    return found;
+    return collectives_of(times, kind, phase);
   }
 };
 

@@ -16,13 +16,13 @@ using namespace regimen::test;
 namespace {
 
 /// Losses, then weights, of every rank.
-template <class... Policies>
+template <class Who, class... Policies>
 std::vector<std::vector<double>> on_ranks(std::size_t ranks, std::uint64_t seed = 1) {
   const ::test::Directory folder;
   emulated::Runtime::defaults = {.seed = seed};
   std::vector<std::vector<double>> found(ranks);
   launch(ranks, [&](comm::Threads& communicator) {
-    Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Policies...> trainer(communicator);
+    Trainer<Gpt<3>, Batch<2>, Communicator<Who>, Policies...> trainer(communicator);
     trainer.poison_dead_memory();
     trainer.fit(data(), {.steps = 4, .progress = false});
     trainer.save(folder / "state");
@@ -70,19 +70,20 @@ TEST_CASE("ranks on emulated devices end together when one of them fails in the 
 
 TEST_CASE("ranks on emulated devices train the same bits under every sharding, by graphs or not") {
   using There = Device<Emulated>;
-  const auto replicated = on_ranks<There, Shard<Replicated>, Checkpoint<Every<2>>>(2);
+  const auto replicated = on_ranks<Threads, There, Shard<Replicated>, Checkpoint<Every<2>>>(2);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     CAPTURE(seed);
-    CHECK(on_ranks<There, Shard<ZeRO1>, Steps<2>>(2, seed) == replicated);
-    CHECK(on_ranks<There, Shard<ZeRO3>, Checkpoint<Every<2>>>(2, seed) == replicated);
+    CHECK(on_ranks<Nccl, There, Shard<ZeRO1>, Steps<2>>(2, seed) == replicated);
+    CHECK(on_ranks<Threads, There, Shard<ZeRO3>, Checkpoint<Every<2>>>(2, seed) == replicated);
   }
-  CHECK(on_ranks<There, Shard<ZeRO2>>(2) == replicated);
-  CHECK(on_ranks<There, Shard<ZeRO3>, Graph<Off>>(2) == replicated);
-  CHECK(on_ranks<There, Shard<Hybrid<2>>>(4) == on_ranks<There>(4));
+  CHECK(on_ranks<Threads, There, Shard<ZeRO2>>(2) == replicated);
+  CHECK(on_ranks<Nccl, There, Shard<ZeRO3>>(2) == replicated);
+  CHECK(on_ranks<Nccl, There, Shard<ZeRO3>, Graph<Off>>(2) == replicated);
+  CHECK(on_ranks<Threads, There, Shard<Hybrid<2>>>(4) == on_ranks<Threads, There>(4));
 }
 
 TEST_CASE("ranks on emulated devices train what ranks on the CPU train") {
-  const auto here = on_ranks<Shard<ZeRO3>, Precision<fp64>, Clip<Norm<Ratio<1>>>>(2);
-  const auto there = on_ranks<Shard<ZeRO3>, Precision<fp64>, Clip<Norm<Ratio<1>>>, Device<Emulated>>(2);
+  const auto here = on_ranks<Threads, Shard<ZeRO3>, Precision<fp64>, Clip<Norm<Ratio<1>>>>(2);
+  const auto there = on_ranks<Threads, Shard<ZeRO3>, Precision<fp64>, Clip<Norm<Ratio<1>>>, Device<Emulated>>(2);
   for (std::size_t rank = 0; rank < 2; ++rank) CHECK(support::distance(here[rank], there[rank]) < support::of_order);
 }

@@ -186,13 +186,13 @@ TEST_CASE("ranks that NCCL connects may give step different numbers of samples")
     return found;
   };
   emulated::Runtime::defaults = {.seed = 2, .memory = std::size_t{64} << 20};
-  const auto by_hosts = losses(std::type_identity<Trainer<Gpt<1>, Batch<2>, Accumulate<2, ReduceEach>,
+  const auto by_threads = losses(std::type_identity<Trainer<Gpt<1>, Batch<2>, Accumulate<2, ReduceEach>,
                                                           Communicator<Threads>, Shard<ZeRO2>, Device<Emulated>>>{});
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     CAPTURE(seed);
     emulated::Runtime::defaults.seed = seed;
     CHECK(losses(std::type_identity<Trainer<Gpt<1>, Batch<2>, Accumulate<2, ReduceEach>, Communicator<Nccl>,
-                                            Shard<ZeRO3>, Device<Emulated>>>{}) == by_hosts);
+                                            Shard<ZeRO3>, Device<Emulated>>>{}) == by_threads);
   }
   emulated::Runtime::defaults = {};
 }

@@ -8,6 +8,7 @@
 #include "support/weights.hpp"
 #include "temporary.hpp"
 
+#include "train/collectives.hpp"
 #include "train/ranks.hpp"
 
 #include <nlohmann/json.hpp>
@@ -30,10 +31,7 @@ struct Record {
   std::vector<float> weights;
 
   std::vector<CollectiveTime> of(CollectiveTime::Kind kind, op::Phase phase) const {
-    std::vector<CollectiveTime> found;
-    for (const CollectiveTime& one : times.collectives())
-      if (one.kind == kind && one.phase == phase) found.push_back(one);
-    return found;
+    return collectives_of(times, kind, phase);
   }
   const comm::Span& span_of(const CollectiveTime& one) const { return spans.at(one.ticket - 1); }
 };

@@ -41,9 +41,9 @@ Found run(std::uint64_t seed) {
 
 /// In how many orders a defect is found.
 template <class Run>
-std::size_t finds(const Planted::Plant& plant, const Run& run, std::string* error = nullptr) {
+std::size_t finds(const Planted::Plant& plant, const Run& run, std::vector<std::string>* errors = nullptr) {
   const std::size_t found = orders_that_find(
-      seeds, run, [&](bool now) { Planted::planted = now ? plant : Planted::Plant{Defect::none, 0}; }, error);
+      seeds, run, [&](bool now) { Planted::planted = now ? plant : Planted::Plant{Defect::none, 0}; }, errors);
   emulated::Runtime::defaults = {};
   return found;
 }
@@ -56,10 +56,9 @@ void in_some_order(Defect what, std::size_t which = 0) {
 template <class... Policies>
 void in_every_order(Defect what, const char* words, std::size_t which = 0) {
   CAPTURE(int(what), which);
-  std::string error;
-  CHECK(finds({what, which}, run<Policies...>, &error) == seeds);
-  INFO(error);
-  CHECK(::test::says(error, words));
+  std::vector<std::string> errors;
+  CHECK(finds({what, which}, run<Policies...>, &errors) == seeds);
+  all_say(errors, words);
 }
 
 /// Two ranks, whose units are gathered and reduced on a stream of their own.

@@ -27,6 +27,9 @@ struct Found {
   bool same_as(const Found& other) const { return error == other.error && numbers == other.numbers; }
 };
 
+/// Of a process that ended by itself: by a fault, or by ASan, which sees it before an engine can say anything.
+inline constexpr const char* lost_device = "a lost device";
+
 /// body(found) in a process of its own, where `spoilt` counts.
 template <class Body>
 Found in_a_process(auto& spoilt, const Body& body) {
@@ -46,7 +49,7 @@ Found in_a_process(auto& spoilt, const Body& body) {
     _exit(0);
   }
   int status = 0;
-  if (!::test::reap(child, &status) || status != 0) return {.numbers = {}, .error = "a lost device", .spoilt = 1};
+  if (!::test::reap(child, &status) || status != 0) return {.numbers = {}, .error = lost_device, .spoilt = 1};
   Found found;
   std::ifstream file(words);
   file >> found.spoilt;
@@ -58,10 +61,11 @@ Found in_a_process(auto& spoilt, const Body& body) {
   return found;
 }
 
-/// In how many of the orders 0 ... seeds - 1 run(order) with the defect differs from run(0) without it; and all
-/// errors. plant(true) plants it, plant(false) takes it out again.
+/// In how many of the orders 0 ... seeds - 1 run(order) with the defect differs from run(0) without it; and the errors
+/// of all orders. plant(true) plants it, plant(false) takes it out again.
 template <class Run, class Plant>
-std::size_t orders_that_find(std::uint64_t seeds, const Run& run, const Plant& plant, std::string* error = nullptr) {
+std::size_t orders_that_find(std::uint64_t seeds, const Run& run, const Plant& plant,
+                             std::vector<std::string>* errors = nullptr) {
   const Found sound = run(0);
   CHECK(sound.error == "");
   CHECK(sound.spoilt == 0);
@@ -71,11 +75,22 @@ std::size_t orders_that_find(std::uint64_t seeds, const Run& run, const Plant& p
     const Found other = run(seed);
     spoilt += other.spoilt;
     found += !other.same_as(sound);
-    if (error != nullptr && !other.error.empty()) *error += other.error + '\n';
+    if (errors != nullptr) errors->push_back(other.error);
   }
   plant(false);
   CHECK(spoilt > 0);
   return found;
+}
+
+/// Every order ends with these words, or by a lost device; not all of them by the latter.
+inline void all_say(const std::vector<std::string>& errors, const char* words) {
+  std::size_t lost = 0;
+  for (const std::string& error : errors) {
+    INFO(error);
+    CHECK((error == lost_device || ::test::says(error, words)));
+    lost += error == lost_device;
+  }
+  CHECK(lost < errors.size());
 }
 
 }  // namespace regimen::test

@@ -1,5 +1,7 @@
 // A device that several runtimes share, as threads of one process share a GPU: they see each other's memory and events.
 #include <regimen/comm/launch.hpp>
+#include <regimen/comm/ranks_of.hpp>
+#include <regimen/engine/cuda/transport.hpp>
 #include <regimen/engine/emulated/runtime.hpp>
 
 #include "support/catch.hpp"
@@ -110,6 +112,23 @@ TEST_CASE("an error of one thread's work loses the device for all, and a device 
     CHECK(::test::says(error, fails ? "one that an earlier error has lost" : ""));
     CHECK(error.empty() != fails);
   }
+}
+
+TEST_CASE("too many ranks for a device, and ranks of two devices, are refused") {
+  const auto error_of = [](std::size_t ranks, bool on_one) {
+    const std::size_t number = Runtime::new_device(), other = Runtime::new_device();
+    return ::test::error_of([&] {
+      launch(ranks, [&](comm::Threads& threads) {
+        Runtime::share_device(on_one || threads.rank() == 0 ? number : other);
+        comm::RanksOf<comm::Threads> hosts(threads);
+        Runtime runtime;
+        const cuda::RanksOfThreads<Runtime> by(runtime, &hosts);
+      });
+    });
+  };
+  CHECK(error_of(4, true) == "");
+  CHECK(::test::says(error_of(33, true), "ranks that share a GPU: expected at most 32, found 33"));
+  CHECK(::test::says(error_of(2, false), "expected the same GPU on all 2 ranks"));
 }
 
 TEST_CASE("an event ends with its runtime, but for a lasting one") {
