@@ -35,10 +35,11 @@ class Counted : public emulated::Runtime {
   }
 };
 
-/// Counts what a rank reads of the others that share its device.
+/// Counts what a rank reads of the others that share its device, when it is read; and the graphs that it launches.
 class Shared : public emulated::Runtime {
  public:
-  static inline thread_local std::size_t read = 0;
+  static inline thread_local std::size_t rank = 0;
+  static inline std::atomic<std::size_t> read[16], graphs[16];  // by ranks
 
   std::byte* allocate(std::size_t bytes, const char* name) {
     own_ = Runtime::allocate(bytes, name);
@@ -48,17 +49,28 @@ class Shared : public emulated::Runtime {
   /// Few numbers, such as those of AllGatherSmall, are not planned.
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
     const bool is_own = from >= own_ && from < own_end_;
-    if (!is_own && bytes > sizeof(Scalars)) read += bytes;
     Runtime::copy(to, from, bytes, stream);
+    if (!is_own && bytes > sizeof(Scalars)) count(bytes, stream);
   }
-  using Runtime::launch;
+  template <class Kernel>
+  void launch(const Kernel& kernel, cuda::Grid grid, Stream stream) {
+    Runtime::launch(kernel, grid, stream);
+  }
   template <class T>
   void launch(const kernel::SumOfRanks<T>& sum, cuda::Grid grid, Stream stream) {
-    read += (sum.ranks - 1) * sum.count * sizeof(T);
     Runtime::launch(sum, grid, stream);
+    count((sum.ranks - 1) * sum.count * sizeof(T), stream);
+  }
+  void launch(Graph graph, Stream stream) {
+    Runtime::launch(graph, stream);
+    ++graphs[rank];
   }
 
  private:
+  void count(std::size_t bytes, Stream stream) {
+    enqueue(stream, [bytes, own = rank] { read[own] += bytes; });
+  }
+
   std::byte *own_ = nullptr, *own_end_ = nullptr;
 };
 
@@ -103,22 +115,28 @@ void sends_as_planned(std::size_t ranks) {
   emulated::Runtime::defaults = {};
 }
 
-/// The same of ranks that share a device; and each uses the memory that is planned.
-template <class Stage>
+/// The same of ranks that share a device; and each uses the memory that is planned. Rank 0 launches the graphs of all.
+template <class Stage, class... More>
 void reads_as_planned(std::size_t ranks) {
-  using Run = Train<Stage, Threads, OnRuntime<Shared>>;
+  using Run = Train<Stage, Threads, OnRuntime<Shared>, More...>;
   emulated::Runtime::defaults = {.memory = std::size_t{64} << 20};
   static const Fake data({.samples = 640, .classes = 11, .seed = 3});
-  std::vector<std::size_t> read(ranks), used(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) Shared::graphs[rank] = 0;
+  std::vector<std::size_t> used(ranks);
   launch(ranks, [&](comm::Threads& threads) {
+    Shared::rank = threads.rank();
     Run trainer(threads);
     trainer.fit(data, {.steps = 2, .progress = false});
-    Shared::read = 0;
+    (void)trainer.on_all_ranks(true);
+    Shared::read[threads.rank()] = 0;
     trainer.fit(data, {.steps = 2 + steps, .progress = false});
-    read[threads.rank()] = Shared::read;
     used[threads.rank()] = trainer.used().peak;
   });
-  CHECK(read == std::vector<std::size_t>(ranks, steps * Run::plan(Run::batch, ranks).wire()));
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    CAPTURE(rank);
+    CHECK(Shared::read[rank] == steps * Run::plan(Run::batch, ranks).wire());
+    CHECK((Shared::graphs[rank] >= steps) == (rank == 0 && Run::Configuration::graph::captures));
+  }
   CHECK(used == std::vector<std::size_t>(ranks, Run::plan(Run::batch, ranks).peak));
   emulated::Runtime::defaults = {};
 }
@@ -133,6 +151,7 @@ TEST_CASE("twenty steps on emulated devices are the same bits under every Shard,
     CHECK(outcome<ZeRO1, Threads, Emulated>(ranks, 2) == replicated);
     CHECK(outcome<ZeRO2, Threads, Emulated>(ranks, 3) == replicated);
     CHECK(outcome<ZeRO3, Threads, Emulated>(ranks, 4) == replicated);
+    CHECK(outcome<ZeRO3, Threads, Emulated, Graph<Off>>(ranks, 4) == replicated);
     CHECK(outcome<Replicated, Nccl, OnRuntime<Counted>>(ranks, 5) == replicated);
     CHECK(outcome<ZeRO1, Nccl, OnRuntime<Counted>>(ranks, 6) == replicated);
     CHECK(outcome<ZeRO2, Nccl, OnRuntime<Counted>>(ranks, 7) == replicated);
@@ -164,6 +183,7 @@ TEST_CASE("ranks that share a device read what the plan says, in the memory that
     reads_as_planned<ZeRO1>(ranks);
     reads_as_planned<ZeRO2>(ranks);
     reads_as_planned<ZeRO3>(ranks);
+    reads_as_planned<ZeRO3, Graph<Off>>(ranks);
     if (ranks % 2 == 0) reads_as_planned<Hybrid<2>>(ranks);
   }
 }
@@ -187,7 +207,7 @@ TEST_CASE("ranks that NCCL connects may give step different numbers of samples")
   };
   emulated::Runtime::defaults = {.seed = 2, .memory = std::size_t{64} << 20};
   const auto by_threads = losses(std::type_identity<Trainer<Gpt<1>, Batch<2>, Accumulate<2, ReduceEach>,
-                                                          Communicator<Threads>, Shard<ZeRO2>, Device<Emulated>>>{});
+                                                            Communicator<Threads>, Shard<ZeRO2>, Device<Emulated>>>{});
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     CAPTURE(seed);
     emulated::Runtime::defaults.seed = seed;

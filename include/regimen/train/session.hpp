@@ -280,7 +280,7 @@ struct Session final {
   }
   /// Where no Batching says whether all ranks have a whole micro-batch, they say it themselves.
   void agree_on_whole([[maybe_unused]] bool own) {
-    if constexpr (connects_gpus<typename Configuration::communicator::ranks>)
+    if constexpr (!Sharding::alone && Engine::Traits::has_graphs)
       if (ranks() > 1) {
         walk.engine.host_waits_elsewhere();
         walk.all_are_whole = comm::on_all(*all_ranks, own);

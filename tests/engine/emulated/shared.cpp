@@ -128,7 +128,7 @@ TEST_CASE("too many ranks for a device, and ranks of two devices, are refused") 
   };
   CHECK(error_of(4, true) == "");
   CHECK(::test::says(error_of(33, true), "ranks that share a GPU: expected at most 32, found 33"));
-  CHECK(::test::says(error_of(2, false), "expected the same GPU on all 2 ranks"));
+  CHECK(::test::says(error_of(2, false), "expected the same GPU on all 2 ranks, found \""));
 }
 
 TEST_CASE("an event ends with its runtime, but for a lasting one") {

@@ -59,10 +59,7 @@ class Engine : public engine::EveryIteration {
   op::Phase phase = op::Phase::forward;
 
   explicit Engine(const engine::Resources<Ranks>& resources)
-      : transport_(runtime_, stream_, resources.ranks),
-        captures_(resources.captures &&
-                  (Transport::has_graphs || resources.ranks == nullptr || resources.ranks->size() == 1)),
-        waits_(resources.waits) {
+      : transport_(runtime_, stream_, resources.ranks), captures_(resources.captures), waits_(resources.waits) {
     done_ = runtime_.make_event();
     base_ = runtime_.allocate(resources.bytes, "the arena");
     if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);
@@ -164,7 +161,7 @@ class Engine : public engine::EveryIteration {
 
   void replay(const engine::Recording& key, auto&& body) {
     if (prepares_) return body();
-    if (captures_ && (key.is_common || !has_gpu_for_each_rank)) graphs_.replay(key, body);
+    if (captures_ && (key.is_common || transport_.is_alone())) graphs_.replay(key, body);
     else body();
     ranges_.close();
     copies_.taken();

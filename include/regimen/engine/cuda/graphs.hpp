@@ -14,18 +14,40 @@
 
 namespace regimen::cuda {
 
+/// Each rank captures and launches graphs of its own.
+template <Runtime R>
+class OwnGraphs {
+ public:
+  using Graph = typename R::Graph;
+  using Stream = typename R::Stream;
+  explicit OwnGraphs(R& runtime) : runtime_(runtime) {}
+  void begin_capture(Stream stream) { runtime_.begin_capture(stream); }
+  Graph end_capture(Stream stream) { return runtime_.end_capture(stream); }
+  /// After an error, which says why.
+  void drop_capture(Stream stream) {
+    try {
+      (void)runtime_.end_capture(stream);
+    } catch (const Error&) {}
+  }
+  void launch_graph(const Graph& graph, Stream stream) { runtime_.launch(graph, stream); }
+  void destroy_graph(const Graph& graph) { runtime_.destroy(graph); }
+
+ protected:
+  R& runtime_;
+};
+
 /// Pieces of steps: run by calls once, then captured, then launched as graphs. A graph takes memory of the device
 /// outside the plan, and a loop by hand may give `step` any number of samples, so the piece that was not used for
-/// longest is forgotten. The host waits by `Waits`, as a Transport does.
-template <Runtime R, class Waits>
+/// longest is forgotten. The host waits by `Transport`, and graphs are captured as its ranks do it.
+template <Runtime R, class Transport>
 class Graphs final {
  public:
   /// A run by fit has few numbers of samples, each with five pieces at most, evaluations, and a launch of several
   /// steps: all of them stay.
   static constexpr std::size_t most = 32;
 
-  Graphs(R& runtime, Ranges<R>& ranges, typename R::Stream stream, Waits& waits)
-      : runtime_(runtime), ranges_(ranges), stream_(stream), waits_(waits), done_(runtime.make_event()) {}
+  Graphs(R& runtime, Ranges<R>& ranges, typename R::Stream stream, Transport& transport)
+      : runtime_(runtime), ranges_(ranges), stream_(stream), transport_(transport), done_(runtime.make_event()) {}
   Graphs(const Graphs&) = delete;
   Graphs& operator=(const Graphs&) = delete;
 
@@ -34,7 +56,7 @@ class Graphs final {
     Piece& piece = piece_of(key);
     if (!std::exchange(piece.has_run, true)) return body();
     if (!piece.is_captured) capture(piece, body);
-    runtime_.launch(piece.graph, stream_);
+    transport_.graphs().launch_graph(piece.graph, stream_);
     operations_ += piece.operations;
   }
   void clear() {
@@ -78,14 +100,14 @@ class Graphs final {
   void destroy(const Piece& piece) {
     if (!piece.is_captured) return;
     runtime_.record(done_, stream_);
-    waits_.synchronize(done_);
-    runtime_.destroy(piece.graph);
+    transport_.synchronize(done_);
+    transport_.graphs().destroy_graph(piece.graph);
   }
 
   template <class Body>
   void capture(Piece& piece, const Body& body) {
     ranges_.close();
-    runtime_.begin_capture(stream_);
+    transport_.graphs().begin_capture(stream_);
     piece.operations = 0;
     captured_ = &piece;
     try {
@@ -93,22 +115,19 @@ class Graphs final {
     } catch (...) {
       captured_ = nullptr;
       ranges_.close();
-      try {
-        (void)runtime_.end_capture(stream_);
-      } catch (const Error&) {  // the first error says why
-      }
+      transport_.graphs().drop_capture(stream_);
       throw;
     }
     captured_ = nullptr;
     ranges_.close();
-    piece.graph = runtime_.end_capture(stream_);
+    piece.graph = transport_.graphs().end_capture(stream_);
     piece.is_captured = true;
   }
 
   R& runtime_;
   Ranges<R>& ranges_;
   typename R::Stream stream_;
-  Waits& waits_;
+  Transport& transport_;
   typename R::Event done_;
   std::vector<Piece> pieces_;
   Piece* captured_ = nullptr;

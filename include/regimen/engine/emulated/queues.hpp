@@ -248,6 +248,11 @@ class Queues {
     return queue.graph == none ? 0 : queue.graph + 1;
   }
 
+  bool is_captured(Event event) const {
+    const auto lock = alone();
+    return events_.at(event.index).graph != none;
+  }
+
   [[noreturn]] static void refuse(const char* where, const char* expected, const std::string& found) {
     throw Error(where, expected, found);
   }

@@ -1,0 +1,258 @@
+// regimen/engine/cuda/ranks_of_threads.hpp — ranks that are threads and share a GPU.
+#pragma once
+
+#include <regimen/comm/agreement.hpp>
+#include <regimen/comm/control.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/engine/engine.hpp>
+#include <regimen/kernel/sum_of_ranks.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace regimen::cuda {
+
+/// Ranks that are threads and share one device: their streams read each other's memory. The hosts meet twice in each
+/// collective and tell each other what to wait for, so that streams only wait for what is queued already, and nothing
+/// on the device ever waits for a host.
+///
+/// A graph that waits for another rank's graph could run before that is launched, so one graph has the work of all
+/// ranks: rank 0 begins and ends the capture, which the streams of the others join, and launches the graph for all.
+/// Threads may not change a graph at once (CUDA, "Graph object thread safety"): in a capture ranks queue in turns.
+///
+/// sums      in the tree of comm/tree.hpp: the bits do not depend on the Shard
+/// failure   PeerError with the rank that left, or that was missing when the deadline of the hosts had passed
+/// cost      each slice is read once by each rank that needs it; the hosts meet twice in a collective that is queued by
+///           calls, 2 + 2 · (ranks - 1) times in one that is captured, and twice in the launch of a graph
+template <Runtime R>
+class RanksOfThreads {
+ public:
+  using Ranks = comm::Control;
+  using Graph = typename R::Graph;
+  using Stream = typename R::Stream;
+  using Event = typename R::Event;
+  RanksOfThreads(R& runtime, Ranks* ranks) : runtime_(runtime), ranks_(ranks) {
+    if (are_alone()) return;
+    if (ranks->size() > kernel::most_ranks_of_device)
+      throw Error("ranks that share a GPU", "at most " + std::to_string(kernel::most_ranks_of_device),
+                  std::to_string(ranks->size()));
+    comm::agree_in_words(ranks, "ranks that are threads", "GPU", std::to_string(runtime.device()),
+                         "give cudaSetDevice the same number in the thread of each rank");
+    given_ = runtime.make_lasting_event();
+    taken_ = runtime.make_lasting_event();
+  }
+
+  /// An emulated device has to know that it is shared.
+  static void take_device(Ranks& ranks) {
+    if constexpr (requires { R::new_device(); }) R::share_device(comm::gather_small(ranks, R::new_device())[0]);
+  }
+
+  bool are_alone() const { return ranks_ == nullptr; }
+  void prepare(const engine::Transfer&) {}
+  void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, Stream stream) {
+    const bool sums = kind == comm::CollectiveKind::ReduceScatter;
+    const comm::Teams teams = transfer.teams;
+    const std::size_t rank = ranks_->rank(), members = teams.members(ranks_->size());
+    runtime_.record(given_, stream);
+    const std::vector<Given> given =
+        show({base + (sums ? transfer.all : transfer.own), transfer.bytes, kind, given_, &readers_}, members - 1);
+    std::optional<Reading> reading(std::in_place, given, teams, rank, members);
+    const auto of = [&](std::size_t place) { return given[teams.member(rank, place)]; };
+    for (std::size_t place = 0; place < members; ++place) {
+      if (of(place).kind != kind || of(place).bytes != transfer.bytes)
+        throw Error("a collective of ranks that are threads", "the same one on all ranks",
+                    "another one on rank " + std::to_string(teams.member(rank, place)),
+                    "call the Trainer's members on all ranks, in the same order");
+      if (teams.member(rank, place) != rank) runtime_.wait(stream, of(place).event);
+    }
+    std::byte* const all = base + transfer.all;
+    if (sums) {
+      sum(transfer, all + teams.place(rank) * transfer.bytes, members, stream,
+          [&](std::size_t place) { return of(place).at + teams.place(rank) * transfer.bytes; });
+    } else {
+      for (std::size_t place = 0; place < members; ++place)
+        if (std::byte* const to = all + place * transfer.bytes; of(place).at != to)
+          runtime_.copy(to, of(place).at, transfer.bytes, stream);
+    }
+    reading.reset();
+    runtime_.record(taken_, stream);
+    const std::vector<Event> taken = gather(taken_);
+    for (std::size_t place = 0; place < members; ++place)
+      if (const std::size_t other = teams.member(rank, place); other != rank) runtime_.wait(stream, taken[other]);
+  }
+  void synchronize(Event event) { runtime_.synchronize(event); }
+
+  // ---- graphs: all ranks call these together
+
+  void begin_capture(Stream stream) {
+    if (are_alone()) return runtime_.begin_capture(stream);
+    meet();  // nobody calls the device from now on, but for what is captured
+    if (leads()) {
+      runtime_.begin_capture(stream);
+      runtime_.record(taken_, stream);
+    }
+    const Event begun = comm::gather_small(*ranks_, taken_)[0];  // until the second meeting of the first collective
+    in_turns_ = true;
+    take_turn();
+    if (!leads()) runtime_.wait(stream, begun);
+  }
+  /// Rank 0's has the work of all.
+  Graph end_capture(Stream stream) {
+    if (are_alone()) return runtime_.end_capture(stream);
+    runtime_.record(given_, stream);
+    pass_turn();
+    in_turns_ = false;
+    const std::vector<Event> ends = comm::gather_small(*ranks_, given_);
+    Graph graph{};
+    if (leads()) {
+      wait_for_others(stream, ends);
+      graph = runtime_.end_capture(stream);
+    }
+    meet();
+    return graph;
+  }
+  /// If another rank has left, which ends a capture, that is the reason, and not what this one found then.
+  void drop_capture(Stream stream) {
+    in_turns_ = false;
+    if (leads()) {
+      try {
+        (void)runtime_.end_capture(stream);
+      } catch (const Error&) {
+      }
+    }
+    if (!are_alone()) (void)ranks_->gone();
+  }
+  void launch_graph(const Graph& graph, Stream stream) {
+    if (are_alone()) return runtime_.launch(graph, stream);
+    runtime_.record(given_, stream);
+    const std::vector<Event> before = comm::gather_small(*ranks_, given_);
+    if (leads()) {
+      wait_for_others(stream, before);
+      runtime_.launch(graph, stream);
+      runtime_.record(taken_, stream);
+    }
+    const Event end = comm::gather_small(*ranks_, taken_)[0];
+    if (!leads()) runtime_.wait(stream, end);
+  }
+  void destroy_graph(const Graph& graph) {
+    if (leads()) runtime_.destroy(graph);
+  }
+
+  void abort() {}
+  /// No other rank reads this one's memory afterwards, but for work that is queued when this returns: memory that is
+  /// freed waits for that, on a GPU and emulated. The others only queue work meanwhile, so this needs no deadline.
+  void close(Stream stream) {
+    if (are_alone()) return;
+    while (readers_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+    try {
+      const auto scope = runtime_.scope();
+      runtime_.record(taken_, stream);
+      runtime_.synchronize(taken_);
+    } catch (const Error&) {  // of a lost device; an earlier error says why
+    }
+  }
+
+ private:
+  /// What a rank shows the others: its slice, or all of them to be summed, from this event on.
+  struct Given {
+    const std::byte* at = nullptr;
+    std::size_t bytes = 0;
+    comm::CollectiveKind kind{};
+    Event event{};
+    std::atomic<std::ptrdiff_t>* readers = nullptr;
+  };
+  /// While it lives, this rank queues work that reads the others' memory.
+  class Reading final {
+   public:
+    Reading(const std::vector<Given>& given, comm::Teams teams, std::size_t rank, std::size_t members)
+        : given_(given), teams_(teams), rank_(rank), members_(members) {}
+    Reading(const Reading&) = delete;
+    ~Reading() {
+      for (std::size_t place = 0; place < members_; ++place)
+        if (const std::size_t other = teams_.member(rank_, place); other != rank_)
+          given_[other].readers->fetch_sub(1, std::memory_order_release);
+    }
+
+   private:
+    const std::vector<Given>& given_;
+    comm::Teams teams_;
+    std::size_t rank_, members_;
+  };
+
+  bool leads() const { return are_alone() || ranks_->rank() == 0; }
+  void wait_for_others(Stream stream, const std::vector<Event>& events) {
+    for (std::size_t other = 0; other < events.size(); ++other)
+      if (other != ranks_->rank()) runtime_.wait(stream, events[other]);
+  }
+
+  /// A meeting that ranks which do something else are not taken for.
+  void meet() {
+    struct Meeting {
+      std::byte bytes[3];
+    };
+    (void)comm::gather_small(*ranks_, Meeting{});
+  }
+  /// Between take_turn and pass_turn no other rank queues anything: rank r is between the meetings r and r + 1.
+  void take_turn() {
+    for (std::size_t rank = 0; rank < ranks_->rank(); ++rank) meet();
+  }
+  void pass_turn() {
+    for (std::size_t rank = ranks_->rank() + 1; rank < ranks_->size(); ++rank) meet();
+  }
+  template <class T>
+  std::vector<T> gather(const T& own) {
+    if (in_turns_) pass_turn();
+    const std::vector<T> all = comm::gather_small(*ranks_, own);
+    if (in_turns_) take_turn();
+    return all;
+  }
+
+  /// All ranks show, or none: then nobody reads.
+  std::vector<Given> show(const Given& own, std::size_t others) {
+    readers_ = static_cast<std::ptrdiff_t>(others);
+    try {
+      return gather(own);
+    } catch (...) {
+      readers_ = 0;
+      throw;
+    }
+  }
+
+  void sum(const engine::Transfer& transfer, std::byte* out, std::size_t members, Stream stream, const auto& summand) {
+    switch (transfer.element) {
+      case ElementType::float64:
+        return sum_of<fp64>(transfer, out, members, stream, summand);
+      case ElementType::float32:
+        return sum_of<fp32>(transfer, out, members, stream, summand);
+      case ElementType::bfloat16:
+        return sum_of<bf16>(transfer, out, members, stream, summand);
+      case ElementType::float16:
+        return sum_of<fp16>(transfer, out, members, stream, summand);
+    }
+  }
+  template <class T>
+  void sum_of(const engine::Transfer& transfer, std::byte* out, std::size_t members, Stream stream,
+              const auto& summand) {
+    using Kernel = kernel::SumOfRanks<T>;
+    Kernel sum{.out = reinterpret_cast<T*>(out), .ranks = members, .count = transfer.count()};
+    if (sum.count == 0) return;
+    for (std::size_t place = 0; place < members; ++place) sum.of[place] = reinterpret_cast<const T*>(summand(place));
+    runtime_.launch(sum, Grid{.blocks = sum.blocks(), .threads = Kernel::threads}, stream);
+  }
+
+  R& runtime_;
+  Ranks* ranks_;
+  Event given_{}, taken_{};                  // the others ask for them
+  std::atomic<std::ptrdiff_t> readers_ = 0;  // of this rank's memory
+  bool in_turns_ = false;                    // in a capture
+};
+
+}  // namespace regimen::cuda
+// SPDX-License-Identifier: Apache-2.0
