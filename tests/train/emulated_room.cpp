@@ -1,8 +1,10 @@
 // A plan that the device's free memory does not hold is refused before anything is allocated, with its table.
 #include "support/catch.hpp"
+#include "temporary.hpp"
 
 #include <regimen/regimen.hpp>
 
+#include <regimen/comm/launch.hpp>
 #include <regimen/engine/emulated/device.hpp>
 
 #include <string>
@@ -37,4 +39,28 @@ TEST_CASE("A plan with one byte more than is free is refused, with its table") {
                    " bytes, which are free, found " + std::to_string(peak) + " bytes, as planned") == 0);
   CHECK(error.find(OnDevice::plan().table()) != std::string::npos);
   CHECK_THROWS_AS((Inference<Wide, Batch<100'000>, Device<Emulated>>()), Error);
+}
+
+TEST_CASE("The plans of ranks that share a device are refused together") {
+  using OfRanks = Trainer<Wide, Optimizer<AdamW>, Batch<4>, Communicator<Threads>, Shard<ZeRO1>, Device<Emulated>>;
+  constexpr std::size_t ranks = 3;
+  const std::size_t needed = ranks * OfRanks::plan(OfRanks::batch, ranks).peak;
+  const auto said = [&] {
+    std::string of_all[ranks];
+    (void)::test::error_of([&] {
+      launch(ranks, [&](comm::Threads& threads) {
+        of_all[threads.rank()] = ::test::error_of([&] { const OfRanks trainer(threads); });
+      });
+    });
+    CHECK(of_all[1] == of_all[0]);
+    CHECK(of_all[2] == of_all[0]);
+    return of_all[0];
+  };
+  {
+    const WithMemory enough(needed + (std::size_t{1} << 20));
+    CHECK(said() == "");
+  }
+  const WithMemory short_of(needed - 1);
+  CHECK(::test::says(said(), "expected at most " + std::to_string(needed - 1) + " bytes, which are free, found " +
+                                 std::to_string(needed) + " bytes, as planned for the 3 ranks that share it"));
 }

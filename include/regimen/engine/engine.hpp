@@ -183,11 +183,11 @@ struct Resources {
 
 /// The plan. An engine that has a device of its own for each rank takes it; one that knows how much memory is free
 /// refuses, before anything is allocated, a plan with more.
-template <class Engine, class Plan, class Ranks = void>
-const Plan& with_room(const Plan& plan, [[maybe_unused]] Ranks* ranks = nullptr) {
+template <class Engine, class Plan>
+const Plan& with_room(const Plan& plan, [[maybe_unused]] typename Engine::Ranks* ranks = nullptr) {
   if constexpr (requires { Engine::take_device(*ranks); })
     if (ranks != nullptr) Engine::take_device(*ranks);
-  if constexpr (requires { Engine::expect_room(plan); }) Engine::expect_room(plan);
+  if constexpr (requires { Engine::expect_room(plan, ranks); }) Engine::expect_room(plan, ranks);
   return plan;
 }
 

@@ -68,14 +68,17 @@ class Engine : public engine::EveryIteration {
   Engine& operator=(const Engine&) = delete;
 
   /// Before anything is allocated: an Error that is the plan's table, if the device's free memory does not hold the
-  /// plan.
+  /// plan, or those of all ranks that share it.
   template <class Plan>
-  static void expect_room(const Plan& plan) {
+  static void expect_room(const Plan& plan, Ranks* ranks) {
     if constexpr (requires { R::unused_memory(); }) {
-      if (const std::size_t unused = R::unused_memory(); plan.peak > unused)
-        throw Error("memory of the GPU", "at most " + std::to_string(unused) + " bytes, which are free",
-                    std::to_string(plan.peak) + " bytes, as planned",
-                    "choose a smaller batch, Checkpoint<Every<1>> or another GPU\n" + plan.table());
+      const auto [unused, needed] = Transport::room({R::unused_memory(), plan.peak}, ranks);
+      if (needed > unused)
+        throw Error(
+            "memory of the GPU", "at most " + std::to_string(unused) + " bytes, which are free",
+            std::to_string(needed) + " bytes, as planned" +
+                (needed == plan.peak ? "" : " for the " + std::to_string(ranks->size()) + " ranks that share it"),
+            "choose a smaller batch, Checkpoint<Every<1>> or another GPU\n" + plan.table());
     }
   }
 

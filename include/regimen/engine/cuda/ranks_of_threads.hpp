@@ -8,6 +8,7 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/kernel/sum_of_ranks.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,11 @@
 #include <vector>
 
 namespace regimen::cuda {
+
+/// Bytes of a device that are free, and that are needed.
+struct Room {
+  std::size_t unused = 0, needed = 0;
+};
 
 /// Ranks that are threads and share one device: their streams read each other's memory. The hosts meet twice in each
 /// collective and tell each other what to wait for, so that streams only wait for what is queued already, and nothing
@@ -52,6 +58,15 @@ class RanksOfThreads {
   /// An emulated device has to know that it is shared.
   static void take_device(Ranks& ranks) {
     if constexpr (requires { R::new_device(); }) R::share_device(comm::gather_small(ranks, R::new_device())[0]);
+  }
+
+  static Room room(Room own, Ranks& ranks) {
+    Room all{.unused = own.unused};
+    for (const Room& each : comm::gather_small(ranks, own)) {
+      all.unused = (std::min)(all.unused, each.unused);
+      all.needed += each.needed;
+    }
+    return all;
   }
 
   bool are_alone() const { return ranks_ == nullptr; }
@@ -124,8 +139,7 @@ class RanksOfThreads {
     if (leads()) {
       try {
         (void)runtime_.end_capture(stream);
-      } catch (const Error&) {
-      }
+      } catch (const Error&) {}
     }
     if (!are_alone()) (void)ranks_->gone();
   }

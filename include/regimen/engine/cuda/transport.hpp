@@ -55,6 +55,13 @@ class Transport final {
     By::take_device(ranks);
   }
 
+  /// The memory of the device that this rank uses.
+  static Room room(Room own, [[maybe_unused]] Ranks* ranks) {
+    if constexpr (requires { By::room(own, *ranks); })
+      if (ranks != nullptr) return By::room(own, *ranks);
+    return own;
+  }
+
   Transport(R& runtime, typename R::Stream compute, Ranks* ranks)
       : runtime_(runtime), compute_(compute), by_(runtime, ranks) {
     if (by_.are_alone()) return;
