@@ -1,5 +1,5 @@
 // A model without layers.
-// expect: Model, Residual and Repeat hold 1 to 255 layers; write at least one, or write equal ones as Repeat
+// expect: Model, Residual, Fork and Repeat hold 1 to 255 layers; write at least one, or write equal ones as Repeat
 // names: Small
 #include "../support/model_recipe.hpp"
 

@@ -1,5 +1,5 @@
 // Seven nested Residuals.
-// expect: Residuals and Repeats stand in each other more than 6 deep; write the inner ones side by side
+// expect: Residuals, Forks and Repeats stand in each other more than 6 deep; write the inner ones side by side
 // names: Deep
 #include "../support/model_recipe.hpp"
 

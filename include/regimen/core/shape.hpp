@@ -17,6 +17,18 @@ struct Shape final {
     return last;
   }();
   static constexpr std::size_t rows = columns == 0 ? 0 : size / columns;
+  /// The extent of an axis, the outermost is 0; 0 if there is no such axis.
+  static constexpr std::size_t extent(std::size_t axis) {
+    std::size_t found = 0, i = 0;
+    ((i++ == axis ? found = Extents : found), ...);
+    return found;
+  }
+  /// The elements of an axis and all inside of it.
+  static constexpr std::size_t size_from(std::size_t axis) {
+    std::size_t product = 1, i = 0;
+    ((i++ >= axis ? product *= Extents : product), ...);
+    return product;
+  }
 };
 
 /// An element type and a shape: what flows between two layers.

@@ -74,6 +74,64 @@ struct Kernel<op::Add<T>> final {
   }
 };
 
+template <class T>
+struct Kernel<op::Multiply<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  using S = statistic_t<T>;
+  op::Multiply<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T *const a = at(o.a), *const b = at(o.b);
+    T* const y = at(o.y);
+    detail::for_elements<width>(block, o.count, are_aligned(a, b, y), [&]<unsigned n>(std::size_t i) {
+      auto factors = detail::read<n>(a + i);
+      const auto others = detail::read<n>(b + i);
+      for (unsigned k = 0; k < n; ++k)
+        factors.at[k] = static_cast<T>(static_cast<S>(factors.at[k]) * static_cast<S>(others.at[k]));
+      detail::write(factors, y + i);
+    });
+  }
+};
+
+/// A block takes whole rows, several of narrow ones, so that a thread divides once.
+template <class T>
+struct Kernel<op::CopyColumns<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  op::CopyColumns<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.rows, static_cast<unsigned>(rows_at_once(packs()))); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (is_whole() && are_aligned(at(o.x), at(o.y))) copy<width>(block, packs());
+    else copy<1>(block, o.columns);
+  }
+
+ private:
+  REGIMEN_HD constexpr bool is_whole() const {
+    return o.columns % width == 0 && o.from_row % width == 0 && o.to_row % width == 0;
+  }
+  REGIMEN_HD constexpr std::size_t packs() const { return is_whole() ? o.columns / width : o.columns; }
+  REGIMEN_HD static constexpr std::size_t rows_at_once(std::size_t pieces) {
+    return pieces == 0 || pieces > threads ? 1 : threads / pieces;
+  }
+  REGIMEN_HD_UNCHECKED
+  template <unsigned n, class Block>
+  REGIMEN_HD void copy(const Block& block, std::size_t pieces) const {
+    const std::size_t at_once = rows_at_once(pieces), of_row = at_once > 1 ? pieces : threads;
+    const std::size_t own = block.thread() / of_row, first = block.thread() % of_row;
+    if (own >= at_once) return;
+    for (std::size_t row = block.index() * at_once + own; row < o.rows; row += block.blocks() * at_once)
+      for (std::size_t i = first; i < pieces; i += of_row)
+        detail::write(detail::read<n>(at(o.x) + row * o.from_row + i * n), at(o.y) + row * o.to_row + i * n);
+  }
+};
+
 template <class X, class Y>
 struct Kernel<op::ScaledSum<X, Y>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<X, Y>;

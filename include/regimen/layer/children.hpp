@@ -60,6 +60,14 @@ struct children<Residual<Layers...>> {
   template <class... Others>
   using with = Residual<Others...>;
 };
+/// The layers of its branches are one list, a branch's behind those of the branch before.
+template <class Join, class... Layers>
+struct children<Fork<Join, Layers...>> {
+  using type = boost::mp11::mp_list<Layers...>;
+  static constexpr std::size_t levels = 1;
+  template <class... Others>
+  using with = Fork<Join, Others...>;
+};
 template <std::size_t Count, class Block>
 struct children<Repeat<Count, Block>> {
   using type = boost::mp11::mp_list<Block>;

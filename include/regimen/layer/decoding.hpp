@@ -109,6 +109,13 @@ struct decoding<Layer, Window> {
   using type = typename Each::template of<Layer>;
 };
 
+template <class Join, class... Branches, std::size_t Window>
+struct decoding<Fork<Join, Branches...>, Window> : decoding_each<boost::mp11::mp_list<Branches...>, Window> {
+  static constexpr bool possible = decoding_each<boost::mp11::mp_list<Branches...>, Window>::possible &&
+                                   requires { requires !Join::couples_positions; };
+  using type = Fork<Join, typename decoding<Branches, Window>::type...>;
+};
+
 /// The model of tokens that decodes `Rows` positions at a time, with the same parameters in the same places.
 template <class InputKind, class... Layers>
 struct decoding_model {

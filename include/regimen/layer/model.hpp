@@ -48,7 +48,20 @@ struct Sequential final {
   static constexpr const char* name = "sequential";
 };
 
-/// y = x + layers(x). The layers keep the shape of x.
+/// y = Join(branch(x), ...): every branch reads x, and the join makes one of their outputs. A branch is a layer, or a
+/// Sequential; Identity is x itself.
+///
+///   Fork<Add, Linear<64>, Sequential<Linear<64>, Gelu, Linear<64>>>     a projection beside a branch
+///   Fork<Multiply, Sequential<Linear<64>, Silu>, Linear<64>>            a gate
+///   Fork<Concat, Identity, Sequential<...>>                             a skip
+///
+/// Joins: Add, Multiply, Concat, ConcatAlong<axis> (layer/join.hpp), or a program's own.
+template <class Join, class... Branches>
+struct Fork final {
+  static constexpr const char* name = "fork";
+};
+
+/// y = x + layers(x): Fork<Add, Identity, Sequential<Layers...>>. The layers keep the shape of x.
 template <class... Layers>
 struct Residual final {
   static constexpr const char* name = "residual";

@@ -12,7 +12,7 @@ struct layers_one_to_255 {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Model, Residual and Repeat hold 1 to 255 layers; write at least one, or write equal ones as Repeat");
+        "regimen: Model, Residual, Fork and Repeat hold 1 to 255 layers; write at least one, or write equal ones as Repeat");
   };
 };
 

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Levels: how deep lists of layers nest; the model is the first level, and each Residual or Repeat adds one.
+/// Levels: how deep lists of layers nest; the model is the first level, and each Residual, Fork or Repeat adds one.
 /// docs/errors/levels_at_most_7.md
 template <class Network, std::size_t Levels>
 struct levels_at_most_7 {
@@ -13,7 +13,7 @@ struct levels_at_most_7 {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Residuals and Repeats stand in each other more than 6 deep; write the inner ones side by side");
+        "regimen: Residuals, Forks and Repeats stand in each other more than 6 deep; write the inner ones side by side");
   };
 };
 

@@ -3,11 +3,13 @@
 
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/dropout.hpp>
+#include <regimen/layer/join.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
+#include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/fraction_is_a_ratio.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
@@ -202,6 +204,50 @@ struct check_layer<Residual<Layers...>, X, Roles> {
                                          rule::residual_keeps_shape<X, X>>>>>;
   using Output = X;
   static constexpr double elements = Inner::elements;
+};
+/// The rules of a join about the outputs of branches, if they are sound. A program's own join may have none.
+template <class Join, class... Outputs>
+struct join_rules {
+  using type = mp::mp_list<>;
+};
+template <class Join, class... Outputs>
+  requires requires { typename Join::template rules<Outputs...>; }
+struct join_rules<Join, Outputs...> {
+  using type = typename Join::template rules<Outputs...>;
+};
+template <bool sound, class Join, class X, class... Outputs>
+struct joined {
+  using broken = mp::mp_list<>;
+  using Output = X;
+};
+template <class Join, class X, class... Outputs>
+struct joined<true, Join, X, Outputs...> {
+  using broken = broken_of<typename join_rules<Join, Outputs...>::type>;
+  template <class Join_, class Broken>
+  struct output {
+    using type = X;
+  };
+  template <class Join_>
+  struct output<Join_, mp::mp_list<>> {
+    using type = typename Join_::template of<Outputs...>::Output;
+  };
+  using Output = typename output<Join, broken>::type;
+};
+template <class Join, class... Branches, class X, class Roles>
+struct check_layer<Fork<Join, Branches...>, X, Roles> {
+ private:
+  static constexpr bool is_whole = regimen::detail::is_join<Join> && sizeof...(Branches) >= 2;
+  using own = broken_of<
+      mp::mp_list<rule::fork_joins_branches<Fork<Join, Branches...>, is_whole>,
+                  rule::layers_one_to_255<Fork<Join, Branches...>, (std::size_t{0} + ... + layer_count<Branches>)>>>;
+  using inner = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
+  using Joined = joined<mp::mp_empty<inner>::value, Join, X, typename check_chain<X, Roles, Branches>::Output...>;
+
+ public:
+  using broken = mp::mp_append<inner, typename Joined::broken>;
+  using Output = typename Joined::Output;
+  static constexpr double elements =
+      elements_in<typename Output::Shape> + (0.0 + ... + check_chain<X, Roles, Branches>::elements);
 };
 template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {

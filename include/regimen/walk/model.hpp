@@ -4,7 +4,7 @@
 #include <regimen/layer/children.hpp>
 #include <regimen/walk/grouping.hpp>
 #include <regimen/walk/repeat.hpp>
-#include <regimen/walk/residual.hpp>
+#include <regimen/walk/fork.hpp>
 #include <regimen/walk/sequential.hpp>
 
 namespace regimen::walk {

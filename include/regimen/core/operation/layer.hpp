@@ -149,6 +149,27 @@ struct Add final {
   constexpr Cost cost() const { return {double(count), 3.0 * double(count) * sizeof(T), 1}; }
 };
 
+/// y = a · b, in S, rounded once                             (count); y may be a, or b
+template <class T>
+struct Multiply final {
+  static constexpr const char* name = "multiply";
+  View<T> a, b, y;
+  std::size_t count = 0;
+
+  constexpr Cost cost() const { return {double(count), 3.0 * double(count) * sizeof(T), 1}; }
+};
+
+/// y = x, a matrix that is a part of one, or becomes it      x, y (rows,columns), from_row and to_row elements from row
+/// to row, at least columns; they share no elements. Exact
+template <class T>
+struct CopyColumns final {
+  static constexpr const char* name = "copy_columns";
+  View<T> x, y;
+  std::size_t rows = 0, columns = 0, from_row = 0, to_row = 0;
+
+  constexpr Cost cost() const { return {0, 2.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
 /// y = x in another element type, rounded to nearest even    (count); with To = From a copy
 template <class From, class To>
 struct Cast final {

@@ -90,6 +90,8 @@ void check_kernels(std::uint64_t flags);
   REGIMEN_KERNEL void compute(const op::BiasBackward<activation::GeluTanh, T, G>&, const Memory&);   \
   REGIMEN_KERNEL void compute(const op::BiasBackward<activation::Silu, T, G>&, const Memory&);       \
   REGIMEN_KERNEL void compute(const op::Add<T>&, const Memory&);                                     \
+  REGIMEN_KERNEL void compute(const op::Multiply<T>&, const Memory&);                                \
+  REGIMEN_KERNEL void compute(const op::CopyColumns<T>&, const Memory&);                             \
   REGIMEN_KERNEL void compute(const op::Cast<T, T>&, const Memory&);                                 \
   REGIMEN_KERNEL void compute(const op::Dropout<T>&, const Memory&);                                 \
   REGIMEN_KERNEL void compute(const op::Normalize<true, T>&, const Memory&);                         \

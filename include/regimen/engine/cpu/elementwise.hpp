@@ -7,6 +7,7 @@
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,6 +21,25 @@ void compute(const op::Add<T>& o, const Memory& at) {
   const T* const x = at(o.x);
   T* const y = at(o.y);
   sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(y + i, n) + load<S>(x + i, n), y + i, n); });
+}
+
+template <class T>
+void compute(const op::Multiply<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T *const a = at(o.a), *const b = at(o.b);
+  T* const y = at(o.y);
+  sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(a + i, n) * load<S>(b + i, n), y + i, n); });
+}
+
+template <class T>
+void compute(const op::CopyColumns<T>& o, const Memory& at) {
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  const std::size_t chunks = (std::min)(chunks_of(o.rows * o.columns), o.rows);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    for (std::size_t row = part_begin(o.rows, chunks, chunk); row < part_begin(o.rows, chunks, chunk + 1); ++row)
+      if (o.columns > 0) std::memcpy(y + row * o.to_row, x + row * o.from_row, o.columns * sizeof(T));
+  });
 }
 
 template <class X, class Y>

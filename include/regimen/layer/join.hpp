@@ -1,0 +1,190 @@
+// regimen/layer/join.hpp — what a Fork makes of the outputs of its branches; and Identity, the branch that is its input.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/rule/branches_keep_extents.hpp>
+#include <regimen/rule/branches_keep_shape.hpp>
+
+#include <boost/mp11/list.hpp>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace regimen {
+
+/// y = x                                              x, y any shape; exact. The first Identity of a Fork costs nothing
+struct Identity final {
+  static constexpr const char* name = "identity";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = X;
+    static constexpr bool in_place = true;
+    static constexpr void forward(auto& engine, const auto& call) { copy(engine, call.x, call.y); }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x()) copy(engine, call.d_y, call.d_x);
+    }
+
+   private:
+    static constexpr void copy(auto& engine, std::size_t from, std::size_t to) {
+      if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
+    }
+  };
+};
+
+// A join is a type with
+//
+//   name
+//   of<Outputs...>      bound to the outputs of all branches, which are Values of one element type:
+//     Output            a Value
+//     reads_values      whether backward reads them
+//     forward(engine, values, y)                  values: where they lie, an array; y is none of them
+//     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; none of them is d_y or a
+//                                                 value. The values are absent unless reads_values
+//   rules<Outputs...>   optional, a list of rules for what cannot be joined
+//   couples_positions   as of a layer: false if each row of y depends on the same row of the values alone
+//
+// It runs operations and does nothing else, as a layer.
+
+namespace detail {
+
+/// Instantiates nothing of it.
+template <class T>
+inline constexpr bool is_join = requires {
+  static_cast<const char*>(T::name);
+  typename T::template of<Value<float, Shape<1>>, Value<float, Shape<1>>>;
+};
+
+}  // namespace detail
+
+/// y = a + b + ...                                    all of one shape; summed in S, rounded after each term. The sum
+/// is formed in place, or by the operation that computes a term
+struct Add final {
+  static constexpr const char* name = "add";
+  static constexpr bool couples_positions = false;
+  static constexpr bool adds = true;
+  template <class First, class... Others>
+  struct of {
+    using Output = First;
+    static constexpr bool reads_values = false;
+  };
+  template <class First, class... Others>
+  using rules = boost::mp11::mp_list<rule::branches_keep_shape<Add, typename First::Shape, typename Others::Shape>...>;
+};
+
+/// y = a · b · ..., elementwise                       all of one shape; rounded after each factor. Saves all of them
+struct Multiply final {
+  static constexpr const char* name = "multiply";
+  static constexpr bool couples_positions = false;
+  template <class First, class... Others>
+  struct of {
+    using Output = First;
+    using T = typename First::Element;
+    static constexpr bool reads_values = true;
+    static constexpr std::size_t count = 1 + sizeof...(Others);
+
+    static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
+      multiply(engine, values[0], values[1], y);
+      for (std::size_t i = 2; i < count; ++i) multiply(engine, y, values[i], y);
+    }
+    /// d_values[i] = d_y · the other values
+    static constexpr void backward(auto& engine, std::size_t d_y, const std::array<std::size_t, count>& values,
+                                   const std::array<std::size_t, count>& d_values) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (d_values[i] == View<T>::absent) continue;
+        std::size_t product = d_y;
+        for (std::size_t other = 0; other < count; ++other)
+          if (other != i) multiply(engine, std::exchange(product, d_values[i]), values[other], d_values[i]);
+      }
+    }
+
+   private:
+    static constexpr void multiply(auto& engine, std::size_t a, std::size_t b, std::size_t y) {
+      engine.run(op::Multiply<T>{{a}, {b}, {y}, engine.batch * Output::size});
+    }
+  };
+  template <class First, class... Others>
+  using rules =
+      boost::mp11::mp_list<rule::branches_keep_shape<Multiply, typename First::Shape, typename Others::Shape>...>;
+};
+
+namespace detail {
+
+/// The first shape, longer along the axis by so much.
+template <std::size_t axis, std::size_t more, class First>
+struct extended;
+template <std::size_t axis, std::size_t more, std::size_t... Extents>
+struct extended<axis, more, Shape<Extents...>> {
+ private:
+  template <std::size_t... i>
+  static auto of(std::index_sequence<i...>) -> Shape<(Extents + (i == axis ? more : 0))...>;
+
+ public:
+  using type = decltype(of(std::make_index_sequence<sizeof...(Extents)>{}));
+};
+
+}  // namespace detail
+
+/// The outputs one behind the other along an axis, in the order of the branches: axis 0 is the outermost of a sample.
+///   all other extents are equal; exact; saves nothing
+template <std::size_t axis>
+struct ConcatAlong final {
+  static constexpr const char* name = "concat";
+  template <class First, class... Others>
+  struct of {
+    using T = typename First::Element;
+    using Output = Value<T, typename detail::extended<axis, (std::size_t{0} + ... + Others::Shape::extent(axis)),
+                                                      typename First::Shape>::type>;
+    static constexpr bool reads_values = false;
+    static constexpr std::size_t count = 1 + sizeof...(Others);
+    static constexpr std::array<std::size_t, count> columns{First::Shape::size_from(axis), Others::Shape::size_from(axis)...};
+    static constexpr std::size_t row = Output::Shape::size_from(axis);
+
+    static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
+      for (std::size_t i = 0; i < count; ++i) {
+        copy(engine, values[i], columns[i], y, row, columns[i]);
+        y += columns[i] * sizeof(T);
+      }
+    }
+    static constexpr void backward(auto& engine, std::size_t d_y, const std::array<std::size_t, count>&,
+                                   const std::array<std::size_t, count>& d_values) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (d_values[i] != View<T>::absent) copy(engine, d_y, row, d_values[i], columns[i], columns[i]);
+        d_y += columns[i] * sizeof(T);
+      }
+    }
+
+   private:
+    static constexpr void copy(auto& engine, std::size_t from, std::size_t from_row, std::size_t to, std::size_t to_row,
+                               std::size_t width) {
+      engine.run(op::CopyColumns<T>{.x = {from},
+                                    .y = {to},
+                                    .rows = engine.batch * Output::size / row,
+                                    .columns = width,
+                                    .from_row = from_row,
+                                    .to_row = to_row});
+    }
+  };
+  template <class First, class... Others>
+  using rules =
+      boost::mp11::mp_list<rule::branches_keep_extents<axis, typename First::Shape, typename Others::Shape>...>;
+};
+
+/// ConcatAlong the innermost axis: channels.
+struct Concat final {
+  static constexpr const char* name = "concat";
+  static constexpr bool couples_positions = false;
+  template <class First>
+  static constexpr std::size_t axis = First::Shape::rank - 1;
+  template <class First, class... Others>
+  using of = typename ConcatAlong<axis<First>>::template of<First, Others...>;
+  template <class First, class... Others>
+  using rules = typename ConcatAlong<axis<First>>::template rules<First, Others...>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,313 @@
+// regimen/walk/fork.hpp — the walkers of a Fork, and of a Residual, which is one.
+//
+// Branches are walked in their order, and back in the reverse one; each has its part of the saved stack behind that of
+// the branch before. A sum is formed in the output of the last branch: its last operation adds what the others gave, and
+// the first operation of a branch what other gradients there are, where they can. Any other join writes a tensor of its
+// own.
+#pragma once
+
+#include <regimen/layer/join.hpp>
+#include <regimen/walk/sequential.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace regimen::walk {
+
+/// The branch that is the Fork's input.
+template <class X, bool flows>
+struct InputBranch {
+  using Output = X;
+  static constexpr ParameterLayout layout{};
+  static constexpr std::size_t length = 0;
+  static constexpr bool active = flows, reads_input = false, reads_output = false, reads_weights = false;
+};
+template <class Branch>
+inline constexpr bool is_input = false;
+template <class X, bool flows>
+inline constexpr bool is_input<InputBranch<X, flows>> = true;
+
+/// A branch whose layers begin at `place` of the list that paths refer to. Its output has the element type of the
+/// Fork's input or, where that is tokens, the compute type. A Sequential stands for its layers.
+template <std::size_t place, class X, class Context, bool flows, class... Layers>
+struct BranchOf {
+  using Final =
+      std::conditional_t<Number<typename X::Element>, typename X::Element, stored_t<typename Context::Roles::computed>>;
+  using type = Chain<typename flatten<typename Context::Fusing, typename X::Element, typename Context::Roles::computed,
+                                      Final, Layers...>::type,
+                     X, Context, flows, place == 0 ? not_grouped : place>;
+};
+template <std::size_t place, class X, class Context, bool flows, class... Layers>
+struct BranchOf<place, X, Context, flows, Sequential<Layers...>> : BranchOf<place, X, Context, flows, Layers...> {};
+
+/// The walkers of all branches. The first Identity is the input itself.
+template <std::size_t place, bool has_input, class X, class Context, bool flows, class... Branches>
+struct branches_of {
+  using type = mp::mp_list<>;
+};
+template <std::size_t place, bool has_input, class X, class Context, bool flows, class First, class... Others>
+struct branches_of<place, has_input, X, Context, flows, First, Others...> {
+  static constexpr bool is_the_input = std::is_same_v<First, Identity> && !has_input;
+  using Walker = typename std::conditional_t<is_the_input, mp::mp_identity<InputBranch<X, flows>>,
+                                             BranchOf<place, X, Context, flows, First>>::type;
+  using type = mp::mp_push_front<
+      typename branches_of<place + Walker::length, has_input || is_the_input, X, Context, flows, Others...>::type,
+      Walker>;
+};
+
+/// labels   whether the index of a branch stands in the names of its parameters
+template <class Join, class Branches, class X, class Context, bool flows, bool labels>
+struct ForkWalker;
+template <class Join, class... Branch, class X, class Context, bool flows, bool labels>
+struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows, labels> {
+  static constexpr std::size_t count = sizeof...(Branch);
+  template <std::size_t i>
+  using At = mp::mp_at_c<mp::mp_list<Branch...>, i>;
+  using Joined = typename Join::template of<typename Branch::Output...>;
+  using Output = typename Joined::Output;
+  static constexpr bool adds = requires { requires Join::adds; };
+  static constexpr std::array<bool, count> has_layers{!is_input<Branch>...};
+  /// The branch that is the input, or `count`; and the last one with layers.
+  static constexpr std::size_t input = [] {
+    std::size_t i = 0;
+    while (i < count && has_layers[i]) ++i;
+    return i;
+  }();
+  static constexpr std::size_t last = count - (input + 1 == count ? 2 : 1);
+  using Last = At<last>;
+
+  static constexpr bool active = (Branch::active || ...), reads_values = Joined::reads_values && active,
+                        reads_input = (Branch::reads_input || ...) || (reads_values && input < count),
+                        reads_output = false, recomputes_output = false, reads_weights = (Branch::reads_weights || ...),
+                        keeps_d_y = adds;  // d_y is added to d_x after the branches
+  /// Whether y is no output of a branch: a sum is, unless that branch reads its own output.
+  static constexpr bool is_apart = !adds || Last::reads_output;
+
+  static constexpr ParameterLayout layout = [] {
+    ParameterLayout sum{};
+    (sum.append(Branch::layout), ...);
+    return sum;
+  }();
+
+  /// Where the output of branch i goes if that of the Fork goes to `place`, and backward follows.
+  template <std::size_t i>
+  static constexpr Place place_of(Place place) {
+    if (reads_values || At<i>::reads_output) return Place::saved;
+    return place == Place::nowhere || (adds && i == last) ? place : Place::transient;
+  }
+  static constexpr std::size_t footprint(const auto& engine, Place place) {
+    return floors(engine, 0, place)[count] + (is_apart && place == Place::saved ? bytes_of<Output>(engine) : 0);
+  }
+  static constexpr bool is_idle(Place place) {
+    return (adds || place == Place::nowhere) &&
+           all_of([&]<std::size_t i>() { return At<i>::is_idle(place_of<i>(place)); });
+  }
+
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+    const std::size_t y = adds ? sum(engine, x, weights, path, way) : join(engine, x, weights, path, way);
+    if (x.owned && !gives_input) engine.arena.give(x.offset);
+    return y;
+  }
+  static constexpr void retire_output(auto& engine, Place place) {
+    if constexpr (!is_apart) Last::retire_output(engine, place);
+    else if (place == Place::saved) pop<Output>(engine);
+  }
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
+                                        Path path, Place place) {
+    const auto begins = floors(engine, floor, place);
+    if constexpr (adds) {
+      std::array<std::size_t, count> d_values{};
+      d_values.fill(d_y.offset);
+      const std::size_t d_x = backward_of_branches(engine, d_values, false, x, begins, weights, path, place);
+      if (d_y.owned) engine.arena.give(d_y.offset);
+      return d_x;
+    } else {
+      return backward_of_branches(engine, split(engine, d_y, x, begins, path), true, x, begins, weights, path, place);
+    }
+  }
+
+  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
+    for_each_branch([&]<std::size_t i>() {
+      At<i>::place_tensors(out, {.values = at.values + offsets[i].values,
+                                 .master = at.master + offsets[i].master,
+                                 .gradient = at.gradient + offsets[i].gradient});
+    });
+  }
+  static void name_tensors(const std::string& prefix, bool, auto& visit) {
+    for_each_branch([&]<std::size_t i>() {
+      At<i>::name_tensors(labels ? prefix + std::to_string(i) + "." : prefix, is_residual, visit);
+    });
+  }
+
+ private:
+  using T = typename Output::Element;
+  static constexpr bool is_residual = adds && count == 2 && input < count;
+  /// Whether the last branch may take x: nobody reads it afterwards.
+  static constexpr bool gives_input = input == count;
+
+  // Where the parameters of each branch begin inside those of the Fork.
+  static constexpr std::array<TensorPlace, count> offsets = [] {
+    std::array<TensorPlace, count> result{};
+    ParameterLayout sum{};
+    TensorPlace* at = result.data();
+    ((*at++ = {.values = ParameterLayout::align(sum.value_bytes, Branch::layout.value_alignment),
+               .master = sum.count,
+               .gradient = sum.trained},
+      sum.append(Branch::layout)),
+     ...);
+    return result;
+  }();
+  static constexpr Weights weights_of(Weights weights, std::size_t i) {
+    return {weights.values == absent ? absent : weights.values + offsets[i].values,
+            weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
+  }
+
+  /// body.operator()<i>() for the branches with layers, in their order or in the reverse one.
+  template <bool reversed = false>
+  static constexpr void for_each_branch(auto&& body) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      (visit<(reversed ? count - 1 - i : i)>(body), ...);
+    }(std::make_index_sequence<count>{});
+  }
+  template <std::size_t i>
+  static constexpr void visit(auto& body) {
+    if constexpr (has_layers[i]) body.template operator()<i>();
+  }
+  static constexpr bool all_of(auto&& predicate) {
+    bool all = true;
+    for_each_branch([&]<std::size_t i>() { all = all && predicate.template operator()<i>(); });
+    return all;
+  }
+  /// Where each branch's part of the saved stack begins; the last entry is the end of all parts.
+  static constexpr std::array<std::size_t, count + 1> floors(const auto& engine, std::size_t floor, Place place) {
+    std::array<std::size_t, count + 1> result{};
+    result.fill(floor);
+    for_each_branch([&]<std::size_t i>() {
+      floor += At<i>::footprint(engine, place_of<i>(place));
+      for (std::size_t next = i + 1; next <= count; ++next) result[next] = floor;
+    });
+    return result;
+  }
+
+  template <std::size_t i>
+  static constexpr std::size_t forward_of(auto& engine, Tensor x, Weights weights, Path path, Way way,
+                                          std::size_t onto) {
+    return At<i>::forward(engine, Tensor{x.offset, x.owned && gives_input && i == last}, weights_of(weights, i), path,
+                          {way.mode, way.place, onto});
+  }
+  /// Where the output of branch i goes.
+  template <std::size_t i>
+  static constexpr Place place_in(Way way) {
+    if (way.mode == Mode::save) return place_of<i>(way.place);
+    return way.place == Place::nowhere || (adds && i == last) ? way.place : Place::transient;
+  }
+
+  static constexpr std::size_t sum(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+    std::array<Tensor, count> terms{};
+    std::size_t pending = 0, y = absent;
+    if (input < count) terms[pending++] = {x.offset, false};
+    for_each_branch([&]<std::size_t i>() {
+      constexpr bool joins = joins_y<Context::Epilogues::sums, At<i>>;
+      const bool apart = At<i>::reads_output && way.mode == Mode::save;
+      y = forward_of<i>(engine, x, weights, path, {way.mode, place_in<i>(way)},
+                        joins && pending > 0 ? terms[0].offset : absent);
+      if (way.place == Place::nowhere) {
+        y = absent;
+        return;
+      }
+      if (apart && i != last) {
+        terms[pending++] = {y, false};
+        return;
+      }
+      if (apart) y = copy_of(engine, y, way.place, path);
+      for (std::size_t t = 0; t < pending; ++t) {
+        if (t > 0 || !joins) add<Output>(engine, terms[t].offset, y);
+        if (terms[t].owned) engine.arena.give(terms[t].offset);
+      }
+      terms[0] = {y, true};
+      pending = 1;
+    });
+    return y;
+  }
+  static constexpr std::size_t join(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+    std::array<std::size_t, count> values{};
+    values.fill(x.offset);
+    for_each_branch([&]<std::size_t i>() {
+      values[i] = forward_of<i>(engine, x, weights, path, {way.mode, place_in<i>(way)}, absent);
+    });
+    std::size_t y = absent;
+    if (way.place != Place::nowhere) {
+      y = allocate<Output>(engine, way.place, path);
+      engine.path = path;
+      if constexpr (!adds) Joined::forward(engine, values, y);
+      engine.template produced<T>(y, engine.batch * Output::size, path);
+    }
+    for_each_branch([&]<std::size_t i>() {
+      if (place_in<i>(way) == Place::transient) engine.arena.give(values[i]);
+    });
+    return y;
+  }
+
+  /// The gradients of all outputs that want one. Consumes d_y.
+  static constexpr std::array<std::size_t, count> split(auto& engine, Tensor d_y, std::size_t x, const auto& begins,
+                                                        Path path) {
+    std::array<std::size_t, count> values{}, d_values{};
+    values.fill(x);
+    d_values.fill(absent);
+    for_each_branch([&]<std::size_t i>() {
+      values[i] = reads_values ? just_below<typename At<i>::Output>(engine, begins[i + 1]) : absent;
+      if (At<i>::active) d_values[i] = allocate<typename At<i>::Output>(engine, Place::transient, path);
+    });
+    if (input < count && flows) d_values[input] = allocate<X>(engine, Place::transient, path);
+    engine.path = path;
+    if constexpr (!adds) Joined::backward(engine, d_y.offset, values, d_values);
+    if (d_y.owned) engine.arena.give(d_y.offset);
+    return d_values;
+  }
+  /// The gradient of x, of all branches together.   owned   whether this consumes d_values
+  static constexpr std::size_t backward_of_branches(auto& engine, const std::array<std::size_t, count>& d_values,
+                                                    bool owned, std::size_t x, const auto& begins, Weights weights,
+                                                    Path path, Place place) {
+    Tensor d_x{};
+    if (input < count && flows) d_x = {d_values[input], owned};
+    for_each_branch<true>([&]<std::size_t i>() {
+      constexpr bool joins = joins_d_x<(Context::Epilogues::sums && flows), At<i>>;
+      if constexpr (reads_values) At<i>::retire_output(engine, Place::saved);
+      const std::size_t own =
+          At<i>::backward(engine, Tensor{d_values[i], owned && d_values[i] != absent, joins ? d_x.offset : absent}, x,
+                          begins[i], weights_of(weights, i), path, place_of<i>(place));
+      if constexpr (flows) {
+        if (!joins && d_x.offset != absent) add<X>(engine, d_x.offset, own);
+        if (d_x.owned) engine.arena.give(d_x.offset);
+        d_x = {own, true};
+      }
+    });
+    return flows ? d_x.offset : absent;
+  }
+
+  template <class V>
+  static constexpr void add(auto& engine, std::size_t from, std::size_t to) {
+    engine.run(op::Add<typename V::Element>{{from}, {to}, engine.batch * V::size});
+  }
+  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Place place, Path path) {
+    const std::size_t copy = allocate<Output>(engine, place, path);
+    engine.run(op::Cast<T, T>{{tensor}, {copy}, engine.batch * Output::size});
+    return copy;
+  }
+};
+
+template <class X, class Context, bool flows, class Join, class... Branches>
+struct Node<Fork<Join, Branches...>, X, Context, flows>
+    : ForkWalker<Join, typename branches_of<0, false, X, Context, flows, Branches...>::type, X, Context, flows, true> {
+};
+
+template <class X, class Context, bool flows, class... Layers>
+struct Node<Residual<Layers...>, X, Context, flows>
+    : ForkWalker<Add, mp::mp_list<InputBranch<X, flows>, Inner<X, Context, flows, Layers...>>, X, Context, flows,
+                 false> {};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
