@@ -43,8 +43,8 @@ void step() {
            op::NormalizeBackward<false, T, G>, op::NormalizeBackwardSum<false, T, G>,
            op::BiasActivation<activation::Identity, T>, op::BiasActivation<activation::GeluTanh, T>,
            op::BiasBackward<activation::Identity, T, G>, op::BiasBackward<activation::GeluTanh, T, G>, op::Add<T>,
-           op::Dropout<T>, op::DropoutSum<T>, op::Attention<T>, op::AttentionBackward<T>, kernel::AttentionWeights<T>,
-           kernel::AttentionWeightsBackward<T>>();
+           op::Multiply<T>, op::CopyColumns<T>, op::Dropout<T>, op::DropoutSum<T>, op::Attention<T>,
+           op::AttentionBackward<T>, kernel::AttentionWeights<T>, kernel::AttentionWeightsBackward<T>>();
 }
 
 }  // namespace

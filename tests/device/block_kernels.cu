@@ -187,6 +187,11 @@ void elementwise() {
   Case c;
   const auto x = c.put<T>(count, 3, 1), y = c.put<T>(count, 2, 2), table = c.put<T>(columns, 1, 3);
   agree(c, op::Add<T>{x, y, count}, y, count, 0);
+  agree(c, op::Multiply<T>{x, y, y, count}, y, count, 0);
+  agree(
+      c,
+      op::CopyColumns<T>{.x = x, .y = y, .rows = rows, .columns = columns / 2, .from_row = columns, .to_row = columns},
+      y, count, 0);
   agree(c, op::ScaledSum<T, T>{.x = x, .y = y, .count = count, .a = {0.5}, .b = {2, c.put<double>(1, 2, 5)}}, y, count,
         rounding);
   agree(c, op::AddTable<T>{.x = x, .table = table, .y = y, .samples = rows, .elements = columns}, y, count, 0);

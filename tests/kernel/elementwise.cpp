@@ -34,11 +34,33 @@ void in_type() {
           return op::Add<T>{x, arena.put<T>(values<T>(count, 3, 2)), count};
         },
         y_of);
+    is_the_cpu(
+        bytes,
+        [&](Arena& arena) {
+          const auto a = arena.put<T>(values<T>(count)), b = arena.put<T>(values<T>(count, 3, 2));
+          return op::Multiply<T>{a, b, arena.room<T>(count), count};
+        },
+        y_of);
   }
-  for (const std::size_t columns : Sizes{1, 5, 8, 12, 64, 129}) {
+  for (const std::size_t columns : Sizes{1, 5, 8, 12, 64, 129, 700}) {
     const std::size_t rows = 37, count = rows * columns;
     INFO(columns << " columns");
     const auto y_of = [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); };
+    for (const std::size_t more : {0u, 8u, 3u}) {  // rows at multiples of 16 bytes, and elsewhere
+      CAPTURE(more);
+      is_the_cpu(
+          bytes,
+          [&](Arena& arena) {
+            const auto x = arena.put<T>(values<T>(rows * (columns + more)));
+            return op::CopyColumns<T>{.x = x + more,
+                                      .y = arena.put<T>(values<T>(rows * (columns + 8), 3, 2)),
+                                      .rows = rows,
+                                      .columns = columns,
+                                      .from_row = columns + more,
+                                      .to_row = columns + 8};
+          },
+          [&](const Arena& arena, const auto& o) { return arena.get(o.y, rows * (columns + 8)); });
+    }
     is_the_cpu(
         bytes,
         [&](Arena& arena) {
@@ -260,6 +282,8 @@ void at_offsets(std::size_t x, std::size_t y, std::size_t table) {
     using V = View<T>;
     is([&](Arena&, V a, V b, V) { return op::Add<T>{a, b, count}; });
     is([&](Arena&, V a, V b, V) { return op::Cast<T, T>{a, b, count}; });
+    is([&](Arena&, V a, V b, V) { return op::Multiply<T>{a, b, b, count}; });
+    is([&](Arena&, V a, V b, V) { return op::CopyColumns<T>{a, b, rows, columns, columns, columns}; });
     is([&](Arena&, V a, V b, V c) { return op::AddTable<T>{a, c, b, rows, columns}; });
     is([&](Arena&, V a, V b, V c) { return op::BiasActivation<activation::Relu, T, T>{a, c, b, rows, columns}; });
     is([&](Arena& arena, V a, V b, V) {

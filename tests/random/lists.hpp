@@ -5,6 +5,7 @@
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>
@@ -111,22 +112,67 @@ struct AnySequential {
   template <class At>
   using make = Around<At, Sequential, 1 + At::below(0, 3), At::keeps, false>;
 };
-struct AnyResidual {
+/// A layer that stands for several.
+template <class... Layers>
+struct block {
+  using type = Sequential<Layers...>;
+};
+template <class Layer>
+struct block<Layer> {
+  using type = Layer;
+};
+
+/// A branch of a Fork: layers, or nothing but its input. Its id is that of a layer, one digit longer than the Fork's.
+///   closes   ends with the shape of the Fork's input
+template <class Parent, std::size_t index, bool closes, class Here>
+struct DrawnBranch {
+  using Inner = Chain<Here, 1 + Here::below(0, 2), true, closes>;
+  static constexpr bool is_input =
+      mp::mp_empty<typename Inner::Layers>::value || (closes && index == 0 && Parent::below(3, 2) == 0);
+  struct Bare {
+    using Layers = mp::mp_list<Identity>;
+    using Out = typename Parent::X;
+    using leaves = mp::mp_list<>;
+    using weighted = mp::mp_list<>;
+    using ids = mp::mp_list<>;
+  };
+  using Chosen = std::conditional_t<is_input, Bare, Inner>;
+  using Layer = typename mp::mp_apply<block, typename Chosen::Layers>::type;
+  using Out = Value<fp32, typename Chosen::Out::Shape>;
+};
+template <class Parent, std::size_t index, bool closes>
+using Branch = DrawnBranch<Parent, index, closes,
+                           At<typename Parent::Source, Parent::id * 16 + index + 1, typename Parent::X,
+                              typename Parent::Table, Parent::level, true>>;
+template <class Parent, class Join, class... Branches>
+using Joined =
+    Drawn<Fork<Join, typename Branches::Layer...>, typename Join::template of<typename Branches::Out...>::Output,
+          mp::mp_append<typename Branches::Chosen::leaves...>, mp::mp_append<typename Branches::Chosen::weighted...>,
+          mp::mp_append<mp::mp_list<std::integral_constant<Id, Parent::id>>, typename Branches::Chosen::ids...>>;
+/// Of two branches or three, which are added, multiplied, or concatenated in any number of channels.
+template <class Parent, std::size_t join = Parent::below(4, 5), bool has_third = Parent::below(5, 3) == 0>
+using DrawnFork = mp::mp_apply<
+    Joined, mp::mp_append<mp::mp_list<Parent, mp::mp_at_c<mp::mp_list<Add, Add, Multiply, Multiply, Concat>, join>,
+                                      Branch<Parent, 0, (join < 4)>, Branch<Parent, 1, (join < 4)>>,
+                          std::conditional_t<has_third, mp::mp_list<Branch<Parent, 2, (join < 4)>>, mp::mp_list<>>>>;
+
+/// A Residual, or another Fork.
+struct AnyFork {
   template <class At>
   static constexpr bool fits = At::reads_numbers && At::level < deepest;
+  template <class At, bool is_residual>
+  struct drawn {
+    using type = Around<At, Residual, 1 + At::below(0, 3), true, true>;
+  };
   template <class At>
-  using make = Around<At, Residual, 1 + At::below(0, 3), true, true>;
+  struct drawn<At, false> {
+    using type = DrawnFork<At>;
+  };
+  template <class At>
+  using make = typename drawn<At, At::below(2, 2) == 0>::type;
 };
 template <std::size_t Count>
 struct Repeated {
-  template <class... Layers>
-  struct block {
-    using type = Sequential<Layers...>;
-  };
-  template <class Layer>
-  struct block<Layer> {
-    using type = Layer;
-  };
   template <class... Layers>
   using of = Repeat<Count, typename block<Layers...>::type>;
 };
@@ -158,7 +204,7 @@ using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, Plain<Relu>>, Often<1, 
                            Often<1, Plain<GeluTanh>>, Often<2, Plain<LayerNorm>>, Often<1, Plain<RmsNorm>>,
                            Often<2, AnyAttention>, Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>,
                            Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyFlatten>, Often<2, AnySequential>,
-                           Often<4, AnyResidual>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
+                           Often<4, AnyFork>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
 
 // ---- inputs
 

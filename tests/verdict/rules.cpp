@@ -8,6 +8,8 @@
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
+#include <regimen/rule/branches_keep_extents.hpp>
+#include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/rule/data_type_matches.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
@@ -16,6 +18,7 @@
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
+#include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
@@ -66,6 +69,13 @@ static_assert(heads_at_most_2048<Heads<2>, Shape<4, 4096>>::holds &&
               heads_at_most_2048<Heads<0>, Shape<4, 4096>>::holds);
 static_assert(residual_keeps_shape<Shape<4, 8>, Shape<4, 8>>::holds &&
               !residual_keeps_shape<Shape<4, 8>, Shape<4, 9>>::holds);
+static_assert(branches_keep_shape<Thing, Shape<4, 8>, Shape<4, 8>>::holds &&
+              !branches_keep_shape<Thing, Shape<4, 8>, Shape<4, 9>>::holds);
+static_assert(branches_keep_extents<1, Shape<4, 8>, Shape<4, 9>>::holds &&
+              !branches_keep_extents<0, Shape<4, 8>, Shape<4, 9>>::holds);
+static_assert(!branches_keep_extents<1, Shape<4, 8>, Shape<32>>::holds &&
+              !branches_keep_extents<2, Shape<4, 8>, Shape<4, 8>>::holds);
+static_assert(fork_joins_branches<Thing, true>::holds && !fork_joins_branches<Thing, false>::holds);
 static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
 static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&
               !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);

@@ -104,7 +104,7 @@ struct Kernel<op::CopyColumns<T>> final {
   op::CopyColumns<T> o;
   Memory at;
 
-  constexpr unsigned blocks() const { return blocks_for(o.rows, static_cast<unsigned>(rows_at_once(packs()))); }
+  constexpr unsigned blocks() const { return blocks_for(o.rows, rows_at_once(packs(), threads)); }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
@@ -117,16 +117,17 @@ struct Kernel<op::CopyColumns<T>> final {
     return o.columns % width == 0 && o.from_row % width == 0 && o.to_row % width == 0;
   }
   REGIMEN_HD constexpr std::size_t packs() const { return is_whole() ? o.columns / width : o.columns; }
-  REGIMEN_HD static constexpr std::size_t rows_at_once(std::size_t pieces) {
-    return pieces == 0 || pieces > threads ? 1 : threads / pieces;
+  REGIMEN_HD static constexpr unsigned rows_at_once(std::size_t pieces, unsigned of_block) {
+    return pieces == 0 || pieces > of_block ? 1 : of_block / static_cast<unsigned>(pieces);
   }
   REGIMEN_HD_UNCHECKED
   template <unsigned n, class Block>
   REGIMEN_HD void copy(const Block& block, std::size_t pieces) const {
-    const std::size_t at_once = rows_at_once(pieces), of_row = at_once > 1 ? pieces : threads;
-    const std::size_t own = block.thread() / of_row, first = block.thread() % of_row;
+    const unsigned at_once = rows_at_once(pieces, block.threads()), of_row = block.threads() / at_once;
+    const unsigned own = block.thread() / of_row, first = block.thread() % of_row;
     if (own >= at_once) return;
-    for (std::size_t row = block.index() * at_once + own; row < o.rows; row += block.blocks() * at_once)
+    for (std::size_t row = std::size_t{block.index()} * at_once + own; row < o.rows;
+         row += std::size_t{block.blocks()} * at_once)
       for (std::size_t i = first; i < pieces; i += of_row)
         detail::write(detail::read<n>(at(o.x) + row * o.from_row + i * n), at(o.y) + row * o.to_row + i * n);
   }

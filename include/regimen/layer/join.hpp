@@ -4,10 +4,6 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/layer/layer.hpp>
-#include <regimen/rule/branches_keep_extents.hpp>
-#include <regimen/rule/branches_keep_shape.hpp>
-
-#include <boost/mp11/list.hpp>
 
 #include <array>
 #include <cstddef>
@@ -45,7 +41,7 @@ struct Identity final {
 //     forward(engine, values, y)                  values: where they lie, an array; y is none of them
 //     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; none of them is d_y or a
 //                                                 value. The values are absent unless reads_values
-//   rules<Outputs...>   optional, a list of rules for what cannot be joined
+//   rules<Outputs...>   optional, a list of rules about them, as a layer's (verdict/shape_rules.hpp has ours)
 //   couples_positions   as of a layer: false if each row of y depends on the same row of the values alone
 //
 // It runs operations and does nothing else, as a layer.
@@ -72,8 +68,6 @@ struct Add final {
     using Output = First;
     static constexpr bool reads_values = false;
   };
-  template <class First, class... Others>
-  using rules = boost::mp11::mp_list<rule::branches_keep_shape<Add, typename First::Shape, typename Others::Shape>...>;
 };
 
 /// y = a · b · ..., elementwise                       all of one shape; rounded after each factor. Saves all of them
@@ -107,9 +101,6 @@ struct Multiply final {
       engine.run(op::Multiply<T>{{a}, {b}, {y}, engine.batch * Output::size});
     }
   };
-  template <class First, class... Others>
-  using rules =
-      boost::mp11::mp_list<rule::branches_keep_shape<Multiply, typename First::Shape, typename Others::Shape>...>;
 };
 
 namespace detail {
@@ -141,7 +132,8 @@ struct ConcatAlong final {
                                                       typename First::Shape>::type>;
     static constexpr bool reads_values = false;
     static constexpr std::size_t count = 1 + sizeof...(Others);
-    static constexpr std::array<std::size_t, count> columns{First::Shape::size_from(axis), Others::Shape::size_from(axis)...};
+    static constexpr std::array<std::size_t, count> columns{First::Shape::size_from(axis),
+                                                            Others::Shape::size_from(axis)...};
     static constexpr std::size_t row = Output::Shape::size_from(axis);
 
     static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
@@ -169,9 +161,6 @@ struct ConcatAlong final {
                                     .to_row = to_row});
     }
   };
-  template <class First, class... Others>
-  using rules =
-      boost::mp11::mp_list<rule::branches_keep_extents<axis, typename First::Shape, typename Others::Shape>...>;
 };
 
 /// ConcatAlong the innermost axis: channels.
@@ -182,8 +171,6 @@ struct Concat final {
   static constexpr std::size_t axis = First::Shape::rank - 1;
   template <class First, class... Others>
   using of = typename ConcatAlong<axis<First>>::template of<First, Others...>;
-  template <class First, class... Others>
-  using rules = typename ConcatAlong<axis<First>>::template rules<First, Others...>;
 };
 
 }  // namespace regimen

@@ -7,6 +7,8 @@
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/branches_keep_extents.hpp>
+#include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
@@ -215,6 +217,20 @@ template <class Join, class... Outputs>
 struct join_rules<Join, Outputs...> {
   using type = typename Join::template rules<Outputs...>;
 };
+template <class First, class... Others>
+struct join_rules<Add, First, Others...> {
+  using type = mp::mp_list<rule::branches_keep_shape<Add, typename First::Shape, typename Others::Shape>...>;
+};
+template <class First, class... Others>
+struct join_rules<Multiply, First, Others...> {
+  using type = mp::mp_list<rule::branches_keep_shape<Multiply, typename First::Shape, typename Others::Shape>...>;
+};
+template <std::size_t axis, class First, class... Others>
+struct join_rules<ConcatAlong<axis>, First, Others...> {
+  using type = mp::mp_list<rule::branches_keep_extents<axis, typename First::Shape, typename Others::Shape>...>;
+};
+template <class First, class... Others>
+struct join_rules<Concat, First, Others...> : join_rules<ConcatAlong<First::Shape::rank - 1>, First, Others...> {};
 template <bool sound, class Join, class X, class... Outputs>
 struct joined {
   using broken = mp::mp_list<>;

@@ -26,6 +26,52 @@ TEMPLATE_TEST_CASE("add is the sum in S, rounded once", "", float, double, bf16,
   }
 }
 
+TEMPLATE_TEST_CASE("multiply is the product in S, rounded once; y may be a factor", "", float, double, bf16, fp16) {
+  using T = TestType;
+  for (const std::size_t count : Sizes{1, 15, 17, 40000})
+    for (const unsigned is_y : {0u, 1u, 2u}) {
+      CAPTURE(count, is_y);
+      Arena arena;
+      const Values a = values<T>(count, 3, 1), b = values<T>(count, 3, 2);
+      op::Multiply<T> o{arena.put<T>(a), arena.put<T>(b), {}, count};
+      o.y = is_y == 0 ? arena.room<T>(count) : is_y == 1 ? o.a : o.b;
+      cpu::compute(o, arena.memory());
+      Values expected(count);  // a product of two 16-bit numbers is exact in fp32
+      for (std::size_t i = 0; i < count; ++i)
+        expected[i] = number(rounded<T>(number(static_cast<statistic_t<T>>(a[i]) * static_cast<statistic_t<T>>(b[i]))));
+      CHECK(misses(arena.get(o.y, count), expected, [](std::size_t) { return 0.0; }) == 0);
+      if (is_y != 1) CHECK(arena.get(o.a, count) == a);
+      if (is_y != 2) CHECK(arena.get(o.b, count) == b);
+      CHECK(arena.guards_hold());
+    }
+}
+
+TEMPLATE_TEST_CASE("columns are copied out of rows, and into rows, and nothing else is written", "", float, bf16) {
+  using T = TestType;
+  for (const std::size_t rows : Sizes{1, 3, 5000})
+    for (const std::size_t columns : Sizes{1, 7, 16}) {
+      CAPTURE(rows, columns);
+      const std::size_t from_row = columns + 5, to_row = columns + 2;
+      Arena arena;
+      const Values x = values<T>(rows * from_row, 3, 1), y = values<T>(rows * to_row, 3, 2);
+      op::CopyColumns<T> o{.x = arena.put<T>(x),
+                           .y = arena.put<T>(y),
+                           .rows = rows,
+                           .columns = columns,
+                           .from_row = from_row,
+                           .to_row = to_row};
+      const View<T> all = o.y;
+      o.x = o.x + 5, o.y = o.y + 2;  // the last columns of both
+      cpu::compute(o, arena.memory());
+      Values expected = y;
+      for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t column = 0; column < columns; ++column)
+          expected[row * to_row + 2 + column] = x[row * from_row + 5 + column];
+      CHECK(arena.get(all, rows * to_row) == expected);
+      CHECK(arena.guards_hold());
+    }
+}
+
 TEMPLATE_TEST_CASE("x + x is 2 x: add may be given one tensor twice", "", float, bf16) {
   Arena arena;
   const Values x = values<TestType>(77, 3);
