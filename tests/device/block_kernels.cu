@@ -188,6 +188,8 @@ void elementwise() {
   const auto x = c.put<T>(count, 3, 1), y = c.put<T>(count, 2, 2), table = c.put<T>(columns, 1, 3);
   agree(c, op::Add<T>{x, y, count}, y, count, 0);
   agree(c, op::Multiply<T>{x, y, y, count}, y, count, 0);
+  agree(c, op::MeanRows<T>{x, y, 1, rows, columns}, y, columns, rounding);
+  agree(c, op::MeanRowsBackward<T>{table, y, 1, rows, columns}, y, count, rounding);
   agree(
       c,
       op::CopyColumns<T>{.x = x, .y = y, .rows = rows, .columns = columns / 2, .from_row = columns, .to_row = columns},
@@ -205,6 +207,9 @@ void elementwise() {
   activate(activation::GeluTanh{});
   activate(activation::GeluErf{});
   activate(activation::Silu{});
+  activate(activation::Sigmoid{});
+  activate(activation::Tanh{});
+  activate(activation::HardSwish{});
   agree(c, op::Zero<T>{y, count}, y, count, 0);
   const auto wide = c.put<float>(count, 3, 6);
   agree(c, op::Cast<float, T>{wide, y, count}, y, count, 0);

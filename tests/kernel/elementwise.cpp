@@ -42,6 +42,39 @@ void in_type() {
         },
         y_of);
   }
+  for (const std::size_t columns : Sizes{1, 8, 33}) {
+    const std::size_t samples = 5, rows = 9;
+    INFO(columns << " columns");
+    is_the_cpu(
+        bytes,
+        [&](Arena& arena) {
+          const auto x = arena.put<T>(values<T>(samples * rows * columns));
+          return op::MeanRows<T>{x, arena.room<T>(samples * columns), samples, rows, columns};
+        },
+        [&](const Arena& arena, const auto& o) { return arena.get(o.y, samples * columns); });
+    is_the_cpu(
+        bytes,
+        [&](Arena& arena) {
+          const auto d_y = arena.put<T>(values<T>(samples * columns));
+          return op::MeanRowsBackward<T>{d_y, arena.room<T>(samples * rows * columns), samples, rows, columns};
+        },
+        [&](const Arena& arena, const auto& o) { return arena.get(o.d_x, samples * rows * columns); });
+    for (const std::size_t from_row : {std::size_t{0}, columns})  // one row, and rows of groups
+      is_the_cpu(
+          bytes,
+          [&](Arena& arena) {
+            return op::CopyColumns<T>{.x = arena.put<T>(values<T>(samples * rows * columns)),
+                                      .y = arena.put<T>(values<T>(samples * rows * (columns + 8), 3, 2)),
+                                      .rows = samples * 3,
+                                      .columns = columns,
+                                      .from_row = from_row,
+                                      .to_row = columns + 8,
+                                      .group = 3,
+                                      .from_group = rows * columns,
+                                      .to_group = rows * (columns + 8)};
+          },
+          [&](const Arena& arena, const auto& o) { return arena.get(o.y, samples * rows * (columns + 8)); });
+  }
   for (const std::size_t columns : Sizes{1, 5, 8, 12, 64, 129, 700}) {
     const std::size_t rows = 37, count = rows * columns;
     INFO(columns << " columns");
@@ -328,7 +361,8 @@ TEST_CASE("activations are the CPU engine's, in fp64 to within the roundings of 
       CHECK(misses(arena.get(o.y, count), expected.get(o.y, count), [](std::size_t) { return 1e-13; }) == 0);
     });
   };
-  in_fp64(activation::Identity{}), in_fp64(activation::Silu{}), in_fp64(activation::GeluErf{}),
+  in_fp64(activation::Identity{}), in_fp64(activation::Silu{}), in_fp64(activation::Sigmoid{}),
+      in_fp64(activation::Tanh{}), in_fp64(activation::HardSwish{}), in_fp64(activation::GeluErf{}),
       in_fp64(activation::GeluTanh{});
 }
 

@@ -44,6 +44,21 @@ TEST_CASE("the other activations keep their input, beside what the next layer re
   CHECK(saved<Mlp<Gelu>, Fusion<Unfused>> == 3 * tensor);
   CHECK(saved<Mlp<Gelu>, Checkpoint<Selective<Gelu>>> == 2 * tensor);
 }
+TEST_CASE("activations that read their output keep that alone") {
+  CHECK(saved<Mlp<Sigmoid>> == 2 * tensor);
+  CHECK(saved<Mlp<Tanh>> == 2 * tensor);
+  CHECK(saved<Mlp<Tanh>, Fusion<Unfused>> == 2 * tensor);
+  CHECK(saved<Mlp<HardSwish>> == 3 * tensor);
+}
+TEST_CASE("forks keep what their branches and their join read") {
+  CHECK(saved<Mlp<Fork<Add, Identity, Linear<width>>>> == 3 * tensor);
+  CHECK(saved<Mlp<Fork<Add, Linear<width>, Linear<width>>>> == 3 * tensor);
+  CHECK(saved<Mlp<Fork<Multiply, Linear<width>, Linear<width>>>> == 5 * tensor);
+  CHECK(saved<Mlp<Fork<Multiply, Identity, Linear<width>>>> == 4 * tensor);
+  CHECK(saved<Mlp<Fork<Multiply, Sequential<Linear<width>, Silu>, Linear<width>>>> == 6 * tensor);
+  CHECK(saved<Mlp<Fork<Concat, Identity, Linear<width>>>> ==
+        4 * tensor);  // what the last Linear reads is twice as wide
+}
 TEST_CASE("layers that read nothing keep nothing") {
   CHECK(saved<Mlp<Drop>> == 2 * tensor);
   CHECK(saved<Mlp<Drop, Drop>> == 2 * tensor);

@@ -1,5 +1,5 @@
 // Inputs and outputs, as in other libraries.
-// expect: Linear<N> takes its outputs alone, and its inputs from what stands before it; write one number
+// expect: Linear<N> takes its outputs alone, and its inputs from what stands before it; write one number, or Linear<N, NoBias>
 // names: regimen::Linear<8, 16>
 #include "../support/model_recipe.hpp"
 

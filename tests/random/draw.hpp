@@ -121,8 +121,11 @@ struct Nothing {
 /// A layer of its own, which is asked for its output.
 template <class Layer, class At>
 using Bound = typename Layer::template Bound<typename At::X, DrawnRoles>;
+template <class Layer>
+inline constexpr bool can_be_selected = !requires { requires Layer::reads_own_output; };
 template <class Layer, class At>
-using Leaf = Drawn<Layer, Value<fp32, typename Bound<Layer, At>::Output::Shape>, mp::mp_list<Layer>,
+using Leaf = Drawn<Layer, Value<fp32, typename Bound<Layer, At>::Output::Shape>,
+                   std::conditional_t<can_be_selected<Layer>, mp::mp_list<Layer>, mp::mp_list<>>,
                    std::conditional_t<(Bound<Layer, At>::parameters.size() > 0), mp::mp_list<Layer>, mp::mp_list<>>,
                    mp::mp_list<std::integral_constant<Id, At::id>>>;
 /// One that keeps the shape, made of others, which no policy names.

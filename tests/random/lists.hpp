@@ -9,6 +9,7 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/patches.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
@@ -41,12 +42,22 @@ struct Plain {
   template <class At>
   using make = Leaf<Layer, At>;
 };
-struct AnyLinear {
+/// One of several such layers: the first half of the time.
+template <class First, class... Others>
+struct OneOf {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
   template <class At>
   using make =
-      Leaf<Linear<At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 4, 5, 8, 9, 16, 17, 33})>, At>;
+      Leaf<mp::mp_at_c<mp::mp_list<First, Others...>, At::below(5, 2) == 0 ? 0 : 1 + At::below(6, sizeof...(Others))>,
+           At>;
+};
+struct AnyLinear {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers;
+  template <class At, std::size_t width =
+                          At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 4, 5, 8, 9, 16, 17, 33})>
+  using make = Leaf<std::conditional_t<At::below(5, 4) == 0, Linear<width, NoBias>, Linear<width>>, At>;
 };
 struct AnyDropout {
   template <class At>
@@ -71,11 +82,21 @@ struct AnyTiedLinear {
   template <class At>
   using make = Leaf<TiedLinear<typename At::Table>, At>;
 };
+/// What changes the number of positions.
 struct AnyFlatten {
   template <class At>
   static constexpr bool fits = At::reads_numbers && !At::keeps;
   template <class At>
-  using make = Leaf<Flatten, At>;
+  static constexpr std::size_t patch = At::X::Shape::rank != 3                                                ? 0
+                                       : At::X::Shape::extent(0) % 2 == 0 && At::X::Shape::extent(1) % 2 == 0 ? 2
+                                                                                                              : 1;
+  template <class At>
+  using Chosen =
+      mp::mp_at_c<mp::mp_list<Flatten, Flatten, Flatten, MeanPool, TakeFirst, ClassToken,
+                              std::conditional_t<(patch<At> > 0), Patches<(patch<At> > 0 ? patch<At> : 1)>, Flatten>>,
+                  At::below(5, 7)>;
+  template <class At>
+  using make = Leaf<Chosen<At>, At>;
 };
 struct AnyAttention {
   template <class At>
@@ -200,11 +221,12 @@ struct AnyAs {
                       At::keeps, false>;
 };
 
-using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, Plain<Relu>>, Often<1, Plain<Silu>>, Often<2, Plain<Gelu>>,
-                           Often<1, Plain<GeluTanh>>, Often<2, Plain<LayerNorm>>, Often<1, Plain<RmsNorm>>,
-                           Often<2, AnyAttention>, Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>,
-                           Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyFlatten>, Often<2, AnySequential>,
-                           Often<4, AnyFork>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
+using Layers = mp::mp_list<
+    Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh>>, Often<2, Plain<Gelu>>,
+    Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
+    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>>>, Often<2, AnyAttention>, Often<8, AnyEmbedding>,
+    Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyFlatten>,
+    Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
 
 // ---- inputs
 
@@ -286,6 +308,8 @@ template <class Layer>
 struct is_linear : std::false_type {};
 template <std::size_t Width>
 struct is_linear<Linear<Width>> : std::true_type {};
+template <std::size_t Width>
+struct is_linear<Linear<Width, NoBias>> : std::true_type {};
 template <class Layer>
 struct is_block : std::false_type {};
 template <class... Layers>

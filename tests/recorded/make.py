@@ -156,6 +156,36 @@ def layers():
               9, heads=heads, causal=str(causal).lower())
 
 
+def more_layers():
+    g = torch.Generator().manual_seed(7)
+
+    layer("linear_no_bias", "y = x weight^T", lambda x, p: functional.linear(x, p["weight"]),
+          random(g, 2, 3, 5), {"weight": random(g, 7, 5)}, 11)
+    rows = random(g, 2, 3, 16, scale=1e-3)  # variances near epsilon
+    norm = {"weight": random(g, 16, scale=0.3, shift=1), "bias": random(g, 16)}
+    layer("layer_norm_epsilon", "LayerNorm over the last axis",
+          lambda x, p: functional.layer_norm(x, (16,), p["weight"], p["bias"], 1e-6), rows, norm, 12, epsilon=1e-6)
+    layer("rms_norm_epsilon", "RMSNorm over the last axis: y = x / sqrt(mean(x^2) + epsilon) weight",
+          lambda x, p: functional.rms_norm(x, (16,), p["weight"], 1e-6), rows, {"weight": norm["weight"]}, 13, epsilon=1e-6)
+
+    points = torch.cat([torch.linspace(-6, 6, 49), torch.tensor([-100.0, -30, -12, -1e-3, -1e-20, 1e-20, 1e-3, 12, 30, 100, 0.1])])
+    points = points.reshape(2, 5, 6)
+    layer("sigmoid", "y = 1 / (1 + e^-x)", lambda x, p: torch.sigmoid(x), points, seed=14)
+    layer("tanh", "y = tanh(x)", lambda x, p: torch.tanh(x), points, seed=15)
+    layer("hard_swish", "y = x min(max(x + 3, 0), 6) / 6", lambda x, p: functional.hardswish(x), points + 0.01, seed=16)
+
+    layer("class_token", "token before all positions",
+          lambda x, p: torch.cat([p["token"].expand(x.shape[0], 1, -1), x], 1), random(g, 2, 3, 5), {"token": random(g, 5)}, 17)
+    layer("take_first", "the first position", lambda x, p: x[:, 0], random(g, 2, 3, 5), seed=18)
+    layer("mean_pool", "the mean over positions", lambda x, p: x.mean(1), random(g, 2, 7, 5), seed=19)
+    layer("gate", "y = silu(x first^T) (x second^T)",
+          lambda x, p: functional.silu(functional.linear(x, p["first"])) * functional.linear(x, p["second"]),
+          random(g, 2, 3, 5), {"first": random(g, 7, 5), "second": random(g, 7, 5)}, 20)
+    layer("concatenation", "[x, x weight^T + bias] over the last axis",
+          lambda x, p: torch.cat([x, functional.linear(x, p["weight"], p["bias"])], -1),
+          random(g, 2, 3, 5), {"weight": random(g, 7, 5), "bias": random(g, 7)}, 21)
+
+
 # --- losses ----------------------------------------------------------------------------------------------------------
 
 
@@ -445,7 +475,7 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, losses, optimizers, loss_scales, curves, gpt2):
+    for part in (layers, more_layers, losses, optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

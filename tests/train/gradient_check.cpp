@@ -4,7 +4,9 @@
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/linear.hpp>
+#include <regimen/layer/join.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/patches.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/train/gradient_check.hpp>
 
@@ -106,13 +108,34 @@ TEST_CASE("layers have the gradients of their functions") {
   holds<Dropout<Ratio<1, 3>>, Shape<20>>();
   holds<Flatten, Shape<3, 4, 2>>();
   holds<PositionEmbedding, Shape<3, 5>>();
+  holds<Linear<5, NoBias>, Shape<4, 3>>();
+  holds<LayerNormWith<Epsilon<Ratio<1, 10>>>, Shape<5, 9>>();
+  holds<RmsNormWith<Epsilon<Ratio<1, 10>>>, Shape<5, 9>>();
+  holds<Identity, Shape<3, 5>>();
+}
+
+TEST_CASE("layers between images and positions have the gradients of their functions") {
+  holds<Patches<2>, Shape<4, 6, 3>>();
+  holds<Patches<3>, Shape<3, 3, 2>>();
+  holds<Patches<1>, Shape<2, 3, 2>>();
+  holds<ClassToken, Shape<3, 5>>();
+  holds<ClassToken, Shape<3, 5>, Accumulate<3>>();
+  holds<TakeFirst, Shape<3, 5>>();
+  holds<MeanPool, Shape<3, 5>>();
+  holds<GlobalAveragePool, Shape<2, 3, 5>>();
 }
 
 TEST_CASE("activations have the gradients of their functions, with and without the bias of their neighbour") {
   holds<Gelu, Shape<3, 7>>();
   holds<GeluTanh, Shape<3, 7>>();
   holds<Silu, Shape<3, 7>>();
+  holds<Sigmoid, Shape<3, 7>>();
+  holds<Tanh, Shape<3, 7>>();
+  holds<HardSwish, Shape<3, 7>>(kinked_tolerance, kinked);
   holds<Relu, Shape<3, 7>>(kinked_tolerance, kinked);
+  holds<Sigmoid, Shape<3, 7>, Fusion<Unfused>>();
+  holds<Tanh, Shape<3, 7>, Fusion<Unfused>>();
+  holds<HardSwish, Shape<3, 7>, Fusion<Unfused>>(kinked_tolerance, kinked);
   holds<Gelu, Shape<3, 7>, Fusion<Unfused>>();
   holds<GeluTanh, Shape<3, 7>, Fusion<Unfused>>();
   holds<Silu, Shape<3, 7>, Fusion<Unfused>>();

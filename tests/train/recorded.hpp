@@ -4,8 +4,10 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/patches.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/state/safetensors.hpp>

@@ -12,13 +12,14 @@
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/rule/data_type_matches.hpp>
+#include <regimen/rule/epsilon_above_zero.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
+#include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
-#include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
@@ -33,12 +34,14 @@
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/narrowing_data.hpp>
+#include <regimen/rule/patches_divide_image.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
+#include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
@@ -75,6 +78,11 @@ static_assert(branches_keep_extents<1, Shape<4, 8>, Shape<4, 9>>::holds &&
               !branches_keep_extents<0, Shape<4, 8>, Shape<4, 9>>::holds);
 static_assert(!branches_keep_extents<1, Shape<4, 8>, Shape<32>>::holds &&
               !branches_keep_extents<2, Shape<4, 8>, Shape<4, 8>>::holds);
+static_assert(selected_output_is_not_read<Thing, false>::holds && !selected_output_is_not_read<Thing>::holds);
+static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
+static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);
+static_assert(patches_divide_image<2, Shape<4, 6, 3>>::holds && !patches_divide_image<3, Shape<4, 6, 3>>::holds);
+static_assert(!patches_divide_image<0, Shape<4, 6, 3>>::holds && !patches_divide_image<2, Shape<4, 6>>::holds);
 static_assert(fork_joins_branches<Thing, true>::holds && !fork_joins_branches<Thing, false>::holds);
 static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
 static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&

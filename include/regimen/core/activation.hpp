@@ -47,6 +47,59 @@ struct Silu final {
   }
 };
 
+/// y = 1 / (1 + e^−x)
+struct Sigmoid final {
+  template <class S>
+  REGIMEN_HD static S value(S x) {
+    return S(1) / (S(1) + std::exp(-x));
+  }
+  template <class S>
+  REGIMEN_HD static S derivative(S x) {
+    const S e = std::exp(x < S(0) ? x : -x), rest = S(1) / (S(1) + e);
+    return e * rest * rest;
+  }
+};
+/// Its derivative as a function of y.
+struct SigmoidOfOutput final {
+  template <class S>
+  REGIMEN_HD static S derivative(S y) {
+    return y * (S(1) - y);
+  }
+};
+
+/// y = (e^x − e^−x) / (e^x + e^−x)
+struct Tanh final {
+  template <class S>
+  REGIMEN_HD static S value(S x) {
+    return std::tanh(x);
+  }
+  template <class S>
+  REGIMEN_HD static S derivative(S x) {
+    const S y = std::tanh(x);
+    return (S(1) - y) * (S(1) + y);
+  }
+};
+/// Its derivative as a function of y.
+struct TanhOfOutput final {
+  template <class S>
+  REGIMEN_HD static S derivative(S y) {
+    return (S(1) - y) * (S(1) + y);
+  }
+};
+
+/// y = x · min(max(x + 3, 0), 6) / 6, NaN where x is; the derivatives at −3 and 3 are −1/2 and 3/2     Howard et al. 2019
+struct HardSwish final {
+  template <class S>
+  REGIMEN_HD static S value(S x) {
+    const S gate = x + S(3);
+    return x * ((gate < S(0) ? S(0) : gate > S(6) ? S(6) : gate) / S(6));
+  }
+  template <class S>
+  REGIMEN_HD static S derivative(S x) {
+    return x < S(-3) ? S(0) : x > S(3) ? S(1) : x / S(3) + S(0.5);
+  }
+};
+
 /// y = x · Φ(x), Φ the normal distribution function       Hendrycks, Gimpel 2016
 struct GeluErf final {
   template <class S>

@@ -114,7 +114,7 @@ struct Kernel<op::CopyColumns<T>> final {
 
  private:
   REGIMEN_HD constexpr bool is_whole() const {
-    return o.columns % width == 0 && o.from_row % width == 0 && o.to_row % width == 0;
+    return (o.columns | o.from_row | o.to_row | o.from_group | o.to_group) % width == 0;
   }
   REGIMEN_HD constexpr std::size_t packs() const { return is_whole() ? o.columns / width : o.columns; }
   REGIMEN_HD static constexpr unsigned rows_at_once(std::size_t pieces, unsigned of_block) {
@@ -129,7 +129,46 @@ struct Kernel<op::CopyColumns<T>> final {
     for (std::size_t row = std::size_t{block.index()} * at_once + own; row < o.rows;
          row += std::size_t{block.blocks()} * at_once)
       for (std::size_t i = first; i < pieces; i += of_row)
-        detail::write(detail::read<n>(at(o.x) + row * o.from_row + i * n), at(o.y) + row * o.to_row + i * n);
+        detail::write(detail::read<n>(at(o.x) + o.from(row) + i * n), at(o.y) + o.to(row) + i * n);
+  }
+};
+
+/// A thread takes a column of a sample: neighbours read neighbours.
+template <class T>
+struct Kernel<op::MeanRows<T>> final {
+  static constexpr unsigned threads = detail::flat_threads;
+  using S = statistic_t<T>;
+  op::MeanRows<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    for_pieces(block, o.samples * o.columns, [&](std::size_t i) {
+      const T* const x = at(o.x) + i / o.columns * o.rows * o.columns + i % o.columns;
+      S sum = 0;
+      for (std::size_t row = 0; row < o.rows; ++row) sum += static_cast<S>(x[row * o.columns]);
+      at(o.y)[i] = static_cast<T>(sum / static_cast<S>(o.rows));
+    });
+  }
+};
+template <class T>
+struct Kernel<op::MeanRowsBackward<T>> final {
+  static constexpr unsigned threads = detail::flat_threads;
+  using S = statistic_t<T>;
+  op::MeanRowsBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * o.rows * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    for_pieces(block, o.samples * o.rows * o.columns, [&](std::size_t i) {
+      const std::size_t sample = i / (o.rows * o.columns);
+      at(o.d_x)[i] =
+          static_cast<T>(static_cast<S>(at(o.d_y)[sample * o.columns + i % o.columns]) / static_cast<S>(o.rows));
+    });
   }
 };
 

@@ -15,6 +15,20 @@ namespace detail {
 template <class Function>
 inline constexpr bool output_suffices = std::is_same_v<Function, activation::Relu>;
 
+/// The derivative as a function of y, for an activation whose backward reads that alone; else void.
+template <class Function>
+struct of_output {
+  using type = void;
+};
+template <>
+struct of_output<activation::Sigmoid> {
+  using type = activation::SigmoidOfOutput;
+};
+template <>
+struct of_output<activation::Tanh> {
+  using type = activation::TanhOfOutput;
+};
+
 /// y = act(x), or y = act(x + bias) with the bias of the fused Linear before it.
 template <class Function, bool has_bias, class X, class Roles>
 struct ActivationBound : LayerDefaults {
@@ -27,8 +41,10 @@ struct ActivationBound : LayerDefaults {
       return std::array<Parameter, 1>{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
     else return std::array<Parameter, 0>{};
   }();
+  using OfOutput = typename of_output<Function>::type;
+  static constexpr bool reads_y = !std::is_void_v<OfOutput>;
   static constexpr Reads backward_reads(bool) {
-    return output_suffices<Function> ? Reads::input_or_output : Reads::input;
+    return reads_y ? Reads::output : output_suffices<Function> ? Reads::input_or_output : Reads::input;
   }
   static constexpr bool in_place = true;
   static constexpr bool always_writes_d_x = true;
@@ -40,16 +56,16 @@ struct ActivationBound : LayerDefaults {
   static constexpr void backward(auto& engine, const auto& call) {
     View<G> d_bias{};
     if constexpr (has_bias) d_bias = {call.gradients};
-    const bool from_output = output_suffices<Function> && call.y != call.absent;  // y includes the bias
+    const bool from_output = (reads_y || output_suffices<Function>) && call.y != call.absent;  // y includes the bias
     const View<T> at = from_output ? View<T>{call.y} : View<T>{call.x}, bias = from_output ? View<T>{} : bias_at(call);
-    engine.run(op::BiasBackward<Function, T, G>{.x = at,
-                                                .bias = bias,
-                                                .d_y = {call.d_y},
-                                                .d_x = {call.d_x},
-                                                .d_bias = d_bias,
-                                                .rows = engine.batch * X::rows,
-                                                .columns = X::columns,
-                                                .add = call.add});
+    engine.run(op::BiasBackward<std::conditional_t<reads_y, OfOutput, Function>, T, G>{.x = at,
+                                                                                       .bias = bias,
+                                                                                       .d_y = {call.d_y},
+                                                                                       .d_x = {call.d_x},
+                                                                                       .d_bias = d_bias,
+                                                                                       .rows = engine.batch * X::rows,
+                                                                                       .columns = X::columns,
+                                                                                       .add = call.add});
   }
 
  private:
@@ -84,6 +100,33 @@ struct Silu final {
   static constexpr const char* name = "silu";
   static constexpr bool couples_samples = false, couples_positions = false;
   using Function = activation::Silu;
+  template <class X, class Roles>
+  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+};
+
+/// y = 1 / (1 + e^−x)                                 x, y any shape; saves y. Selective<...> cannot name it
+struct Sigmoid final {
+  static constexpr const char* name = "sigmoid";
+  static constexpr bool couples_samples = false, couples_positions = false, reads_own_output = true;
+  using Function = activation::Sigmoid;
+  template <class X, class Roles>
+  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+};
+
+/// y = tanh x                                         x, y any shape; saves y. Selective<...> cannot name it
+struct Tanh final {
+  static constexpr const char* name = "tanh";
+  static constexpr bool couples_samples = false, couples_positions = false, reads_own_output = true;
+  using Function = activation::Tanh;
+  template <class X, class Roles>
+  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+};
+
+/// y = x · min(max(x + 3, 0), 6) / 6                  x, y any shape; saves x                 Howard et al. 2019
+struct HardSwish final {
+  static constexpr const char* name = "hard_swish";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  using Function = activation::HardSwish;
   template <class X, class Roles>
   using Bound = detail::ActivationBound<Function, false, X, Roles>;
 };

@@ -52,7 +52,7 @@ struct AttendOn final {
     static constexpr std::size_t channels = X::columns / 3, width = channels / HeadCount;
     static constexpr bool is_whole = X::rows == Window;
     static_assert(is_whole || X::rows == 1, "regimen: a model walks on by one position, or over its whole window");
-    using Output = Value<T, Shape<X::rows, channels>>;
+    using Output = Value<T, typename with_columns<typename X::Shape, channels>::type>;
     using Saved =
         std::conditional_t<is_whole, Tensors<PerSample<S, HeadCount * X::rows>>, Tensors<>>;  // as Attend declares them
     using Cache = Tensors<Fixed<T, Window * channels>, Fixed<T, Window * channels>>;          // keys, values

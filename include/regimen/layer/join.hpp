@@ -130,6 +130,7 @@ struct ConcatAlong final {
     using T = typename First::Element;
     using Output = Value<T, typename detail::extended<axis, (std::size_t{0} + ... + Others::Shape::extent(axis)),
                                                       typename First::Shape>::type>;
+    static_assert(((First::Shape::rank == Others::Shape::rank) && ...), "regimen: Concat joins outputs of one rank");
     static constexpr bool reads_values = false;
     static constexpr std::size_t count = 1 + sizeof...(Others);
     static constexpr std::array<std::size_t, count> columns{First::Shape::size_from(axis),

@@ -171,13 +171,24 @@ struct LinearBound : LayerDefaults {
 ///
 /// error    one product with fp32 (fp64) accumulation, one rounding
 /// cost     2·B·T·In·Width flops forward, twice that backward; saves x
-/// refuses  more than one number: `More` exists for the error's sake
+/// refuses  more than one number: `More` is NoBias, or exists for the error's sake
 template <std::size_t Width, auto... More>
 struct Linear final {
   static constexpr const char* name = "linear";
   static constexpr bool couples_samples = false, couples_positions = false;
   template <class X, class Roles>
   using Bound = detail::LinearBound<Width, X, Roles, typename X::Element, detail::BiasIs::added_here>;
+};
+
+enum class LinearOption { NoBias };
+/// Linear<Width, NoBias>: y[b,t,:] = W x[b,t,:], otherwise as above.
+inline constexpr LinearOption NoBias = LinearOption::NoBias;
+template <std::size_t Width>
+struct Linear<Width, NoBias> final {
+  static constexpr const char* name = "linear";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class X, class Roles>
+  using Bound = detail::LinearBound<Width, X, Roles, typename X::Element, detail::BiasIs::absent>;
 };
 
 namespace detail {
@@ -214,8 +225,21 @@ struct LinearForm<Linear<Width>, bias, Out, Activation, derivative, Before> fina
                             typename function_of<Activation>::type, derivative, typename function_of<Before>::type>;
 };
 
+/// One without a bias has the form with a wider output alone.
+template <std::size_t Width, class Out>
+struct LinearForm<Linear<Width, NoBias>, BiasIs::absent, Out> final {
+  static constexpr const char* name = "linear";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  using Bound = LinearBound<Width, X, Roles, Out, BiasIs::absent>;
+};
+
 template <std::size_t Width>
 inline constexpr bool writes_padded_rows<Linear<Width>> = true;
+template <std::size_t Width>
+inline constexpr bool writes_padded_rows<Linear<Width, NoBias>> = true;
+template <std::size_t Width, class Out>
+inline constexpr bool writes_padded_rows<LinearForm<Linear<Width, NoBias>, BiasIs::absent, Out>> = true;
 template <class Linear, class Out, DerivativeIs derivative, class Before>
 inline constexpr bool writes_padded_rows<LinearForm<Linear, BiasIs::added_here, Out, void, derivative, Before>> = true;
 

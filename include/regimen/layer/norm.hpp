@@ -1,13 +1,14 @@
 // regimen/layer/norm.hpp — LayerNorm and RmsNorm: normalise each position over its channels.
 #pragma once
 
+#include <regimen/core/ratio.hpp>
 #include <regimen/layer/layer.hpp>
 
 namespace regimen {
 
 namespace detail {
 
-template <bool centered, class X, class Roles>
+template <bool centered, class X, class Roles, class Epsilon = Ratio<1, 100'000>>
 struct NormBound : LayerDefaults {
   using T = typename X::Element;
   using S = statistic_t<T>;
@@ -37,7 +38,8 @@ struct NormBound : LayerDefaults {
                                           .mean = {centered ? call.saved[last] : absent},
                                           .rstd = {call.saved[0]},
                                           .rows = engine.batch * X::rows,
-                                          .columns = columns});
+                                          .columns = columns,
+                                          .epsilon = Epsilon::value});
   }
   static constexpr void backward(auto& engine, const auto& call) {
     if constexpr (sums_d_x)
@@ -83,6 +85,20 @@ struct LayerNorm final {
   using Bound = detail::NormBound<true, X, Roles>;
 };
 
+/// A norm's epsilon, a Ratio above 0: LayerNormWith<Epsilon<Ratio<1, 1'000'000>>>.
+template <class Value>
+struct Epsilon final {};
+/// LayerNorm with another epsilon.
+template <class Epsilon>
+struct LayerNormWith;
+template <class Value>
+struct LayerNormWith<Epsilon<Value>> final {
+  static constexpr const char* name = "layer_norm";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class X, class Roles>
+  using Bound = detail::NormBound<true, X, Roles, Value>;
+};
+
 /// y[b,t,:] = x[b,t,:] · rstd · weight, rstd = 1/√(mean of x² over C + 1e-5)
 ///
 ///   x, y (B,T,C)   weight (C) one   rstd (B,T) at least fp32, saved for backward
@@ -94,6 +110,17 @@ struct RmsNorm final {
   static constexpr bool couples_samples = false, couples_positions = false;
   template <class X, class Roles>
   using Bound = detail::NormBound<false, X, Roles>;
+};
+
+/// RmsNorm with another epsilon.
+template <class Epsilon>
+struct RmsNormWith;
+template <class Value>
+struct RmsNormWith<Epsilon<Value>> final {
+  static constexpr const char* name = "rms_norm";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class X, class Roles>
+  using Bound = detail::NormBound<false, X, Roles, Value>;
 };
 
 }  // namespace regimen

@@ -33,7 +33,7 @@ struct Attend final {
     using T = typename X::Element;
     using S = statistic_t<T>;
     static constexpr std::size_t channels = X::columns / 3, width = channels / HeadCount;
-    using Output = Value<T, Shape<X::rows, channels>>;
+    using Output = Value<T, typename with_columns<typename X::Shape, channels>::type>;
     using Saved = Tensors<PerSample<S, HeadCount * X::rows>>;            // each row's log-sum-exp
     using BackwardScratch = Tensors<PerSample<S, HeadCount * X::rows>>;  // y · d_y
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }

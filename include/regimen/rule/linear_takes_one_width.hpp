@@ -3,14 +3,14 @@
 
 namespace regimen::rule {
 
-/// The layer before it gives its inputs, and it always has a bias.   docs/errors/linear_takes_one_width.md
+/// The layer before it gives its inputs.   docs/errors/linear_takes_one_width.md
 template <class Linear, bool One = false>
 struct linear_takes_one_width {
   static constexpr bool holds = One;
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Linear<N> takes its outputs alone, and its inputs from what stands before it; write one number");
+        "regimen: Linear<N> takes its outputs alone, and its inputs from what stands before it; write one number, or Linear<N, NoBias>");
   };
 };
 

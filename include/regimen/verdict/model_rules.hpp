@@ -25,6 +25,7 @@
 #include <regimen/rule/operation_has_kernel.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/rows_are_aligned.hpp>
+#include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/shard_cuts_even_units.hpp>
 #include <regimen/rule/something_trains.hpp>
@@ -70,6 +71,12 @@ constexpr bool is_replayable() {
   else return true;
 }
 
+template <class Layer>
+constexpr bool reads_own_output() {
+  if constexpr (requires { Layer::reads_own_output; }) return Layer::reads_own_output;
+  else return false;
+}
+
 template <class Schedule, class All>
 struct schedule_rules {
   using type = mp::mp_list<>;
@@ -83,7 +90,8 @@ struct schedule_rules<Every<N>, All> {
 template <class... Layers, class All>
 struct schedule_rules<Selective<Layers...>, All> {
   using type = mp::mp_list<typename names_of<All>::template selected<Layers>...,
-                           rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...>;
+                           rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...,
+                           rule::selected_output_is_not_read<Layers, reads_own_output<Layers>()>...>;
 };
 
 template <class Freeze, class All>

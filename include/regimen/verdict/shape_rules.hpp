@@ -4,12 +4,15 @@
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/join.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/patches.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
+#include <regimen/rule/epsilon_above_zero.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/fraction_is_a_ratio.hpp>
@@ -20,6 +23,7 @@
 #include <regimen/rule/layer_goes_both_ways.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/linear_takes_one_width.hpp>
+#include <regimen/rule/patches_divide_image.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
@@ -50,6 +54,11 @@ struct layer_rules<Linear<Width>, X> {
 template <std::size_t Width, auto Second, auto... More, class X>
 struct layer_rules<Linear<Width, Second, More...>, X> {
   using type = mp::mp_list<rule::linear_takes_one_width<Linear<Width, Second, More...>>>;
+};
+template <std::size_t Width, class X>
+struct layer_rules<Linear<Width, NoBias>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Linear<Width, NoBias>, Number<typename X::Element>>,
+                           rule::extents_at_least_one<Linear<Width, NoBias>, Width>>;
 };
 template <class Words, std::size_t Channels, class X>
 struct layer_rules<Embedding<Words, Channels>, X> {
@@ -88,6 +97,21 @@ template <class Rate, class X>
 struct layer_rules<Dropout<Rate>, X> {
   using type = mp::mp_list<rule::input_matches<X, Dropout<Rate>, Number<typename X::Element>>,
                            rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
+};
+template <class Value, class X>
+struct layer_rules<LayerNormWith<Epsilon<Value>>, X> {
+  using type = mp::mp_list<rule::input_matches<X, LayerNormWith<Epsilon<Value>>, Number<typename X::Element>>,
+                           rule::epsilon_above_zero<Value>>;
+};
+template <class Value, class X>
+struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
+  using type = mp::mp_list<rule::input_matches<X, RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
+                           rule::epsilon_above_zero<Value>>;
+};
+template <std::size_t Size, class X>
+struct layer_rules<Patches<Size>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Patches<Size>, Number<typename X::Element>>,
+                           rule::patches_divide_image<Size, typename X::Shape>>;
 };
 template <class Words, std::size_t Channels, class X>
 struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {

@@ -144,8 +144,10 @@ template <class Done, class First, class... Rest>
 struct Fuser<Done, First, Rest...> : Fuser<mp::mp_push_back<Done, First>, Rest...> {};
 
 template <class Activation>
-concept FusedWithBias = std::is_same_v<Activation, Relu> || std::is_same_v<Activation, Silu> ||
-                        std::is_same_v<Activation, Gelu> || std::is_same_v<Activation, GeluTanh>;
+concept FusedWithBias =
+    std::is_same_v<Activation, Relu> || std::is_same_v<Activation, Silu> || std::is_same_v<Activation, Gelu> ||
+    std::is_same_v<Activation, GeluTanh> || std::is_same_v<Activation, Sigmoid> || std::is_same_v<Activation, Tanh> ||
+    std::is_same_v<Activation, HardSwish>;
 
 template <class Done, std::size_t Width, class Compute, class Labels, FusedWithBias Activation, class ActivationLabels,
           class... Rest>
@@ -161,6 +163,10 @@ template <class Done, std::size_t Width, class Compute, class Labels, class To>
 struct Fuser<Done, Placed<Linear<Width>, Compute, Labels>, Placed<detail::Cast<To>, To, mp::mp_list<>>>
     : Fuser<mp::mp_push_back<
           Done, Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_here, To>, Compute, Labels>>> {};
+template <class Done, std::size_t Width, class Compute, class Labels, class To>
+struct Fuser<Done, Placed<Linear<Width, NoBias>, Compute, Labels>, Placed<detail::Cast<To>, To, mp::mp_list<>>>
+    : Fuser<mp::mp_push_back<
+          Done, Placed<detail::LinearForm<Linear<Width, NoBias>, detail::BiasIs::absent, To>, Compute, Labels>>> {};
 template <class Done, class Table, class Compute, class Labels, class To>
 struct Fuser<Done, Placed<TiedLinear<Table>, Compute, Labels>, Placed<detail::Cast<To>, To, mp::mp_list<>>>
     : Fuser<mp::mp_push_back<Done, Placed<detail::TiedLinearTo<Table, To>, Compute, Labels>>> {};

@@ -48,7 +48,7 @@ TEMPLATE_TEST_CASE("multiply is the product in S, rounded once; y may be a facto
 
 TEMPLATE_TEST_CASE("columns are copied out of rows, and into rows, and nothing else is written", "", float, bf16) {
   using T = TestType;
-  for (const std::size_t rows : Sizes{1, 3, 5000})
+  for (const std::size_t rows : Sizes{1, 3, 3000})
     for (const std::size_t columns : Sizes{1, 7, 16}) {
       CAPTURE(rows, columns);
       const std::size_t from_row = columns + 5, to_row = columns + 2;
@@ -70,6 +70,64 @@ TEMPLATE_TEST_CASE("columns are copied out of rows, and into rows, and nothing e
       CHECK(arena.get(all, rows * to_row) == expected);
       CHECK(arena.guards_hold());
     }
+}
+
+TEMPLATE_TEST_CASE("rows of groups are copied, and one row to many", "", float, fp16) {
+  using T = TestType;
+  constexpr std::size_t groups = 3, group = 4, columns = 5;
+  Arena arena;
+  const Values x = values<T>(groups * 50, 3, 1), y = values<T>(groups * 40, 3, 2);
+  op::CopyColumns<T> o{.x = arena.put<T>(x),
+                       .y = arena.put<T>(y),
+                       .rows = groups * group,
+                       .columns = columns,
+                       .from_row = 7,
+                       .to_row = 9,
+                       .group = group,
+                       .from_group = 50,
+                       .to_group = 40};
+  cpu::compute(o, arena.memory());
+  Values expected = y;
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::size_t row = 0; row < group; ++row)
+      for (std::size_t c = 0; c < columns; ++c) expected[g * 40 + row * 9 + c] = x[g * 50 + row * 7 + c];
+  CHECK(arena.get(o.y, y.size()) == expected);
+  const op::CopyColumns<T> one{.x = o.x, .y = o.y, .rows = 10, .columns = 8, .from_row = 0, .to_row = 12};
+  cpu::compute(one, arena.memory());
+  for (std::size_t row = 0; row < 10; ++row)
+    for (std::size_t c = 0; c < 8; ++c) expected[row * 12 + c] = x[c];
+  CHECK(arena.get(o.y, y.size()) == expected);
+  CHECK(arena.guards_hold());
+}
+
+TEMPLATE_TEST_CASE("the mean of rows is their sum in S, divided and rounded once, and its gradient", "", float, double,
+                   bf16, fp16) {
+  using T = TestType;
+  using S = statistic_t<T>;
+  for (const std::size_t samples : Sizes{1, 3, 40})
+    for (const std::size_t rows : Sizes{1, 7, 200})
+      for (const std::size_t columns : Sizes{1, 16, 33}) {
+        CAPTURE(samples, rows, columns);
+        Arena arena(std::size_t{1} << 23);
+        const Values x = values<T>(samples * rows * columns, 3, 1), d_y = values<T>(samples * columns, 3, 2);
+        op::MeanRows<T> o{arena.put<T>(x), arena.room<T>(samples * columns), samples, rows, columns};
+        op::MeanRowsBackward<T> back{arena.put<T>(d_y), arena.room<T>(x.size()), samples, rows, columns};
+        cpu::compute(o, arena.memory());
+        cpu::compute(back, arena.memory());
+        Values mean(samples * columns), d_x(x.size());
+        for (std::size_t s = 0; s < samples; ++s)
+          for (std::size_t c = 0; c < columns; ++c) {
+            S sum = 0;
+            for (std::size_t row = 0; row < rows; ++row) sum += static_cast<S>(x[(s * rows + row) * columns + c]);
+            mean[s * columns + c] = number(rounded<T>(number(sum / static_cast<S>(rows))));
+            for (std::size_t row = 0; row < rows; ++row)
+              d_x[(s * rows + row) * columns + c] =
+                  number(rounded<T>(number(static_cast<S>(d_y[s * columns + c]) / static_cast<S>(rows))));
+          }
+        CHECK(arena.get(o.y, mean.size()) == mean);
+        CHECK(arena.get(back.d_x, d_x.size()) == d_x);
+        CHECK(arena.guards_hold());
+      }
 }
 
 TEMPLATE_TEST_CASE("x + x is 2 x: add may be given one tensor twice", "", float, bf16) {

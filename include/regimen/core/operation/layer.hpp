@@ -160,14 +160,46 @@ struct Multiply final {
 };
 
 /// y = x, a matrix that is a part of one, or becomes it      x, y (rows,columns), from_row and to_row elements from row
-/// to row, at least columns; they share no elements. Exact
+/// to row; they share no elements. from_row = 0: x is one row, which all become. Exact
+///   group   if not 0: so many rows are a group, and groups begin from_group and to_group elements apart
 template <class T>
 struct CopyColumns final {
   static constexpr const char* name = "copy_columns";
   View<T> x, y;
   std::size_t rows = 0, columns = 0, from_row = 0, to_row = 0;
+  std::size_t group = 0, from_group = 0, to_group = 0;
 
+  REGIMEN_HD constexpr std::size_t from(std::size_t row) const {
+    return group == 0 ? row * from_row : row / group * from_group + row % group * from_row;
+  }
+  REGIMEN_HD constexpr std::size_t to(std::size_t row) const {
+    return group == 0 ? row * to_row : row / group * to_group + row % group * to_row;
+  }
   constexpr Cost cost() const { return {0, 2.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
+/// y = the mean of the rows of a sample                      x (samples,rows,columns), y (samples,columns); summed in S, in
+/// their order, rounded once
+template <class T>
+struct MeanRows final {
+  static constexpr const char* name = "mean_rows";
+  View<T> x, y;
+  std::size_t samples = 0, rows = 0, columns = 0;
+
+  constexpr Cost cost() const {
+    return {double(samples * rows * columns), double(samples * (rows + 1) * columns) * sizeof(T), 1};
+  }
+};
+/// d_x = d_y / rows, for every row                           shapes as above
+template <class T>
+struct MeanRowsBackward final {
+  static constexpr const char* name = "mean_rows_backward";
+  View<T> d_y, d_x;
+  std::size_t samples = 0, rows = 0, columns = 0;
+
+  constexpr Cost cost() const {
+    return {double(samples * rows * columns), double(samples * (rows + 1) * columns) * sizeof(T), 1};
+  }
 };
 
 /// y = x in another element type, rounded to nearest even    (count); with To = From a copy

@@ -71,6 +71,58 @@ struct Formula<activation::Silu> {
 };
 
 template <>
+struct Formula<activation::Sigmoid> {
+  template <class S>
+  static Vector<S> value(Vector<S> x) {
+    return sigmoid(x);
+  }
+  template <class S>
+  static Vector<S> derivative(Vector<S> x) {
+    return Sigmoid<S>(x).derivative;
+  }
+};
+template <>
+struct Formula<activation::SigmoidOfOutput> {
+  template <class S>
+  static Vector<S> derivative(Vector<S> y) {
+    return y * (S(1) - y);
+  }
+};
+
+template <>
+struct Formula<activation::Tanh> {
+  template <class S>
+  static Vector<S> value(Vector<S> x) {
+    return tanh(x);
+  }
+  template <class S>
+  static Vector<S> derivative(Vector<S> x) {
+    const Vector<S> y = tanh(x);
+    return (S(1) - y) * (S(1) + y);
+  }
+};
+template <>
+struct Formula<activation::TanhOfOutput> {
+  template <class S>
+  static Vector<S> derivative(Vector<S> y) {
+    return (S(1) - y) * (S(1) + y);
+  }
+};
+
+template <>
+struct Formula<activation::HardSwish> {
+  template <class S>
+  static Vector<S> value(Vector<S> x) {
+    const Vector<S> gate = x + S(3);
+    return x * (select(gate < S(0), Vector<S>(S(0)), select(S(6) < gate, Vector<S>(S(6)), gate)) / S(6));
+  }
+  template <class S>
+  static Vector<S> derivative(Vector<S> x) {
+    return select(x < S(-3), Vector<S>(S(0)), select(S(3) < x, Vector<S>(S(1)), x / S(3) + S(0.5)));
+  }
+};
+
+template <>
 struct Formula<activation::GeluErf> {
   template <class S>
   static Vector<S> distribution(Vector<S> x) {

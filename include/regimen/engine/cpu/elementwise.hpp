@@ -38,7 +38,34 @@ void compute(const op::CopyColumns<T>& o, const Memory& at) {
   const std::size_t chunks = (std::min)(chunks_of(o.rows * o.columns), o.rows);
   parallel_for(chunks, [&](std::size_t chunk) {
     for (std::size_t row = part_begin(o.rows, chunks, chunk); row < part_begin(o.rows, chunks, chunk + 1); ++row)
-      if (o.columns > 0) std::memcpy(y + row * o.to_row, x + row * o.from_row, o.columns * sizeof(T));
+      if (o.columns > 0) std::memcpy(y + o.to(row), x + o.from(row), o.columns * sizeof(T));
+  });
+}
+
+template <class T>
+void compute(const op::MeanRows<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const S rows = static_cast<S>(o.rows);
+  const std::size_t chunks = (std::min)(chunks_of(o.samples * o.rows * o.columns), o.samples);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    for (std::size_t s = part_begin(o.samples, chunks, chunk); s < part_begin(o.samples, chunks, chunk + 1); ++s) {
+      const T* const x = at(o.x) + s * o.rows * o.columns;
+      for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) {
+        Vector<S> sum = S(0);
+        for (std::size_t row = 0; row < o.rows; ++row) sum += load<S>(x + row * o.columns + i, n);
+        store(sum / rows, at(o.y) + s * o.columns + i, n);
+      });
+    }
+  });
+}
+template <class T>
+void compute(const op::MeanRowsBackward<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const S rows = static_cast<S>(o.rows);
+  for_rows(o.samples * o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
+    const T* const d_y = at(o.d_y) + row / o.rows * o.columns;
+    T* const d_x = at(o.d_x) + row * o.columns;
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { store(load<S>(d_y + i, n) / rows, d_x + i, n); });
   });
 }
 

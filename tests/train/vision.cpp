@@ -1,0 +1,69 @@
+// A vision transformer, written from layers: its gradients, and the same bits in the planned memory, whatever is
+// computed again and wherever its parts lie.
+#include <regimen/comm/launch.hpp>
+#include <regimen/regimen.hpp>
+#include <regimen/train/gradient_check.hpp>
+
+#include "support/catch.hpp"
+#include "support/weights.hpp"
+
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+using Block = Sequential<Residual<LayerNormWith<Epsilon<Ratio<1, 1'000'000>>>, SelfAttention<Heads<2>>>,
+                         Residual<LayerNormWith<Epsilon<Ratio<1, 1'000'000>>>, Linear<24>, Gelu, Linear<12>>>;
+struct WithToken final : Model<Input<Image<6, 4, 3>>, Patches<2>, Linear<12>, ClassToken, PositionEmbedding,
+                               Repeat<2, Block>, LayerNorm, TakeFirst, Linear<5>> {
+  using Recomputed = Selective<Gelu, Linear<24>, ClassToken>;
+};
+/// A gated network behind each attention, and the mean of all positions.
+using Gate = Fork<Multiply, Sequential<Linear<16, NoBias>, Silu>, Linear<16, NoBias>>;
+struct WithMean final
+    : Model<Input<Image<6, 4, 3>>, Patches<2>, Linear<12>, PositionEmbedding,
+            Repeat<2,
+                   Sequential<Residual<RmsNorm, SelfAttention<Heads<3>>>, Residual<RmsNorm, Gate, Linear<12, NoBias>>>>,
+            RmsNorm, MeanPool, Linear<5, NoBias>> {
+  using Recomputed = Selective<Silu, RmsNorm, Patches<2>>;
+};
+
+const Fake& data() {
+  static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
+  return fake;
+}
+std::vector<double> numbers(auto& trainer) {
+  trainer.poison_dead_memory();
+  const double loss = trainer.fit(data(), {.steps = 6, .progress = false}).loss;
+  CHECK(trainer.used().peak == trainer.planned().peak);
+  std::vector<double> all = support::weights_of<double>(trainer);
+  all.push_back(loss);
+  return all;
+}
+template <class Network, class... Policies>
+std::vector<double> trained() {
+  Trainer<Network, Batch<4>, Policies...> trainer;
+  return numbers(trainer);
+}
+template <class Network, class... Policies>
+std::vector<double> on_two() {
+  std::vector<double> found;
+  launch(2, [&](comm::Threads& ranks) {
+    Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
+    const auto own = numbers(trainer);
+    if (ranks.rank() == 0) found = own;
+  });
+  return found;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a vision transformer has the gradients of calculus, and the same bits in the planned memory", "",
+                   WithToken, WithMean) {
+  CHECK(gradient_check<TestType, Batch<2>, Precision<fp64>>().worst < 1e-6);
+  const std::vector<double> plain = trained<TestType>();
+  CHECK(trained<TestType, Checkpoint<Every<1>>>() == plain);
+  CHECK(trained<TestType, Checkpoint<typename TestType::Recomputed>>() == plain);
+  CHECK(on_two<TestType, Shard<ZeRO3>>() == on_two<TestType>());
+}
