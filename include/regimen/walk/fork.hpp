@@ -107,7 +107,9 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows, labels> {
   }
 
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
-    const std::size_t y = adds ? sum(engine, x, weights, path, way) : join(engine, x, weights, path, way);
+    std::size_t y = absent;
+    if constexpr (adds) y = sum(engine, x, weights, path, way);
+    else y = join(engine, x, weights, path, way);
     if (x.owned && !gives_input) engine.arena.give(x.offset);
     return y;
   }
@@ -242,7 +244,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows, labels> {
     if (way.place != Place::nowhere) {
       y = allocate<Output>(engine, way.place, path);
       engine.path = path;
-      if constexpr (!adds) Joined::forward(engine, values, y);
+      Joined::forward(engine, values, y);
       engine.template produced<T>(y, engine.batch * Output::size, path);
     }
     for_each_branch([&]<std::size_t i>() {
@@ -263,7 +265,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows, labels> {
     });
     if (input < count && flows) d_values[input] = allocate<X>(engine, Place::transient, path);
     engine.path = path;
-    if constexpr (!adds) Joined::backward(engine, d_y.offset, values, d_values);
+    Joined::backward(engine, d_y.offset, values, d_values);
     if (d_y.owned) engine.arena.give(d_y.offset);
     return d_values;
   }
