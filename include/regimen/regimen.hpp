@@ -12,6 +12,7 @@
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/join.hpp>
+#include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>

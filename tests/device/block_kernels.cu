@@ -16,6 +16,7 @@
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/optimizer/adamw.hpp>
@@ -188,6 +189,7 @@ void elementwise() {
   const auto x = c.put<T>(count, 3, 1), y = c.put<T>(count, 2, 2), table = c.put<T>(columns, 1, 3);
   agree(c, op::Add<T>{x, y, count}, y, count, 0);
   agree(c, op::Multiply<T>{x, y, y, count}, y, count, 0);
+  agree(c, op::Scale<T>{x, table, y, rows, columns}, y, count, 0);
   agree(c, op::MeanRows<T>{x, y, 1, rows, columns}, y, columns, rounding);
   agree(c, op::MeanRowsBackward<T>{table, y, 1, rows, columns}, y, count, rounding);
   agree(

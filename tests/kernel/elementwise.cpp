@@ -8,6 +8,7 @@
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/positions.hpp>
 
 #include <cmath>
 
@@ -59,6 +60,22 @@ void in_type() {
           return op::MeanRowsBackward<T>{d_y, arena.room<T>(samples * rows * columns), samples, rows, columns};
         },
         [&](const Arena& arena, const auto& o) { return arena.get(o.d_x, samples * rows * columns); });
+    is_the_cpu(
+        bytes,
+        [&](Arena& arena) {
+          const auto x = arena.put<T>(values<T>(rows * columns)), gain = arena.put<T>(values<T>(columns, 1, 2));
+          return op::Scale<T>{x, gain, arena.room<T>(rows * columns), rows, columns};
+        },
+        [&](const Arena& arena, const auto& o) { return arena.get(o.y, rows * columns); });
+    for (const std::uint32_t threshold : {0u, 6554u, 40000u})
+      is_the_cpu(
+          bytes,
+          [&](Arena& arena) {
+            const auto x = arena.put<T>(values<T>(samples * rows * columns));
+            const auto y = arena.room<T>(samples * rows * columns);
+            return op::DropSamples<T>{x, y, samples, rows * columns, arena.drop(threshold, 5, {7, 11, 3})};
+          },
+          [&](const Arena& arena, const auto& o) { return arena.get(o.y, samples * rows * columns); });
     for (const std::size_t from_row : {std::size_t{0}, columns})  // one row, and rows of groups
       is_the_cpu(
           bytes,

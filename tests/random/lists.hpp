@@ -6,6 +6,7 @@
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/join.hpp>
+#include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>
@@ -63,7 +64,9 @@ struct AnyDropout {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
   template <class At>
-  using make = Leaf<Dropout<Ratio<1, static_cast<long>(2 + At::below(0, 7))>>, At>;
+  using make = Leaf<std::conditional_t<At::below(5, 3) == 0, DropPath<Ratio<1, static_cast<long>(2 + At::below(0, 7))>>,
+                                       Dropout<Ratio<1, static_cast<long>(2 + At::below(0, 7))>>>,
+                    At>;
 };
 struct AnyEmbedding {
   template <class At>
@@ -224,9 +227,9 @@ struct AnyAs {
 using Layers = mp::mp_list<
     Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh>>, Often<2, Plain<Gelu>>,
     Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
-    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>>>, Often<2, AnyAttention>, Often<8, AnyEmbedding>,
-    Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyFlatten>,
-    Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
+    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
+    Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
+    Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
 
 // ---- inputs
 

@@ -184,6 +184,7 @@ def more_layers():
     layer("concatenation", "[x, x weight^T + bias] over the last axis",
           lambda x, p: torch.cat([x, functional.linear(x, p["weight"], p["bias"])], -1),
           random(g, 2, 3, 5), {"weight": random(g, 7, 5), "bias": random(g, 7)}, 21)
+    layer("layer_scale", "y = x weight", lambda x, p: x * p["weight"], random(g, 2, 3, 16), {"weight": random(g, 16)}, 22)
 
 
 # --- losses ----------------------------------------------------------------------------------------------------------

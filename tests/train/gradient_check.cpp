@@ -5,6 +5,7 @@
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/join.hpp>
+#include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/self_attention.hpp>
@@ -112,6 +113,9 @@ TEST_CASE("layers have the gradients of their functions") {
   holds<LayerNormWith<Epsilon<Ratio<1, 10>>>, Shape<5, 9>>();
   holds<RmsNormWith<Epsilon<Ratio<1, 10>>>, Shape<5, 9>>();
   holds<Identity, Shape<3, 5>>();
+  holds<DropPath<Ratio<1, 3>>, Shape<20>>();
+  holds<LayerScale<Ratio<1, 2>>, Shape<4, 5>>();
+  holds<LayerScale<Ratio<1, 2>>, Shape<4, 5>, Accumulate<3>>();
 }
 
 TEST_CASE("layers between images and positions have the gradients of their functions") {

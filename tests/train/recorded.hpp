@@ -5,6 +5,7 @@
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/join.hpp>
+#include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>

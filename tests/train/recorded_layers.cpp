@@ -12,6 +12,7 @@ TEST_CASE("layers agree with PyTorch") {
 TEST_CASE("layers with other options agree with PyTorch") {
   check_layer<Linear<7, NoBias>, 2, 3, 5>("linear_no_bias", {"weight"});
   check_layer<LayerNormWith<Epsilon<Ratio<1, 1'000'000>>>, 2, 3, 16>("layer_norm_epsilon", {"weight", "bias"});
+  check_layer<LayerScale<>, 2, 3, 16>("layer_scale", {"weight"});
   check_layer<RmsNormWith<Epsilon<Ratio<1, 1'000'000>>>, 2, 3, 16>("rms_norm_epsilon", {"weight"});
 }
 TEST_CASE("layers between positions and one row agree with PyTorch") {

@@ -193,7 +193,78 @@ struct ActivationTerms final {
   }
 };
 
+/// d_y · x; d_y · gain is written to d_x on the way.
+template <class T>
+struct ScaleTerms final {
+  using S = statistic_t<T>;
+  const T *x, *gain, *d_y;
+  T* d_x;
+
+  template <unsigned n>
+  struct Loaded {
+    Pack<T, n> x, d_y;
+  };
+  template <unsigned n>
+  REGIMEN_HD Loaded<n> load(std::size_t i) const {
+    return {read<n>(x + i), read<n>(d_y + i)};
+  }
+  REGIMEN_HD_UNCHECKED
+  template <unsigned n>
+  REGIMEN_HD Pack<S, n> value(const Loaded<n>& loaded, std::size_t i, std::size_t column) const {
+    const auto factors = read<n>(gain + column);
+    Pack<T, n> rounded;
+    Pack<S, n> values;
+    for (unsigned k = 0; k < n; ++k) {
+      const S d = static_cast<S>(loaded.d_y.at[k]);
+      values.at[k] = d * static_cast<S>(loaded.x.at[k]);
+      rounded.at[k] = static_cast<T>(d * static_cast<S>(factors.at[k]));
+    }
+    write(rounded, d_x + i);
+    return values;
+  }
+};
+
 }  // namespace detail
+
+template <class T, class G>
+struct Kernel<op::ScaleBackward<T, G>, 0> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned passes = 2, threads = 128, width = pack_of<T>;
+  op::ScaleBackward<T, G> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::ScaleBackward<T, G>& operation) {
+    return ColumnSum{operation.rows, operation.columns}.sums() * sizeof(S);
+  }
+  constexpr unsigned blocks() const { return ColumnSum{o.rows, o.columns}.blocks(width, threads); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
+    T* const d_x = at(o.d_x);
+    const ColumnSum sum{o.rows, o.columns};
+    sum.template add_rows<width>(block, detail::ScaleTerms<T>{x, gain, d_y, d_x}, are_aligned(x, gain, d_y, d_x),
+                                 sum.template partial<S>(at), at(o.d_gain), o.add);
+  }
+};
+
+template <class T, class G>
+struct Kernel<op::ScaleBackward<T, G>, 1> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned threads = JoinSums::threads;
+  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
+  op::ScaleBackward<T, G> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return ColumnSum{o.rows, o.columns}.blocks_of_chunks(); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    ColumnSum{o.rows, o.columns}.add_chunks(block, at.template scratch_of<const S>(), at(o.d_gain), o.add);
+  }
+};
 
 template <class Activation, class T, class G>
 struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {

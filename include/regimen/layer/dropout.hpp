@@ -60,5 +60,38 @@ struct Dropout final {
   };
 };
 
+/// y[b,:] = x[b,:] · keep / (1 − rate), keep drawn again every step, once for a sample; y = x outside training
+///
+///   x, y any shape; Rate a Ratio in [0, 1), used to the nearest 1/65536
+///
+/// At the end of a Residual's branch it is stochastic depth. Nothing is saved, as by Dropout.
+/// source   Huang et al. 2016
+template <class Rate>
+struct DropPath final {
+  static constexpr const char* name = "drop_path";
+  static constexpr bool couples_samples = false, couples_positions = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = X;
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) { drop(engine, call.x, call.y, call.path); }
+    static constexpr void backward(auto& engine, const auto& call) { drop(engine, call.d_y, call.d_x, call.path); }
+
+   private:
+    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, Path path) {
+      const op::DropSamples<T> operation{.x = {from},
+                                         .y = {to},
+                                         .samples = engine.batch,
+                                         .elements = X::size,
+                                         .drop = detail::drop_of<Rate>(engine, path)};
+      if (operation.drop.threshold > 0) engine.run(operation);
+      else if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
+    }
+  };
+};
+
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

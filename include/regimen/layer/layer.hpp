@@ -34,9 +34,10 @@ struct Roles final {
 
 /// A parameter's initial distribution.
 struct InitialValue {
-  enum class Kind { zero, one, normal, uniform };
+  enum class Kind { zero, one, normal, uniform, constant };
   Kind kind = Kind::zero;
-  double scale = 0;  // normal: standard deviation; uniform: drawn from [-scale, scale]
+  /// normal: standard deviation; uniform: drawn from [-scale, scale]; constant: scale, which no Init<...> changes
+  double scale = 0;
 };
 
 /// The role of a parameter, for initialisation schemes and weight decay.

@@ -34,6 +34,7 @@ namespace detail {
 
 template <class Scheme>
 InitialValue initial_value(const Parameter& parameter, const ParameterContext& context) {
+  if (parameter.fill.kind == InitialValue::Kind::constant) return parameter.fill;
   return Scheme::initial(parameter, context);
 }
 template <>
@@ -45,7 +46,9 @@ inline InitialValue initial_value<Default>(const Parameter& parameter, const Par
 template <class T>
 void fill_initial(T* values, std::size_t count, InitialValue fill, std::uint64_t key) {
   for (std::size_t i = 0; i < count; ++i) {
-    double value = fill.kind == InitialValue::Kind::one ? 1 : 0;
+    double value = fill.kind == InitialValue::Kind::one        ? 1
+                   : fill.kind == InitialValue::Kind::constant ? fill.scale
+                                                               : 0;
     if (fill.kind == InitialValue::Kind::normal || fill.kind == InitialValue::Kind::uniform) {
       const Philox::Words words = Philox::draw(key, i, 0);
       const double u =

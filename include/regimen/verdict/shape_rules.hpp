@@ -4,6 +4,7 @@
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/join.hpp>
+#include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
@@ -112,6 +113,16 @@ template <std::size_t Size, class X>
 struct layer_rules<Patches<Size>, X> {
   using type = mp::mp_list<rule::input_matches<X, Patches<Size>, Number<typename X::Element>>,
                            rule::patches_divide_image<Size, typename X::Shape>>;
+};
+template <class Rate, class X>
+struct layer_rules<DropPath<Rate>, X> {
+  using type = mp::mp_list<rule::input_matches<X, DropPath<Rate>, Number<typename X::Element>>,
+                           rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
+};
+template <class Initial, class X>
+struct layer_rules<LayerScale<Initial>, X> {
+  using type = mp::mp_list<rule::input_matches<X, LayerScale<Initial>, Number<typename X::Element>>,
+                           rule::fraction_is_a_ratio<Initial>>;
 };
 template <class Words, std::size_t Channels, class X>
 struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {

@@ -100,6 +100,31 @@ TEMPLATE_TEST_CASE("rows of groups are copied, and one row to many", "", float, 
   CHECK(arena.guards_hold());
 }
 
+TEMPLATE_TEST_CASE("whole samples are dropped, as often as the rate says, and the others grow", "", float, bf16) {
+  using T = TestType;
+  constexpr std::size_t samples = 20000, elements = 3;
+  Arena arena;
+  const Values x(samples * elements, 1.0);
+  const op::DropSamples<T> o{.x = arena.put<T>(x),
+                             .y = arena.room<T>(samples * elements),
+                             .samples = samples,
+                             .elements = elements,
+                             .drop = arena.drop(16384, 5, {7, 11, 3})};  // a quarter
+  cpu::compute(o, arena.memory());
+  const Values y = arena.get(o.y, samples * elements);
+  const double kept = number(rounded<T>(4.0 / 3));
+  std::size_t dropped = 0, odd = 0;
+  for (std::size_t s = 0; s < samples; ++s) {
+    odd += y[s * elements] != 0 && y[s * elements] != kept;
+    for (std::size_t e = 1; e < elements; ++e) odd += y[s * elements + e] != y[s * elements];
+    dropped += y[s * elements] == 0;
+  }
+  CHECK(odd == 0);
+  // A binomial: five standard deviations, sqrt(samples · 1/4 · 3/4) = 61.
+  CHECK(dropped > samples / 4 - 306);
+  CHECK(dropped < samples / 4 + 306);
+}
+
 TEMPLATE_TEST_CASE("the mean of rows is their sum in S, divided and rounded once, and its gradient", "", float, double,
                    bf16, fp16) {
   using T = TestType;

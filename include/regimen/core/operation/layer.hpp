@@ -178,6 +178,27 @@ struct CopyColumns final {
   constexpr Cost cost() const { return {0, 2.0 * double(rows * columns) * sizeof(T), 1}; }
 };
 
+/// y = x · gain over the columns of each row, rounded once    x, y (rows,columns), gain (columns); y may be x
+template <class T>
+struct Scale final {
+  static constexpr const char* name = "scale";
+  View<T> x, gain, y;
+  std::size_t rows = 0, columns = 0;
+
+  constexpr Cost cost() const { return {double(rows * columns), 2.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+/// d_x = d_y · gain;  d_gain = Σ_rows d_y · x                 d_x may be d_y
+template <class T, class G>
+struct ScaleBackward final {
+  static constexpr const char* name = "scale_backward";
+  View<T> x, gain, d_y, d_x;
+  View<G> d_gain;
+  std::size_t rows = 0, columns = 0;
+  bool add = false;
+
+  constexpr Cost cost() const { return {3 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
+};
+
 /// y = the mean of the rows of a sample                      x (samples,rows,columns), y (samples,columns); summed in S, in
 /// their order, rounded once
 template <class T>
@@ -283,6 +304,18 @@ struct Dropout final {
   constexpr Cost cost() const {
     return {2.0 * double(samples * elements), 2.0 * double(samples * elements) * sizeof(T), 1};
   }
+};
+
+/// y[s,:] = x[s,:] · keep_factor, or 0 for a sample that is dropped: by the number of its element 0. y may be x; backward
+/// is the same operation on gradients
+template <class T>
+struct DropSamples final {
+  static constexpr const char* name = "drop_samples";
+  View<T> x, y;
+  std::size_t samples = 0, elements = 0;  // elements of one sample
+  Drop drop;
+
+  constexpr Cost cost() const { return {double(samples * elements), 2.0 * double(samples * elements) * sizeof(T), 1}; }
 };
 
 /// The sum of a residual branch that ends with a dropout: y as above, + onto (samples,elements), another tensor than y

@@ -176,6 +176,33 @@ void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   });
 }
 
+template <class T>
+void compute(const op::Scale<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const gain = at(o.gain);
+  for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
+    const T* const x = at(o.x) + row * o.columns;
+    T* const y = at(o.y) + row * o.columns;
+    for_each_vector<S>(begin, end,
+                       [&](std::size_t i, auto n) { store(load<S>(x + i, n) * load<S>(gain + i, n), y + i, n); });
+  });
+}
+
+template <class T, class G>
+void compute(const op::ScaleBackward<T, G>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
+  T* const d_x = at(o.d_x);
+  column_sums<S>(
+      o.rows, o.columns, at(o.d_gain), o.add,
+      [&](std::size_t i, auto n, std::size_t column) {
+        const Vector<S> d = load<S>(d_y + i, n), term = d * load<S>(x + i, n);
+        store(d * load<S>(gain + column, n), d_x + i, n);
+        return term;
+      },
+      o.columns);
+}
+
 /// d_bias is summed before d_x is rounded to T.
 template <class Activation, class T, class G>
 void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {

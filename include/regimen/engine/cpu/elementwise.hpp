@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>
+#include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/random.hpp>
 #include <regimen/engine/cpu/simd.hpp>
@@ -132,6 +133,22 @@ void compute(const op::Dropout<T>& o, const Memory& at) {
         store(select(dropped, Vector<S>(S(0)), load<S>(x + base + e, n) * factor), y + base + e, n);
       });
     }
+  });
+}
+
+template <class T>
+void compute(const op::DropSamples<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const Vector<S> factor = S(o.drop.keep_factor());
+  const op::Random random = random_of(o.drop, at);
+  const std::uint64_t key = random_key(random, o.drop.stream);
+  for_rows(o.samples, o.elements, [&](std::size_t sample, std::size_t begin, std::size_t end) {
+    const bool dropped = (Philox::draw(key, 0, random.first_sample + sample).word[0] & 0xFFFFu) < o.drop.threshold;
+    const T* const x = at(o.x) + sample * o.elements;
+    T* const y = at(o.y) + sample * o.elements;
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
+      store(dropped ? Vector<S>(S(0)) : load<S>(x + i, n) * factor, y + i, n);
+    });
   });
 }
 

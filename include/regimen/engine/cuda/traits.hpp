@@ -13,6 +13,7 @@
 #include <regimen/kernel/embedding.hpp>
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
+#include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/policy/attention.hpp>

@@ -1,0 +1,138 @@
+// regimen/kernel/positions.hpp — rows and columns that are copied, averaged, scaled or dropped.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/core/philox.hpp>
+#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/elementwise.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen::kernel {
+
+/// A block takes whole rows, several of narrow ones, so that a thread divides once.
+template <class T>
+struct Kernel<op::CopyColumns<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  op::CopyColumns<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.rows, rows_at_once(packs(), threads)); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (is_whole() && are_aligned(at(o.x), at(o.y))) copy<width>(block, packs());
+    else copy<1>(block, o.columns);
+  }
+
+ private:
+  REGIMEN_HD constexpr bool is_whole() const {
+    return (o.columns | o.from_row | o.to_row | o.from_group | o.to_group) % width == 0;
+  }
+  REGIMEN_HD constexpr std::size_t packs() const { return is_whole() ? o.columns / width : o.columns; }
+  REGIMEN_HD static constexpr unsigned rows_at_once(std::size_t pieces, unsigned of_block) {
+    return pieces == 0 || pieces > of_block ? 1 : of_block / static_cast<unsigned>(pieces);
+  }
+  REGIMEN_HD_UNCHECKED
+  template <unsigned n, class Block>
+  REGIMEN_HD void copy(const Block& block, std::size_t pieces) const {
+    const unsigned at_once = rows_at_once(pieces, block.threads()), of_row = block.threads() / at_once;
+    const unsigned own = block.thread() / of_row, first = block.thread() % of_row;
+    if (own >= at_once) return;
+    for (std::size_t row = std::size_t{block.index()} * at_once + own; row < o.rows;
+         row += std::size_t{block.blocks()} * at_once)
+      for (std::size_t i = first; i < pieces; i += of_row)
+        detail::write(detail::read<n>(at(o.x) + o.from(row) + i * n), at(o.y) + o.to(row) + i * n);
+  }
+};
+
+template <class T>
+struct Kernel<op::Scale<T>> final {
+  static constexpr unsigned threads = detail::flat_threads;
+  using S = statistic_t<T>;
+  op::Scale<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.rows * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    for_pieces(block, o.rows * o.columns, [&](std::size_t i) {
+      at(o.y)[i] = static_cast<T>(static_cast<S>(at(o.x)[i]) * static_cast<S>(at(o.gain)[i % o.columns]));
+    });
+  }
+};
+
+/// A thread takes elements of one sample and the next: it draws for each.
+template <class T>
+struct Kernel<op::DropSamples<T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = 8;
+  using S = statistic_t<T>;
+  op::DropSamples<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * pieces(), threads); }
+  REGIMEN_HD constexpr std::size_t pieces() const { return (o.elements + width - 1) / width; }  // of a sample
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const bool drops = o.drop.threshold > 0;
+    const op::Random random = drops ? *at(o.drop.random) : op::Random{};
+    const std::uint64_t key = mix(mix(random.seed, random.step), o.drop.stream);
+    const S factor = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(o.drop.threshold)));
+    const std::size_t of_sample = pieces();
+    for_pieces(block, o.samples * of_sample, [&](std::size_t piece) {
+      const std::size_t sample = piece / of_sample, first = piece % of_sample * width;
+      const bool dropped =
+          drops && (Philox::draw(key, 0, random.first_sample + sample).word[0] & 0xFFFFu) < o.drop.threshold;
+      for (std::size_t e = first; e < first + width && e < o.elements; ++e) {
+        const std::size_t i = sample * o.elements + e;
+        at(o.y)[i] = dropped ? T(0.0f) : static_cast<T>(static_cast<S>(at(o.x)[i]) * factor);
+      }
+    });
+  }
+};
+
+/// A thread takes a column of a sample: neighbours read neighbours.
+template <class T>
+struct Kernel<op::MeanRows<T>> final {
+  static constexpr unsigned threads = detail::flat_threads;
+  using S = statistic_t<T>;
+  op::MeanRows<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    for_pieces(block, o.samples * o.columns, [&](std::size_t i) {
+      const T* const x = at(o.x) + i / o.columns * o.rows * o.columns + i % o.columns;
+      S sum = 0;
+      for (std::size_t row = 0; row < o.rows; ++row) sum += static_cast<S>(x[row * o.columns]);
+      at(o.y)[i] = static_cast<T>(sum / static_cast<S>(o.rows));
+    });
+  }
+};
+template <class T>
+struct Kernel<op::MeanRowsBackward<T>> final {
+  static constexpr unsigned threads = detail::flat_threads;
+  using S = statistic_t<T>;
+  op::MeanRowsBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * o.rows * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    for_pieces(block, o.samples * o.rows * o.columns, [&](std::size_t i) {
+      const std::size_t sample = i / (o.rows * o.columns);
+      at(o.d_x)[i] =
+          static_cast<T>(static_cast<S>(at(o.d_y)[sample * o.columns + i % o.columns]) / static_cast<S>(o.rows));
+    });
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0
