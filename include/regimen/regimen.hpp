@@ -20,6 +20,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/pointwise.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/rmsprop.hpp>

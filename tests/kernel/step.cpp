@@ -1,6 +1,7 @@
 // tests/kernel/step.cpp — a step's sums and decisions on a device: the CPU engine's numbers.
 #include "against_cpu.hpp"
 
+#include <regimen/core/ratio.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #include <regimen/kernel/step.hpp>
@@ -246,6 +247,31 @@ TEMPLATE_TEST_CASE("squared errors", "", float, double) {
     is_the_cpu(room, leaves, all_scalars);
     is_the_cpu(room, leaves, [&](const Arena& arena, const auto& o) { return arena.get(o.output, count); });
   }
+}
+
+TEMPLATE_TEST_CASE("other losses of single elements", "", float, double) {
+  using S = TestType;
+  const auto check = []<class Function>(Function) {
+    for (const std::size_t count : Sizes{0, 1, 7, 4097, 13000}) {
+      CAPTURE(count);
+      const auto make = [=](Arena& arena) {
+        op::PointwiseLoss<Function, true, S> o{};
+        o.output = arena.put<S>(values<S>(count, 3)), o.target = arena.put<S>(values<S>(count, 1, 2));
+        o.scalars = arena.scalars(some_scalars()), o.count = count, o.scale = 0.3;
+        return o;
+      };
+      beside_the_cpu(room, make, [&](const Arena& arena, const auto& o, const Arena& expected) {
+        // Either may contract a product and a sum. Terms are below 8, with few roundings each.
+        CHECK(all_scalars(arena, o)[0] ==
+              Approx(all_scalars(expected, o)[0]).margin(double(count) * 8 * 4156 * 0x1p-53));
+        const double largest = 4 * epsilon_of<S> * 4 * std::fabs(some_scalars().loss_scale);
+        CHECK(misses(arena.get(o.output, count), expected.get(o.output, count), [&](std::size_t) { return largest; }) ==
+              0);
+      });
+    }
+  };
+  check(pointwise::Huber<Ratio<1, 2>>{});
+  check(pointwise::BinaryCrossEntropy{});
 }
 
 TEMPLATE_TEST_CASE("squared errors have the same bits wherever the output and the target begin", "", float, double) {

@@ -222,6 +222,15 @@ class SubjectOf final : public Subject {
       sum += std::pow(static_cast<double>(outputs[i]) - static_cast<double>(targets_[i]), 2);
     return sum / static_cast<double>(outputs.size());
   }
+  double mean_loss(const BinaryCrossEntropy*, const auto& outputs) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const double yes = 1 / (1 + std::exp(-static_cast<double>(outputs[i]))),
+                   t = static_cast<double>(targets_[i]);  // any number
+      sum -= t * std::log(yes) + (1 - t) * std::log1p(-yes);
+    }
+    return sum / static_cast<double>(outputs.size());
+  }
   template <class Smoothing>
   double mean_loss(const SmoothedCrossEntropy<Smoothing>*, const auto& outputs) const {
     double sum = 0, count = 0;

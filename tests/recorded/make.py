@@ -235,6 +235,28 @@ def losses():
            **results(*twice(compute))})
 
 
+def more_losses():
+    g = torch.Generator().manual_seed(8)
+    output = random(g, 4, 3, scale=2)
+    for name, meaning, function, goal in (
+        ("huber", "d^2 / 2 up to delta = 1/2, delta (d - delta / 2) beyond, summed",
+         lambda x, t, reduction: functional.huber_loss(x, t, reduction=reduction, delta=0.5), random(g, 4, 3)),
+        ("binary_cross_entropy", "binary cross-entropy of logits, summed",
+         lambda x, t, reduction: functional.binary_cross_entropy_with_logits(x, t, reduction=reduction),
+         torch.rand(4, 3, generator=g)),
+    ):
+        def compute(dtype):
+            x = leaf(output, dtype)
+            total = function(x, goal.to(dtype), "sum")
+            total.backward()
+            return {"loss_sum": total.reshape(1), "loss": function(output.to(dtype), goal.to(dtype), "mean").reshape(1),
+                    "gradient.output": x.grad}
+
+        write(name, meaning + "; gradient.output is of loss_sum, loss = loss_sum / count",
+              {"output": output.numpy(), "target": goal.numpy(), "count": numpy.array([output.numel()], dtype=numpy.int32),
+               **results(*twice(compute))})
+
+
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
 
@@ -476,7 +498,7 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, more_layers, losses, optimizers, loss_scales, curves, gpt2):
+    for part in (layers, more_layers, losses, more_losses, optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

@@ -198,6 +198,10 @@ TEST_CASE("losses agree with PyTorch") {
   check_cross_entropy<SmoothedCrossEntropy<Ratio<1, 10>>>("cross_entropy_ignore_smoothing");
   check_loss<Outputs, MeanSquaredError, fp32>("squared_error", "output");
   check_loss<Outputs, MeanSquaredError, fp64>("squared_error", "output");
+  check_loss<Outputs, Huber<Ratio<1, 2>>, fp32>("huber", "output");
+  check_loss<Outputs, Huber<Ratio<1, 2>>, fp64>("huber", "output");
+  check_loss<Outputs, BinaryCrossEntropy, fp32>("binary_cross_entropy", "output");
+  check_loss<Outputs, BinaryCrossEntropy, fp64>("binary_cross_entropy", "output");
 }
 TEST_CASE("update rules agree with PyTorch") {
   check_rule<AdamW>("adamw", {.learning_rate = 1e-2, .beta2 = 0.99, .weight_decay = 0.1});

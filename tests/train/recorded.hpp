@@ -11,6 +11,7 @@
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/pointwise.hpp>
 #include <regimen/state/safetensors.hpp>
 #include <regimen/train/trainer.hpp>
 

@@ -12,6 +12,7 @@
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/rule/data_type_matches.hpp>
+#include <regimen/rule/delta_above_zero.hpp>
 #include <regimen/rule/epsilon_above_zero.hpp>
 #include <regimen/rule/every_at_most_depth.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
@@ -79,6 +80,7 @@ static_assert(branches_keep_extents<1, Shape<4, 8>, Shape<4, 9>>::holds &&
 static_assert(!branches_keep_extents<1, Shape<4, 8>, Shape<32>>::holds &&
               !branches_keep_extents<2, Shape<4, 8>, Shape<4, 8>>::holds);
 static_assert(selected_output_is_not_read<Thing, false>::holds && !selected_output_is_not_read<Thing>::holds);
+static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
 static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);
 static_assert(patches_divide_image<2, Shape<4, 6, 3>>::holds && !patches_divide_image<3, Shape<4, 6, 3>>::holds);

@@ -221,15 +221,15 @@ struct Kernel<op::CountCorrect<S>, 1> final {
 ///
 /// error   of the sum: 16 + 9 + chunks / 1024 + 10 roundings to fp64
 /// cost    the output and the target are read once, the gradient is written once, 16 bytes at a time: the least
-template <bool WithGradient, class S>
-struct Kernel<op::SquaredError<WithGradient, S>, 0> final {
+template <class Function, bool WithGradient, class S>
+struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
   static constexpr unsigned passes = 2, threads = 256, width = pack_of<S>;
   static constexpr std::size_t shared_bytes = combined_bytes<double>, chunk_size = 4096;
-  op::SquaredError<WithGradient, S> o;
+  op::PointwiseLoss<Function, WithGradient, S> o;
   Memory at;
 
   REGIMEN_HD static constexpr std::size_t chunks(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
-  static constexpr std::size_t scratch(const op::SquaredError<WithGradient, S>& operation) {
+  static constexpr std::size_t scratch(const op::PointwiseLoss<Function, WithGradient, S>& operation) {
     return chunks(operation.count) * sizeof(double);
   }
   constexpr unsigned blocks() const { return o.count == 0 ? 0 : blocks_for(chunks(o.count), 1); }
@@ -241,7 +241,7 @@ struct Kernel<op::SquaredError<WithGradient, S>, 0> final {
     const S* const target = at(o.target);
     const bool aligned = are_aligned(output, target);
     double* const losses = at.template scratch_of<double>();
-    const double factor = 2 * o.scale * at(o.scalars)->loss_scale;
+    const double factor = o.scale * at(o.scalars)->loss_scale;
     for (std::size_t chunk = block.index(); chunk < chunks(o.count); chunk += block.blocks()) {
       const std::size_t end = (chunk + 1) * chunk_size < o.count ? (chunk + 1) * chunk_size : o.count;
       double loss = 0;
@@ -249,9 +249,9 @@ struct Kernel<op::SquaredError<WithGradient, S>, 0> final {
         auto values = detail::read<n>(output + i);
         const auto wanted = detail::read<n>(target + i);
         for (unsigned k = 0; k < n; ++k) {
-          const double difference = static_cast<double>(values.at[k]) - static_cast<double>(wanted.at[k]);
-          if constexpr (WithGradient) values.at[k] = static_cast<S>(difference * factor);
-          loss += difference * difference;
+          const double x = static_cast<double>(values.at[k]), t = static_cast<double>(wanted.at[k]);
+          if constexpr (WithGradient) values.at[k] = static_cast<S>(Function::derivative(x, t) * factor);
+          loss += Function::value(x, t);
         }
         if constexpr (WithGradient) detail::write(values, output + i);
       };
@@ -270,12 +270,12 @@ struct Kernel<op::SquaredError<WithGradient, S>, 0> final {
   }
 };
 
-template <bool WithGradient, class S>
-struct Kernel<op::SquaredError<WithGradient, S>, 1> final {
-  using First = Kernel<op::SquaredError<WithGradient, S>, 0>;
+template <class Function, bool WithGradient, class S>
+struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 1> final {
+  using First = Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0>;
   static constexpr unsigned threads = 1024;
   static constexpr std::size_t shared_bytes = combined_bytes<double>;
-  op::SquaredError<WithGradient, S> o;
+  op::PointwiseLoss<Function, WithGradient, S> o;
   Memory at;
 
   constexpr unsigned blocks() const { return o.count == 0 ? 0 : 1; }

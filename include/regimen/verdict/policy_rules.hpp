@@ -23,6 +23,7 @@
 #include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/cudnn_is_found.hpp>
 #include <regimen/rule/debug_none_stands_alone.hpp>
+#include <regimen/rule/delta_above_zero.hpp>
 #include <regimen/rule/device_attends_in_form.hpp>
 #include <regimen/rule/device_computes_in.hpp>
 #include <regimen/rule/device_is_included.hpp>
@@ -173,6 +174,12 @@ struct loss_rules<Loss> {
   using rules =
       mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::smoothing>,
                   rule::smoothing_below_one<typename Loss::smoothing>>;
+};
+template <class Loss>
+  requires requires { typename Loss::delta; }
+struct loss_rules<Loss> {
+  using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::delta>,
+                            rule::delta_above_zero<typename Loss::delta>>;
 };
 
 /// The rules about an update rule: its options, and its update with this many states.

@@ -1,6 +1,7 @@
 // tests/engine/cpu/loss.cpp — cross-entropy and squared error against fp64 and finite differences.
 #include "arena.hpp"
 
+#include <regimen/core/ratio.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 
 #include <limits>
@@ -192,6 +193,46 @@ TEMPLATE_TEST_CASE("squared error and its gradient are their definitions", "", f
                  [&](std::size_t i) { return 2 * epsilon_of<TestType> * std::fabs(gradient[i]); }) == 0);
     CHECK(arena.guards_hold());
   }
+}
+
+TEMPLATE_TEST_CASE("other losses of single elements and their gradients are their definitions", "", float, double) {
+  const auto check = []<class Function>(Function) {
+    for (const std::size_t count : Sizes{1, 17, 1000, 40001}) {
+      Arena arena(std::size_t{1} << 22);
+      const Values output = values<TestType>(count, 3, 1), target = values<TestType>(count, 1, 2);
+      double loss = 1, size = 1;
+      Values gradient(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        loss += Function::value(output[i], target[i]);
+        size += std::fabs(output[i] * target[i]) + std::fabs(output[i]) + 1;  // of the terms
+        gradient[i] = Function::derivative(output[i], target[i]) * 0.25 * 8;
+      }
+      Scalars before;
+      before.loss_sum = 1, before.count = 2, before.loss_scale = 8;
+      op::PointwiseLoss<Function, true, TestType> o{};
+      o.output = arena.put<TestType>(output), o.target = arena.put<TestType>(target), o.scalars = arena.scalars(before),
+      o.count = count, o.scale = 0.25;
+      cpu::compute(o, arena.memory());
+      CHECK(std::fabs(arena.memory()(o.scalars)->loss_sum - loss) <= double(count) * 0x1p-53 * size);
+      CHECK(arena.memory()(o.scalars)->count == 2 + double(count));
+      CHECK(misses(arena.get(o.output, count), gradient,
+                   [&](std::size_t i) { return 2 * epsilon_of<TestType> * (2 + std::fabs(gradient[i])); }) == 0);
+      CHECK(arena.guards_hold());
+    }
+  };
+  check(pointwise::Huber<Ratio<1>>{});
+  check(pointwise::Huber<Ratio<1, 3>>{});
+  check(pointwise::BinaryCrossEntropy{});
+}
+
+TEST_CASE("binary cross-entropy stays finite where logits are far from zero") {
+  for (const double x : {1e4, -1e4, 800.0, -800.0, 0.0})
+    for (const double t : {0.0, 1.0, 0.25}) {
+      CHECK(std::isfinite(pointwise::BinaryCrossEntropy::value(x, t)));
+      CHECK(std::fabs(pointwise::BinaryCrossEntropy::derivative(x, t)) <= 1);
+    }
+  CHECK(pointwise::BinaryCrossEntropy::value(800, 1) == 0);
+  CHECK(pointwise::BinaryCrossEntropy::value(-800, 1) == 800);
 }
 
 TEST_CASE("the number of threads changes no bit of a loss or its gradient") {

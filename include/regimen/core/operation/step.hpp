@@ -5,6 +5,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/path.hpp>
+#include <regimen/core/pointwise_loss.hpp>
 #include <regimen/core/view.hpp>
 
 #include <array>
@@ -51,12 +52,11 @@ struct CountCorrect final {
   constexpr Cost cost() const { return {double(rows * columns), double(rows * columns) * sizeof(S), 1}; }
 };
 
-/// loss_sum += Σ (output − target)², count += elements     gradient 2 (output − target) · scale · loss_scale, over
-///                                                         output
-///   output, target (count) S
-template <bool WithGradient, class S>
-struct SquaredError final {
-  static constexpr const char* name = "squared_error";
+/// loss_sum += Σ value(output, target), count += elements     gradient: derivative · scale · loss_scale, over output
+///   output, target (count) S;   Function   of core/pointwise_loss.hpp, or a program's own
+template <class Function, bool WithGradient, class S>
+struct PointwiseLoss final {
+  static constexpr const char* name = Function::name;
   View<S> output, target;
   View<Scalars> scalars;
   std::size_t count = 0;
@@ -64,6 +64,8 @@ struct SquaredError final {
 
   constexpr Cost cost() const { return {3 * double(count), 3.0 * double(count) * sizeof(S), 1}; }
 };
+template <bool WithGradient, class S>
+using SquaredError = PointwiseLoss<pointwise::Squared, WithGradient, S>;
 
 /// sum += Σ gradient²: fp64 sums over fixed chunks of 4096 elements, added as a balanced binary tree
 template <class G>

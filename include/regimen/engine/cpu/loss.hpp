@@ -102,20 +102,44 @@ void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.
-template <bool WithGradient, class S>
-void compute(const op::SquaredError<WithGradient, S>& o, const Memory& at) {
+namespace detail {
+
+/// Lane by lane.
+template <class Function>
+struct Pointwise {
+  static Vector<double> value(Vector<double> x, Vector<double> t) {
+    for (std::size_t lane = 0; lane < lanes<double>; ++lane)
+      x.native[lane] = Function::value(x.native[lane], t.native[lane]);
+    return x;
+  }
+  static Vector<double> derivative(Vector<double> x, Vector<double> t) {
+    for (std::size_t lane = 0; lane < lanes<double>; ++lane)
+      x.native[lane] = Function::derivative(x.native[lane], t.native[lane]);
+    return x;
+  }
+};
+template <>
+struct Pointwise<pointwise::Squared> {
+  static Vector<double> value(Vector<double> x, Vector<double> t) { return (x - t) * (x - t); }
+  static Vector<double> derivative(Vector<double> x, Vector<double> t) { return (x - t) * 2.0; }
+};
+
+}  // namespace detail
+
+template <class Function, bool WithGradient, class S>
+void compute(const op::PointwiseLoss<Function, WithGradient, S>& o, const Memory& at) {
   S* const output = at(o.output);
   const S* const target = at(o.target);
   Scalars& scalars = *at(o.scalars);
-  const Vector<double> factor = 2 * o.scale * scalars.loss_scale;
+  const Vector<double> factor = o.scale * scalars.loss_scale;
   double losses[most_partials] = {};
   const std::size_t chunks = detail::partials_for(o.count, o.count);
   parallel_for(chunks, [&](std::size_t chunk) {
     const std::size_t begin = part_begin(o.count, chunks, chunk), end = part_begin(o.count, chunks, chunk + 1);
     losses[chunk] = sum_of<double>(end - begin, [&](std::size_t i, auto n) {
-      const Vector<double> difference = load<double>(output + begin + i, n) - load<double>(target + begin + i, n);
-      if constexpr (WithGradient) store(difference * factor, output + begin + i, n);
-      return difference * difference;
+      const Vector<double> x = load<double>(output + begin + i, n), t = load<double>(target + begin + i, n);
+      if constexpr (WithGradient) store(detail::Pointwise<Function>::derivative(x, t) * factor, output + begin + i, n);
+      return zero_tail(detail::Pointwise<Function>::value(x, t), n);
     });
   });
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) scalars.loss_sum += losses[chunk];
