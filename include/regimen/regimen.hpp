@@ -17,6 +17,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
+#include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>

@@ -11,6 +11,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
+#include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
@@ -94,11 +95,12 @@ struct AnyFlatten {
   static constexpr std::size_t patch = At::X::Shape::rank != 3                                                ? 0
                                        : At::X::Shape::extent(0) % 2 == 0 && At::X::Shape::extent(1) % 2 == 0 ? 2
                                                                                                               : 1;
+  template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
+  using OfImage = mp::mp_at_c<mp::mp_list<Patches<size>, AveragePool<size>, Upsample<2>>, At::below(6, 3)>;
   template <class At>
-  using Chosen =
-      mp::mp_at_c<mp::mp_list<Flatten, Flatten, Flatten, MeanPool, TakeFirst, ClassToken,
-                              std::conditional_t<(patch<At> > 0), Patches<(patch<At> > 0 ? patch<At> : 1)>, Flatten>>,
-                  At::below(5, 7)>;
+  using Chosen = mp::mp_at_c<mp::mp_list<Flatten, Flatten, Flatten, MeanPool, TakeFirst, ClassToken,
+                                         std::conditional_t<(patch<At> > 0), OfImage<At>, Flatten>>,
+                             At::below(5, 7)>;
   template <class At>
   using make = Leaf<Chosen<At>, At>;
 };

@@ -8,6 +8,7 @@
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
+#include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/train/gradient_check.hpp>
 
@@ -122,6 +123,12 @@ TEST_CASE("layers between images and positions have the gradients of their funct
   holds<Patches<2>, Shape<4, 6, 3>>();
   holds<Patches<3>, Shape<3, 3, 2>>();
   holds<Patches<1>, Shape<2, 3, 2>>();
+  holds<AveragePool<2>, Shape<4, 6, 3>>();
+  holds<AveragePool<3>, Shape<3, 6, 2>>();
+  holds<MaxPool<2>, Shape<4, 6, 3>>(kinked_tolerance, kinked);
+  holds<MaxPool<3>, Shape<3, 6, 2>>(kinked_tolerance, kinked);
+  holds<Upsample<2>, Shape<2, 3, 3>>();
+  holds<Upsample<3>, Shape<1, 2, 2>>();
   holds<ClassToken, Shape<3, 5>>();
   holds<ClassToken, Shape<3, 5>, Accumulate<3>>();
   holds<TakeFirst, Shape<3, 5>>();

@@ -28,6 +28,7 @@
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/input_takes_kind.hpp>
+#include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
@@ -35,7 +36,6 @@
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/narrowing_data.hpp>
-#include <regimen/rule/patches_divide_image.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
@@ -45,6 +45,7 @@
 #include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/something_trains.hpp>
+#include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 
 #include <cstdint>
@@ -83,8 +84,10 @@ static_assert(selected_output_is_not_read<Thing, false>::holds && !selected_outp
 static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
 static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);
-static_assert(patches_divide_image<2, Shape<4, 6, 3>>::holds && !patches_divide_image<3, Shape<4, 6, 3>>::holds);
-static_assert(!patches_divide_image<0, Shape<4, 6, 3>>::holds && !patches_divide_image<2, Shape<4, 6>>::holds);
+static_assert(squares_divide_image<Thing, 2, Shape<4, 6, 3>>::holds &&
+              !squares_divide_image<Thing, 3, Shape<4, 6, 3>>::holds);
+static_assert(!squares_divide_image<Thing, 0, Shape<4, 6, 3>>::holds);
+static_assert(layer_takes_images<Thing, Shape<4, 6, 3>>::holds && !layer_takes_images<Thing, Shape<4, 6>>::holds);
 static_assert(fork_joins_branches<Thing, true>::holds && !fork_joins_branches<Thing, false>::holds);
 static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
 static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&

@@ -7,6 +7,7 @@
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
+#include <regimen/layer/pool.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
@@ -22,12 +23,13 @@
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/layer_goes_both_ways.hpp>
+#include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/linear_takes_one_width.hpp>
-#include <regimen/rule/patches_divide_image.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
+#include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 #include <regimen/walk/walk.hpp>
@@ -109,10 +111,27 @@ struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
   using type = mp::mp_list<rule::input_matches<X, RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
                            rule::epsilon_above_zero<Value>>;
 };
+template <class Layer, std::size_t Size, class X>
+using square_rules = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                                 rule::layer_takes_images<Layer, typename X::Shape>,
+                                 rule::squares_divide_image<Layer, Size, typename X::Shape>>;
 template <std::size_t Size, class X>
 struct layer_rules<Patches<Size>, X> {
-  using type = mp::mp_list<rule::input_matches<X, Patches<Size>, Number<typename X::Element>>,
-                           rule::patches_divide_image<Size, typename X::Shape>>;
+  using type = square_rules<Patches<Size>, Size, X>;
+};
+template <std::size_t Size, class X>
+struct layer_rules<MaxPool<Size>, X> {
+  using type = square_rules<MaxPool<Size>, Size, X>;
+};
+template <std::size_t Size, class X>
+struct layer_rules<AveragePool<Size>, X> {
+  using type = square_rules<AveragePool<Size>, Size, X>;
+};
+template <std::size_t Size, class X>
+struct layer_rules<Upsample<Size>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Upsample<Size>, Number<typename X::Element>>,
+                           rule::layer_takes_images<Upsample<Size>, typename X::Shape>,
+                           rule::extents_at_least_one<Upsample<Size>, Size>>;
 };
 template <class Rate, class X>
 struct layer_rules<DropPath<Rate>, X> {

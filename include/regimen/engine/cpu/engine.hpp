@@ -13,6 +13,7 @@
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
 #include <regimen/engine/cpu/hash.hpp>
+#include <regimen/engine/cpu/image.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/engine/cpu/memory.hpp>

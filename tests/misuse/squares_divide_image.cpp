@@ -1,5 +1,5 @@
 // Patches that leave a margin.
-// expect: Patches<N> cuts images into squares of N by N; choose an N that divides height and width
+// expect: Patches<N>, MaxPool<N> and AveragePool<N> cut images into squares; let N divide height and width
 // names: regimen::Shape<6, 9, 3>
 #include "../support/model_recipe.hpp"
 
