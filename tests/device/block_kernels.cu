@@ -13,6 +13,7 @@
 #include <regimen/kernel/device.cuh>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/embedding.hpp>
+#include <regimen/kernel/image.hpp>
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/pad_rows.hpp>
@@ -190,6 +191,15 @@ void elementwise() {
   agree(c, op::Add<T>{x, y, count}, y, count, 0);
   agree(c, op::Multiply<T>{x, y, y, count}, y, count, 0);
   agree(c, op::Scale<T>{x, table, y, rows, columns}, y, count, 0);
+  op::ScaleBackward<T, float> scale{};
+  scale.x = x, scale.gain = table, scale.d_y = y, scale.d_x = y, scale.d_gain = c.put<float>(columns, 1, 6);
+  scale.rows = rows, scale.columns = columns;
+  agree(c, scale, y, count, 0);
+  const op::Squares squares{.samples = 1, .height = rows / 2, .width = 1, .columns = columns / 2, .size = 2};
+  agree(c, op::SumSquares<T>{x, y, squares, 0.25}, y, count / 4, rounding);
+  agree(c, op::SpreadSquares<T>{x, y, squares, 0.25}, y, count, 0);
+  agree(c, op::MaxSquares<T>{x, y, squares}, y, count / 4, 0);
+  agree(c, op::MaxSquaresBackward<T>{x, x, y, squares}, y, count, 0);
   agree(c, op::MeanRows<T>{x, y, 1, rows, columns}, y, columns, rounding);
   agree(c, op::MeanRowsBackward<T>{table, y, 1, rows, columns}, y, count, rounding);
   agree(
