@@ -23,7 +23,7 @@ class OwnGraphs {
   explicit OwnGraphs(R& runtime) : runtime_(runtime) {}
   void begin_capture(Stream stream) { runtime_.begin_capture(stream); }
   Graph end_capture(Stream stream) { return runtime_.end_capture(stream); }
-  /// After an error, which says why.
+  /// After an error, which says why; also of one that begins or ends a capture.
   void drop_capture(Stream stream) {
     try {
       (void)runtime_.end_capture(stream);
@@ -107,20 +107,20 @@ class Graphs final {
   template <class Body>
   void capture(Piece& piece, const Body& body) {
     ranges_.close();
-    transport_.graphs().begin_capture(stream_);
     piece.operations = 0;
-    captured_ = &piece;
     try {
+      transport_.graphs().begin_capture(stream_);
+      captured_ = &piece;
       body();
+      captured_ = nullptr;
+      ranges_.close();
+      piece.graph = transport_.graphs().end_capture(stream_);
     } catch (...) {
       captured_ = nullptr;
       ranges_.close();
       transport_.graphs().drop_capture(stream_);
       throw;
     }
-    captured_ = nullptr;
-    ranges_.close();
-    piece.graph = transport_.graphs().end_capture(stream_);
     piece.is_captured = true;
   }
 

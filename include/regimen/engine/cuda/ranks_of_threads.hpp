@@ -55,9 +55,11 @@ class RanksOfThreads {
     taken_ = runtime.make_lasting_event();
   }
 
-  /// An emulated device has to know that it is shared.
+  /// An emulated device has to know that it is shared. All ranks are here, so that none of them holds the memory of an
+  /// earlier Trainer when room() is asked.
   static void take_device(Ranks& ranks) {
     if constexpr (requires { R::new_device(); }) R::share_device(comm::gather_small(ranks, R::new_device())[0]);
+    else comm::barrier(&ranks);
   }
 
   static Room room(Room own, Ranks& ranks) {
@@ -76,9 +78,11 @@ class RanksOfThreads {
     const comm::Teams teams = transfer.teams;
     const std::size_t rank = ranks_->rank(), members = teams.members(ranks_->size());
     runtime_.record(given_, stream);
+    if (in_turns_) pass_turn();
     const std::vector<Given> given =
         show({base + (sums ? transfer.all : transfer.own), transfer.bytes, kind, given_, &readers_}, members - 1);
-    std::optional<Reading> reading(std::in_place, given, teams, rank, members);
+    std::optional<Reading> reading(std::in_place, given, teams, rank, members);  // from here on it ends in any case
+    if (in_turns_) take_turn();
     const auto of = [&](std::size_t place) { return given[teams.member(rank, place)]; };
     for (std::size_t place = 0; place < members; ++place) {
       if (of(place).kind != kind || of(place).bytes != transfer.bytes)
@@ -98,7 +102,9 @@ class RanksOfThreads {
     }
     reading.reset();
     runtime_.record(taken_, stream);
-    const std::vector<Event> taken = gather(taken_);
+    if (in_turns_) pass_turn();
+    const std::vector<Event> taken = comm::gather_small(*ranks_, taken_);
+    if (in_turns_) take_turn();
     for (std::size_t place = 0; place < members; ++place)
       if (const std::size_t other = teams.member(rank, place); other != rank) runtime_.wait(stream, taken[other]);
   }
@@ -167,8 +173,9 @@ class RanksOfThreads {
     while (readers_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
     try {
       const auto scope = runtime_.scope();
-      runtime_.record(taken_, stream);
-      runtime_.synchronize(taken_);
+      const Event end = runtime_.make_event();
+      runtime_.record(end, stream);
+      runtime_.synchronize(end);
     } catch (const Error&) {  // of a lost device; an earlier error says why
     }
   }
@@ -220,19 +227,11 @@ class RanksOfThreads {
   void pass_turn() {
     for (std::size_t rank = ranks_->rank() + 1; rank < ranks_->size(); ++rank) meet();
   }
-  template <class T>
-  std::vector<T> gather(const T& own) {
-    if (in_turns_) pass_turn();
-    const std::vector<T> all = comm::gather_small(*ranks_, own);
-    if (in_turns_) take_turn();
-    return all;
-  }
-
   /// All ranks show, or none: then nobody reads.
   std::vector<Given> show(const Given& own, std::size_t others) {
     readers_ = static_cast<std::ptrdiff_t>(others);
     try {
-      return gather(own);
+      return comm::gather_small(*ranks_, own);
     } catch (...) {
       readers_ = 0;
       throw;
