@@ -1,5 +1,6 @@
 // A plan that the device's free memory does not hold is refused before anything is allocated, with its table.
 #include "support/catch.hpp"
+#include "support/on_runtime.hpp"
 #include "temporary.hpp"
 
 #include <regimen/regimen.hpp>
@@ -7,7 +8,11 @@
 #include <regimen/comm/launch.hpp>
 #include <regimen/engine/emulated/device.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <string>
+#include <thread>
 
 using namespace regimen;
 
@@ -22,7 +27,44 @@ struct WithMemory {
   ~WithMemory() { emulated::Runtime::defaults = {}; }
 };
 
+/// A device that counts its free memory as a GPU does, and needs no meeting to be shared.
+struct Counts final : emulated::Runtime {
+  static std::size_t new_device() = delete;
+  static inline std::atomic<std::size_t> used = 0;
+  static inline std::size_t all = 0;
+  static std::size_t unused_memory() { return all - used; }
+
+  Counts() = default;
+  ~Counts() { used -= own_; }
+  std::byte* allocate(std::size_t bytes, const char* name) {
+    used += bytes;
+    own_ += bytes;
+    return Runtime::allocate(bytes, name);
+  }
+
+ private:
+  std::size_t own_ = 0;
+};
+
 }  // namespace
+
+TEST_CASE("Ranks that share a device make one Trainer after the other, in memory for one of each") {
+  using OfRanks =
+      Trainer<Wide, Batch<4>, Communicator<Threads>, Shard<ZeRO1>, Device<regimen::test::OnRuntime<Counts>>>;
+  constexpr std::size_t ranks = 2;
+  Counts::all = ranks * OfRanks::plan(OfRanks::batch, ranks).peak;
+  const std::size_t device = emulated::Runtime::new_device();
+  for (int round = 0; round < 10; ++round)
+    CHECK(::test::error_of([&] {
+            launch(ranks, [&](comm::Threads& threads) {
+              emulated::Runtime::share_device(device);
+              for (int time = 0; time < 3; ++time) {
+                OfRanks trainer(threads);
+                if (threads.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+              }
+            });
+          }) == "");
+}
 
 TEST_CASE("A plan with one byte more than is free is refused, with its table") {
   const std::size_t peak = OnDevice::plan().peak;

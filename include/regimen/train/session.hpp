@@ -280,11 +280,10 @@ struct Session final {
   }
   /// Where no Batching says whether all ranks have a whole micro-batch, they say it themselves.
   void agree_on_whole([[maybe_unused]] bool own) {
-    if constexpr (!Sharding::alone && Engine::Traits::has_graphs)
-      if (ranks() > 1) {
-        walk.engine.host_waits_elsewhere();
-        walk.all_are_whole = comm::on_all(*all_ranks, own);
-      }
+    if constexpr (!Sharding::alone && Engine::Traits::has_graphs) {
+      if (ranks() > 1) walk.engine.host_waits_elsewhere();
+      walk.all_are_whole = ranks() == 1 || comm::on_all(*all_ranks, own);
+    }
   }
   /// The same for fit and step: to the ring, if there is one. A single rank takes no empty micro-batch from it.
   void give_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
