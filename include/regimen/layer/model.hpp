@@ -61,7 +61,7 @@ struct Fork final {
   static constexpr const char* name = "fork";
 };
 
-/// y = x + layers(x): Fork<Add, Identity, Sequential<Layers...>>. The layers keep the shape of x.
+/// y = x + layers(x), as Fork<Add, Identity, Sequential<Layers...>>. The layers keep the shape of x.
 template <class... Layers>
 struct Residual final {
   static constexpr const char* name = "residual";

@@ -1,4 +1,4 @@
-// regimen/walk/fork.hpp — the walkers of a Fork, and of a Residual, which is one.
+// regimen/walk/fork.hpp — the walker of a Fork.
 //
 // Branches are walked in their order, and back in the reverse one; each has its part of the saved stack behind that of
 // the branch before. A sum is formed in the output of the last branch: its last operation adds what the others gave, and
@@ -58,11 +58,10 @@ struct branches_of<place, has_input, X, Context, flows, First, Others...> {
       Walker>;
 };
 
-/// labels   whether the index of a branch stands in the names of its parameters
-template <class Join, class Branches, class X, class Context, bool flows, bool labels>
+template <class Join, class Branches, class X, class Context, bool flows>
 struct ForkWalker;
-template <class Join, class... Branch, class X, class Context, bool flows, bool labels>
-struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows, labels> {
+template <class Join, class... Branch, class X, class Context, bool flows>
+struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   static constexpr std::size_t count = sizeof...(Branch);
   template <std::size_t i>
   using At = mp::mp_at_c<mp::mp_list<Branch...>, i>;
@@ -139,9 +138,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows, labels> {
     });
   }
   static void name_tensors(const std::string& prefix, bool, auto& visit) {
-    for_each_branch([&]<std::size_t i>() {
-      At<i>::name_tensors(labels ? prefix + std::to_string(i) + "." : prefix, is_residual, visit);
-    });
+    for_each_branch(
+        [&]<std::size_t i>() { At<i>::name_tensors(prefix + std::to_string(i) + ".", is_residual, visit); });
   }
 
  private:
@@ -303,13 +301,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows, labels> {
 
 template <class X, class Context, bool flows, class Join, class... Branches>
 struct Node<Fork<Join, Branches...>, X, Context, flows>
-    : ForkWalker<Join, typename branches_of<0, false, X, Context, flows, Branches...>::type, X, Context, flows, true> {
-};
-
-template <class X, class Context, bool flows, class... Layers>
-struct Node<Residual<Layers...>, X, Context, flows>
-    : ForkWalker<Add, mp::mp_list<InputBranch<X, flows>, Inner<X, Context, flows, Layers...>>, X, Context, flows,
-                 false> {};
+    : ForkWalker<Join, typename branches_of<0, false, X, Context, flows, Branches...>::type, X, Context, flows> {};
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <regimen/layer/children.hpp>
+#include <regimen/walk/fork.hpp>
 #include <regimen/walk/grouping.hpp>
 #include <regimen/walk/repeat.hpp>
-#include <regimen/walk/fork.hpp>
+#include <regimen/walk/residual.hpp>
 #include <regimen/walk/sequential.hpp>
 
 namespace regimen::walk {

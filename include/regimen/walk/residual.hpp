@@ -1,0 +1,71 @@
+// regimen/walk/residual.hpp — the walker of y = x + branch(x). The branch's last operation adds x, and the last of its
+// backward d_y, where they can; else the sum is written over the branch's output.
+//
+// It does what the walker of Fork<Add, Identity, Sequential<Layers...>> does (tests/walk/fork.cpp), in fewer statements:
+// compilers limit those of a plan, and models have hundreds of these.
+#pragma once
+
+#include <regimen/walk/sequential.hpp>
+
+namespace regimen::walk {
+
+template <class X, class Context, bool flows, class... Layers>
+struct Node<Residual<Layers...>, X, Context, flows> {
+  using Branch = Inner<X, Context, flows, Layers...>;
+  using Output = X;
+  static constexpr ParameterLayout layout = Branch::layout;
+  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false,
+                        recomputes_output = false, reads_weights = Branch::reads_weights,
+                        keeps_d_y = true;  // d_y is added to d_x after the branch
+  /// Whether the branch's last layer reads its own output: then the output is saved, and the sum is another tensor.
+  static constexpr bool keeps_branch = Branch::reads_output;
+  static constexpr Place branch_place(Place place) { return keeps_branch ? Place::saved : place; }
+  static constexpr bool joins_forward = joins_y<Context::Epilogues::sums, Branch>,
+                        joins_backward = joins_d_x<(Context::Epilogues::sums && flows), Branch>;
+
+  static constexpr std::size_t footprint(const auto& engine, Place place) {
+    return Branch::footprint(engine, branch_place(place)) +
+           (keeps_branch && place == Place::saved ? bytes_of<X>(engine) : 0);
+  }
+  static constexpr bool is_idle(Place place) { return Branch::is_idle(branch_place(place)); }
+
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+    const bool apart = keeps_branch && way.mode == Mode::save;
+    std::size_t y = Branch::forward(engine, Tensor{x.offset, false}, weights, path,
+                                    {way.mode, apart ? Place::saved : way.place, joins_forward ? x.offset : absent});
+    if constexpr (keeps_branch)
+      if (apart) y = way.place == Place::nowhere ? absent : copy_of(engine, y, way.place, path);
+    if (!joins_forward && way.place != Place::nowhere) add(engine, x.offset, y);
+    if (x.owned) engine.arena.give(x.offset);
+    return y;
+  }
+  static constexpr void retire_output(auto& engine, Place place) {
+    if constexpr (!keeps_branch) Branch::retire_output(engine, place);
+    else if (place == Place::saved) pop<X>(engine);
+  }
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
+                                        Path path, Place place) {
+    const std::size_t d_x = Branch::backward(engine, Tensor{d_y.offset, false, joins_backward ? d_y.offset : absent}, x,
+                                             floor, weights, path, branch_place(place));
+    if constexpr (flows && !joins_backward) add(engine, d_y.offset, d_x);
+    if (d_y.owned) engine.arena.give(d_y.offset);
+    return d_x;
+  }
+
+  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Branch::place_tensors(out, at); }
+  static void name_tensors(const std::string& prefix, bool, auto& visit) { Branch::name_tensors(prefix, true, visit); }
+
+ private:
+  static constexpr void add(auto& engine, std::size_t from, std::size_t to) {
+    engine.run(op::Add<typename X::Element>{{from}, {to}, engine.batch * X::size});
+  }
+  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Place place, Path path) {
+    using T = typename X::Element;
+    const std::size_t copy = allocate<X>(engine, place, path);
+    engine.run(op::Cast<T, T>{{tensor}, {copy}, engine.batch * X::size});
+    return copy;
+  }
+};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
