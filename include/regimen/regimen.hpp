@@ -8,6 +8,7 @@
 #include <regimen/data/token_file.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
+#include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>

@@ -39,7 +39,8 @@ struct Node<Sum<A, B>, X, Context, flows> {
   static constexpr TensorPlace second{
       .values = ParameterLayout::align(Left::layout.value_bytes, Right::layout.value_alignment),
       .master = Left::layout.count,
-      .gradient = Left::layout.trained};
+      .gradient = Left::layout.trained,
+      .buffer = Left::layout.buffer_bytes};
   static constexpr bool active = Left::active || Right::active, reads_input = Left::reads_input || Right::reads_input,
                         reads_output = false, recomputes_output = false,
                         reads_weights = Left::reads_weights || Right::reads_weights, keeps_d_y = true;
@@ -51,7 +52,7 @@ struct Node<Sum<A, B>, X, Context, flows> {
   static constexpr bool is_idle(Place place) { return Left::is_idle(left_place(place)) && Right::is_idle(place); }
   static constexpr Weights of_right(Weights w) {
     return {w.values == absent ? absent : w.values + second.values,
-            w.gradients + second.gradient * sizeof(typename Context::Roles::reduce), w.add};
+            w.gradients + second.gradient * sizeof(typename Context::Roles::reduce), w.add, w.buffers + second.buffer};
   }
 
   static constexpr std::size_t forward(auto& walk, Tensor x, Weights w, Path path, Way way) {

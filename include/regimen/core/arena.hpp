@@ -21,11 +21,12 @@ enum class MemoryKind : unsigned char {
   scratch,
   communication,
   input,
-  cache
+  cache,
+  buffer
 };
-inline constexpr std::size_t memory_kinds = 9;
+inline constexpr std::size_t memory_kinds = 10;
 inline constexpr std::array<const char*, memory_kinds> memory_kind_names{
-    "parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input", "cache"};
+    "parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input", "cache", "buffer"};
 
 /// A tensor that lives in the arena.
 struct ArenaTensor {

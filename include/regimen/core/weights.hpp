@@ -10,9 +10,11 @@ namespace regimen {
 
 /// Parameters and their gradients, as offsets into the arena. The first use of a parameter assigns the gradient, a
 /// second use (tied weights, a further micro-batch) adds to it.
+///   buffers   state that is not trained
 struct Weights {
   std::size_t values = View<char>::absent, gradients = View<char>::absent;
   bool add = false;
+  std::size_t buffers = View<char>::absent;
 };
 
 /// The ticket of no collective: there is nothing to wait for.

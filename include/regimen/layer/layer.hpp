@@ -32,6 +32,14 @@ struct Roles final {
   using factor = std::conditional_t<std::is_same_v<Compute, tf32> && std::is_same_v<T, fp32>, tf32, T>;
 };
 
+/// Replaces the type of master weights in inference: each parameter is stored once, in the type that kernels read.
+struct NoMaster final {};
+
+/// The element type of buffers: that of the master weights; in inference that of statistics.
+template <class Roles>
+using buffer_t = std::conditional_t<std::is_same_v<typename Roles::master, NoMaster>, typename Roles::statistic,
+                                    typename Roles::master>;
+
 /// A parameter's initial distribution.
 struct InitialValue {
   enum class Kind { zero, one, normal, uniform, constant };
@@ -40,8 +48,9 @@ struct InitialValue {
   double scale = 0;
 };
 
-/// The role of a parameter, for initialisation schemes and weight decay.
-enum class ParameterRole { matrix, bias, gain, table };
+/// The role of a parameter, for initialisation schemes and weight decay. A buffer is no parameter: state that forward
+/// moves and no optimizer touches.
+enum class ParameterRole { matrix, bias, gain, table, buffer };
 
 /// A parameter tensor as a layer declares it, row-major.
 struct Parameter {
@@ -81,6 +90,7 @@ struct Tensors final {
 struct LayerDefaults {
   static constexpr std::array<Parameter, 0> parameters{};
   using Element = void;     // of the parameters, as kernels read them
+  static constexpr std::array<Parameter, 0> buffers{};  // state that is not trained, in `buffer_t<Roles>`
   using Saved = Tensors<>;  // saved from forward to backward, besides input and output
   using ForwardScratch = Tensors<>;
   using BackwardScratch = Tensors<>;
@@ -111,8 +121,11 @@ struct Offsets {
 };
 
 /// Offsets of the tensors that a call may access; undeclared tensors are absent.
-///   onto   a tensor like y, but another
-template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0, std::size_t ParameterCount = 1>
+///   onto      a tensor like y, but another
+///   buffers   in the order of the declaration
+///   moves     whether forward moves the buffers: once for every micro-batch that trains, however often it is computed
+template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0, std::size_t ParameterCount = 1,
+          std::size_t BufferCount = 0>
 struct ForwardCall {
   std::size_t x, y;
   Offsets<ParameterCount> parameters;
@@ -121,6 +134,8 @@ struct ForwardCall {
   Path path;
   std::array<std::size_t, CacheCount> cache{};
   std::size_t onto = View<char>::absent;
+  std::array<std::size_t, BufferCount> buffers{};
+  bool moves = false;
 };
 
 /// d_x is absent if no layer before this one needs a gradient; gradients is absent if the layer is frozen.

@@ -18,7 +18,8 @@ namespace regimen::train {
 struct Resident {
   std::size_t parameters = View<char>::absent, states = View<char>::absent, gradients = View<char>::absent;
   std::size_t input = View<char>::absent, target = View<char>::absent;
-  std::size_t cache = View<char>::absent;  // keys and values of incremental decoding
+  std::size_t cache = View<char>::absent;    // keys and values of incremental decoding
+  std::size_t buffers = View<char>::absent;  // state that is not trained, right behind the parameters
   View<Scalars> scalars{};
   View<RankSums> sums{};    // of each rank; a single rank has them in its scalars
   op::InputRing ring{};     // where micro-batches wait for their turn
@@ -40,6 +41,7 @@ struct Forward {
   static constexpr Resident setup_inference(auto& engine, std::size_t cache_bytes = 0) {
     Resident r{};
     r.parameters = push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
+    r.buffers = push_buffers(engine);
     r.input = push_input(engine);
     if (cache_bytes > 0) r.cache = engine.arena.push(cache_bytes, MemoryKind::cache, path_of_cache);
     r.end = engine.arena.top;
@@ -48,7 +50,7 @@ struct Forward {
 
   /// The output for the batch in the input, on the transient side; the caller frees it.
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
-    const Weights weights{r.parameters, r.gradients, false};
+    const Weights weights{r.parameters, r.gradients, false, r.buffers};
     Bound::enter_tied(engine, weights, false);
     engine.phase(op::Phase::forward);
     const std::size_t output = Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path,
@@ -69,10 +71,15 @@ struct Forward {
   static constexpr Path path_of_scalars = Path::outside(0, "step_scalars"), path_of_input = Path::outside(1, "input"),
                         path_of_target = Path::outside(2, "target"), path_of_sums = Path::outside(3, "rank_sums"),
                         path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache"),
-                        path_of_ring = Path::outside(6, "input_ring"), path_of_results = Path::outside(7, "results");
+                        path_of_ring = Path::outside(6, "input_ring"), path_of_results = Path::outside(7, "results"),
+                        path_of_buffers = Path::outside(8, "buffers");
 
   static constexpr std::size_t push_input(auto& engine) {
     return engine.arena.push(walk::bytes_of<X>(engine), MemoryKind::input, path_of_input);
+  }
+  static constexpr std::size_t push_buffers(auto& engine) {
+    if constexpr (Bound::layout.buffer_bytes == 0) return View<char>::absent;
+    else return engine.arena.push(Bound::layout.buffer_bytes, MemoryKind::buffer, path_of_buffers);
   }
   /// Allocates each child's part under the child's name.
   static constexpr std::size_t push_units(auto& engine, MemoryKind kind, std::size_t walk::UnitOffsets::* region) {

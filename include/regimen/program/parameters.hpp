@@ -34,7 +34,8 @@ struct NamedParameter {
 
 namespace train {
 
-/// A tensor of a bound model: its name and place.
+/// A tensor of a bound model: its name and place. Buffers come last. They are whole on every rank, and lie behind the
+/// units' parameters: no unit has them, their only array is that of the master weights.
 struct TensorRecord {
   std::string name{};
   Parameter parameter{};
@@ -45,6 +46,7 @@ struct TensorRecord {
   bool shares_master = true;
   std::size_t first = 0, count = 0;      // the elements whose master weights and state this rank keeps
   std::size_t master = 0, gradient = 0;  // where these begin in the unit's master weights and state, in elements
+  bool is_buffer = false;
   std::size_t value_slice = 0;  // where this rank's slice of the unit's parameters begins, in elements of the unit
 };
 
@@ -89,6 +91,32 @@ struct UnitFacts {
     }
 }
 
+/// Names the records of parameters, and appends those of buffers.
+struct NameRecords {
+  std::vector<TensorRecord>& records;
+  std::size_t behind;  // bytes from the first parameter to the first buffer
+  ElementType element;
+  std::size_t index = 0, parameters = records.size();
+
+  void operator()(const std::string& name, const Parameter& parameter, bool ends_branch) {
+    if (index >= parameters || records[index].place.count != parameter.size())
+      defect("names and places of parameters disagree");
+    records[index].name = name;
+    records[index].parameter = parameter;
+    records[index].ends_branch = ends_branch;
+    ++index;
+  }
+  void operator()(const std::string& name, const Parameter& buffer) {
+    records.push_back({.name = name,
+                       .parameter = buffer,
+                       .place = {.count = buffer.size(), .element = element, .trains = false},
+                       .unit = {.parameters = behind},
+                       .count = buffer.size(),
+                       .is_buffer = true});
+    behind += Arena::align(buffer.size() * bytes_of(element));
+  }
+};
+
 /// All tensors, in the order in which they lie in memory.
 template <class Bound>
 [[gnu::noinline]] std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
@@ -109,16 +137,9 @@ template <class Bound>
                              .is_sliced = Sharding::slices_state && ranks > 1,
                              .slices_parameters = Sharding::slices_parameters});
   });
-  std::size_t index = 0;
-  Bound::name_tensors([&](const std::string& name, const Parameter& parameter, bool ends_branch) {
-    if (index >= records.size() || records[index].place.count != parameter.size())
-      defect("names and places of parameters disagree");
-    records[index].name = name;
-    records[index].parameter = parameter;
-    records[index].ends_branch = ends_branch;
-    ++index;
-  });
-  if (index != records.size()) defect("a parameter has no name");
+  NameRecords names{records, Bound::size(ranks).parameters, element_type_of<buffer_t<typename Bound::Roles>>};
+  Bound::name_tensors(names);
+  if (names.index != names.parameters) defect("a parameter has no name");
   return records;
 }
 

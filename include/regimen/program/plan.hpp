@@ -17,7 +17,8 @@ namespace regimen {
 /// Memory and work of one optimizer step on one rank, or of an evaluation, if that takes more memory.
 ///
 ///   peak        bytes; exactly as many as a run uses
-///   kept        bytes of parameters, gradients and optimizer state that persist between steps, on one rank of `ranks`
+///   kept        bytes of parameters, gradients, optimizer state and buffers that persist between steps, on one rank of
+///               `ranks`
 ///   kinds       the bytes of peak by kind (holes of the transient side count as transient)
 ///   largest     the ten largest tensors at the peak, with the path of the layer that owns them
 ///   flops       forward and backward of all micro-batches (recomputation counts as backward), and the update

@@ -129,7 +129,7 @@ struct Recipe {
     made.micro_batches = micro_batches;
     made.ranks = world;
     const walk::UnitOffsets kept = Bound::size(world);
-    made.kept = kept.parameters + kept.gradients + kept.states;
+    made.kept = kept.parameters + kept.gradients + kept.states + Bound::layout.buffer_bytes;
     made.parameters = Bound::layout.weights();
     made.trained = Bound::layout.trained_weights();
     made.gaps = Bound::gap_bytes();

@@ -38,6 +38,7 @@ struct Step : Forward<Bound_> {
   static constexpr Resident setup(auto& engine) {
     Resident r{};
     r.parameters = Base::push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
+    r.buffers = Base::push_buffers(engine);
     r.states = Base::push_units(engine, MemoryKind::optimizer, &walk::UnitOffsets::states);
     if (engine.ranks > 1)
       r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), MemoryKind::communication,
@@ -75,7 +76,7 @@ struct Step : Forward<Bound_> {
 
   /// Forward and loss of the micro-batch in the input. Returns the gradient of the output.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
-    const Weights weights{r.parameters, r.gradients, further};
+    const Weights weights{r.parameters, r.gradients, further, r.buffers};
     engine.phase(op::Phase::forward);
     Bound::enter_tied(engine, weights, true);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
@@ -96,7 +97,7 @@ struct Step : Forward<Bound_> {
   /// Backward of that micro-batch; adds to the gradients unless it is the first of the step. If gradients are reduced
   /// once, the last micro-batch does it.
   static constexpr void backward(auto& engine, const Resident& r, std::size_t gradient, std::size_t micro_batch) {
-    const Weights weights{r.parameters, r.gradients, micro_batch > 0};
+    const Weights weights{r.parameters, r.gradients, micro_batch > 0, r.buffers};
     engine.phase(op::Phase::backward);
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
     Body::backward(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input,
@@ -130,6 +131,7 @@ struct Step : Forward<Bound_> {
       update_unit<Unit>(engine, r, at, options, path);
     });
     gather_values<true>(engine, r);
+    if constexpr (Bound::layout.buffer_bytes > 0 && !Sharding::alone) average_buffers(engine, r);
     if constexpr (steps > 1) engine.run(op::KeepResults{r.scalars, r.results + step});
   }
   /// Sums the loss over all ranks, and the norm, if each rank has a part of it.
@@ -151,6 +153,18 @@ struct Step : Forward<Bound_> {
         gather_slices(engine, r.parameters + at.parameters, Unit::values_slice_bytes(engine.ranks), path);
       });
     }
+  }
+
+  /// Every rank has moved its buffers by its own samples; all get the mean, summed in the order of the ranks.
+  static constexpr void average_buffers(auto& engine, const Resident& r) {
+    using Buffer = buffer_t<Roles>;
+    if (engine.ranks == 1) return;
+    constexpr std::size_t bytes = Bound::layout.buffer_bytes;
+    const std::size_t all = engine.arena.take(engine.ranks * bytes, MemoryKind::communication, Base::path_of_buffers);
+    engine.await(
+        engine.all_gather({.own = r.buffers, .all = all, .bytes = bytes, .path = Base::path_of_buffers}));
+    engine.run(op::MeanOfRanks<Buffer>{{all}, {r.buffers}, engine.ranks, bytes / sizeof(Buffer)});
+    engine.arena.give(all);
   }
 
   /// A whole step, for every engine. `load(m)` copies micro-batch m to the input, or to the ring, and returns whether

@@ -17,6 +17,13 @@ inline constexpr bool couples_samples = false;
 template <SaysWhetherItCouples T>
 inline constexpr bool couples_samples<T> = T::couples_samples;
 
+/// Whether it says that pieces of a batch are meant: `takes_pieces`, as BatchNorm<PerMicroBatch> does.
+template <class T>
+inline constexpr bool takes_pieces = false;
+template <class T>
+  requires requires { T::takes_pieces; }
+inline constexpr bool takes_pieces<T> = T::takes_pieces;
+
 }  // namespace regimen::detail
 
 namespace regimen::rule {

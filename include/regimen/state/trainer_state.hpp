@@ -128,12 +128,13 @@ struct StateAccess {
     files.metadata["regimen.save"] = files.save;
     const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, session.ranks()); };
     files.own = part(session.rank());
-    for_each_array(session, [&](const std::string& name, const auto&, View<Master> values, std::size_t first,
+    for_each_array(session, [&](const std::string& name, const auto& tensor, View<Master> values, std::size_t first,
                                 std::size_t count) {
       // Tensors that several ranks keep are written once, an equal share by each of these ranks.
       using Sharding = typename Session::Step::Sharding;
-      const std::size_t copies = session.is_sliced() ? Sharding::groups(session.ranks()) : session.ranks(),
-                        copy = session.is_sliced() ? Sharding::copy_of(session.rank()) : session.rank();
+      const bool sliced = session.is_sliced() && !tensor.is_buffer;
+      const std::size_t copies = sliced ? Sharding::groups(session.ranks()) : session.ranks(),
+                        copy = sliced ? Sharding::copy_of(session.rank()) : session.rank();
       const std::size_t begin = first + count * copy / copies, written = first + count * (copy + 1) / copies - begin;
       if (written == 0) return;
       files.tensors.push_back(tensor_of(session, name, {written}, values + (begin - first), written));
@@ -176,7 +177,8 @@ struct StateAccess {
     } else {
       using Collector = typename Session::Collector;
       std::vector<std::vector<Master>> arrays{
-          Collector::collect(session.walk, *session.control(), session.resident, Collector::master_weights)};
+          Collector::collect(session.walk, *session.control(), session.resident, Collector::master_weights,
+                             session.tensors)};
       for (std::size_t state = 0; state < UpdateRule::states; ++state)
         arrays.push_back(Collector::collect(session.walk, *session.control(), session.resident, state));
       if (session.rank() == 0) {

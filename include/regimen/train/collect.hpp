@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
+#include <regimen/program/parameters.hpp>
 #include <regimen/program/step.hpp>
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace regimen::train {
 /// rank gets all of them.
 ///   state   0, 1, ...: an array of the optimizer state; `master_weights`: the weights. Units
 ///           that do not train have no state
+///   tensors   whose buffers follow the weights: every rank has them whole
 /// cost      a collective for each unit; a host copy of the whole
 template <class Step>
 class Collector final {
@@ -25,7 +27,8 @@ class Collector final {
  public:
   static constexpr std::size_t master_weights = ~std::size_t{0};
 
-  static std::vector<Master> collect(auto& engine, comm::Control& ranks, const Resident& r, std::size_t state) {
+  static std::vector<Master> collect(auto& engine, comm::Control& ranks, const Resident& r, std::size_t state,
+                                     std::span<const TensorRecord> tensors = {}) {
     std::vector<Master> all, own, unit_of_all_ranks;
     Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
       const std::size_t elements = state == master_weights ? Unit::layout.count : Unit::layout.trained;
@@ -52,6 +55,12 @@ class Collector final {
         }
       }
     });
+    for (const TensorRecord& tensor : tensors)
+      if (tensor.is_buffer) {
+        own.resize(tensor.place.count);
+        download(engine, View<Master>{r.parameters + tensor.unit.parameters}, std::span(own));
+        all.insert(all.end(), own.begin(), own.end());
+      }
     return all;
   }
 };

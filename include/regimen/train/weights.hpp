@@ -136,9 +136,10 @@ struct Weights final {
     if constexpr (Step::Sharding::slices_state)
       if (session.is_sliced())
         return Session::Collector::collect(session.walk, *session.control(), session.resident,
-                                           Session::Collector::master_weights);
-    std::vector<Master> all(Layout::layout.weights());
-    std::size_t at = 0;
+                                           Session::Collector::master_weights, session.tensors);
+    std::size_t count = 0, at = 0;
+    for (const TensorRecord& tensor : session.tensors) count += tensor.place.count;
+    std::vector<Master> all(count);
     for (const TensorRecord& tensor : session.tensors) {
       download(session.walk, session.master_view(tensor), std::span(all).subspan(at, tensor.place.count));
       at += tensor.place.count;

@@ -23,6 +23,7 @@
 #include <regimen/rule/loss_is_whole.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/operation_has_kernel.hpp>
+#include <regimen/rule/pieces_of_a_batch_are_meant.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/rows_are_aligned.hpp>
 #include <regimen/rule/selected_output_is_not_read.hpp>
@@ -116,10 +117,14 @@ struct as_rules {
 template <class Configuration>
 struct coupling_rules {
   template <class Layer>
-  using together =
+  using together = std::conditional_t<
+      requires { Layer::takes_pieces; },
+      rule::pieces_of_a_batch_are_meant<Layer, regimen::detail::takes_pieces<Layer>,
+                                        typename Configuration::accumulate, typename Configuration::communicator,
+                                        typename Configuration::world>,
       rule::coupled_samples_stay_together<Layer, regimen::detail::couples_samples<Layer>,
                                           typename Configuration::accumulate, typename Configuration::communicator,
-                                          typename Configuration::world>;
+                                          typename Configuration::world>>;
   template <class Layers>
   using of = mp::mp_append<mp::mp_transform<rule::coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
 };

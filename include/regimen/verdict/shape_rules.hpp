@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/engine/plan/engine.hpp>
+#include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
@@ -11,6 +12,7 @@
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/batch_norm_takes_option.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
@@ -26,6 +28,7 @@
 #include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/linear_takes_one_width.hpp>
+#include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
@@ -110,6 +113,36 @@ template <class Value, class X>
 struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
   using type = mp::mp_list<rule::input_matches<X, RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
                            rule::epsilon_above_zero<Value>>;
+};
+/// An argument of BatchNorm: which option it is, and its rules.
+template <class Option>
+struct batch_norm_option {
+  static constexpr unsigned kind = std::is_same_v<Option, PerMicroBatch> ? 0 : 3;  // 3: none
+  using rules = mp::mp_list<rule::batch_norm_takes_option<Option, kind != 3>>;
+};
+template <class Value>
+struct batch_norm_option<Epsilon<Value>> {
+  static constexpr unsigned kind = 1;
+  using rules = mp::mp_list<rule::epsilon_above_zero<Value>>;
+};
+template <class Value>
+struct batch_norm_option<Momentum<Value>> {
+  static constexpr unsigned kind = 2;
+  using rules = mp::mp_list<rule::momentum_in_range<Value>>;
+};
+/// Whether none of BatchNorm's options occurs twice.
+template <class... Options>
+constexpr bool batch_norm_options_differ() {
+  std::array<unsigned, 4> counts{};
+  ((++counts[batch_norm_option<Options>::kind]), ...);
+  return counts[0] <= 1 && counts[1] <= 1 && counts[2] <= 1;
+}
+template <class... Options, class X>
+struct layer_rules<BatchNorm<Options...>, X> {
+  using type = mp::mp_append<
+      mp::mp_list<rule::input_matches<X, BatchNorm<Options...>, Number<typename X::Element>>,
+                  rule::batch_norm_takes_option<BatchNorm<Options...>, batch_norm_options_differ<Options...>()>>,
+      typename batch_norm_option<Options>::rules...>;
 };
 template <class Layer, std::size_t Size, class X>
 using square_rules = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,

@@ -155,14 +155,16 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     TensorPlace* at = result.data();
     ((*at++ = {.values = ParameterLayout::align(sum.value_bytes, Branch::layout.value_alignment),
                .master = sum.count,
-               .gradient = sum.trained},
+               .gradient = sum.trained,
+               .buffer = sum.buffer_bytes},
       sum.append(Branch::layout)),
      ...);
     return result;
   }();
   static constexpr Weights weights_of(Weights weights, std::size_t i) {
     return {weights.values == absent ? absent : weights.values + offsets[i].values,
-            weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
+            weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add,
+            layout.buffer_bytes > 0 ? weights.buffers + offsets[i].buffer : absent};
   }
 
   /// body.operator()<i>() for the branches with layers, in their order or in the reverse one.

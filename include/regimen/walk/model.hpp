@@ -117,7 +117,8 @@ struct BoundModel {
     });
   }
 
-  /// Calls visit(name, parameter, whether it ends a residual branch) in the order of the units' tensors. A tied table
+  /// Calls visit(name, parameter, whether it ends a residual branch) in the order of the units' tensors, and
+  /// visit(name, buffer) in that of the buffers. A tied table
   /// has the name of the layer that owns it.
   static void name_tensors(auto&& visit) {
     Body::name_tensors("", false, visit);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/defect.hpp>
 #include <regimen/core/weights.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/walk/flatten.hpp>
@@ -55,8 +56,7 @@ struct ContextOf final {
   using with_compute = ContextOf<Facts, Tied, Other, units>;
 };
 
-/// Replaces the type of master weights in inference: each parameter is stored once, in the type that kernels read.
-struct NoMaster final {};
+using regimen::NoMaster;
 
 /// One parameter tensor of a unit: its place in every buffer of the unit.
 struct TensorPlace {
@@ -66,16 +66,18 @@ struct TensorPlace {
   std::size_t count = 0;                       // elements
   ElementType element = ElementType::float32;  // of the values
   bool trains = true, decays = false;
-  std::size_t rows = 1;  // of a matrix; a vector is one row
+  std::size_t rows = 1;    // of a matrix; a vector is one row
+  std::size_t buffer = 0;  // of a branch: bytes into the buffers
 };
 
 /// The memory of a node's parameters inside their unit: elements in all, and those that train, both with the gaps
 /// behind tensors that end between two multiples of the alignment. Gaps hold zeros, and nothing reads them but sums.
 ///   gaps, trained_gaps   elements of gaps       gap_bytes   of gaps among the values
+///   buffer_bytes         of state that is not trained: no unit has it, since no rank keeps it in slices
 struct ParameterLayout {
   std::size_t value_bytes = 0, value_alignment = 1, count = 0, trained = 0, tensors = 0;
   bool all_master = true;  // whether kernels read the master weights themselves
-  std::size_t gaps = 0, trained_gaps = 0, gap_bytes = 0;
+  std::size_t gaps = 0, trained_gaps = 0, gap_bytes = 0, buffer_bytes = 0;
 
   constexpr std::size_t weights() const { return count - gaps; }
   constexpr std::size_t trained_weights() const { return trained - trained_gaps; }
@@ -94,6 +96,7 @@ struct ParameterLayout {
     gaps += next.gaps;
     trained_gaps += next.trained_gaps;
     gap_bytes += next.gap_bytes;
+    buffer_bytes += next.buffer_bytes;
   }
 };
 
@@ -112,6 +115,17 @@ constexpr std::array<std::size_t, count + 1> begins_of(const std::array<Paramete
   std::size_t* end = result.data();
   for (const Parameter& parameter : parameters) {
     end[1] = *end + ParameterLayout::align(parameter.size(), granule);
+    ++end;
+  }
+  return result;
+}
+/// Where each of a layer's buffers begins, in bytes from the first; the last entry is the end.
+template <class T, std::size_t count>
+constexpr std::array<std::size_t, count + 1> buffer_begins_of(const std::array<Parameter, count>& buffers) {
+  std::array<std::size_t, count + 1> result{};
+  std::size_t* end = result.data();
+  for (const Parameter& buffer : buffers) {
+    end[1] = *end + Arena::align(buffer.size() * sizeof(T));
     ++end;
   }
   return result;
@@ -156,7 +170,8 @@ struct Node {
     if constexpr (declared_count > 0) return sizeof(typename Bound::Element);
     else return std::size_t{1};
   }();
-  static constexpr std::size_t parameter_count = Bound::parameters.size();
+  static constexpr std::size_t parameter_count = Bound::parameters.size(), buffer_count = Bound::buffers.size();
+  using Buffer = buffer_t<typename Context::Roles>;
   static constexpr std::size_t granule =
       std::is_same_v<Master, NoMaster>
           ? granule_of(Context::alignment, {element_bytes})
@@ -172,7 +187,8 @@ struct Node {
                                                             std::is_same_v<typename Bound::Element, Master>,
                                               .gaps = own_gaps,
                                               .trained_gaps = trains ? own_gaps : 0,
-                                              .gap_bytes = own_gaps * element_bytes};
+                                              .gap_bytes = own_gaps * element_bytes,
+                                              .buffer_bytes = buffer_begins_of<Buffer>(Bound::buffers).back()};
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
   static constexpr bool recomputes_output =
@@ -206,13 +222,14 @@ struct Node {
       return absent;
     }
     const bool keeps = way.mode == Mode::save && active;
-    ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count, parameter_count> call{
+    ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count, parameter_count, buffer_count> call{
         .x = x.offset,
         .y = absent,
         .parameters = offsets_of(locate(engine, weights).values, begins, element_bytes),
         .path = path,
         .onto = way.onto};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
+    if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
     // What is computed twice is computed by the same operations, so that it has the same bits.
     const bool saves = keeps || !Bound::saves_for_backward || (active && Context::Checkpoint::segment > 0);
     if (keeps) call.saved = push_all<Declared>(engine, path);
@@ -230,12 +247,13 @@ struct Node {
   }
   /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
   static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
-    ForwardCall<Declared::count, Bound::ForwardScratch::count, 0, parameter_count> call{
+    ForwardCall<Declared::count, Bound::ForwardScratch::count, 0, parameter_count, buffer_count> call{
         .x = x,
         .y = allocate<Output>(engine, Place::transient, path),
         .parameters = offsets_of(locate(engine, weights).values, begins, element_bytes),
         .saved = offsets_from<Declared>(engine, floor),
         .path = path};
+    if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
     compute(engine, call);
     return call.y;
   }
@@ -300,12 +318,15 @@ struct Node {
     }
   }
 
-  /// Calls visit(name, parameter, whether its owner ends a residual branch) in the order of place_tensors.
+  /// Calls visit(name, parameter, whether its owner ends a residual branch) in the order of place_tensors, and
+  /// visit(name, buffer) in the order in which buffers lie in memory.
   static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
     if constexpr (!is_tied) name_own_tensors(prefix, ends_branch, visit);
   }
   static void name_own_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
     for (const Parameter& parameter : Bound::parameters) visit(prefix + parameter.name, parameter, ends_branch);
+    if constexpr (buffer_count > 0)
+      for (const Parameter& buffer : Bound::buffers) visit(prefix + buffer.name, buffer);
   }
 
  private:
@@ -315,6 +336,13 @@ struct Node {
   static constexpr Weights locate(const auto& engine, Weights weights) {
     if constexpr (is_tied) return engine.tied[tied_index];
     else return weights;
+  }
+  /// Recomputation belongs to backward, so that a forward moves the buffers once.
+  static constexpr void find_buffers(const auto& engine, Weights weights, auto& call) {
+    if (weights.buffers == absent) defect("a walker passed no buffers on");
+    constexpr auto begin = buffer_begins_of<Buffer>(Bound::buffers);
+    for (std::size_t i = 0; i < buffer_count; ++i) call.buffers[i] = weights.buffers + begin[i];
+    call.moves = engine.training && engine.engine.phase == op::Phase::forward;
   }
   static constexpr void compute(auto& engine, auto& call) {
     engine.path = call.path;

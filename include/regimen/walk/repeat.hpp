@@ -72,7 +72,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
                                           .all_master = body_layout.all_master,
                                           .gaps = body_layout.gaps * Count,
                                           .trained_gaps = body_layout.trained_gaps * Count,
-                                          .gap_bytes = body_layout.gap_bytes * Count};
+                                          .gap_bytes = body_layout.gap_bytes * Count,
+                                          .buffer_bytes = body_layout.buffer_bytes * Count};
 
   // The place of the value between two iterations; between two segments it is always saved.
   static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;
@@ -172,10 +173,12 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     using Reduce = typename Context::Roles::reduce;
     if constexpr (holds_units) {
       const UnitOffsets size = UnitOfIteration::size(engine.ranks);
-      return {weights.values + i * size.parameters, weights.gradients + i * size.gradients, weights.add};
+      return {weights.values + i * size.parameters, weights.gradients + i * size.gradients, weights.add,
+              weights.buffers + i * body_layout.buffer_bytes};
     } else {
       return {weights.values + i * body_layout.value_bytes,
-              weights.gradients + i * body_layout.trained * sizeof(Reduce), weights.add};
+              weights.gradients + i * body_layout.trained * sizeof(Reduce), weights.add,
+              weights.buffers + i * body_layout.buffer_bytes};
     }
   }
   /// The units of a segment, gathered side by side, from its recomputation to the end of its backward.
@@ -206,7 +209,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       if (kept.values != absent) {
         engine.await(kept.tickets[i - kept.first]);
         return {kept.values + (i - kept.first) * UnitOfIteration::gathered_bytes(engine.ranks), resident.gradients,
-                resident.add};
+                resident.add, resident.buffers};
       }
     if constexpr (holds_units) return gather<UnitOfIteration>(engine, resident, path, next);
     else return resident;

@@ -206,16 +206,27 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
                                                       unit_offsets_planned =
                                                           unit_offsets_at(Context::Sharding::planned_ranks);
 
+  // Where the buffers of each child begin inside those of this sequence, in bytes.
+  static constexpr std::array<std::size_t, count> buffer_offsets = []<std::size_t... i>(std::index_sequence<i...>) {
+    std::array<std::size_t, count> result{};
+    std::size_t sum = 0;
+    ((result[i] = sum, sum += At<i>::layout.buffer_bytes), ...);
+    return result;
+  }(std::make_index_sequence<count>{});
+
   /// Where child i's parameters and gradients are kept.
   static constexpr Weights resident_of(const auto& engine, Weights weights, std::size_t i) {
     if constexpr (Context::units) {
       const UnitOffsets at = unit_offset(i, engine.ranks);
-      return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add};
+      return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add,
+              layout.buffer_bytes > 0 ? weights.buffers + buffer_offsets[i] : absent};
     } else if (Context::Sharding::slices_parameters && weights.values == absent) {  // not read
-      return {absent, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
+      return {absent, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add,
+              layout.buffer_bytes > 0 ? weights.buffers + buffer_offsets[i] : absent};
     } else {
       return {weights.values + offsets[i].values,
-              weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add};
+              weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add,
+              layout.buffer_bytes > 0 ? weights.buffers + buffer_offsets[i] : absent};
     }
   }
 

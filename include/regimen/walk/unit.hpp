@@ -162,7 +162,7 @@ constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUn
     if (here.ticket != no_ticket) engine.await(here.ticket);
     if (Unit::Sharding::prefetches && !next.is_absent() && next.values != resident.values)
       engine.ahead = start_all_gather<typename Unit::Sharding>(engine, next);
-    return {here.values, resident.gradients, resident.add};
+    return {here.values, resident.gradients, resident.add, resident.buffers};
   }
 }
 /// After a unit's last use in a pass: frees it, unless it is the next unit, too.
@@ -190,7 +190,7 @@ constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
     if (engine.ranks == 1) return gathered;
     const std::size_t whole = engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path);
     clear_gaps<Unit>(engine, whole);
-    return {gathered.values, whole, false};
+    return {gathered.values, whole, false, gathered.buffers};
   } else {
     return gathered;
   }

@@ -7,6 +7,7 @@
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
+#include <regimen/engine/cpu/batch_norm.hpp>
 #if REGIMEN_HAS_KERNELS
 #include <regimen/engine/cpu/compiled.hpp>
 #endif

@@ -36,6 +36,16 @@ struct Traits : engine::DefaultTraits {
   static constexpr std::size_t scratch(const op::NormalizeBackward<Centered, T, G>& o) {
     return o.d_gain.is_absent() ? 0 : norm_chunks * 2 * o.columns * sizeof(statistic_t<T>);
   }
+  /// The same of a batch; or the statistics that are used, in their type.
+  template <class T, class B>
+  static constexpr std::size_t scratch(const op::BatchNorm<T, B>& o) {
+    using S = statistic_t<T>;
+    return o.uses_running ? 2 * o.columns * sizeof(S) : o.chunks().template bytes<S>();
+  }
+  template <class T, class G>
+  static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& o) {
+    return o.chunks().template bytes<statistic_t<T>>();
+  }
 };
 
 }  // namespace regimen::cpu

@@ -1,0 +1,115 @@
+// regimen/layer/batch_norm.hpp — BatchNorm: normalise each channel over the batch.
+#pragma once
+
+#include <regimen/core/ratio.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/norm.hpp>
+
+#include <type_traits>
+
+namespace regimen {
+
+/// The weight of a new batch in the running statistics, a Ratio above 0 and at most 1. (Keras' is that of the old ones.)
+template <class Value>
+struct Momentum final {};
+/// Each rank normalises each of its micro-batches by itself, where ranks or Accumulate<N> cut the batch.
+struct PerMicroBatch final {};
+
+namespace detail {
+
+template <class... Options>
+struct batch_norm_options {
+  using epsilon = Ratio<1, 100'000>;
+  using momentum = Ratio<1, 10>;
+  static constexpr bool local = false;
+};
+template <class Value, class... Rest>
+struct batch_norm_options<Epsilon<Value>, Rest...> : batch_norm_options<Rest...> {
+  using epsilon = Value;
+};
+template <class Value, class... Rest>
+struct batch_norm_options<Momentum<Value>, Rest...> : batch_norm_options<Rest...> {
+  using momentum = Value;
+};
+template <class... Rest>
+struct batch_norm_options<PerMicroBatch, Rest...> : batch_norm_options<Rest...> {
+  static constexpr bool local = true;
+};
+
+}  // namespace detail
+
+/// y = (x − mean) · rstd · weight + bias, rstd = 1/√(variance + epsilon), for each channel over the batch and all
+/// positions. The last batch of an epoch may be short, and is normalised by its own samples.
+///
+///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (C) at least fp32, saved
+///   running_mean (C) zero, running_var (C) one   state that is not trained: evaluate, predict and Inference normalise
+///       by it. It is kept in the type of the master weights, saved with the weights under these names, and moves once
+///       for every micro-batch that trains, whatever is recomputed: running += momentum · (batch − running), of the
+///       variance with Bessel's correction. A batch of one row moves no variance; values that are not finite move none.
+///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; in any order
+///
+/// couples   the samples of a batch: where ranks or Accumulate<N> cut it, results differ, and only PerMicroBatch compiles. Then
+///           every step ends with the mean of all ranks' running statistics
+/// frozen    Freeze<BatchNorm<>> keeps weight and bias; the running statistics still move
+/// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as PyTorch's
+/// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8
+/// cost      x three times and y; saves x and 2·C statistics
+template <class... Options>
+struct BatchNorm final {
+  static constexpr const char* name = "batch_norm";
+  static constexpr bool couples_samples = true;
+  using Chosen = detail::batch_norm_options<Options...>;
+  static constexpr bool takes_pieces = Chosen::local;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using S = statistic_t<T>;
+    using B = buffer_t<Roles>;
+    using Element = T;
+    using Output = X;
+    static constexpr std::size_t columns = X::columns;
+    static constexpr std::array<Parameter, 2> parameters{
+        Parameter{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {InitialValue::Kind::one, 1}},
+        Parameter{"bias", ParameterRole::bias, 1, {columns, 1, 1, 1}, {}}};
+    static constexpr std::array<Parameter, 2> buffers{
+        Parameter{"running_mean", ParameterRole::buffer, 1, {columns, 1, 1, 1}, {InitialValue::Kind::constant, 0}},
+        Parameter{"running_var", ParameterRole::buffer, 1, {columns, 1, 1, 1}, {InitialValue::Kind::constant, 1}}};
+    using Saved = Tensors<Fixed<S, columns>, Fixed<S, columns>>;  // mean, rstd
+    static constexpr Reads backward_reads(bool) { return Reads::input; }
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::BatchNorm<T, B>{.x = {call.x},
+                                     .gain = {call.parameters[0]},
+                                     .bias = {call.parameters[1]},
+                                     .y = {call.y},
+                                     .mean = {call.saved[0]},
+                                     .rstd = {call.saved[1]},
+                                     .running_mean = {call.buffers[0]},
+                                     .running_variance = {call.buffers[1]},
+                                     .rows = engine.batch * X::rows,
+                                     .columns = columns,
+                                     .epsilon = Chosen::epsilon::value,
+                                     .momentum = Chosen::momentum::value,
+                                     .moves = call.moves,
+                                     .uses_running = !engine.training});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      engine.run(op::BatchNormBackward<T, typename Roles::reduce>{.x = {call.x},
+                                                                  .gain = {call.parameters[0]},
+                                                                  .d_y = {call.d_y},
+                                                                  .d_x = {call.d_x},
+                                                                  .mean = {call.saved[0]},
+                                                                  .rstd = {call.saved[1]},
+                                                                  .d_gain = {call.gradients[0]},
+                                                                  .d_bias = {call.gradients[1]},
+                                                                  .rows = engine.batch * X::rows,
+                                                                  .columns = columns,
+                                                                  .add = call.add});
+    }
+  };
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
