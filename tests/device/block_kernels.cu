@@ -7,6 +7,7 @@
 #include <regimen/core/activation.hpp>
 #include <regimen/engine/cuda/library.cuh>
 #include <regimen/kernel/attention.hpp>
+#include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/composed_attention.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
@@ -279,6 +280,30 @@ void norms(std::size_t width) {
   agree(c, op::NormalizeBackwardSum<Centered, T, float>{.backward = b, .onto = o.y}, b.d_x, all, tolerance);
 }
 
+template <class T>
+void batch_norms(std::size_t width) {
+  using S = statistic_t<T>;
+  Case c;
+  const std::size_t all = rows * width;
+  const double tolerance = 4 * of_sums(rows) + neighbour<T>;
+  op::BatchNorm<T, S> o{};
+  o.x = c.put<T>(all, 3, 1), o.gain = c.put<T>(width, 2, 2), o.bias = c.put<T>(width, 2, 3), o.y = c.put<T>(all, 0, 4);
+  o.mean = c.put<S>(width, 0, 5), o.rstd = c.put<S>(width, 0, 6);
+  o.running_mean = c.put<S>(width, 1, 7), o.running_variance = c.put<S>(width, 0, 8);
+  o.rows = rows, o.columns = width, o.moves = true;
+  agree(c, o, o.y, all, tolerance);
+  agree(c, o, o.running_variance, width, 4 * of_sums(rows));
+  op::BatchNormBackward<T, float> b{};
+  b.x = o.x, b.gain = o.gain, b.mean = o.mean, b.rstd = o.rstd, b.d_y = c.put<T>(all, 1, 9), b.d_x = b.d_y;
+  b.d_gain = c.put<float>(width, 0, 10), b.d_bias = c.put<float>(width, 0, 11), b.rows = rows, b.columns = width;
+  agree(c, b, b.d_gain, width, 4 * of_sums(rows));
+  agree(c, b, b.d_bias, width, 4 * of_sums(rows));
+  agree(c, b, b.d_x, all, tolerance);
+  o.uses_running = true;
+  agree(c, o, o.y, all, tolerance);
+  agree(c, op::MeanOfRanks<S>{o.running_mean, o.mean, 1, width}, o.mean, width, 0x1p-23);
+}
+
 /// Between the products of composed attention.
 template <class T>
 void softmax(std::size_t length, bool causal) {
@@ -482,6 +507,10 @@ int main() {
     for (const std::size_t gap : {0u, 3u}) losses<float>(width, gap);
   }
   norms<true, double>(columns);
+  batch_norms<float>(columns);
+  batch_norms<bf16>(columns);
+  batch_norms<fp16>(columns);
+  batch_norms<double>(columns);
   losses<double>(columns, 1);
   squares();
   updates<AdamW, bf16>();

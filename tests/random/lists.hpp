@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/layer/activation.hpp>
+#include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
@@ -227,12 +228,14 @@ struct AnyAs {
                       At::keeps, false>;
 };
 
-using Layers = mp::mp_list<
-    Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh>>, Often<2, Plain<Gelu>>,
-    Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
-    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
-    Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
-    Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
+using Layers =
+    mp::mp_list<Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh>>,
+                Often<2, Plain<Gelu>>, Often<1, Plain<GeluTanh>>,
+                Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
+                Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>,
+                Often<2, AnyAttention>, Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>,
+                Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, Plain<BatchNorm<PerMicroBatch>>>,
+                Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
 
 // ---- inputs
 

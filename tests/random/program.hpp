@@ -161,9 +161,15 @@ using without = mp::mp_remove_if_q<Policies, decides_any<Axis...>>;
 template <class Policies, class... Given>
 using changed = mp::mp_append<without<Policies, typename Given::axis...>, mp::mp_list<Given...>>;
 
+template <class Layer>
+using couples = mp::mp_bool<regimen::detail::couples_samples<Layer>>;
+/// Whether a layer of the model couples samples: then other micro-batches are another network.
+template <class Model>
+inline constexpr bool is_coupled = mp::mp_any_of<typename Model::leaves, couples>::value;
+
 template <class Model, class Policies, class Move, Id id, std::size_t try_ = 0>
 constexpr auto moved() {
-  if constexpr (try_ == 6) return Policies{};
+  if constexpr (try_ == 6 || (std::is_same_v<Move, MoveBatch> && is_coupled<Model>)) return Policies{};
   else if constexpr (std::is_same_v<Move, MoveBatch>) {
     using Batch_ = policy_in<Policies, axis::batch>;
     using Accumulate_ = policy_in<Policies, axis::accumulate>;

@@ -187,6 +187,36 @@ def more_layers():
     layer("layer_scale", "y = x weight", lambda x, p: x * p["weight"], random(g, 2, 3, 16), {"weight": random(g, 16)}, 22)
 
 
+def state():
+    g = torch.Generator().manual_seed(9)
+    x = random(g, 3, 5, 16, shift=1)
+    x[..., 3] += 100  # a mean far from zero
+    x[..., 5] *= 1e-3  # a variance below epsilon
+    parameters = {"weight": random(g, 16, scale=0.3, shift=1), "bias": random(g, 16)}
+    before = {"running_mean": random(g, 16), "running_var": random(g, 16, scale=0.1, shift=1)}
+    upstream = random(g, 3, 5, 16)
+
+    def compute(dtype):
+        inner = leaf(x, dtype)
+        weights = {key: leaf(value, dtype) for key, value in parameters.items()}
+        running = {key: value.to(dtype, copy=True) for key, value in before.items()}
+
+        def norm(training):
+            y = functional.batch_norm(inner.reshape(-1, 16), running["running_mean"], running["running_var"],
+                                      weights["weight"], weights["bias"], training, 0.2, 1e-3)
+            return y.reshape(x.shape)
+
+        norm(True).backward(upstream.to(dtype))
+        found = {"gradient.input": inner.grad, **{f"gradient.{key}": value.grad for key, value in weights.items()}}
+        return {**found, **running, "output": norm(False)}
+
+    given = {**parameters, **before}
+    write("batch_norm", "BatchNorm over all but the last axis, momentum 0.2: gradients and running statistics of a batch; "
+          "output: of the same input by these statistics",
+          {"input": x.numpy(), "upstream": upstream.numpy(),
+           **{f"parameter.{key}": value.numpy() for key, value in given.items()}, **results(*twice(compute))}, epsilon=1e-3)
+
+
 # --- losses ----------------------------------------------------------------------------------------------------------
 
 
@@ -498,7 +528,7 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, more_layers, losses, more_losses, optimizers, loss_scales, curves, gpt2):
+    for part in (layers, more_layers, state, losses, more_losses, optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

@@ -86,7 +86,9 @@ TEST_CASE("running statistics are the running means of those of the batches") {
   const std::vector<std::int32_t> targets{0, 1, 2};
   Trainer<First, Batch<3>> trainer;
   const auto mean = [&](std::size_t c) { return double(parameter(trainer.parameters(), "0.running_mean").values[c]); };
-  const auto variance = [&](std::size_t c) { return double(parameter(trainer.parameters(), "0.running_var").values[c]); };
+  const auto variance = [&](std::size_t c) {
+    return double(parameter(trainer.parameters(), "0.running_var").values[c]);
+  };
   CHECK(mean(1) == 0);
   CHECK(variance(1) == 1);
   trainer.step(x, targets);
@@ -127,7 +129,8 @@ TEST_CASE("running statistics are the running means of those of the batches") {
 TEST_CASE("the mean of ranks is what each of them goes on with, and numbers that are not finite move nothing") {
   std::vector<double> means;
   launch(2, [&](comm::Threads& ranks) {
-    Trainer<Model<Input<Vector<1>>, BatchNorm<PerMicroBatch>, Linear<2>>, Batch<2>, Communicator<Threads>> trainer(ranks);
+    Trainer<Model<Input<Vector<1>>, BatchNorm<PerMicroBatch>, Linear<2>>, Batch<2>, Communicator<Threads>> trainer(
+        ranks);
     const float at = ranks.rank() == 0 ? 10.0f : 30.0f;
     trainer.step(std::vector<float>{at, at + 20}, std::vector<std::int32_t>{0, 1});
     const double mean = double(parameter(trainer.parameters(), "0.running_mean").values[0]);

@@ -20,6 +20,35 @@ TEST_CASE("layers between positions and one row agree with PyTorch") {
   check_layer<TakeFirst, 2, 3, 5>("take_first");
   check_layer<MeanPool, 2, 7, 5>("mean_pool");
 }
+TEMPLATE_TEST_CASE("BatchNorm agrees with PyTorch", "", fp32, fp64) {
+  using T = TestType;
+  using Norm = BatchNorm<Momentum<Ratio<1, 5>>, Epsilon<Ratio<1, 1000>>>;
+  const Recorded from("batch_norm");
+  Trainer<Alone<3, 5, 16, Norm>, Precision<T>, Batch<3>, Loss<Upstream>> trainer;
+  trainer.poison_dead_memory();
+  const auto own = trainer.parameters();
+  REQUIRE(own.size() == 5);
+  from.fill(own[0], "input");
+  const std::vector<std::string> names{"", "weight", "bias", "running_mean", "running_var"};
+  for (std::size_t i = 1; i < 5; ++i) {
+    CHECK(own[i].name == "1." + names[i]);
+    from.fill(own[i], "parameter." + names[i]);
+  }
+  trainer.parameters_changed();
+  std::vector<std::int32_t> rows(15);
+  std::iota(rows.begin(), rows.end(), 0);
+  const std::vector<float> upstream = from.values<float>("upstream");
+  trainer.backward(trainer.forward(rows, std::vector<T>(upstream.begin(), upstream.end())));
+  const auto gradients = trainer.gradients();
+  REQUIRE(gradients.size() == 3);
+  compare<T>(from, "gradient.input", gradients[0].values);
+  compare<T>(from, "gradient.weight", gradients[1].values);
+  compare<T>(from, "gradient.bias", gradients[2].values);
+  compare<T>(from, "running_mean", own[3].values);
+  compare<T>(from, "running_var", own[4].values);
+  trainer.abandon();
+  compare<T>(from, "output", trainer.predict(rows));
+}
 TEST_CASE("forks agree with PyTorch") {
   check_layer<Fork<Multiply, Sequential<Linear<7, NoBias>, Silu>, Linear<7, NoBias>>, 2, 3, 5>("gate",
                                                                                                {"first", "second"});

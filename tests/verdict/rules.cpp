@@ -29,6 +29,7 @@
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/input_takes_kind.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
+#include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
@@ -84,6 +85,9 @@ static_assert(selected_output_is_not_read<Thing, false>::holds && !selected_outp
 static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
 static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);
+static_assert(momentum_in_range<Ratio<1, 10>>::holds && momentum_in_range<Ratio<1>>::holds);
+static_assert(!momentum_in_range<Ratio<0>>::holds && !momentum_in_range<Ratio<11, 10>>::holds &&
+              !momentum_in_range<Thing>::holds);
 static_assert(squares_divide_image<Thing, 2, Shape<4, 6, 3>>::holds &&
               !squares_divide_image<Thing, 3, Shape<4, 6, 3>>::holds);
 static_assert(!squares_divide_image<Thing, 0, Shape<4, 6, 3>>::holds);

@@ -26,9 +26,7 @@ struct Kernel<op::BatchNorm<T, B>, 0> final {
   static constexpr std::size_t scratch(const op::BatchNorm<T, B>& operation) {
     return operation.uses_running ? 0 : operation.chunks().template bytes<S>();
   }
-  constexpr unsigned blocks() const {
-    return o.uses_running ? 0 : blocks_for(o.chunks().count() * o.columns, threads);
-  }
+  constexpr unsigned blocks() const { return o.uses_running ? 0 : blocks_for(o.chunks().count() * o.columns, threads); }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
@@ -105,8 +103,7 @@ struct Kernel<op::BatchNorm<T, B>, 2> final {
       S mean, rstd;
       if (o.uses_running) {
         mean = static_cast<S>(at(o.running_mean)[column]);
-        rstd = S(1) /
-               std::sqrt(static_cast<S>(at(o.running_variance)[column]) + static_cast<S>(o.epsilon));
+        rstd = S(1) / std::sqrt(static_cast<S>(at(o.running_variance)[column]) + static_cast<S>(o.epsilon));
       } else {
         mean = at(o.mean)[column];
         rstd = at(o.rstd)[column];
@@ -200,8 +197,9 @@ struct Kernel<op::BatchNormBackward<T, G>, 2> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
     T* const d_x = at(o.d_x);
-    const S *const mean_d = at.template scratch_of<const S>() + o.chunks().count() * 2 * o.columns,
-                   *const mean_dn = mean_d + o.columns;
+    const S *const mean_d = at.template scratch_of<const S>() + o.chunks().count() * 2 * o.columns, *const mean_dn =
+                                                                                                        mean_d +
+                                                                                                        o.columns;
     for_pieces(block, o.rows * o.columns, [&](std::size_t i) {
       const std::size_t column = i % o.columns;
       const S rstd = at(o.rstd)[column], normal = (static_cast<S>(x[i]) - at(o.mean)[column]) * rstd,

@@ -89,9 +89,9 @@ struct Tensors final {
 /// has `forward(engine, call)` and `backward(engine, call)`, both static and constexpr.
 struct LayerDefaults {
   static constexpr std::array<Parameter, 0> parameters{};
-  using Element = void;     // of the parameters, as kernels read them
+  using Element = void;                                 // of the parameters, as kernels read them
   static constexpr std::array<Parameter, 0> buffers{};  // state that is not trained, in `buffer_t<Roles>`
-  using Saved = Tensors<>;  // saved from forward to backward, besides input and output
+  using Saved = Tensors<>;                              // saved from forward to backward, besides input and output
   using ForwardScratch = Tensors<>;
   using BackwardScratch = Tensors<>;
   using Cache = Tensors<>;  // kept between the steps of incremental decoding

@@ -161,8 +161,7 @@ struct Step : Forward<Bound_> {
     if (engine.ranks == 1) return;
     constexpr std::size_t bytes = Bound::layout.buffer_bytes;
     const std::size_t all = engine.arena.take(engine.ranks * bytes, MemoryKind::communication, Base::path_of_buffers);
-    engine.await(
-        engine.all_gather({.own = r.buffers, .all = all, .bytes = bytes, .path = Base::path_of_buffers}));
+    engine.await(engine.all_gather({.own = r.buffers, .all = all, .bytes = bytes, .path = Base::path_of_buffers}));
     engine.run(op::MeanOfRanks<Buffer>{{all}, {r.buffers}, engine.ranks, bytes / sizeof(Buffer)});
     engine.arena.give(all);
   }

@@ -14,8 +14,8 @@ struct momentum_in_range {
     else return false;
   }();
   struct must_hold {
-    static_assert(holds,
-                  "regimen: Momentum<...> is the new batch's share, above 0 and at most 1; write Momentum<Ratio<1, 10>>");
+    static_assert(
+        holds, "regimen: Momentum<...> is the new batch's share, above 0 and at most 1; write Momentum<Ratio<1, 10>>");
   };
 };
 

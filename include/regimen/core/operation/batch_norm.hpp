@@ -80,9 +80,7 @@ struct MeanOfRanks final {
   View<T> x, y;
   std::size_t ranks = 1, count = 0;
 
-  constexpr Cost cost() const {
-    return {double(ranks * count), double((ranks + 1) * count) * sizeof(T), 1};
-  }
+  constexpr Cost cost() const { return {double(ranks * count), double((ranks + 1) * count) * sizeof(T), 1}; }
 };
 
 }  // namespace regimen::op

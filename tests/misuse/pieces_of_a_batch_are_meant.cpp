@@ -1,0 +1,19 @@
+// BatchNorm of a batch that two ranks share.
+// expect: BatchNorm is of a batch that ranks or Accumulate cut; write BatchNorm<PerMicroBatch>, or Batch<N> alone
+// names: regimen::BatchNorm<>
+// names: regimen::Communicator<regimen::Threads>
+#include "../support/model_recipe.hpp"
+
+#include <regimen/layer/batch_norm.hpp>
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+struct Small : Model<Input<Vector<8>>, BatchNorm<PerMicroBatch>, Linear<4>> {};
+#else
+struct Small : Model<Input<Vector<8>>, BatchNorm<>, Linear<4>> {};
+#endif
+
+using Train = Trainer<Small, Communicator<Threads>>;
+
+int main() { return sizeof(Train) == 0; }
