@@ -16,6 +16,7 @@
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>

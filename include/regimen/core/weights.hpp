@@ -56,6 +56,13 @@ struct NextUnit {
   constexpr bool is_absent() const { return values == View<char>::absent; }
 };
 
+/// A value with a name, and its gradient.
+struct NamedTensor {
+  std::size_t value = View<char>::absent, gradient = View<char>::absent;
+};
+/// Names that a model may have.
+inline constexpr std::size_t named_limit = 32;
+
 /// Tables that several layers of one model may share.
 inline constexpr std::size_t tied_limit = 4;
 

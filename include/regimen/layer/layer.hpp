@@ -19,7 +19,7 @@ namespace regimen {
 enum class Reads { nothing, input, output, input_and_output, input_or_output };
 
 /// The element types of a model, by role.
-template <class Compute, class Master, class Reduce, class Epilogues_ = op::NoEpilogues>
+template <class Compute, class Master, class Reduce, class Epilogues_ = op::NoEpilogues, class Kept = stored_t<Compute>>
 struct Roles final {
   using computed = Compute;                // what the policy says: an element type, or tf32
   using compute = stored_t<Compute>;       // activations, and parameters as kernels read them
@@ -27,6 +27,7 @@ struct Roles final {
   using reduce = Reduce;                   // gradients of parameters
   using statistic = statistic_t<Compute>;  // statistics, losses, final outputs
   using Epilogues = Epilogues_;            // what products apply to their sums
+  using kept = Kept;                       // values with names: activations of the model, whatever As<...> says here
   /// How a product reads a factor of type T: T, or tf32 in place of fp32. A layer that does not ask gets fp32.
   template <class T>
   using factor = std::conditional_t<std::is_same_v<Compute, tf32> && std::is_same_v<T, fp32>, tf32, T>;
@@ -97,8 +98,10 @@ struct LayerDefaults {
   using Cache = Tensors<>;  // kept between the steps of incremental decoding
   static constexpr Reads backward_reads(bool /*trains*/) { return Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool /*wants_d_x*/) { return true; }
-  static constexpr bool in_place = false;            // y may overwrite a dead x, d_x may overwrite a dead d_y
-  static constexpr bool always_writes_d_x = false;   // backward writes d_x even if no layer before needs it
+  using Named = void;                               // the name of a value that forward gets at call.named, and backward
+                                                    // its gradient at call.d_named, to which all add
+  static constexpr bool in_place = false;           // y may overwrite a dead x, d_x may overwrite a dead d_y
+  static constexpr bool always_writes_d_x = false;  // backward writes d_x even if no layer before needs it
   static constexpr bool saves_for_backward = false;  // saved tensors are absent where no backward follows
   static constexpr bool writes_d_sum = false;        // backward writes call.d_sum
   static constexpr bool derives_before = false;      // backward reads call.saved_before
@@ -136,6 +139,7 @@ struct ForwardCall {
   std::size_t onto = View<char>::absent;
   std::array<std::size_t, BufferCount> buffers{};
   bool moves = false;
+  std::size_t named = View<char>::absent;
 };
 
 /// d_x is absent if no layer before this one needs a gradient; gradients is absent if the layer is frozen.
@@ -150,7 +154,8 @@ struct BackwardCall {
   std::array<std::size_t, SavedCount> saved;
   std::array<std::size_t, ScratchCount> scratch{};
   Path path;
-  std::size_t d_sum = View<char>::absent, saved_before = View<char>::absent, onto = View<char>::absent;
+  std::size_t d_sum = View<char>::absent, saved_before = View<char>::absent, onto = View<char>::absent,
+              d_named = View<char>::absent;
 
   constexpr bool wants_d_x() const { return d_x != absent; }
   constexpr bool trains() const { return gradients.at[0] != absent; }

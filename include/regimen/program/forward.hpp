@@ -52,6 +52,7 @@ struct Forward {
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
     const Weights weights{r.parameters, r.gradients, false, r.buffers};
     Bound::enter_tied(engine, weights, false);
+    Bound::enter_named(engine, false);
     engine.phase(op::Phase::forward);
     const std::size_t output = Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path,
                                              {walk::Mode::discard, walk::Place::transient});

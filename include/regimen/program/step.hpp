@@ -79,6 +79,7 @@ struct Step : Forward<Bound_> {
     const Weights weights{r.parameters, r.gradients, further, r.buffers};
     engine.phase(op::Phase::forward);
     Bound::enter_tied(engine, weights, true);
+    Bound::enter_named(engine, true);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
     std::size_t output =
         Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
@@ -100,8 +101,10 @@ struct Step : Forward<Bound_> {
     const Weights weights{r.parameters, r.gradients, micro_batch > 0, r.buffers};
     engine.phase(op::Phase::backward);
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
+    Bound::clear_named_gradients(engine);
     Body::backward(engine, walk::Tensor{gradient, !gradient_on_stack}, r.input,
-                   r.end + Bound::tied_bytes(engine.ranks, true), weights, Bound::path, output_place);
+                   r.end + Bound::tied_bytes(engine.ranks, true) + Bound::named_bytes(engine), weights, Bound::path,
+                   output_place);
     Bound::reduce_tied(engine, weights);
     if constexpr (!Sharding::alone) walk::finish_reductions<Reduce, Sharding>(engine);
     engine.arena.pop_to(r.end);

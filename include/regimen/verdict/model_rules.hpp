@@ -35,6 +35,7 @@
 #include <regimen/rule/tied_layers_share_a_type.hpp>
 #include <regimen/rule/wrap_matches_a_layer.hpp>
 #include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/named_rules.hpp>
 #include <regimen/verdict/owners.hpp>
 #include <regimen/verdict/shape_rules.hpp>
 
@@ -302,7 +303,7 @@ constexpr auto rules_of_layers() {
       mp::mp_transform<as_rules<Configuration>::template computed, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
       typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
-      typename freeze_rules<typename Configuration::freeze, All>::type,
+      typename freeze_rules<typename Configuration::freeze, All>::type, typename named_rules<typename P::Layers>::type,
       mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
       mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;

@@ -6,6 +6,7 @@
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
+#include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
@@ -29,6 +30,8 @@
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/linear_takes_one_width.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
+#include <regimen/rule/name_declares_shape.hpp>
+#include <regimen/rule/named_value_has_its_shape.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
@@ -113,6 +116,19 @@ template <class Value, class X>
 struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
   using type = mp::mp_list<rule::input_matches<X, RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
                            rule::epsilon_above_zero<Value>>;
+};
+template <class Layer, class Name, class Found, class X>
+using named_layer_rules = mp::mp_if<
+    std::is_void<typename regimen::detail::shape_of_name<Name>::type>, mp::mp_list<rule::name_declares_shape<Name>>,
+    mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                rule::named_value_has_its_shape<Layer, Found, typename regimen::detail::shape_of_name<Name>::type>>>;
+template <class Name, class X>
+struct layer_rules<Keep<Name>, X> {
+  using type = named_layer_rules<Keep<Name>, Name, typename X::Shape, X>;
+};
+template <class Name, class X>
+struct layer_rules<Read<Name>, X> {
+  using type = named_layer_rules<Read<Name>, Name, typename regimen::detail::shape_of_name<Name>::type, X>;
 };
 /// An argument of BatchNorm: which option it is, and its rules.
 template <class Option>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/layer/children.hpp>
+#include <regimen/layer/named.hpp>
 #include <regimen/walk/fork.hpp>
 #include <regimen/walk/grouping.hpp>
 #include <regimen/walk/repeat.hpp>
@@ -23,6 +24,21 @@ template <class Table>
 struct is_tied<TiedLinear<Table>> : std::true_type {};
 template <class Layers>
 using tied_tables = mp::mp_unique<mp::mp_transform<mp::mp_first, mp::mp_copy_if<detail::layers_in<Layers>, is_tied>>>;
+
+/// The names of the values that a Keep anywhere in the layers keeps.
+template <class Layer>
+struct is_keep : std::false_type {};
+template <class Name>
+struct is_keep<Keep<Name>> : std::true_type {};
+template <class Layers>
+using kept_names = mp::mp_unique<mp::mp_transform<mp::mp_first, mp::mp_copy_if<detail::layers_in<Layers>, is_keep>>>;
+
+/// What the layers of a model share.
+template <class Tied_, class Named_>
+struct SharedValues final {
+  using Tied = Tied_;
+  using Named = Named_;
+};
 
 /// The compute type of the layers that use a table, inside layers that compute in Compute. There is one such type: the
 /// rule tied_layers_share_a_type refuses others.
@@ -57,7 +73,9 @@ struct BoundModel {
     using X = typename InputKind::template value<typename Roles::statistic>;
     using Tied = tied_tables<mp::mp_list<Layers...>>;
     static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
-    using Ctx = ContextOf<Facts, Tied, typename Roles::computed, true>;
+    using Named = kept_names<mp::mp_list<Layers...>>;
+    static_assert(mp::mp_size<Named>::value <= named_limit, "regimen: a model keeps at most 32 values; keep fewer");
+    using Ctx = ContextOf<Facts, SharedValues<Tied, Named>, typename Roles::computed, true>;
     using Entries = typename flatten<typename Ctx::Fusing, typename X::Element, typename Roles::computed,
                                      typename Roles::statistic, Layers...>::type;
     using Flat = Chain<typename padded_end<Facts::row_alignment, Entries>::type, X, Ctx, false>;
@@ -72,6 +90,7 @@ struct BoundModel {
   using Roles = typename Facts::Roles;
   using X = typename Parts::X;
   using Tied = typename Parts::Tied;
+  using Named = typename Parts::Named;
   using Ctx = typename Parts::Ctx;
   using Flat = typename Parts::Flat;  // all children; paths and names refer to these
   using Body = typename Parts::Body;  // the walked children: several may be one unit
@@ -165,6 +184,26 @@ struct BoundModel {
     });
     return sum;
   }
+  /// Before forward: memory for the values with names, and for their gradients, on the saved stack above the tied tables.
+  static constexpr void enter_named(auto& engine, bool with_gradients) {
+    for_each_name(engine, [&](NamedTensor& named, std::size_t bytes, Path place, auto*) {
+      named.value = engine.arena.push(bytes, MemoryKind::saved, place);
+      if (with_gradients) named.gradient = engine.arena.push(bytes, MemoryKind::saved, place);
+    });
+  }
+  /// Bytes that enter_named allocates with gradients.
+  static constexpr std::size_t named_bytes([[maybe_unused]] const auto& engine) {
+    std::size_t sum = 0;
+    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>(
+        [&](auto name) { sum += 2 * bytes_of<NamedAs<typename decltype(name)::type>>(engine); });
+    return sum;
+  }
+  /// Before backward: all who read a value add to its gradient.
+  static constexpr void clear_named_gradients(auto& engine) {
+    for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t, Path, V*) {
+      engine.run(op::Zero<typename V::Element>{{named.gradient}, engine.batch * V::size});
+    });
+  }
   /// After backward: the tables' gradients are complete; reduces them over all ranks.
   static constexpr void reduce_tied(auto& engine, Weights base) {
     for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
@@ -174,6 +213,20 @@ struct BoundModel {
   }
 
  private:
+  template <class Name>
+  using NamedAs = Value<typename Roles::compute, typename Name::Shape>;
+  /// Calls f(where the value lies, bytes of it, path, a null pointer of its type).
+  static constexpr void for_each_name([[maybe_unused]] auto& engine, [[maybe_unused]] auto&& f) {
+    if constexpr (mp::mp_size<Named>::value > 0) {
+      std::size_t index = 0;
+      mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>([&](auto name) {
+        using V = NamedAs<typename decltype(name)::type>;
+        f(engine.named[index], bytes_of<V>(engine), path.child(Flat::length + tied_count + index, "named"),
+          static_cast<V*>(nullptr));
+        ++index;
+      });
+    }
+  }
   /// Calls f.operator()<Unit>(offset, index among the tables, path).
   static constexpr void for_each_table([[maybe_unused]] std::size_t ranks, [[maybe_unused]] auto&& f) {
     if constexpr (tied_count > 0) visit_tables(ranks, f);

@@ -36,24 +36,25 @@ namespace regimen::walk {
 ///               fuses        whether the fusion pass is applied; Roles::Epilogues: what products apply
 ///               alignment    bytes: every parameter begins at a multiple, in each buffer of its unit
 ///               row_alignment   bytes: so does every row of the model's output, if its last layer can write it so
-///   Tied      the tables that several layers use
+///   Shared    Tied, the tables that several layers use; Named, the names of values
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
-template <class Facts, class Tied_, class Compute, bool units_>
+template <class Facts, class Shared, class Compute, bool units_>
 struct ContextOf final {
   using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce,
-                               typename Facts::Roles::Epilogues>;
+                               typename Facts::Roles::Epilogues, typename Facts::Roles::compute>;
   using Checkpoint = typename Facts::Checkpoint;
   using Freeze = typename Facts::Freeze;
   using Sharding = typename Facts::Sharding;
-  using Tied = Tied_;
+  using Tied = typename Shared::Tied;
+  using Named = typename Shared::Named;
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
   static constexpr bool units = units_;
-  using inner = ContextOf<Facts, Tied, Compute, false>;
+  using inner = ContextOf<Facts, Shared, Compute, false>;
   template <class Other>
-  using with_compute = ContextOf<Facts, Tied, Other, units>;
+  using with_compute = ContextOf<Facts, Shared, Other, units>;
 };
 
 using regimen::NoMaster;
@@ -158,6 +159,8 @@ struct Node {
   }();
   static constexpr std::size_t tied_index = mp::mp_find<typename Context::Tied, Owner>::value;
   static constexpr bool is_tied = declared_count > 0 && tied_index < mp::mp_size<typename Context::Tied>::value;
+  static constexpr bool has_name = !std::is_void_v<typename Bound::Named>;
+  static constexpr std::size_t named_index = mp::mp_find<typename Context::Named, typename Bound::Named>::value;
   static constexpr bool frozen = Context::Freeze::template freezes<Owner>;
   static constexpr bool trains = declared_count > 0 && !frozen;
   static constexpr bool active = flows || trains;  // whether it has a backward
@@ -230,6 +233,7 @@ struct Node {
         .onto = way.onto};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
     if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
+    if constexpr (has_name) call.named = engine.named[named_index].value;
     // What is computed twice is computed by the same operations, so that it has the same bits.
     const bool saves = keeps || !Bound::saves_for_backward || (active && Context::Checkpoint::segment > 0);
     if (keeps) call.saved = push_all<Declared>(engine, path);
@@ -254,6 +258,7 @@ struct Node {
         .saved = offsets_from<Declared>(engine, floor),
         .path = path};
     if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
+    if constexpr (has_name) call.named = engine.named[named_index].value;
     compute(engine, call);
     return call.y;
   }
@@ -279,6 +284,7 @@ struct Node {
         .saved = offsets_from<Declared>(engine, floor),
         .path = path,
         .onto = d_y.onto};
+    if constexpr (has_name) call.d_named = engine.named[named_index].gradient;
     if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(engine, Place::transient, path);
     if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(engine, x, floor);
     if (reuse) call.d_x = d_y.offset;

@@ -31,6 +31,7 @@ struct Walk {
   bool all_are_whole = true;  // whether every rank has a whole micro-batch; only recordings ask
   Arena arena{};
   std::array<Weights, tied_limit> tied{};
+  NamedTensor named[named_limit]{};  // a plain array: an access to a std::array costs steps of a constant expression
   View<Scalars> scalars{};
   std::size_t cache = 0,
               position = 0;  // in decoding: where the next layer's keys and values lie, and the first position

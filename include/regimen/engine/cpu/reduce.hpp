@@ -56,7 +56,11 @@ double square_sum(const G* from, std::size_t count) {
 template <class T>
 void compute(const op::Zero<T>& o, const Memory& at) {
   T* const y = at(o.y);
-  for (std::size_t i = 0; i < o.count; ++i) y[i] = T(0);
+  const std::size_t chunks = chunks_of(o.count);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    const std::size_t end = part_begin(o.count, chunks, chunk + 1);
+    for (std::size_t i = part_begin(o.count, chunks, chunk); i < end; ++i) y[i] = T(0.0f);
+  });
 }
 
 /// Groups of 2^k chunks are subtrees of the tree over chunks, so cores sum groups without changing the result.

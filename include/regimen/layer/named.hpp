@@ -1,0 +1,121 @@
+// regimen/layer/named.hpp — values with names: kept where they are made, read far from there.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+
+#include <type_traits>
+
+namespace regimen {
+
+/// A name is a type of the program that declares its value's shape, without the batch:
+///
+///   struct Encoded : NamedValue<Shape<64, 512>> {};
+template <class TensorShape>
+struct NamedValue {
+  using Shape = TensorShape;
+};
+
+namespace detail {
+
+/// The shape of a name; void where it declares none.
+template <class Name>
+struct shape_of_name {
+  using type = void;
+};
+template <class Name>
+  requires requires { typename Name::Shape; }
+struct shape_of_name<Name> {
+  using type = typename Name::Shape;
+};
+
+/// What Keep and Read share: a named value of type K beside a tensor of the layer's, in T.
+template <class Name, class T, class K>
+struct NamedBound : LayerDefaults {
+  using Named = Name;
+  static constexpr bool casts = !std::is_same_v<T, K>;
+  static constexpr std::size_t size = Value<T, typename Name::Shape>::size;
+  using BackwardScratch = std::conditional_t<casts, Tensors<PerSample<K, size>>, Tensors<>>;
+
+ protected:
+  template <class From, class To>
+  static constexpr void copy(auto& engine, std::size_t from, std::size_t to) {
+    if (from != to) engine.run(op::Cast<From, To>{{from}, {to}, engine.batch * size});
+  }
+  /// to += from, by way of the scratch where the types differ.
+  template <class From, class To>
+  static constexpr void add(auto& engine, std::size_t from, std::size_t to, const auto& scratch) {
+    if constexpr (std::is_same_v<From, To>) engine.run(op::Add<To>{{from}, {to}, engine.batch * size});
+    else {
+      copy<From, To>(engine, from, scratch[0]);
+      engine.run(op::Add<To>{{scratch[0]}, {to}, engine.batch * size});
+    }
+  }
+};
+
+}  // namespace detail
+
+/// y = x, which every later Read<Name> reads.          x, y of Name's shape; exact
+///
+///   struct Skip : NamedValue<Shape<16, 16, 8>> {};
+///   Model<..., Keep<Skip>, ..., Fork<Concat, Identity, Read<Skip>>, ...>
+///
+/// A Read stands anywhere behind its Keep, in combinators and in a Repeat, too, as often as one likes; the Keep stands in
+/// no Repeat. The gradient is the sum of those of y and of all Reads. The value is kept in the compute type of Precision,
+/// also inside As<...>, whose numbers are rounded to it.
+///
+/// cost     the value and its gradient, from the beginning of forward to the end of backward; a copy for Keep and for
+///          each Read. A model with names generates text by whole windows
+template <class Name>
+struct Keep final {
+  static constexpr const char* name = "keep";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : detail::NamedBound<Name, typename X::Element, typename Roles::kept> {
+    using T = typename X::Element;
+    using K = typename Roles::kept;
+    using Base = detail::NamedBound<Name, T, K>;
+    using Output = X;
+    static constexpr bool in_place = true;
+    // The scratch holds a gradient of the named value in T.
+    using BackwardScratch = std::conditional_t<Base::casts, Tensors<PerSample<T, Base::size>>, Tensors<>>;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      Base::template copy<T, K>(engine, call.x, call.named);
+      Base::template copy<T, T>(engine, call.x, call.y);
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (!call.wants_d_x()) return;
+      Base::template copy<T, T>(engine, call.d_y, call.d_x);
+      Base::template add<K, T>(engine, call.d_named, call.d_x, call.scratch);
+    }
+  };
+};
+
+/// y = the value that Keep<Name> has kept; x plays no part, and gets no gradient
+///
+///   x of any shape   y of Name's shape; exact but for the element type
+template <class Name>
+struct Read final {
+  static constexpr const char* name = "read";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : detail::NamedBound<Name, typename X::Element, typename Roles::kept> {
+    using T = typename X::Element;
+    using K = typename Roles::kept;
+    using Base = detail::NamedBound<Name, T, K>;
+    using Output = Value<T, typename Name::Shape>;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      Base::template copy<K, T>(engine, call.named, call.y);
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      Base::template add<T, K>(engine, call.d_y, call.d_named, call.scratch);
+      if (call.wants_d_x()) engine.run(op::Zero<T>{{call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,17 @@
+// regimen/rule/named_value_is_kept.hpp — what is read has been kept.
+#pragma once
+
+namespace regimen::rule {
+
+/// Kept: whether a Keep<Name> comes before, in the order in which layers are computed.
+/// docs/errors/named_value_is_kept.md
+template <class Name, bool Kept>
+struct named_value_is_kept {
+  static constexpr bool holds = Kept;
+  struct must_hold {
+    static_assert(holds, "regimen: Read<Name> reads a value that is kept nowhere before it; put Keep<Name> before it");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

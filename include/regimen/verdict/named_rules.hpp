@@ -1,0 +1,52 @@
+// regimen/verdict/named_rules.hpp — the rules about values with names: what is read has been kept, once.
+#pragma once
+
+#include <regimen/layer/children.hpp>
+#include <regimen/layer/named.hpp>
+#include <regimen/rule/named_value_is_kept.hpp>
+#include <regimen/rule/value_is_kept_once.hpp>
+
+#include <boost/mp11.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::train {
+
+/// How often a layer keeps a value of this name; what a Repeat holds counts twice.
+template <class Name, class Layer>
+inline constexpr std::size_t times_kept = std::is_same_v<Layer, Keep<Name>>;
+template <class Name, class... Layers>
+inline constexpr std::size_t times_kept<Name, boost::mp11::mp_list<Layers...>> =
+    (std::size_t{0} + ... + times_kept<Name, Layers>);
+template <class Name, Combinator Layer>
+inline constexpr std::size_t times_kept<Name, Layer> = times_kept<Name, typename children<Layer>::type>;
+template <class Name, std::size_t Count, class Block>
+inline constexpr std::size_t times_kept<Name, Repeat<Count, Block>> = 2 * times_kept<Name, Block>;
+
+template <class Layer>
+struct is_named : std::false_type {};
+template <class Name>
+struct is_named<Keep<Name>> : std::true_type {};
+template <class Name>
+struct is_named<Read<Name>> : std::true_type {};
+
+/// The rules for all names in a model's layers, in the order in which these are computed.
+template <class Layers>
+struct named_rules {
+ private:
+  using All = detail::layers_in<Layers>;
+  using Named = boost::mp11::mp_copy_if<All, is_named>;
+  using Names = boost::mp11::mp_unique<boost::mp11::mp_transform<boost::mp11::mp_first, Named>>;
+  template <class Name>
+  using before = rule::named_value_is_kept<Name, (boost::mp11::mp_find<Named, Keep<Name>>::value <=
+                                                  boost::mp11::mp_find<Named, Read<Name>>::value)>;
+  template <class Name>
+  using once = rule::value_is_kept_once<Name, (times_kept<Name, Layers> <= 1)>;
+
+ public:
+  using type = boost::mp11::mp_append<boost::mp11::mp_transform<before, Names>, boost::mp11::mp_transform<once, Names>>;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
