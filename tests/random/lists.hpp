@@ -10,6 +10,7 @@
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
@@ -199,6 +200,23 @@ struct AnyFork {
   template <class At>
   using make = typename drawn<At, At::below(2, 2) == 0>::type;
 };
+/// A name for each place.
+template <Id id, class TensorShape>
+struct Kept final : NamedValue<TensorShape> {};
+/// A value that is kept, layers, and who reads it: once, or in each iteration of a Repeat. No Keep stands in one.
+struct AnyNamed {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers && At::level == 1;
+  template <class At, class Inner = Chain<At, 1 + At::below(0, 3), true, true>,
+            class Name = Kept<At::id, typename At::X::Shape>,
+            class Reader = mp::mp_at_c<mp::mp_list<Residual<Read<Name>>, Fork<Multiply, Identity, Read<Name>>,
+                                                   Repeat<2, Residual<Read<Name>>>>,
+                                       At::below(1, 3)>>
+  using make = Drawn<
+      mp::mp_apply<Sequential, mp::mp_append<mp::mp_list<Keep<Name>>, typename Inner::Layers, mp::mp_list<Reader>>>,
+      typename At::X, mp::mp_append<typename Inner::leaves, mp::mp_list<Keep<Name>, Read<Name>>>,
+      typename Inner::weighted, mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, At::id>>>;
+};
 template <std::size_t Count>
 struct Repeated {
   template <class... Layers>
@@ -228,14 +246,13 @@ struct AnyAs {
                       At::keeps, false>;
 };
 
-using Layers =
-    mp::mp_list<Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh>>,
-                Often<2, Plain<Gelu>>, Often<1, Plain<GeluTanh>>,
-                Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
-                Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>,
-                Often<2, AnyAttention>, Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>,
-                Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, Plain<BatchNorm<PerMicroBatch>>>,
-                Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>, Often<2, AnyAs>>;
+using Layers = mp::mp_list<
+    Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh>>, Often<2, Plain<Gelu>>,
+    Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
+    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
+    Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
+    Often<1, Plain<BatchNorm<PerMicroBatch>>>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
+    Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<2, AnyAs>>;
 
 // ---- inputs
 

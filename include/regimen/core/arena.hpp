@@ -60,13 +60,15 @@ struct Report {
   std::array<std::size_t, memory_kinds> bytes_by_kind{};
   std::array<Line, 10> largest{};
 
+  /// By pointers: an access to a std::array costs several steps of a constant expression.
   constexpr void add(const ArenaTensor& item, std::size_t copies) {
-    bytes_by_kind[static_cast<std::size_t>(item.kind)] += item.bytes * copies;
-    std::size_t place = largest.size();
-    while (place > 0 && largest[place - 1].bytes() < item.bytes * copies) --place;
-    if (place == largest.size()) return;
-    for (std::size_t i = largest.size() - 1; i > place; --i) largest[i] = largest[i - 1];
-    largest[place] = {item, copies};
+    const std::size_t bytes = item.bytes * copies;
+    bytes_by_kind.data()[static_cast<std::size_t>(item.kind)] += bytes;
+    Line *const first = largest.data(), *const last = first + largest.size() - 1;
+    if (last->item.bytes * last->copies >= bytes) return;
+    Line* place = last;
+    for (; place > first && place[-1].item.bytes * place[-1].copies < bytes; --place) *place = place[-1];
+    *place = {item, copies};
   }
 };
 

@@ -161,15 +161,15 @@ constexpr std::size_t largest_batch_within() {
   else return largest_batch_between<Peak, bytes, 1, Peak::template of<1>, 2, Peak::template of<2>>();
 }
 
-/// The live tensors at the peak, from a log of the walk that reached it.
-constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const TensorLog& log) {
+/// The live tensors at the peak, as the log of a walk reports them.
+constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const Report& live) {
   plan.peak = arena.peak;
   plan.peak_of_live = arena.peak_of_live;
-  plan.kinds = log.report.bytes_by_kind;
+  plan.kinds = live.bytes_by_kind;
   std::size_t sum = 0;
   for (std::size_t bytes : plan.kinds) sum += bytes;
   plan.kinds[static_cast<std::size_t>(MemoryKind::transient)] += plan.peak - sum;  // holes between transient tensors
-  plan.largest = log.report.largest;
+  plan.largest = live.largest;
 }
 
 }  // namespace train

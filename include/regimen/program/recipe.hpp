@@ -55,6 +55,7 @@ struct Recipe {
     walk.checks_finite = checks_finite;
     walk.arena.log = log;
     walk.engine.wire = wire;
+    walk.engine.counts = log == nullptr;
     const Resident resident = Step::setup(walk);
     Step::step(walk, resident, loss_scaling, clip, {}, [](std::size_t) { return true; });
     return walk;
@@ -65,6 +66,7 @@ struct Recipe {
     walk.checks_finite = checks_finite;
     walk.training = false;
     walk.arena.log = log;
+    walk.engine.counts = log == nullptr;
     const Resident resident = Step::setup(walk);
     Step::evaluate(walk, resident);
     return walk;
@@ -115,15 +117,17 @@ struct Recipe {
 
   /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
   /// live tensors at that time.
-  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step,
-                                        const Walked& evaluation) {
+  static constexpr Report live_at_peak(std::size_t batch_size, std::size_t world, const Walked& step,
+                                       const Walked& evaluation) {
     const bool training = step.peak >= evaluation.peak;
-    const Walked& larger = training ? step : evaluation;
     TensorLog log{};
-    log.snapshot_at = larger.peak_event;
+    log.snapshot_at = (training ? step : evaluation).peak_event;
     if (training) walk_step(batch_size, false, &log, world);
     else walk_evaluation(batch_size, false, &log, world);
-
+    return log.report;
+  }
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step,
+                                        const Walked& evaluation, const Report& live) {
     MemoryPlan made{};
     made.batch = batch_size;
     made.micro_batches = micro_batches;
@@ -134,7 +138,7 @@ struct Recipe {
     made.trained = Bound::layout.trained_weights();
     made.gaps = Bound::gap_bytes();
     made.padding = padding_of<typename Bound::Output>(batch_size);
-    describe_peak(made, larger, log);
+    describe_peak(made, step.peak >= evaluation.peak ? step : evaluation, live);
     made.forward = step.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
     made.update = step.cost[static_cast<std::size_t>(op::Phase::update)];
@@ -142,14 +146,16 @@ struct Recipe {
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {
-    return make_plan(batch_size, world, summary(walk_step(batch_size, false, nullptr, world)),
-                     summary(walk_evaluation(batch_size, false, nullptr, world)));
+    const Walked step = summary(walk_step(batch_size, false, nullptr, world)),
+                 evaluation = summary(walk_evaluation(batch_size, false, nullptr, world));
+    return make_plan(batch_size, world, step, evaluation, live_at_peak(batch_size, world, step, evaluation));
   }
 
   // Constants of their own: compilers count the steps of each constant expression apart.
   static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr, planned_ranks, nullptr)),
                           evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
-  static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked);
+  static constexpr Report live = live_at_peak(batch, planned_ranks, step_walked, evaluation_walked);
+  static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked, live);
   /// Of a step: an operation that the device lacks.
   static constexpr typename Planned::Engine::Lacking lacking = step_walked.lacking;
 };
@@ -179,6 +185,7 @@ struct InferenceRecipe {
     Planned walk(batch_size, std::size_t{1}, std::size_t{0}, std::size_t{1}, full);
     walk.training = false;
     walk.arena.log = log;
+    walk.engine.counts = log == nullptr;
     return walk;
   }
   static constexpr std::size_t cache_bytes = [] {
@@ -235,7 +242,7 @@ struct InferenceRecipe {
     made.parameters = Bound::layout.weights();
     made.gaps = Bound::gap_bytes();
     made.padding = padding_of<typename Bound::Output>(batch_size);
-    describe_peak(made, larger.arena, log);
+    describe_peak(made, larger.arena, log.report);
     made.forward = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.unaligned = walk.engine.rows.first;
     return made;

@@ -33,6 +33,7 @@ struct Engine {
   std::size_t ranks = 1;
   std::array<Cost, 3> cost{};  // by phase
   WireLog* wire = nullptr;     // null: not requested
+  bool counts = true;          // costs; a walk that only logs tensors need not
 
   /// The first operation that the device has no form of.
   struct Lacking {
@@ -48,7 +49,7 @@ struct Engine {
 
   template <class Operation>
   constexpr void run(const Operation& operation, std::size_t /*scratch*/) {
-    cost[static_cast<std::size_t>(phase)] += operation.cost();
+    if (counts) cost[static_cast<std::size_t>(phase)] += operation.cost();
   }
 
   /// Before an operation runs, on a device whose Traits say what it lacks.   path   of the layer that runs it
