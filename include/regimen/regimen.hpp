@@ -24,6 +24,7 @@
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>
+#include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/rmsprop.hpp>

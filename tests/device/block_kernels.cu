@@ -19,6 +19,7 @@
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/pad_rows.hpp>
 #include <regimen/kernel/positions.hpp>
+#include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/optimizer/adamw.hpp>
@@ -348,6 +349,23 @@ void losses(std::size_t width, std::size_t gap) {
   agree(c, op::CountCorrect<S>{o.logits, o.target, o.scalars, rows, width, o.leading}, sums_of(o.scalars), sums, 0);
 }
 
+/// gap   between two rows of logits; targets are dense
+template <class S>
+void soft_losses(std::size_t width, std::size_t gap) {
+  Case c;
+  const std::size_t leading = width + gap, all = rows * leading;
+  op::SoftCrossEntropy<true, S> o{};
+  o.logits = c.put<S>(all, 4, 1), o.target = c.put<S>(rows * width, 1, 2), o.scalars = c.scalars(), o.rows = rows,
+  o.columns = width;
+  if (gap > 0) o.leading = leading;
+  S* const targets = reinterpret_cast<S*>(c.here.data() + o.target.offset);
+  for (std::size_t i = 0; i < rows * width; ++i) targets[i] = std::fabs(targets[i]);  // so that no sum cancels
+  const double tolerance = 4 * of_sums(width);
+  agree(c, op::SoftCrossEntropy<false, S>{o.logits, o.target, o.scalars, rows, width, 1, o.leading}, sums_of(o.scalars),
+        sums, tolerance);
+  agree(c, o, o.logits, all, tolerance);
+}
+
 void squares() {
   Case c;
   const auto gradient = c.put<float>(count, 1, 3);
@@ -504,7 +522,7 @@ int main() {
     norms<false, bf16>(width);
     norms<true, fp16>(width);
     norms<false, fp16>(width);
-    for (const std::size_t gap : {0u, 3u}) losses<float>(width, gap);
+    for (const std::size_t gap : {0u, 3u}) losses<float>(width, gap), soft_losses<float>(width, gap);
   }
   norms<true, double>(columns);
   batch_norms<float>(columns);
@@ -512,6 +530,7 @@ int main() {
   batch_norms<fp16>(columns);
   batch_norms<double>(columns);
   losses<double>(columns, 1);
+  soft_losses<double>(columns, 1);
   squares();
   updates<AdamW, bf16>();
   updates<AdamW, fp16>();

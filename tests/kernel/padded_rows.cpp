@@ -9,6 +9,7 @@
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/step.hpp>
 
 #include <cmath>
@@ -130,6 +131,59 @@ void cross_entropy(double smoothing, std::size_t columns) {
   CHECK(there(congruent) == there(0));
 }
 
+/// Targets stay dense. Rows `aligned` begin at multiples of 16 bytes, their targets elsewhere.
+template <bool WithGradient, class S>
+void soft_cross_entropy(std::size_t columns) {
+  constexpr std::size_t rows = 7;
+  CAPTURE(WithGradient, name_of<S>, columns);
+  const Values logits = values<S>(rows * columns, 20), targets = values<S>(rows * columns, 1, 2);
+  const auto make = [&](Arena& arena, std::size_t first, std::size_t last, std::size_t leading) {
+    const auto part = [&](const Values& all) {
+      return Values(all.begin() + std::ptrdiff_t(first * columns), all.begin() + std::ptrdiff_t(last * columns));
+    };
+    op::SoftCrossEntropy<WithGradient, S> o{};
+    o.logits = put_rows<S>(arena, part(logits), columns, leading == 0 ? columns : leading);
+    arena.begin_past(0);
+    o.target = arena.put<S>(part(targets));
+    Scalars scalars;
+    scalars.loss_scale = 4, scalars.loss_sum = 1.5, scalars.count = 2;
+    o.scalars = arena.scalars(scalars), o.rows = last - first, o.columns = columns, o.scale = 0.25, o.leading = leading;
+    return o;
+  };
+  const auto results = [&](const Arena& arena, const auto& o) {
+    Values all = get_rows(arena, o.logits, o.rows, columns, o.row());
+    all.push_back(scalars_of(arena, o).loss_sum), all.push_back(scalars_of(arena, o).count);
+    return all;
+  };
+  const std::size_t aligned = Widths<S>::aligned(columns), congruent = Widths<S>::congruent(columns);
+  for (const Way& way : ways) {
+    INFO(way.name);
+    const auto run_here = [&](std::size_t first, std::size_t last, std::size_t leading) {
+      Arena arena(room);
+      const auto o = make(arena, first, last, leading);
+      run(o, arena, way);
+      CHECK(arena.guards_hold());
+      return results(arena, o);
+    };
+    CHECK(run_here(0, rows, congruent) == run_here(0, rows, 0));
+    const Values found = run_here(0, rows, aligned);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const Values one = run_here(row, row + 1, 0);
+      const auto first = found.begin() + static_cast<std::ptrdiff_t>(row * columns);
+      CHECK(std::equal(one.begin(), one.end() - 2, first));
+    }
+    CHECK(found.back() == 2 + rows);
+  }
+  const auto there = [&](std::size_t leading) {
+    Arena arena(room);
+    const auto o = make(arena, 0, rows, leading);
+    cpu::compute(o, arena.memory_for(o));
+    return results(arena, o);
+  };
+  CHECK(there(aligned) == there(0));
+  CHECK(there(congruent) == there(0));
+}
+
 /// make(leading) with rows apart has the numbers of make(0), whose rows are dense: on the CPU, and in every order.
 template <class Make, class Get>
 void has_the_dense_bits(const Make& make, std::size_t leading, const Get& get) {
@@ -189,6 +243,13 @@ TEMPLATE_TEST_CASE("cross-entropy of rows that lie apart", "", float, double) {
       cross_entropy<true, TestType>(smoothing, columns);
       cross_entropy<false, TestType>(smoothing, columns);
     }
+}
+
+TEMPLATE_TEST_CASE("cross-entropy with distributions of rows that lie apart", "", float, double) {
+  for (const std::size_t columns : widths) {
+    soft_cross_entropy<true, TestType>(columns);
+    soft_cross_entropy<false, TestType>(columns);
+  }
 }
 
 TEST_CASE("a target that is no class fills its row with NaN, and nothing behind it") {

@@ -5,6 +5,7 @@
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
+#include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/sgd.hpp>
@@ -63,6 +64,49 @@ void cross_entropy(double smoothing, std::size_t rows, std::size_t columns, std:
       });
 }
 
+/// As above. Targets are below 2 / columns, so their sum is below 2, and off by `columns` u of that. A gradient is at most
+/// 2, off by (44 + 2 columns) u of it and a few roundings. A row's loss is the sum of targets times log(sum), at most
+/// log(columns) < 9, and a sum of products, at most 40 each: off by 2 (42 + columns) u, 2 · 9 columns u, 80 (columns + 3) u.
+template <bool WithGradient, class S>
+void soft_cross_entropy(std::size_t rows, std::size_t columns, std::size_t past, std::size_t past_of_target) {
+  CAPTURE(WithGradient, name_of<S>, rows, columns, past, past_of_target);
+  Values target = values<S>(rows * columns, 2 / double(columns), 2);
+  for (double& p : target) p = std::fabs(p);
+  for (std::size_t i = columns; i < 2 * columns; ++i) target[i] = 0;
+  const auto make = [&]<class T>(Arena& arena, T) {
+    op::SoftCrossEntropy<WithGradient, T> o{};
+    arena.begin_past(past * sizeof(T));
+    o.logits = arena.put<T>(values<S>(rows * columns, 20));
+    arena.begin_past(past_of_target * sizeof(T));
+    o.target = arena.put<T>(target);
+    Scalars scalars;
+    scalars.loss_scale = 4, scalars.loss_sum = 1.5, scalars.count = 2;
+    o.scalars = arena.scalars(scalars), o.rows = rows, o.columns = columns, o.scale = 0.25;
+    return o;
+  };
+  Arena reference(room);
+  const auto done = make(reference, 0.0);
+  cpu::compute(done, reference.memory_for(done));
+  const Scalars found = *reference.memory()(done.scalars);
+  const double u = epsilon_of<S> / 2, n = double(columns);
+  const bool same = std::is_same_v<S, double>;
+  const double loss = same ? found.loss_sum * agreement * 100 : double(rows) * (330 + 100 * n) * u,
+               gradient = same ? 100 * agreement : (100 + 4 * n) * u;
+  in_every_way(
+      room, [&](Arena& arena) { return make(arena, S()); },
+      [&](Arena& arena, const auto& o) {
+        const Scalars& own = *arena.memory()(o.scalars);
+        CHECK(own.count == 2 + double(rows));
+        CHECK(std::fabs(own.loss_sum - found.loss_sum) <= loss);
+        const Values logits = WithGradient ? reference.get(done.logits, rows * columns) : values<S>(rows * columns, 20),
+                     own_logits = arena.get(o.logits, rows * columns);
+        CHECK(misses(own_logits, logits, [&](std::size_t) { return gradient; }) == 0);
+        if (WithGradient)
+          for (std::size_t i = columns; i < 2 * columns; ++i) CHECK(own_logits[i] == 0);
+        CHECK(arena.get(o.target, rows * columns) == target);
+      });
+}
+
 }  // namespace
 
 /// Rows that begin at multiples of 16 bytes and not, and shorter than what lies before the first; 5000 classes are more
@@ -77,6 +121,17 @@ TEST_CASE("cross-entropy") {
     }
     cross_entropy<true, float>(smoothing, 5, 5000, 0);
   }
+}
+
+/// Targets that begin where logits do, as far from a multiple of 16 bytes, and elsewhere.
+TEST_CASE("cross-entropy with distributions") {
+  for (const std::size_t columns : Sizes{2, 33, 256, 1000})
+    soft_cross_entropy<true, double>(11, columns, 0, 0), soft_cross_entropy<false, double>(11, columns, 1, 0);
+  for (const std::size_t past : Sizes{0, 1, 3}) {
+    for (const std::size_t columns : Sizes{1, 2, 33, 256}) soft_cross_entropy<true, float>(11, columns, past, 0);
+    soft_cross_entropy<true, float>(5, 5000, past, past);
+  }
+  soft_cross_entropy<false, float>(5, 5003, 3, 3);
 }
 
 TEST_CASE("a target that is no class makes its row NaN, and no other") {

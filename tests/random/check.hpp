@@ -231,6 +231,16 @@ class SubjectOf final : public Subject {
     }
     return sum / static_cast<double>(outputs.size());
   }
+  double mean_loss(const SoftCrossEntropy*, const auto& outputs) const {
+    double sum = 0;
+    for (std::size_t first = 0; first < outputs.size(); first += columns) {
+      double all = 0;
+      for (std::size_t v = first; v < first + columns; ++v) all += std::exp(static_cast<double>(outputs[v]));
+      for (std::size_t v = first; v < first + columns; ++v)
+        sum += static_cast<double>(targets_[v]) * (std::log(all) - static_cast<double>(outputs[v]));
+    }
+    return sum / static_cast<double>(outputs.size() / columns);
+  }
   template <class Smoothing>
   double mean_loss(const SmoothedCrossEntropy<Smoothing>*, const auto& outputs) const {
     double sum = 0, count = 0;
@@ -259,6 +269,8 @@ class SubjectOf final : public Subject {
       for (std::size_t j = 0; j < target_size; ++j) {
         Label& target = targets_[i * target_size + j];
         target = value_at<Label>(2, sample * 4096 + j, columns);
+        if constexpr (std::is_same_v<typename Train::Configuration::loss::function, SoftCrossEntropy>)
+          target = (1 + target) / static_cast<Label>(columns);  // in sum about 1
         if constexpr (std::is_integral_v<Label>)
           if (number_at(3, sample * 4096 + j) % 5 == 0 && (sample % 2 == 1 || j > 0)) target = ignore_index;
         if constexpr (std::is_integral_v<Label>) valid_ += target != ignore_index;

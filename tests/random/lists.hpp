@@ -18,6 +18,7 @@
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>
+#include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
@@ -294,6 +295,14 @@ struct SayLoss {
   template <class>
   using make = mp::mp_list<Loss<Function>>;
 };
+/// A loss of classes, which are distributions now and then.
+struct SayClasses {
+  template <class Model>
+  static constexpr bool fits = train::accepts_output<CrossEntropy, typename Model::Out>();
+  template <class Model>
+  using make =
+      mp::mp_list<Loss<std::conditional_t<Model::Source::below(of_policy, 9, 4) == 0, SoftCrossEntropy, CrossEntropy>>>;
+};
 /// A loss of single elements.
 struct SayPointwise {
   template <class Model>
@@ -359,7 +368,7 @@ using Formats = mp::mp_list<Often<4, Say<>>, Often<2, Say<Precision<tf32>>>, Oft
                             Often<1, Say<Precision<fp16, fp32>, LossScale<Dynamic>>>,
                             Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
                             Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
-using Losses = Equally<SayLoss<CrossEntropy>, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayPointwise>;
+using Losses = Equally<SayClasses, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayPointwise>;
 using Rules =
     Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>, Say<Optimizer<rules::Lamb>>>;
 using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;

@@ -287,6 +287,31 @@ def more_losses():
                **results(*twice(compute))})
 
 
+def soft_cross_entropy():
+    g = torch.Generator().manual_seed(9)
+    rows, vocabulary = 10, 7
+    logits = random(g, rows, vocabulary, scale=3)
+    logits[2] *= 30
+    logits[3] += 1000
+    goal = torch.softmax(random(g, rows, vocabulary, scale=2), dim=1)  # as distillation has them
+    goal[0] = 0.75 * torch.eye(vocabulary)[2] + 0.25 * torch.eye(vocabulary)[5]  # as mixup has them
+    goal[4] = torch.eye(vocabulary)[6]
+    goal[5] = 0
+    goal[6] *= 3  # sums to 3
+
+    def compute(dtype):
+        x = leaf(logits, dtype)
+        total = functional.cross_entropy(x, goal.to(dtype), reduction="sum")
+        total.backward()
+        return {"loss_sum": total.reshape(1), "gradient.logits": x.grad,
+                "loss": functional.cross_entropy(logits.to(dtype), goal.to(dtype)).reshape(1)}
+
+    write("soft_cross_entropy", "softmax cross-entropy with a distribution for each row; gradient.logits is of loss_sum, "
+          "loss = loss_sum / count",
+          {"logits": logits.numpy(), "target": goal.numpy(), "count": numpy.array([rows], dtype=numpy.int32),
+           **results(*twice(compute))})
+
+
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
 
@@ -528,7 +553,7 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, more_layers, state, losses, more_losses, optimizers, loss_scales, curves, gpt2):
+    for part in (layers, more_layers, state, losses, more_losses, soft_cross_entropy, optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

@@ -3,13 +3,14 @@
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/dropout.hpp>
-#include <regimen/layer/linear.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
+#include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
@@ -161,6 +162,10 @@ TEST_CASE("attention has the gradients of its function") {
 }
 
 TEST_CASE("a further micro-batch adds to the gradients") { holds<LayerNorm, Shape<5, 9>, Accumulate<3>>(); }
+
+TEST_CASE("cross-entropy with distributions has the gradient of its definition") {
+  holds<Linear<5>, Shape<4, 3>, Loss<SoftCrossEntropy>, Accumulate<2>>();
+}
 
 TEST_CASE("a check that would check nothing is refused") {
   const auto refused = [](const GradientCheckOptions& options) {

@@ -196,6 +196,7 @@ TEST_CASE("losses agree with PyTorch") {
   check_cross_entropy<CrossEntropy>("cross_entropy_masked");
   check_cross_entropy<SmoothedCrossEntropy<Ratio<1, 10>>>("cross_entropy_smoothing");
   check_cross_entropy<SmoothedCrossEntropy<Ratio<1, 10>>>("cross_entropy_ignore_smoothing");
+  check_cross_entropy<SoftCrossEntropy>("soft_cross_entropy");
   check_loss<Outputs, MeanSquaredError, fp32>("squared_error", "output");
   check_loss<Outputs, MeanSquaredError, fp64>("squared_error", "output");
   check_loss<Outputs, Huber<Ratio<1, 2>>, fp32>("huber", "output");

@@ -174,6 +174,8 @@ static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>, Freeze<Table>>);
 // outputs and losses: a regression on tokens is one, too
 static_assert(Composable<Ids<Linear<16>>, Loss<MeanSquaredError>>);
 static_assert(Composable<Numbers<Linear<1>>, Loss<MeanSquaredError>> && !Composable<Numbers<Linear<1>>>);
+static_assert(Composable<Numbers<Linear<2>>, Loss<SoftCrossEntropy>> &&
+              !Composable<Numbers<Linear<1>>, Loss<SoftCrossEntropy>>);
 static_assert(Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<bf16, fp32>>);
 static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>,
                      Precision<bf16, fp32>>);

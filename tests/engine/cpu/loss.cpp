@@ -85,6 +85,88 @@ void cross_entropy_is_its_definition(std::size_t rows, std::size_t columns, doub
   CHECK(arena.guards_hold());
 }
 
+/// Rows of every kind: one class, nothing, a distribution, no distribution.
+template <class S>
+Values some_distributions(std::size_t rows, std::size_t columns) {
+  Values p(rows * columns);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Values drawn = values<S>(columns, 1, row);
+    double mass = 0;
+    for (const double value : drawn) mass += std::fabs(value);
+    for (std::size_t k = 0; k < columns; ++k)
+      p[row * columns + k] = row % 4 == 0   ? k == row * 7 % columns
+                             : row % 4 == 1 ? 0
+                             : row % 4 == 2 ? number(rounded<S>(std::fabs(drawn[k]) / mass))
+                                            : drawn[k];
+  }
+  return p;
+}
+
+/// In more digits than either type has; `most` has the sum of all |target| of each row.
+struct SoftReference {
+  double loss = 0;
+  Values gradient, most;
+};
+SoftReference soft_cross_entropy(const Values& z, const Values& p, std::size_t columns, double factor) {
+  SoftReference r;
+  long double loss = 0;
+  for (std::size_t first = 0; first < z.size(); first += columns) {
+    long double largest = z[first], total = 0, mass = 0, most = 0;
+    for (std::size_t k = 0; k < columns; ++k) largest = std::max<long double>(largest, z[first + k]);
+    for (std::size_t k = 0; k < columns; ++k) {
+      total += std::exp(z[first + k] - largest);
+      mass += p[first + k];
+      most += std::fabs(p[first + k]);
+    }
+    for (std::size_t k = 0; k < columns; ++k) {
+      const long double log_p = z[first + k] - largest - std::log(total);
+      loss -= p[first + k] * log_p;
+      r.gradient.push_back(static_cast<double>((std::exp(log_p) * mass - p[first + k]) * factor));
+    }
+    r.most.push_back(static_cast<double>(most));
+  }
+  r.loss = static_cast<double>(loss);
+  return r;
+}
+
+template <class S>
+void soft_cross_entropy_is_its_definition(std::size_t rows, std::size_t columns, double size) {
+  CAPTURE(rows, columns, size);
+  const Values z = values<S>(rows * columns, size), p = some_distributions<S>(rows, columns);
+  const SoftReference r = soft_cross_entropy(z, p, columns, 0.5 * 1024);
+  Scalars before;
+  before.loss_sum = 7, before.count = 3, before.loss_scale = 1024;
+  Arena arena(std::size_t{1} << 22);
+  const auto at = [&]<bool WithGradient>(std::bool_constant<WithGradient>) {
+    op::SoftCrossEntropy<WithGradient, S> o{};
+    o.logits = arena.put<S>(z), o.target = arena.put<S>(p), o.scalars = arena.scalars(before);
+    o.rows = rows, o.columns = columns, o.scale = 0.5;
+    cpu::compute(o, arena.memory());
+    const Scalars after = *arena.memory()(o.scalars);
+    // Relatively, an exponential is off by u (2 size + 1) as above, a sum of n terms by d u more, and log(sum), at most
+    // log n, by as much absolutely. The sum of targets is off by d u of all |target|, and that of their products with
+    // shifted logits, at most 2 size each, by (d + 2) u; loss_sum adds a rounding of fp64 for each row.
+    const double u = epsilon_of<S>, d = depth_of<S>(columns), log_n = std::log(double(columns));
+    double each = 0, sum = 7;
+    for (const double most : r.most) {
+      each += most * u * ((2 * size + d + 4) + (d + 2) * log_n + (d + 3) * 2 * size);
+      sum += most * (log_n + 2 * size);
+    }
+    CHECK(std::fabs(after.loss_sum - 7 - r.loss) <= each + double(rows + 3) * 0x1p-52 * sum);
+    CHECK(after.count == 3 + double(rows));
+    if (WithGradient) {
+      CHECK(misses(arena.get(o.logits, z.size()), r.gradient, [&](std::size_t i) {
+              return 512 * u * r.most[i / columns] * (2 * size + 2 * d + 8);  // 0 in a row of zeros
+            }) == 0);
+    } else {
+      CHECK(arena.get(o.logits, z.size()) == z);
+    }
+    CHECK(arena.get(o.target, p.size()) == p);
+  };
+  at(std::true_type{}), at(std::false_type{});
+  CHECK(arena.guards_hold());
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("cross-entropy and its gradient are their definitions", "", float, double) {
@@ -162,6 +244,70 @@ TEST_CASE("the gradient of cross-entropy is what finite differences say") {
     expected[i] = (run(up, nullptr) - run(down, nullptr)) / 2e-6;
   }
   CHECK(misses(gradient, expected, [](std::size_t) { return 1e-8; }) == 0);  // 2^-52 · 10 / h
+}
+
+TEMPLATE_TEST_CASE("cross-entropy with distributions and its gradient are their definitions", "", float, double) {
+  soft_cross_entropy_is_its_definition<TestType>(1, 1, 3);
+  soft_cross_entropy_is_its_definition<TestType>(7, 2, 30);
+  soft_cross_entropy_is_its_definition<TestType>(64, 10, 5);
+  soft_cross_entropy_is_its_definition<TestType>(33, 257, 5);
+  soft_cross_entropy_is_its_definition<TestType>(5, 20000, 10);
+}
+
+TEMPLATE_TEST_CASE("a distribution with one class is that class", "", float, double) {
+  for (const std::size_t columns : Sizes{2, 10, 257, 5003}) {
+    constexpr std::size_t rows = 9;
+    const double size = 5, u = epsilon_of<TestType>, d = depth_of<TestType>(columns);
+    const Values z = values<TestType>(rows * columns, size);
+    std::vector<std::int32_t> classes;
+    Values p(rows * columns);
+    for (std::size_t row = 0; row < rows; ++row) {
+      classes.push_back(static_cast<std::int32_t>(row * 7 % columns));
+      p[row * columns + row * 7 % columns] = 1;
+    }
+    Arena arena(std::size_t{1} << 22);
+    op::CrossEntropy<true, TestType> hard{};
+    hard.logits = arena.put<TestType>(z), hard.target = put_targets(arena, classes), hard.scalars = arena.scalars();
+    hard.rows = rows, hard.columns = columns, hard.scale = 0.5;
+    cpu::compute(hard, arena.memory());
+    op::SoftCrossEntropy<true, TestType> soft{};
+    soft.logits = arena.put<TestType>(z), soft.target = arena.put<TestType>(p), soft.scalars = arena.scalars();
+    soft.rows = rows, soft.columns = columns, soft.scale = 0.5;
+    cpu::compute(soft, arena.memory());
+    // The sums of targets and of products are exact, with one term that is not 0. The two sums of exponentials are each
+    // off by u (2 size + d + 4), relatively; gradients, at most 1/2, have four roundings more each.
+    const double exponentials = 2 * u * (2 * size + d + 4);
+    CHECK(arena.memory()(soft.scalars)->loss_sum ==
+          Approx(arena.memory()(hard.scalars)->loss_sum).margin(double(rows) * (exponentials + 2 * u)));
+    CHECK(arena.memory()(soft.scalars)->count == arena.memory()(hard.scalars)->count);
+    CHECK(misses(arena.get(soft.logits, z.size()), arena.get(hard.logits, z.size()),
+                 [&](std::size_t) { return 0.5 * (exponentials + 8 * u); }) == 0);
+  }
+}
+
+TEST_CASE("where no target is, minus infinity is a probability of 0; a NaN is seen, in logits and in targets") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto loss = [](const Values& logits, const Values& target, bool finite_gradient) {
+    Arena arena;
+    op::SoftCrossEntropy<true, float> o{};
+    o.logits = arena.put<float>(logits), o.target = arena.put<float>(target), o.scalars = arena.scalars(), o.rows = 1,
+    o.columns = logits.size();
+    cpu::compute(o, arena.memory());
+    for (const double g : arena.get(o.logits, logits.size())) CHECK((std::isfinite(g) || !finite_gradient));
+    CHECK(arena.memory()(o.scalars)->count == 1);
+    return arena.memory()(o.scalars)->loss_sum;
+  };
+  CHECK(std::fabs(loss({1, 1, -infinity}, {0.5, 0.5, 0}, true) - std::log(2)) < 1e-6);
+  CHECK(loss({1, 1, -infinity}, {0, 0, 0}, true) == 0);
+  CHECK(loss({-infinity, 1}, {0.5, 0.5}, true) == infinity);
+  CHECK(std::fabs(loss({3e38, 3e38, -3e38}, {1, 0, 0}, true) - std::log(2)) < 1e-6);
+  for (std::size_t at = 0; at < 40; ++at) {
+    Values logits(40, 1.0), target(40, 0.0);
+    logits[at] = std::nan("");
+    CHECK(std::isnan(loss(logits, target, false)));
+    logits[at] = 1, target[at] = std::nan("");
+    CHECK(std::isnan(loss(logits, target, false)));
+  }
 }
 
 TEMPLATE_TEST_CASE("squared error and its gradient are their definitions", "", float, double) {
@@ -247,6 +393,10 @@ TEST_CASE("the number of threads changes no bit of a loss or its gradient") {
     square.output = o.logits, square.target = arena.put<float>(values<float>(rows * columns)),
     square.scalars = o.scalars, square.count = rows * columns;
     cpu::compute(square, arena.memory());
+    op::SoftCrossEntropy<true, float> soft{};
+    soft.logits = arena.put<float>(values<float>(rows * columns, 5)), soft.target = square.target,
+    soft.scalars = arena.scalars(), soft.rows = rows, soft.columns = columns;
+    cpu::compute(soft, arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -37,6 +37,27 @@ struct CrossEntropy final {
   }
 };
 
+/// Cross-entropy with a distribution over the columns of each row as its target, fused with its gradient.
+///   logits (rows,V) S, overwritten by their gradient when WithGradient, left alone otherwise; target (rows,V) S, dense
+///   row loss = −Σ_v target_v log p_v; a target of 0 adds 0, also where log p_v = −∞
+///   scalars.loss_sum += Σ row losses; scalars.count += rows
+///   gradient = (p · Σ_v target_v − target) · scale · scalars.loss_scale    the division by count comes once, later
+///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
+template <bool WithGradient, class S>
+struct SoftCrossEntropy final {
+  static constexpr const char* name = "soft_cross_entropy";
+  View<S> logits, target;
+  View<Scalars> scalars;
+  std::size_t rows = 0, columns = 0;
+  double scale = 1;
+  std::size_t leading = 0;
+
+  REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
+  constexpr Cost cost() const {
+    return {8 * double(rows * columns), (WithGradient ? 3.0 : 2.0) * double(rows * columns) * sizeof(S), 1};
+  }
+};
+
 /// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals);
 /// a row with a NaN has no largest logit
 ///   logits (rows,columns) S, `leading` elements from row to row, or 0: columns; target (rows) int32

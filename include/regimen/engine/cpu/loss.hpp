@@ -1,4 +1,4 @@
-// regimen/engine/cpu/loss.hpp — cross-entropy and squared error, with their gradients in the same pass.
+// regimen/engine/cpu/loss.hpp — losses, with their gradients in the same pass.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -91,6 +91,48 @@ void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scal
   }
 }
 
+/// Loss of one row; its gradient over the logits, if `writes`.
+template <class S>
+double soft_cross_entropy(S* logits, const S* target, std::size_t columns, S factor, bool writes) {
+  using V = Vector<S>;
+  const S most = largest_of(logits, columns);
+  const S mass = sum_of<S>(columns, [&](std::size_t i, auto n) { return load<S>(target + i, n); });
+  const S product = sum_of<S>(columns, [&](std::size_t i, auto n) {
+    const V p = load<S>(target + i, n);  // 0 beyond a short register
+    return select(p == V(S(0)), V(S(0)), p * (load<S>(logits + i, n) - most));
+  });
+  const S total = sum_of<S>(columns, [&](std::size_t i, auto n) {
+    const V e = exp(load<S>(logits + i, n) - most);
+    if (writes) store(e, logits + i, n);
+    return zero_tail(e, n);
+  });
+  if (writes) {
+    const V scale = mass * factor / total;
+    for_each_vector<S>(0, columns, [&](std::size_t i, auto n) {
+      store(load<S>(logits + i, n) * scale - load<S>(target + i, n) * factor, logits + i, n);
+    });
+  }
+  return static_cast<double>(mass) * std::log(static_cast<double>(total)) - static_cast<double>(product);
+}
+
+/// Training and evaluation share it; the former `writes` gradients.
+template <class S>
+void soft_cross_entropy_of_rows(S* logits, const S* targets, Scalars& scalars, std::size_t rows, std::size_t columns,
+                                std::size_t leading, double scale, bool writes) {
+  const S factor = static_cast<S>(scale * scalars.loss_scale);
+  double losses[most_partials] = {};
+  const std::size_t chunks = partials_for(rows, rows * columns);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    double loss = 0;
+    const std::size_t end = part_begin(rows, chunks, chunk + 1);
+    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row)
+      loss += soft_cross_entropy(logits + row * leading, targets + row * columns, columns, factor, writes);
+    losses[chunk] = loss;
+  });
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) scalars.loss_sum += losses[chunk];
+  scalars.count += static_cast<double>(rows);
+}
+
 }  // namespace detail
 
 /// A target outside [0, columns) that is not ignore_index makes the row's loss and gradient NaN, so that the step is
@@ -99,6 +141,12 @@ template <bool WithGradient, class S>
 void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
   detail::cross_entropy_of_rows(at(o.logits), at(o.target), *at(o.scalars), o.rows, o.columns, o.row(), o.scale,
                                 o.smoothing, WithGradient);
+}
+
+template <bool WithGradient, class S>
+void compute(const op::SoftCrossEntropy<WithGradient, S>& o, const Memory& at) {
+  detail::soft_cross_entropy_of_rows(at(o.logits), static_cast<const S*>(at(o.target)), *at(o.scalars), o.rows,
+                                     o.columns, o.row(), o.scale, WithGradient);
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.

@@ -16,6 +16,7 @@
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/positions.hpp>
+#include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/policy/attention.hpp>

@@ -1,0 +1,52 @@
+// regimen/loss/soft_cross_entropy.hpp — cross-entropy with a distribution over the classes as the target.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/policy/loss.hpp>
+#include <regimen/policy/policy.hpp>
+
+#include <cstddef>
+
+namespace regimen {
+
+/// −Σ_v target_v log softmax(x)_v per row, averaged over all rows of the global batch: for mixup, CutMix, distillation
+///
+///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice
+///   target: the shape and type of x, a distribution over V classes for each row of x. A row need not sum to 1: the
+///   gradient is (Σ_v target_v) · softmax(x) − target. Where a target is 0 it adds 0, also for a logit of −∞. A row of
+///   zeros adds nothing to loss and gradient, but counts as a row
+///
+/// refuses  an output of one column
+/// source   Zhang et al. 2018, "mixup: Beyond Empirical Risk Minimization"; Hinton et al. 2015, for distillation
+struct SoftCrossEntropy final {
+  using option_of = axis::loss;
+  static constexpr bool couples_samples = false;
+  template <class Output>
+  using Labels = Value<typename Output::Element, typename Output::Shape>;
+  template <class Output>
+  static constexpr bool accepts = Number<typename Output::Element> && Output::columns >= 2;
+  template <class Output>
+  static constexpr std::size_t rows = Output::rows;  // per sample; the loss is their mean
+
+  template <bool gradient, class Output>
+  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+    using S = typename Output::Element;
+    engine.run(op::SoftCrossEntropy<gradient, S>{.logits = {output},
+                                                 .target = {target},
+                                                 .scalars = scalars,
+                                                 .rows = engine.batch * Output::rows,
+                                                 .columns = Output::columns,
+                                                 .scale = scale,
+                                                 .leading = Output::leading});
+  }
+};
+
+namespace detail {
+template <>
+inline constexpr bool takes_padded_rows<SoftCrossEntropy> = true;
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
