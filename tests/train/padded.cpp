@@ -5,6 +5,7 @@
 
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/train/inference.hpp>
 
@@ -182,6 +183,7 @@ TEST_CASE("what a model predicts has no gaps, in a Trainer and in an Inference, 
 
 TEST_CASE("rows stay dense for a loss that does not know of padding, and on the CPU") {
   CHECK(Trainer<Classes, Batch<4>, Device<Emulated>, Loss<MeanSquaredError>>::plan().padding == 0);
+  CHECK(Trainer<Classes, Batch<4>, Device<Emulated>, Loss<SoftCrossEntropy>>::plan().padding == 4 * 3 * 4);
   CHECK(Trainer<Classes, Batch<4>>::plan().padding == 0);
   CHECK(Trainer<Model<Input<Vector<8>>, Linear<5>, Relu>, Batch<4>, Device<Emulated>>::plan().padding == 0);
   CHECK(Trainer<Model<Input<Vector<8>>, Linear<8>>, Batch<4>, Device<Emulated>>::plan().padding == 0);

@@ -1,4 +1,6 @@
 // Which networks compose: the shapes, names and lists of layers that users get wrong.
+#include <regimen/loss/soft_cross_entropy.hpp>
+
 #include "support/model_recipe.hpp"
 
 #include <ratio>
