@@ -10,6 +10,7 @@
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
+#include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/join.hpp>

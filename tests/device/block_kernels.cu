@@ -10,6 +10,7 @@
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/composed_attention.hpp>
+#include <regimen/kernel/convolution.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/device.cuh>
 #include <regimen/kernel/elementwise.hpp>
@@ -245,6 +246,32 @@ void elementwise() {
                                         .drop = {6554, 9, View<op::Random>{random.offset}}},
                             .onto = x},
           y, count, rounding);
+}
+
+/// Windows over an image of 37 x 3 pixels, with 43 channels.
+template <class T>
+void convolves(std::size_t stride, std::size_t dilation, std::size_t groups) {
+  using G = statistic_t<T>;
+  Case c;
+  const op::Convolution o{.samples = 1,
+                          .height = rows,
+                          .width = 3,
+                          .channels = 43,
+                          .out_channels = groups > 1 ? 86u : 31u,
+                          .window_height = 3,
+                          .window_width = 2,
+                          .stride = stride,
+                          .padding = 2,
+                          .dilation = dilation,
+                          .groups = groups};
+  const auto x = c.put<T>(o.pixels() * o.channels, 2, 1), weight = c.put<T>(o.weights(), 1, 2),
+             bias = c.put<T>(o.out_channels, 1, 3), y = c.put<T>(o.positions() * o.out_channels, 1, 4);
+  const auto d_weight = c.put<G>(o.weights(), 1, 5);
+  // A compiler may round products and sums once.
+  agree(c, op::Conv<T>{x, weight, y, o, bias}, y, o.positions() * o.out_channels, of_sums(o.depth()) + neighbour<T>);
+  agree(c, op::ConvWeight<T, G>{x, y, d_weight, o, true}, d_weight, o.weights(), of_sums(o.positions()));
+  agree(c, op::ConvInput<T>{y, weight, x, o}, x, o.pixels() * o.channels,
+        of_sums(o.taps() * o.group_outputs()) + neighbour<T>);
 }
 
 template <class T>
@@ -515,6 +542,14 @@ int main() {
   elementwise<fp16>();
   rows_apart<bf16>();
   rows_apart<fp16>();
+  const auto convolve = [](auto... shape) {
+    convolves<float>(shape...);
+    convolves<double>(shape...);
+    convolves<bf16>(shape...);
+    convolves<fp16>(shape...);
+  };
+  convolve(1, 1, 1);
+  convolve(2, 2, 43);
   for (const std::size_t width : {columns, std::size_t{128}, std::size_t{1028}}) {  // by elements, by warps, by blocks
     norms<true, float>(width);
     norms<false, float>(width);

@@ -33,6 +33,20 @@ TEST_CASE("a timed engine computes the same bits") {
   CHECK(plain.used().peak == profiled.used().peak);
 }
 
+TEST_CASE("a profile tells convolutions of different shapes apart") {
+  const op::Convolution o{.samples = 2,
+                          .height = 5,
+                          .width = 7,
+                          .channels = 6,
+                          .out_channels = 8,
+                          .window_height = 3,
+                          .window_width = 3,
+                          .stride = 2,
+                          .padding = 1,
+                          .groups = 2};
+  CHECK(OperationShape::of(op::Conv<float>{{0}, {0}, {0}, o}).text() == "24x8x9x3");  // pixels, outputs, window, inputs
+}
+
 TEST_CASE("a profile has every operation of the plan, phase by phase") {
   Profiled trainer;
   CHECK(trainer.profile().operations() == 0);

@@ -1,6 +1,7 @@
 // What forward keeps for backward, to the byte: what each layer reads, and nothing that another tensor can stand for.
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
+#include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
@@ -49,6 +50,15 @@ TEST_CASE("activations that read their output keep that alone") {
   CHECK(saved<Mlp<Tanh>> == 2 * tensor);
   CHECK(saved<Mlp<Tanh>, Fusion<Unfused>> == 2 * tensor);
   CHECK(saved<Mlp<HardSwish>> == 3 * tensor);
+}
+TEST_CASE("convolutions keep their input, and no windows") {
+  using Image4 = Input<Image<4, 4, 4>>;
+  using Conv = Conv2d<4, 3, Padding<1>>;
+  CHECK(saved<Model<Image4, Conv, Conv>> == 2 * tensor);
+  CHECK(saved<Model<Image4, Conv, Conv2d<4, 1>>> == 2 * tensor);
+  CHECK(saved<Model<Image4, Conv, Conv2d<4, 3, Padding<1>, Stride<2>>>> == tensor + tensor / 4);
+  CHECK(saved<Model<Image4, Conv, Gelu, Conv>> == 3 * tensor);
+  CHECK(saved<Model<Image4, Conv, Relu, Conv>> == 2 * tensor);
 }
 TEST_CASE("forks keep what their branches and their join read") {
   CHECK(saved<Mlp<Fork<Add, Identity, Linear<width>>>> == 3 * tensor);

@@ -4,6 +4,7 @@
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
+#include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/join.hpp>
@@ -106,6 +107,24 @@ struct AnyFlatten {
                              At::below(5, 7)>;
   template <class At>
   using make = Leaf<Chosen<At>, At>;
+};
+/// Keeps height and width where the rank must be kept: a Linear behind it makes up for channels alone.
+struct AnyConv {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers && At::X::Shape::rank == 3;
+  template <class At, std::size_t in, std::size_t channels = At::one_of(0, {1, 2, 3, 4, 6, 9})>
+  using Same = mp::mp_at_c<
+      mp::mp_list<Conv2d<channels, 1>, Conv2d<channels, 3, Padding<1>>, Conv2d<channels, 3, Padding<2>, Dilation<2>>,
+                  Conv2d<2 * in, 3, NoBias, Padding<1>, Groups<in>>, Conv2d<in, Window<5>, Groups<in>, Padding<2>>>,
+      At::below(1, 5)>;
+  template <class At, std::size_t in>
+  using Other = mp::mp_at_c<mp::mp_list<Conv2d<At::one_of(0, {1, 2, 3, 4}), Window<2, 3>, Padding<1>, Stride<2>>,
+                                        Conv2d<in, 3, Stride<2>, Padding<1>, Groups<in>, NoBias>>,
+                            At::below(5, 2)>;
+  template <class At>
+  using make =
+      Leaf<std::conditional_t<At::keeps || At::below(6, 2) == 0, Same<At, At::X::columns>, Other<At, At::X::columns>>,
+           At>;
 };
 struct AnyAttention {
   template <class At>
@@ -253,7 +272,7 @@ using Layers = mp::mp_list<
     Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
     Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
     Often<1, Plain<BatchNorm<PerMicroBatch>>>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
-    Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<2, AnyAs>>;
+    Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<2, AnyAs>, Often<4, AnyConv>>;
 
 // ---- inputs
 

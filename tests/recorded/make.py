@@ -217,6 +217,24 @@ def state():
            **{f"parameter.{key}": value.numpy() for key, value in given.items()}, **results(*twice(compute))}, epsilon=1e-3)
 
 
+def convolutions():
+    g = torch.Generator().manual_seed(9)
+    for name, image, weight, biased, options in (
+        ("conv2d", (2, 5, 4, 3), (6, 3, 3, 3), True, dict(stride=2, padding=1, dilation=1, groups=1)),
+        ("conv2d_groups", (2, 6, 5, 4), (6, 2, 3, 2), True, dict(stride=1, padding=2, dilation=2, groups=2)),
+        ("conv2d_depthwise", (2, 4, 5, 6), (6, 3, 3, 1), False, dict(stride=1, padding=1, dilation=1, groups=6)),
+        ("conv2d_pixels", (2, 3, 2, 5), (7, 1, 1, 5), True, dict(stride=1, padding=0, dilation=1, groups=1)),
+    ):
+        def forward(x, p):  # channels last, in the weight too; positions row by row
+            y = functional.conv2d(x.reshape(image).permute(0, 3, 1, 2), p["weight"].permute(0, 3, 1, 2), p.get("bias"), **options)
+            return y.permute(0, 2, 3, 1).flatten(1, 2)
+
+        batch, height, width, channels = image
+        parameters = {"weight": random(g, *weight), **({"bias": random(g, weight[0])} if biased else {})}
+        layer(name, "convolution of images: positions (height width), weight (out, window height, window width, channels / groups)",
+              forward, random(g, batch, height * width, channels), parameters, 23, height=height, width=width, **options)
+
+
 # --- losses ----------------------------------------------------------------------------------------------------------
 
 
@@ -553,7 +571,7 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, more_layers, state, losses, more_losses, soft_cross_entropy, optimizers, loss_scales, curves, gpt2):
+    for part in (layers, more_layers, state, convolutions, losses, more_losses, soft_cross_entropy, optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

@@ -2,6 +2,7 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
+#include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
@@ -135,6 +136,16 @@ TEST_CASE("layers between images and positions have the gradients of their funct
   holds<TakeFirst, Shape<3, 5>>();
   holds<MeanPool, Shape<3, 5>>();
   holds<GlobalAveragePool, Shape<2, 3, 5>>();
+}
+
+TEST_CASE("convolutions have the gradients of their functions") {
+  holds<Conv2d<5, 3>, Shape<4, 5, 2>>();
+  holds<Conv2d<3, Window<2, 3>, NoBias, Padding<1>, Stride<2>>, Shape<5, 4, 2>, Accumulate<3>>();
+  holds<Conv2d<4, Window<3, 1>, Groups<2>, Stride<3>, Padding<2>, Dilation<2>>, Shape<6, 5, 6>>();
+  holds<Conv2d<6, 3, Padding<1>, Groups<6>>, Shape<3, 4, 6>, Accumulate<2>>();
+  holds<Conv2d<6, 3, Dilation<2>, Groups<6>, Stride<2>, Padding<2>, NoBias>, Shape<5, 4, 6>>();
+  holds<Conv2d<7, 1>, Shape<2, 3, 4>>();
+  holds<Conv2d<7, 1, Stride<2>>, Shape<4, 3, 4>>();
 }
 
 TEST_CASE("activations have the gradients of their functions, with and without the bias of their neighbour") {

@@ -4,6 +4,7 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/batch_norm.hpp>
+#include <regimen/layer/conv.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>

@@ -4,6 +4,28 @@
 using namespace regimen;
 using namespace regimen::test;
 
+namespace {
+
+/// Positions as an image, row by row.
+template <std::size_t Height, std::size_t Width>
+struct AsImage final {
+  static constexpr const char* name = "as_image";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = Value<T, Shape<Height, Width, X::columns>>;
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::Cast<T, T>{{call.x}, {call.y}, engine.batch * X::size});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x()) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+}  // namespace
+
 TEST_CASE("layers agree with PyTorch") {
   check_layer<Linear<7>, 2, 3, 5>("linear", {"weight", "bias"});
   check_layer<LayerNorm, 2, 3, 16>("layer_norm", {"weight", "bias"});
@@ -48,6 +70,14 @@ TEMPLATE_TEST_CASE("BatchNorm agrees with PyTorch", "", fp32, fp64) {
   compare<T>(from, "running_var", own[4].values);
   trainer.abandon();
   compare<T>(from, "output", trainer.predict(rows));
+}
+TEST_CASE("convolutions agree with PyTorch") {
+  check_layer<Sequential<AsImage<5, 4>, Conv2d<6, 3, Stride<2>, Padding<1>>>, 2, 20, 3>("conv2d", {"weight", "bias"});
+  check_layer<Sequential<AsImage<6, 5>, Conv2d<6, Window<2, 3>, Padding<2>, Dilation<2>, Groups<2>>>, 2, 30, 4>(
+      "conv2d_groups", {"weight", "bias"});
+  check_layer<Sequential<AsImage<4, 5>, Conv2d<6, 3, Padding<1>, Groups<6>, NoBias>>, 2, 20, 6>("conv2d_depthwise",
+                                                                                                {"weight"});
+  check_layer<Sequential<AsImage<3, 2>, Conv2d<7, 1>>, 2, 6, 5>("conv2d_pixels", {"weight", "bias"});
 }
 TEST_CASE("forks agree with PyTorch") {
   check_layer<Fork<Multiply, Sequential<Linear<7, NoBias>, Silu>, Linear<7, NoBias>>, 2, 3, 5>("gate",

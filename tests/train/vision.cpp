@@ -37,6 +37,14 @@ struct OfSkips final : Model<Input<Image<4, 8, 3>>, Linear<6>, HardSwish, Fork<C
   using Recomputed = Selective<Gelu, Upsample<2>, MaxPool<2>>;
 };
 
+/// Convolutions with a stride, by channel, by pixel, and with a window that is no square.
+struct OfConvolutions final
+    : Model<Input<Image<6, 7, 3>>, Conv2d<8, 3, Stride<2>, Padding<1>>, LayerNorm, Gelu,
+            Repeat<2, Residual<Conv2d<8, 3, Groups<8>, Padding<1>>, Conv2d<12, 1>, Gelu, Conv2d<8, 1, NoBias>>>,
+            Conv2d<6, Window<2, 3>, Dilation<1>, Groups<2>, NoBias>, Silu, MeanPool, Linear<5>> {
+  using Recomputed = Selective<Gelu, Conv2d<12, 1>, Conv2d<8, 3, Groups<8>, Padding<1>>>;
+};
+
 const Fake& data() {
   static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
   return fake;
@@ -68,7 +76,7 @@ std::vector<double> on_two() {
 }  // namespace
 
 TEMPLATE_TEST_CASE("a vision transformer has the gradients of calculus, and the same bits in the planned memory", "",
-                   WithToken, WithMean, OfSkips) {
+                   WithToken, WithMean, OfSkips, OfConvolutions) {
   // Steps so small that none crosses a kink of MaxPool or HardSwish; rounding grows as 1/h.
   CHECK(gradient_check<TestType, Batch<2>, Precision<fp64>>({12, 1e-5, 1}).worst < 1e-6);
   const std::vector<double> plain = trained<TestType>();

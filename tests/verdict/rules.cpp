@@ -11,6 +11,7 @@
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
+#include <regimen/rule/conv2d_takes_options.hpp>
 #include <regimen/rule/data_type_matches.hpp>
 #include <regimen/rule/delta_above_zero.hpp>
 #include <regimen/rule/epsilon_above_zero.hpp>
@@ -23,6 +24,7 @@
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
+#include <regimen/rule/groups_divide_channels.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
@@ -48,6 +50,7 @@
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
+#include <regimen/rule/window_fits_image.hpp>
 
 #include <cstdint>
 
@@ -92,6 +95,15 @@ static_assert(squares_divide_image<Thing, 2, Shape<4, 6, 3>>::holds &&
               !squares_divide_image<Thing, 3, Shape<4, 6, 3>>::holds);
 static_assert(!squares_divide_image<Thing, 0, Shape<4, 6, 3>>::holds);
 static_assert(layer_takes_images<Thing, Shape<4, 6, 3>>::holds && !layer_takes_images<Thing, Shape<4, 6>>::holds);
+static_assert(conv2d_takes_options<Thing, true>::holds && !conv2d_takes_options<Thing>::holds);
+static_assert(groups_divide_channels<Thing, 3, 9, Shape<4, 6, 6>>::holds &&
+              groups_divide_channels<Thing, 0, 9, Shape<4, 6, 6>>::holds);
+static_assert(!groups_divide_channels<Thing, 3, 9, Shape<4, 6, 8>>::holds &&
+              !groups_divide_channels<Thing, 3, 8, Shape<4, 6, 6>>::holds);
+static_assert(window_fits_image<Thing, 6, 6, 1, Shape<4, 6, 3>>::holds &&
+              window_fits_image<Thing, 9, 9, 0, Shape<4>>::holds);
+static_assert(!window_fits_image<Thing, 7, 6, 1, Shape<4, 6, 3>>::holds &&
+              !window_fits_image<Thing, 4, 7, 0, Shape<4, 6, 3>>::holds);
 static_assert(fork_joins_branches<Thing, true>::holds && !fork_joins_branches<Thing, false>::holds);
 static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
 static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&

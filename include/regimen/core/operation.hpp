@@ -10,6 +10,7 @@
 #include <regimen/core/operation/arithmetic.hpp>
 #include <regimen/core/operation/attention.hpp>
 #include <regimen/core/operation/batch_norm.hpp>
+#include <regimen/core/operation/convolution.hpp>
 #include <regimen/core/operation/image.hpp>
 #include <regimen/core/operation/layer.hpp>
 #include <regimen/core/operation/scalars.hpp>

@@ -44,6 +44,11 @@ struct OperationShape {
       extent(operation.shape.heads);
       extent(operation.shape.width);
       shape.causal = operation.shape.causal;
+    } else if constexpr (requires { operation.shape.out_channels; }) {
+      extent(operation.shape.positions());
+      extent(operation.shape.out_channels);
+      extent(operation.shape.taps());
+      extent(operation.shape.group_channels());
     } else {
       if constexpr (requires { operation.samples; }) extent(operation.samples);
       if constexpr (requires { operation.rows; }) extent(operation.rows);

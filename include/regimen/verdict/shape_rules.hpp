@@ -3,6 +3,7 @@
 
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/batch_norm.hpp>
+#include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
@@ -16,11 +17,13 @@
 #include <regimen/rule/batch_norm_takes_option.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
+#include <regimen/rule/conv2d_takes_options.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/epsilon_above_zero.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/fraction_is_a_ratio.hpp>
+#include <regimen/rule/groups_divide_channels.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
@@ -36,6 +39,7 @@
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
+#include <regimen/rule/window_fits_image.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 #include <regimen/walk/walk.hpp>
@@ -181,6 +185,19 @@ struct layer_rules<Upsample<Size>, X> {
   using type = mp::mp_list<rule::input_matches<X, Upsample<Size>, Number<typename X::Element>>,
                            rule::layer_takes_images<Upsample<Size>, typename X::Shape>,
                            rule::extents_at_least_one<Upsample<Size>, Size>>;
+};
+template <std::size_t Channels, auto Window, auto... Options, class X>
+struct layer_rules<Conv2d<Channels, Window, Options...>, X> {
+  using Layer = Conv2d<Channels, Window, Options...>;
+  static constexpr auto o = Layer::options;
+  // Pixels of the image that a window spans, in one direction.
+  static constexpr std::size_t span(std::size_t window) { return o.dilation * (window > 0 ? window - 1 : 0) + 1; }
+  using type =
+      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                  rule::layer_takes_images<Layer, typename X::Shape>, rule::conv2d_takes_options<Layer, o.are_sound()>,
+                  rule::extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,
+                  rule::groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
+                  rule::window_fits_image<Layer, span(o.height), span(o.width), o.padding, typename X::Shape>>;
 };
 template <class Rate, class X>
 struct layer_rules<DropPath<Rate>, X> {

@@ -11,6 +11,7 @@
 #if REGIMEN_HAS_KERNELS
 #include <regimen/engine/cpu/compiled.hpp>
 #endif
+#include <regimen/engine/cpu/convolution.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
 #include <regimen/engine/cpu/hash.hpp>

@@ -13,6 +13,29 @@ namespace regimen::cpu {
 /// Row chunks of a reduction over rows: a constant, so that results do not depend on the number of threads.
 inline constexpr std::size_t norm_chunks = 16;
 
+/// How the gradient of a convolution's weights is cut: chunks of y's pixels, or of y's lines where channels are groups of
+/// their own, each with sums of its own. As many as make some 32 pieces of work; a function of the shape alone.
+struct ConvChunks {
+  static constexpr std::size_t most = 32, least_positions = 192, most_sums = std::size_t{1} << 19;
+  static constexpr std::size_t tile_rows = 96, tile_bytes = 1024;  // of the product's tiles: rows, bytes of a row
+
+  template <class S>
+  static constexpr std::size_t of(const op::Convolution& shape) {
+    const auto parts = [](std::size_t count, std::size_t size) { return (count + size - 1) / size; };
+    std::size_t wanted = 0, limit = 0;
+    if (shape.is_depthwise()) {
+      wanted = most < most_sums / (shape.weights() + 1) ? most : most_sums / (shape.weights() + 1);
+      limit = shape.samples * shape.out_height();
+    } else {
+      wanted = most /
+               (shape.groups * parts(shape.group_outputs(), tile_rows) * parts(shape.depth(), tile_bytes / sizeof(S)));
+      limit = shape.positions() / least_positions;
+    }
+    const std::size_t chunks = wanted < limit ? wanted : limit;
+    return chunks == 0 ? 1 : chunks;
+  }
+};
+
 struct Traits : engine::DefaultTraits {
   using attention = Tiled;
 
@@ -31,6 +54,21 @@ struct Traits : engine::DefaultTraits {
   static constexpr std::size_t scratch(const op::Product<tf32, tf32, C>& o) {
     return aligned(o.m * o.k * sizeof(fp32)) + aligned(o.k * o.n * sizeof(fp32));
   }
+  /// A convolution of each channel alone: the weights, tap by tap.
+  template <class T>
+  static constexpr std::size_t scratch(const op::Conv<T>& o) {
+    return taps_bytes<T>(o.shape);
+  }
+  template <class T>
+  static constexpr std::size_t scratch(const op::ConvInput<T>& o) {
+    return taps_bytes<T>(o.shape);
+  }
+  /// The sums of each chunk.
+  template <class T, class G>
+  static constexpr std::size_t scratch(const op::ConvWeight<T, G>& o) {
+    const std::size_t chunks = ConvChunks::of<statistic_t<T>>(o.shape);
+    return chunks == 1 && !o.shape.is_depthwise() ? 0 : aligned(chunks * o.shape.weights() * sizeof(statistic_t<T>));
+  }
   /// Workspace for the chunks' sums of both gradients.
   template <bool Centered, class T, class G>
   static constexpr std::size_t scratch(const op::NormalizeBackward<Centered, T, G>& o) {
@@ -45,6 +83,12 @@ struct Traits : engine::DefaultTraits {
   template <class T, class G>
   static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& o) {
     return o.chunks().template bytes<statistic_t<T>>();
+  }
+
+ private:
+  template <class T>
+  static constexpr std::size_t taps_bytes(const op::Convolution& shape) {
+    return shape.is_depthwise() ? aligned(shape.weights() * sizeof(statistic_t<T>)) : 0;
   }
 };
 

@@ -9,6 +9,7 @@
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/column_sum.hpp>
+#include <regimen/kernel/convolution.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/embedding.hpp>

@@ -1,0 +1,398 @@
+// regimen/engine/cpu/convolution.hpp — convolutions of images, as products of windows that are gathered tile by tile.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/packed_product.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
+#include <regimen/engine/cpu/traits.hpp>
+
+#include <cstddef>
+
+namespace regimen::cpu {
+
+namespace detail {
+
+/// Copies elements [begin, end) of a row that is the concatenation of pieces, as S.
+template <class S>
+struct PiecesOfRow {
+  S* to;
+  std::size_t begin, end, done = 0;
+
+  bool is_full() const { return done >= end; }
+  /// The next `count` elements; zeros where `from` is null. Writes whole registers: `to` has room for one more, and what
+  /// follows comes later.
+  template <class T>
+  void add(const T* from, std::size_t count) {
+    const std::size_t next = done + count, first = done < begin ? begin : done, last = next < end ? next : end;
+    if (first < last) {
+      if (from != nullptr) copy_row(to + (first - begin), from + (first - done), last - first);
+      else for_each_vector<S>(first, last, [&](std::size_t i, auto) { store<S>(Vector<S>(S(0)), to + (i - begin)); });
+    }
+    done = next;
+  }
+};
+
+/// A pixel of a batch of images.
+struct Pixel {
+  std::size_t sample, line, column;
+
+  static Pixel of(std::size_t index, std::size_t height, std::size_t width) {
+    return {index / (height * width), index / width % height, index % width};
+  }
+};
+
+/// Elements [begin, end) of a window, (r, s, c) of one group, that y's pixel `at` reads.
+template <class S, class T>
+void gather_window(S* to, const T* x, const op::Convolution& o, std::size_t group, Pixel at, std::size_t begin,
+                   std::size_t end) {
+  const std::size_t channels = o.group_channels(), line = o.window_width * channels;
+  const bool is_dense = o.dilation == 1 && o.groups == 1;
+  std::size_t r = begin / line;
+  PiecesOfRow<S> row{to, begin, end, r * line};
+  for (; !row.is_full(); ++r) {
+    const std::size_t h = o.from(at.line, r, o.height), w = at.column * o.stride;
+    if (h >= o.height) {
+      row.add(static_cast<const T*>(nullptr), line);
+      continue;
+    }
+    const T* const from = x + (at.sample * o.height + h) * o.width * o.channels + group * channels;
+    if (is_dense && w >= o.padding && w - o.padding + o.window_width <= o.width) {
+      row.add(from + (w - o.padding) * o.channels, line);
+      continue;
+    }
+    for (std::size_t s = 0; s < o.window_width; ++s) {
+      const std::size_t column = o.from(at.column, s, o.width);
+      row.add(column < o.width ? from + column * o.channels : nullptr, channels);
+    }
+  }
+}
+
+/// buffers.c = a · b over k from k0 to k1, for `rows` x `columns`.
+///   pack_a(to, p, depth)              elements of a from p on; (rows, depth), or (depth, rows) if a_is_transposed
+///   pack_b(to, p, depth, j, width)    (depth, width) from column j on, in rows of block_columns
+template <bool a_is_transposed, class S, class PackA, class PackB>
+void multiply_gathered(ProductBuffers<S>& buffers, std::size_t rows, std::size_t columns, std::size_t k0,
+                       std::size_t k1, const PackA& pack_a, const PackB& pack_b) {
+  using Buffers = ProductBuffers<S>;
+  constexpr std::size_t step = block_columns<S>, panel = step * Buffers::depth;
+  if (k0 >= k1) {
+    for (std::size_t i = 0; i < rows * Buffers::columns; ++i) buffers.c[i] = S(0);
+    return;
+  }
+  const std::size_t slices = (k1 - k0 + Buffers::depth - 1) / Buffers::depth, even = (k1 - k0 + slices - 1) / slices;
+  for (std::size_t p = k0; p < k1; p += even) {
+    const std::size_t depth = k1 - p < even ? k1 - p : even;
+    for (std::size_t j = 0; j < columns; j += step)
+      pack_b(buffers.b + j / step * panel, p, depth, j, columns - j < step ? columns - j : step);
+    pack_a(buffers.a, p, depth);
+    if constexpr (a_is_transposed)
+      multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = step}>(
+          rows, columns, depth, buffers.a, buffers.b, panel, buffers.c, Buffers::columns, p > k0);
+    else
+      multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(
+          rows, columns, depth, buffers.a, buffers.b, panel, buffers.c, Buffers::columns, p > k0);
+  }
+}
+
+/// Row i of a tile's first factor by gather(to, i), and zeros in the rows that complete a register block.
+template <class S, class Gather>
+void pack_rows(S* to, std::size_t rows, std::size_t depth, const Gather& gather) {
+  constexpr std::size_t stride = ProductBuffers<S>::row_stride;
+  for (std::size_t i = 0; i < rows; ++i) gather(to + i * stride, i);
+  for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
+    for (std::size_t p = 0; p < depth; ++p) to[i * stride + p] = S(0);
+}
+
+/// body(buffers, chunk, group, i0, rows, j0, columns) for the tiles of `chunks` times `groups` matrices.
+template <class S, class Body>
+void for_tiles(std::size_t groups, std::size_t rows, std::size_t columns, std::size_t chunks, const Body& body) {
+  using Buffers = ProductBuffers<S>;
+  static_assert(Buffers::rows == ConvChunks::tile_rows && Buffers::columns * sizeof(S) == ConvChunks::tile_bytes);
+  const std::size_t down = (rows + Buffers::rows - 1) / Buffers::rows,
+                    across = (columns + Buffers::columns - 1) / Buffers::columns;
+  parallel_for(chunks * groups * down * across, [&](std::size_t index) {
+    const std::size_t i = index % down, j = index / down % across, group = index / (down * across) % groups;
+    const std::size_t i0 = block_begin(rows, block_rows, down, i), i1 = block_begin(rows, block_rows, down, i + 1);
+    const std::size_t j0 = block_begin(columns, block_columns<S>, across, j),
+                      j1 = block_begin(columns, block_columns<S>, across, j + 1);
+    if (i0 == i1 || j0 == j1) return;
+    Buffers buffers;  // padding that is read is written before
+    body(buffers, index / (down * across * groups), group, i0, i1 - i0, j0, j1 - j0);
+  });
+}
+
+// ---- each channel alone: vectors of channels, and weights (taps, channels)
+
+template <class S, class T>
+const S* weights_by_tap(const op::Convolution& o, const T* weight, const Memory& at) {
+  S* const to = at(View<S>{at.scratch});
+  for (std::size_t tap = 0; tap < o.taps(); ++tap)
+    for (std::size_t c = 0; c < o.channels; ++c) to[tap * o.channels + c] = static_cast<S>(weight[c * o.taps() + tap]);
+  return to;
+}
+/// body(index) for `count` pixels with so much work each.
+template <class Body>
+void for_pixels(std::size_t count, std::size_t work, const Body& body) {
+  const std::size_t wanted = chunks_of(count * work), chunks = wanted < count ? wanted : count;
+  parallel_for(chunks, [&](std::size_t chunk) {
+    for (std::size_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1); ++i) body(i);
+  });
+}
+
+template <class T>
+void compute_depthwise(const op::Conv<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const op::Convolution& shape = o.shape;
+  const T* const x = at(o.x);
+  const T* const bias = at.optional(o.bias);
+  T* const y = at(o.y);
+  const S* const weight = weights_by_tap<S>(shape, at(o.weight), at);
+  const std::size_t channels = shape.channels;
+  for_pixels(shape.positions(), channels * shape.taps(), [&](std::size_t index) {
+    const Pixel to = Pixel::of(index, shape.out_height(), shape.out_width());
+    for_each_vector<S>(0, channels, [&](std::size_t c, auto n) {
+      Vector<S> sum = bias != nullptr ? load<S>(bias + c, n) : Vector<S>(S(0));
+      for (std::size_t r = 0; r < shape.window_height; ++r) {
+        const std::size_t h = shape.from(to.line, r, shape.height);
+        if (h >= shape.height) continue;
+        for (std::size_t s = 0; s < shape.window_width; ++s) {
+          const std::size_t w = shape.from(to.column, s, shape.width);
+          if (w >= shape.width) continue;
+          sum = multiply_add(load<S>(x + ((to.sample * shape.height + h) * shape.width + w) * channels + c, n),
+                             load<S>(weight + (r * shape.window_width + s) * channels + c, n), sum);
+        }
+      }
+      store(sum, y + index * channels + c, n);
+    });
+  });
+}
+template <class T>
+void compute_depthwise(const op::ConvInput<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const op::Convolution& shape = o.shape;
+  const T* const d_y = at(o.d_y);
+  T* const d_x = at(o.d_x);
+  const S* const weight = weights_by_tap<S>(shape, at(o.weight), at);
+  const std::size_t channels = shape.channels, height = shape.out_height(), width = shape.out_width();
+  for_pixels(shape.pixels(), channels * shape.taps(), [&](std::size_t index) {
+    const Pixel from = Pixel::of(index, shape.height, shape.width);
+    for_each_vector<S>(0, channels, [&](std::size_t c, auto n) {
+      Vector<S> sum = S(0);
+      for (std::size_t r = 0; r < shape.window_height; ++r) {
+        const std::size_t h = shape.to(from.line, r, height);
+        if (h >= height) continue;
+        for (std::size_t s = 0; s < shape.window_width; ++s) {
+          const std::size_t w = shape.to(from.column, s, width);
+          if (w >= width) continue;
+          sum = multiply_add(load<S>(d_y + ((from.sample * height + h) * width + w) * channels + c, n),
+                             load<S>(weight + (r * shape.window_width + s) * channels + c, n), sum);
+        }
+      }
+      store(sum, d_x + index * channels + c, n);
+    });
+  });
+}
+/// sums (taps, channels) of y's lines [first, last).
+template <class S, class T>
+void sum_lines(const op::Convolution& shape, const T* x, const T* d_y, S* sums, std::size_t first, std::size_t last) {
+  const std::size_t channels = shape.channels, height = shape.out_height(), width = shape.out_width();
+  for (std::size_t i = 0; i < shape.weights(); ++i) sums[i] = S(0);
+  for (std::size_t line = first; line < last; ++line)
+    for (std::size_t tap = 0; tap < shape.taps(); ++tap) {
+      const std::size_t h = shape.from(line % height, tap / shape.window_width, shape.height);
+      if (h >= shape.height) continue;
+      const T* const x_line = x + (line / height * shape.height + h) * shape.width * channels;
+      const T* const y_line = d_y + line * width * channels;
+      for_each_vector<S>(0, channels, [&](std::size_t c, auto n) {
+        Vector<S> sum = S(0);
+        for (std::size_t column = 0; column < width; ++column) {
+          const std::size_t w = shape.from(column, tap % shape.window_width, shape.width);
+          if (w < shape.width)
+            sum = multiply_add(load<S>(x_line + w * channels + c, n), load<S>(y_line + column * channels + c, n), sum);
+        }
+        S* const to = sums + tap * channels + c;
+        store(load<S>(to, n) + sum, to, n);
+      });
+    }
+}
+
+}  // namespace detail
+
+/// op::Conv on the CPU: a tile of y is the product of its windows and the weights, each packed slice by slice.
+///
+/// error   sums over r, s, c in slices from the first to the last, then the bias, in S; one rounding to T
+template <class T>
+void compute(const op::Conv<T>& o, const Memory& at) {
+  using namespace detail;
+  using S = statistic_t<T>;
+  if (o.shape.is_depthwise()) return compute_depthwise(o, at);
+  const T *const x = at(o.x), *const weight = at(o.weight), *const bias = at.optional(o.bias);
+  T* const y = at(o.y);
+  const op::Convolution& shape = o.shape;
+  const std::size_t k = shape.depth(), outputs = shape.group_outputs();
+  for_tiles<S>(shape.groups, shape.positions(), outputs, 1,
+               [&](ProductBuffers<S>& buffers, std::size_t, std::size_t group, std::size_t i0, std::size_t rows,
+                   std::size_t j0, std::size_t columns) {
+                 const std::size_t first = group * outputs + j0;
+                 multiply_gathered<false>(
+                     buffers, rows, columns, 0, k,
+                     [&](S* to, std::size_t p, std::size_t depth) {
+                       pack_rows(to, rows, depth, [&](S* row, std::size_t i) {
+                         gather_window(row, x, shape, group, Pixel::of(i0 + i, shape.out_height(), shape.out_width()),
+                                       p, p + depth);
+                       });
+                     },
+                     [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t width) {
+                       transpose(to, block_columns<S>, weight + (first + j) * k + p, k, width, depth);
+                     });
+                 for (std::size_t i = 0; i < rows; ++i)
+                   for_each_vector<S>(0, columns, [&](std::size_t j, auto n) {
+                     const Vector<S> sum = load<S>(buffers.c + i * ProductBuffers<S>::columns + j);
+                     store(bias != nullptr ? sum + load<S>(bias + first + j, n) : sum,
+                           y + (i0 + i) * shape.out_channels + first + j, n);
+                   });
+               });
+}
+
+/// op::ConvInput on the CPU. Pixels of x whose lines and columns are the same modulo the stride are read by the same
+/// taps: for each such set a product of the outputs that read its pixels and the weights of its taps, so that no stride
+/// multiplies zeros.
+template <class T>
+void compute(const op::ConvInput<T>& o, const Memory& at) {
+  using namespace detail;
+  using S = statistic_t<T>;
+  if (o.shape.is_depthwise()) return compute_depthwise(o, at);
+  const T *const d_y = at(o.d_y), *const weight = at(o.weight);
+  T* const d_x = at(o.d_x);
+  const op::Convolution& shape = o.shape;
+  const std::size_t height = shape.out_height(), width = shape.out_width(), outputs = shape.group_outputs(),
+                    channels = shape.group_channels(), k = shape.depth(), stride = shape.stride;
+  const auto reads = [&](std::size_t first, std::size_t tap) {  // whether the taps of a set have it, in one direction
+    return (first + shape.padding) % stride == tap * shape.dilation % stride;
+  };
+  for (std::size_t set = 0; set < stride * stride; ++set) {
+    const std::size_t line = set / stride, column = set % stride;
+    if (line >= shape.height || column >= shape.width) continue;
+    const std::size_t lines = (shape.height - line + stride - 1) / stride,
+                      of_line = (shape.width - column + stride - 1) / stride;
+    std::size_t high = 0, wide = 0;
+    for (std::size_t r = 0; r < shape.window_height; ++r) high += reads(line, r) ? 1 : 0;
+    for (std::size_t s = 0; s < shape.window_width; ++s) wide += reads(column, s) ? 1 : 0;
+    const auto pixel = [&](std::size_t i) {
+      const Pixel in_set = Pixel::of(i, lines, of_line);
+      return Pixel{in_set.sample, line + in_set.line * stride, column + in_set.column * stride};
+    };
+    for_tiles<S>(
+        shape.groups, shape.samples * lines * of_line, channels, 1,
+        [&](ProductBuffers<S>& buffers, std::size_t, std::size_t group, std::size_t i0, std::size_t rows,
+            std::size_t j0, std::size_t columns) {
+          const std::size_t first = group * channels + j0;
+          multiply_gathered<false>(
+              buffers, rows, columns, 0, high * wide * outputs,
+              [&](S* to, std::size_t p, std::size_t depth) {
+                pack_rows(to, rows, depth, [&](S* row_of, std::size_t i) {
+                  const Pixel from = pixel(i0 + i);
+                  PiecesOfRow<S> row{row_of, p, p + depth};
+                  for (std::size_t r = 0; r < shape.window_height && !row.is_full(); ++r) {
+                    if (!reads(line, r)) continue;
+                    const std::size_t h = shape.to(from.line, r, height);
+                    for (std::size_t s = 0; s < shape.window_width && !row.is_full(); ++s) {
+                      if (!reads(column, s)) continue;
+                      const std::size_t w = shape.to(from.column, s, width);
+                      row.add(
+                          h < height && w < width
+                              ? d_y + ((from.sample * height + h) * width + w) * shape.out_channels + group * outputs
+                              : nullptr,
+                          outputs);
+                    }
+                  }
+                });
+              },
+              [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t count) {
+                std::size_t done = 0;  // rows of the whole factor
+                for (std::size_t r = 0; r < shape.window_height; ++r)
+                  for (std::size_t s = 0; s < shape.window_width; ++s) {
+                    if (!reads(line, r) || !reads(column, s)) continue;
+                    const T* const from =
+                        weight + group * outputs * k + (r * shape.window_width + s) * channels + j0 + j;
+                    for (std::size_t q = done < p ? p : done; q < done + outputs && q < p + depth; ++q)
+                      copy_row(to + (q - p) * block_columns<S>, from + (q - done) * k, count);
+                    done += outputs;
+                  }
+              });
+          for (std::size_t i = 0; i < rows; ++i) {
+            const Pixel to = pixel(i0 + i);
+            write_row<S>(
+                d_x + ((to.sample * shape.height + to.line) * shape.width + to.column) * shape.channels + first,
+                buffers.c + i * ProductBuffers<S>::columns, columns, false);
+          }
+        });
+  }
+}
+
+/// op::ConvWeight on the CPU: chunks of y's pixels (ConvChunks), each a product of d_y and the windows that its pixels
+/// read; then the chunks' sums, in order.
+template <class T, class G>
+void compute(const op::ConvWeight<T, G>& o, const Memory& at) {
+  using namespace detail;
+  using S = statistic_t<T>;
+  const T *const x = at(o.x), *const d_y = at(o.d_y);
+  G* const d_weight = at(o.d_weight);
+  const op::Convolution& shape = o.shape;
+  const std::size_t chunks = ConvChunks::of<S>(shape), weights = shape.weights(), k = shape.depth(),
+                    positions = shape.positions(), outputs = shape.group_outputs();
+  if (shape.is_depthwise()) {
+    S* const partial = at(View<S>{at.scratch});
+    const std::size_t lines = shape.samples * shape.out_height(), taps = shape.taps();
+    parallel_for(chunks, [&](std::size_t chunk) {
+      sum_lines(shape, x, d_y, partial + chunk * weights, part_begin(lines, chunks, chunk),
+                part_begin(lines, chunks, chunk + 1));
+    });
+    for (std::size_t c = 0; c < shape.channels; ++c)
+      for (std::size_t tap = 0; tap < taps; ++tap) {
+        S sum = partial[tap * shape.channels + c];
+        for (std::size_t chunk = 1; chunk < chunks; ++chunk) sum += partial[chunk * weights + tap * shape.channels + c];
+        G& to = d_weight[c * taps + tap];
+        to = static_cast<G>(o.add ? static_cast<S>(to) + sum : sum);
+      }
+    return;
+  }
+  S* const partial = chunks > 1 ? at(View<S>{at.scratch}) : nullptr;
+  for_tiles<S>(
+      shape.groups, outputs, k, chunks,
+      [&](ProductBuffers<S>& buffers, std::size_t chunk, std::size_t group, std::size_t i0, std::size_t rows,
+          std::size_t j0, std::size_t columns) {
+        multiply_gathered<true>(
+            buffers, rows, columns, part_begin(positions, chunks, chunk), part_begin(positions, chunks, chunk + 1),
+            [&](S* to, std::size_t p, std::size_t depth) {
+              for (std::size_t q = 0; q < depth; ++q)
+                copy_row(to + q * ProductBuffers<S>::rows, d_y + (p + q) * shape.out_channels + group * outputs + i0,
+                         rows);
+            },
+            [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t width) {
+              S row[block_columns<S> + lanes<S>] = {};  // beyond the last row of a panel lies what is not its own
+              for (std::size_t q = 0; q < depth; ++q) {
+                gather_window(row, x, shape, group, Pixel::of(p + q, shape.out_height(), shape.out_width()), j0 + j,
+                              j0 + j + width);
+                copy_row(to + q * block_columns<S>, row, block_columns<S>);
+              }
+            });
+        for (std::size_t i = 0; i < rows; ++i) {
+          const S* const from = buffers.c + i * ProductBuffers<S>::columns;
+          const std::size_t to = (group * outputs + i0 + i) * k + j0;
+          if (partial != nullptr) write_row<S>(partial + chunk * weights + to, from, columns, false);
+          else write_row<S>(d_weight + to, from, columns, o.add);
+        }
+      });
+  if (partial == nullptr) return;
+  sweep<S>(weights, [&](std::size_t i, auto n) {
+    Vector<S> sum = load<S>(partial + i, n);
+    for (std::size_t chunk = 1; chunk < chunks; ++chunk) sum += load<S>(partial + chunk * weights + i, n);
+    store(o.add ? load<S>(d_weight + i, n) + sum : sum, d_weight + i, n);
+  });
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

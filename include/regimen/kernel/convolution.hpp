@@ -1,0 +1,158 @@
+// regimen/kernel/convolution.hpp — convolutions of images by plain loops: a thread computes one number, neighbours the
+// next channel. Right before fast: each thread reads all numbers that its sum needs, from caches at best, and no tensor
+// core helps.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/column_sum.hpp>
+
+#include <cstddef>
+
+namespace regimen::kernel {
+
+template <class T>
+struct Kernel<op::Conv<T>> final {
+  static constexpr unsigned threads = 256;
+  using S = statistic_t<T>;
+  op::Conv<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.shape.positions() * o.shape.out_channels, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const op::Convolution& shape = o.shape;
+    const std::size_t height = shape.out_height(), width = shape.out_width(), channels = shape.group_channels(),
+                      outputs = shape.group_outputs();
+    const T* const bias = at.optional(o.bias);
+    for_pieces(block, shape.positions() * shape.out_channels, [&](std::size_t i) {
+      const std::size_t output = i % shape.out_channels, pixel = i / shape.out_channels, column = pixel % width,
+                        line = pixel / width % height, sample = pixel / width / height;
+      const T* const image =
+          at(o.x) + sample * shape.height * shape.width * shape.channels + output / outputs * channels;
+      const T* weight = at(o.weight) + output * shape.depth();
+      S sum = 0;
+      for (std::size_t r = 0; r < shape.window_height; ++r)
+        for (std::size_t s = 0; s < shape.window_width; ++s, weight += channels) {
+          const std::size_t h = shape.from(line, r, shape.height), w = shape.from(column, s, shape.width);
+          if (h < shape.height && w < shape.width) {
+            const T* const x = image + (h * shape.width + w) * shape.channels;
+            for (std::size_t c = 0; c < channels; ++c) sum += static_cast<S>(x[c]) * static_cast<S>(weight[c]);
+          }
+        }
+      if (bias != nullptr) sum += static_cast<S>(bias[output]);
+      at(o.y)[i] = static_cast<T>(sum);
+    });
+  }
+};
+
+template <class T>
+struct Kernel<op::ConvInput<T>> final {
+  static constexpr unsigned threads = 256;
+  using S = statistic_t<T>;
+  op::ConvInput<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.shape.pixels() * o.shape.channels, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const op::Convolution& shape = o.shape;
+    const std::size_t height = shape.out_height(), width = shape.out_width(), channels = shape.group_channels(),
+                      outputs = shape.group_outputs(), depth = shape.depth();
+    for_pieces(block, shape.pixels() * shape.channels, [&](std::size_t i) {
+      const std::size_t channel = i % shape.channels, pixel = i / shape.channels, column = pixel % shape.width,
+                        line = pixel / shape.width % shape.height, sample = pixel / shape.width / shape.height;
+      const std::size_t first = channel / channels * outputs;
+      const T* const image = at(o.d_y) + sample * height * width * shape.out_channels + first;
+      const T* weight = at(o.weight) + first * depth + channel % channels;
+      S sum = 0;
+      for (std::size_t r = 0; r < shape.window_height; ++r)
+        for (std::size_t s = 0; s < shape.window_width; ++s, weight += channels) {
+          const std::size_t h = shape.to(line, r, height), w = shape.to(column, s, width);
+          if (h < height && w < width) {
+            const T* const d_y = image + (h * width + w) * shape.out_channels;
+            for (std::size_t output = 0; output < outputs; ++output)
+              sum += static_cast<S>(d_y[output]) * static_cast<S>(weight[output * depth]);
+          }
+        }
+      at(o.d_x)[i] = static_cast<T>(sum);
+    });
+  }
+};
+
+namespace detail {
+
+/// Of a convolution's weights: a sum over y's pixels.
+REGIMEN_HD constexpr ColumnSum sum_of_positions(const op::Convolution& shape) {
+  return {.rows = shape.positions(), .columns = shape.weights()};
+}
+
+}  // namespace detail
+
+/// Sums of chunks of y's pixels, a thread for each chunk and weight.
+template <class T, class G>
+struct Kernel<op::ConvWeight<T, G>> final {
+  static constexpr unsigned passes = 2, threads = 256;
+  using S = statistic_t<T>;
+  op::ConvWeight<T, G> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::ConvWeight<T, G>& o) {
+    return detail::sum_of_positions(o.shape).sums() * sizeof(S);
+  }
+  constexpr unsigned blocks() const {
+    return blocks_for(detail::sum_of_positions(o.shape).chunks() * o.shape.weights(), threads);
+  }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const op::Convolution& shape = o.shape;
+    const ColumnSum rows = detail::sum_of_positions(shape);
+    const std::size_t height = shape.out_height(), width = shape.out_width(), channels = shape.group_channels(),
+                      outputs = shape.group_outputs(), weights = shape.weights(), chunks = rows.chunks();
+    S* const partial = rows.template partial<S>(at);
+    for_pieces(block, chunks * weights, [&](std::size_t piece) {
+      const std::size_t chunk = piece / weights, weight = piece % weights, output = weight / shape.depth(),
+                        tap = weight % shape.depth() / channels, r = tap / shape.window_width,
+                        s = tap % shape.window_width;
+      const T* const x = at(o.x) + output / outputs * channels + weight % channels;
+      const T* const d_y = at(o.d_y) + output;
+      S sum = 0;
+      for (std::size_t begin = rows.begin(chunk), end = rows.begin(chunk + 1); begin < end;) {
+        const std::size_t stop = end - begin < ColumnSum::at_once ? end : begin + ColumnSum::at_once;
+        S part = 0;
+        for (; begin < stop; ++begin) {
+          const std::size_t h = shape.from(begin / width % height, r, shape.height),
+                            w = shape.from(begin % width, s, shape.width), sample = begin / width / height;
+          if (h < shape.height && w < shape.width)
+            part += static_cast<S>(x[((sample * shape.height + h) * shape.width + w) * shape.channels]) *
+                    static_cast<S>(d_y[begin * shape.out_channels]);
+        }
+        sum += part;
+      }
+      if (partial != nullptr) partial[piece] = sum;
+      else JoinSums::put(sum, at(o.d_weight)[weight], o.add);
+    });
+  }
+};
+template <class T, class G>
+struct Kernel<op::ConvWeight<T, G>, 1> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned threads = JoinSums::threads;
+  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
+  op::ConvWeight<T, G> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return detail::sum_of_positions(o.shape).blocks_of_chunks(); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const ColumnSum rows = detail::sum_of_positions(o.shape);
+    rows.add_chunks(block, rows.template partial<S>(at), at(o.d_weight), o.add);
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

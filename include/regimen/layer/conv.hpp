@@ -1,0 +1,184 @@
+// regimen/layer/conv.hpp — convolutions of images: Conv2d.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/linear.hpp>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen {
+
+// Options of Conv2d: values, as NoBias is.
+struct WindowOption {
+  std::size_t height = 1, width = 1;
+};
+enum class StrideOption : std::size_t {};
+enum class PaddingOption : std::size_t {};
+enum class DilationOption : std::size_t {};
+enum class GroupsOption : std::size_t {};
+/// The pixels that an output reads: Window<3, 5> are 3 lines of 5. A number alone is a square.
+template <std::size_t Height, std::size_t Width = Height>
+inline constexpr WindowOption Window{Height, Width};
+/// Lines and columns from output to output.
+template <std::size_t Size>
+inline constexpr StrideOption Stride{Size};
+/// Lines and columns of zeros on each side of the image.
+template <std::size_t Size>
+inline constexpr PaddingOption Padding{Size};
+/// Lines and columns from a pixel of the window to the next.
+template <std::size_t Size>
+inline constexpr DilationOption Dilation{Size};
+/// Runs of channels, each of which sees itself alone.
+template <std::size_t Count>
+inline constexpr GroupsOption Groups{Count};
+
+namespace detail {
+
+/// The options of a Conv2d, and how often each is given.
+struct ConvOptions {
+  std::size_t height = 1, width = 1, stride = 1, padding = 0, dilation = 1, groups = 1;
+  bool bias = true;
+  std::array<unsigned, 5> given{};
+  bool known = true;
+
+  constexpr void take(WindowOption window) { height = window.height, width = window.width; }
+  template <class Number>
+    requires std::is_integral_v<Number>
+  constexpr void take(Number window) {
+    if constexpr (std::is_signed_v<Number>) known &= window >= 0;
+    if (known) height = width = static_cast<std::size_t>(window);
+  }
+  constexpr void take(auto) { known = false; }
+
+  constexpr void add(StrideOption size) { stride = static_cast<std::size_t>(size), ++given[0]; }
+  constexpr void add(PaddingOption size) { padding = static_cast<std::size_t>(size), ++given[1]; }
+  constexpr void add(DilationOption size) { dilation = static_cast<std::size_t>(size), ++given[2]; }
+  constexpr void add(GroupsOption count) { groups = static_cast<std::size_t>(count), ++given[3]; }
+  constexpr void add(LinearOption) { bias = false, ++given[4]; }
+  constexpr void add(auto) { known = false; }
+
+  constexpr bool are_sound() const {
+    bool sound = known;
+    for (const unsigned times : given) sound &= times <= 1;
+    return sound;
+  }
+  /// Whether it maps each pixel alone, all channels together.
+  constexpr bool is_product() const { return height * width == 1 && stride == 1 && padding == 0 && groups == 1; }
+  constexpr op::Convolution shape(std::size_t image_height, std::size_t image_width, std::size_t channels,
+                                  std::size_t out_channels) const {
+    return {.samples = 1,
+            .height = image_height,
+            .width = image_width,
+            .channels = channels,
+            .out_channels = out_channels,
+            .window_height = height,
+            .window_width = width,
+            .stride = stride,
+            .padding = padding,
+            .dilation = dilation,
+            .groups = groups};
+  }
+};
+template <auto Window, auto... Options>
+inline constexpr ConvOptions conv_options = [] {
+  ConvOptions all;
+  all.take(Window);
+  (all.add(Options), ...);
+  return all;
+}();
+
+template <class Layer, class X>
+inline constexpr op::Convolution convolution_of =
+    Layer::options.shape(X::Shape::extent(0), X::Shape::extent(1), X::columns, Layer::channels);
+
+/// The parameters of a convolution.
+template <bool has_bias>
+constexpr auto conv_parameters(const op::Convolution& shape) {
+  const Parameter weight{"weight",
+                         ParameterRole::matrix,
+                         4,
+                         {shape.out_channels, shape.window_height, shape.window_width, shape.group_channels()},
+                         {InitialValue::Kind::uniform, inverse_square_root(double(shape.depth()))}};
+  const Parameter bias{"bias", ParameterRole::bias, 1, {shape.out_channels, 1, 1, 1}, {}};
+  if constexpr (has_bias) return std::array<Parameter, 2>{weight, bias};
+  else return std::array<Parameter, 1>{weight};
+}
+
+template <class Layer, class X, class Roles>
+struct ConvBound : LayerDefaults {
+  using T = typename X::Element;
+  using G = typename Roles::reduce;
+  using Element = T;
+  static constexpr bool has_bias = Layer::options.bias;
+  static constexpr op::Convolution of_one = convolution_of<Layer, X>;
+  using Output = Value<T, Shape<of_one.out_height(), of_one.out_width(), Layer::channels>>;
+  static constexpr auto parameters = conv_parameters<has_bias>(of_one);
+  static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
+  static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
+
+  static constexpr op::Convolution shape(const auto& engine) {
+    op::Convolution all = of_one;
+    all.samples = engine.batch;
+    return all;
+  }
+  static constexpr void forward(auto& engine, const auto& call) {
+    op::Conv<T> conv{.x = {call.x}, .weight = {call.parameters[0]}, .y = {call.y}, .shape = shape(engine)};
+    if constexpr (has_bias) conv.bias = {call.parameters[1]};
+    engine.run(conv);
+  }
+  static constexpr void backward(auto& engine, const auto& call) {
+    if (call.wants_d_x())
+      engine.run(op::ConvInput<T>{
+          .d_y = {call.d_y}, .weight = {call.parameters[0]}, .d_x = {call.d_x}, .shape = shape(engine)});
+    if (call.trains()) {
+      engine.run(op::ConvWeight<T, G>{
+          .x = {call.x}, .d_y = {call.d_y}, .d_weight = {call.gradients[0]}, .shape = shape(engine), .add = call.add});
+      if constexpr (has_bias)
+        engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
+                                                                .d_x = {call.d_y},
+                                                                .d_bias = {call.gradients[1]},
+                                                                .rows = shape(engine).positions(),
+                                                                .columns = Layer::channels,
+                                                                .add = call.add});
+    }
+  }
+};
+/// One that maps each pixel alone is a Linear whose weight has four extents.
+template <class Layer, class X, class Roles>
+struct PixelBound : LinearBound<Layer::channels, X, Roles, typename X::Element,
+                                Layer::options.bias ? BiasIs::added_here : BiasIs::absent> {
+  static constexpr auto parameters = conv_parameters<Layer::options.bias>(convolution_of<Layer, X>);
+};
+
+}  // namespace detail
+
+/// y[b,i,j,o] = bias[o] + Σ over r, s, c of weight[o,r,s,c] · x[b, i·stride + r·dilation − padding,
+///                                                            j·stride + s·dilation − padding, c], x being 0 outside
+///
+///   x (B,H,W,C), y (B,H',W',Channels)   H' = ⌊(H + 2·padding − dilation·(R − 1) − 1) / stride⌋ + 1, W' alike
+///   weight (Channels,R,S,C/groups)      uniform in ±1/√(R·S·C/groups); c counts the channels of o's group
+///   bias (Channels)                     zero
+///
+/// Conv2d<64, 3> has a window of 3 x 3, Conv2d<64, Window<R, S>> any other. Options, in any order, each once: Stride<2>,
+/// Padding<1>, Dilation<2>, Groups<N> (depthwise with as many groups as channels), NoBias.
+/// error    sums in at least fp32; one rounding
+/// refuses  a window that is larger than the padded image; groups that do not divide C and Channels
+/// cost     2·B·H'·W'·Channels·R·S·C/groups flops forward, twice that backward; saves x. A window of one pixel without
+///          stride, padding and groups is the product of Linear. Others: the CPU multiplies tiles of windows that it
+///          gathers as it goes, and stores none, 16-bit numbers as fp32; groups of few channels, but for depthwise
+///          ones, leave most of its registers idle. A GPU has plain loops, which no tensor core helps
+template <std::size_t Channels, auto Window, auto... Options>
+struct Conv2d final {
+  static constexpr const char* name = "conv2d";
+  static constexpr bool couples_samples = false;
+  static constexpr std::size_t channels = Channels;
+  static constexpr detail::ConvOptions options = detail::conv_options<Window, Options...>;
+  template <class X, class Roles>
+  using Bound = std::conditional_t<options.is_product(), detail::PixelBound<Conv2d, X, Roles>,
+                                   detail::ConvBound<Conv2d, X, Roles>>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,19 @@
+// A stride that is only a number.
+// expect: Conv2d<N, Window> takes Stride<N>, Padding<N>, Dilation<N>, Groups<N> and NoBias; write each at most once
+// names: regimen::Conv2d<8, 3, 2>
+#include "../support/model_recipe.hpp"
+
+#include <regimen/layer/cast.hpp>
+#include <regimen/layer/conv.hpp>
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+struct Small : Model<Input<Image<6, 6, 3>>, Conv2d<8, 3, Stride<2>>, Flatten, Linear<4>> {};
+#else
+struct Small : Model<Input<Image<6, 6, 3>>, Conv2d<8, 3, 2>, Flatten, Linear<4>> {};
+#endif
+
+using Train = Trainer<Small>;
+
+int main() { return sizeof(Train) == 0; }
