@@ -1,5 +1,5 @@
 // An element type in place of a schedule.
-// expect: Checkpoint<\.\.\.> takes a schedule; name None, Every<N> or Selective<Layers\.\.\.>
+// expect: Checkpoint<\.\.\.> takes a schedule; name None, Every<N>, Selective<Layers\.\.\.> or If<Predicate>
 // names: regimen::bf16
 #include "../support/recipe.hpp"
 

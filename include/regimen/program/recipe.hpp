@@ -9,6 +9,7 @@
 #include <regimen/policy/debug.hpp>
 #include <regimen/program/facts.hpp>
 #include <regimen/program/plan.hpp>
+#include <regimen/program/schedule.hpp>
 #include <regimen/program/step.hpp>
 #include <regimen/walk/walk.hpp>
 
@@ -29,10 +30,11 @@ struct Recipe {
   using Network = Network_;
   using UpdateRule = typename Configuration::optimizer::rule;
   using Loss = typename Configuration::loss::function;
-  using Facts = TrainingFacts<sharding_of<Configuration>, alignment_of_parameters<Configuration>,
-                              alignment_of_trained_rows<Configuration>, typename Configuration::precision,
-                              typename Configuration::checkpoint, typename Configuration::freeze,
-                              typename Configuration::optimizer, fusing_of<Configuration>>;
+  using Facts =
+      TrainingFacts<sharding_of<Configuration>, alignment_of_parameters<Configuration>,
+                    alignment_of_trained_rows<Configuration>, typename Configuration::precision,
+                    typename named_schedules<typename Configuration::checkpoint, walk::layers_of<Network>>::type,
+                    typename Configuration::freeze, typename Configuration::optimizer, fusing_of<Configuration>>;
   using Roles = typename Facts::Roles;
   using Bound = walk::BoundModel<Network, Facts>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
@@ -127,7 +129,7 @@ struct Recipe {
     return log.report;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step,
-                                        const Walked& evaluation, const Report& live) {
+                                        const Walked& evaluation, const Report& tensors) {
     MemoryPlan made{};
     made.batch = batch_size;
     made.micro_batches = micro_batches;
@@ -138,7 +140,7 @@ struct Recipe {
     made.trained = Bound::layout.trained_weights();
     made.gaps = Bound::gap_bytes();
     made.padding = padding_of<typename Bound::Output>(batch_size);
-    describe_peak(made, step.peak >= evaluation.peak ? step : evaluation, live);
+    describe_peak(made, step.peak >= evaluation.peak ? step : evaluation, tensors);
     made.forward = step.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
     made.update = step.cost[static_cast<std::size_t>(op::Phase::update)];

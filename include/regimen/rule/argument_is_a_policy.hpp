@@ -171,7 +171,7 @@ struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
     static_assert(holds,
-                  "regimen: Offload and Budget<...> are schedules, not policies; write Checkpoint<...> around them");
+                  "regimen: Offload, Budget<...> and If<...> are schedules, not policies; write Checkpoint<...> around them");
   };
 };
 

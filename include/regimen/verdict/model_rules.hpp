@@ -16,6 +16,7 @@
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
+#include <regimen/rule/if_chooses_a_layer.hpp>
 #include <regimen/rule/input_takes_kind.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
@@ -94,6 +95,18 @@ struct schedule_rules<Selective<Layers...>, All> {
   using type = mp::mp_list<typename names_of<All>::template selected<Layers>...,
                            rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...,
                            rule::selected_output_is_not_read<Layers, reads_own_output<Layers>()>...>;
+};
+
+template <template <class> class Predicate, class All>
+struct schedule_rules<If<Predicate>, All> {
+  using Chosen = typename named_schedule<If<Predicate>, All>::type;
+  using type = mp::mp_push_front<typename schedule_rules<Chosen, All>::type,
+                                 rule::if_chooses_a_layer<If<Predicate>, !std::is_same_v<Chosen, Selective<>>>>;
+};
+template <class All>
+struct schedules_rules {
+  template <class... Schedules>
+  using of = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All>::type...>;
 };
 
 template <class Freeze, class All>
@@ -302,7 +315,7 @@ constexpr auto rules_of_layers() {
       mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template computed, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
-      typename schedule_rules<typename Configuration::checkpoint::schedule, All>::type,
+      mp::mp_apply<schedules_rules<All>::template of, typename Configuration::checkpoint>,
       typename freeze_rules<typename Configuration::freeze, All>::type, typename named_rules<typename P::Layers>::type,
       mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,

@@ -52,6 +52,7 @@
 #include <regimen/rule/reduces_in_one_way.hpp>
 #include <regimen/rule/reduction_needs_communicator.hpp>
 #include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
+#include <regimen/rule/schedules_agree.hpp>
 #include <regimen/rule/selective_names_layers.hpp>
 #include <regimen/rule/shard_needs_communicator.hpp>
 #include <regimen/rule/shard_needs_ranks.hpp>
@@ -272,9 +273,12 @@ struct single<P, axis::loss_scale> {
 };
 template <class P>
 struct single<P, axis::checkpoint> {
-  using schedule = typename P::schedule;
-  using rules = mp::mp_list<rule::every_at_least_one<schedule>, rule::selective_names_layers<schedule>,
-                            rule::checkpoint_is_built<schedule>>;
+  template <class... Schedules>
+  using of_each =
+      mp::mp_append<mp::mp_list<rule::schedules_agree<P>>,
+                    mp::mp_list<rule::every_at_least_one<Schedules>, rule::selective_names_layers<Schedules>,
+                                rule::checkpoint_is_built<Schedules>>...>;
+  using rules = mp::mp_apply<of_each, P>;
 };
 template <class P>
 struct single<P, axis::batch> {

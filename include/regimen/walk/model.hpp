@@ -17,6 +17,12 @@ Model<Input<InputKind>, Layers...> model_of(const Model<Input<InputKind>, Layers
 template <class Network>
 using model_t = decltype(model_of(static_cast<const Network*>(nullptr)));
 
+template <class InputKind, class... Layers>
+mp::mp_list<Layers...> layers_of_model(const Model<Input<InputKind>, Layers...>*);
+/// The layers of a network, as its Model<...> lists them.
+template <class Network>
+using layers_of = decltype(layers_of_model(static_cast<const Network*>(nullptr)));
+
 /// The tables that a TiedLinear anywhere in the layers shares.
 template <class Layer>
 struct is_tied : std::false_type {};

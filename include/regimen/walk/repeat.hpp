@@ -105,9 +105,12 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       run(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
           {Mode::discard, Place::saved}, unit(engine, weights, (s + 1) * segment, path));
     });
-    if (way.place == Place::nowhere) return absent;
-    return run(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
-               {Mode::discard, way.place}, after);
+    std::size_t y = absent;
+    if (way.place != Place::nowhere)
+      y = run(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
+              {Mode::discard, way.place}, after);
+    if (x.owned) engine.arena.give(x.offset);  // it is computed again before it is read
+    return y;
   }
 
   static constexpr void retire_output(auto& engine, Place place) {

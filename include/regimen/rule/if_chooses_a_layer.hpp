@@ -1,0 +1,16 @@
+// regimen/rule/if_chooses_a_layer.hpp — the predicate of Checkpoint<If<...>> is true of a layer.
+#pragma once
+
+namespace regimen::rule {
+
+/// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer   docs/errors/if_chooses_a_layer.md
+template <class Schedule, bool Chooses>
+struct if_chooses_a_layer {
+  static constexpr bool holds = Chooses;
+  struct must_hold {
+    static_assert(holds, "regimen: Checkpoint<If<P>>: P<Layer>::value is true of no layer of this model; choose one");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

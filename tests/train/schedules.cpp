@@ -1,0 +1,76 @@
+// What is computed again: layers that a predicate chooses, and outputs of layers inside of segments. The bits stay, the
+// plan holds, and what is saved is no more than under either schedule.
+#include <regimen/comm/launch.hpp>
+#include <regimen/regimen.hpp>
+
+#include "support/catch.hpp"
+#include "support/weights.hpp"
+
+#include <type_traits>
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+template <class Layer>
+struct is_cheap : std::bool_constant<std::is_same_v<Layer, Gelu> || std::is_same_v<Layer, LayerNorm>> {};
+
+using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
+                         Residual<LayerNorm, Linear<48>, Gelu, Dropout<Ratio<1, 8>>, Linear<12>>>;
+/// A layer whose output is computed again lies before the Repeat, behind it, and in it.
+struct Net final
+    : Model<Input<Tokens<6>>, Embedding<Vocabulary<9>, 12>, LayerNorm, Repeat<5, Block>, LayerNorm, Linear<9>> {};
+struct Mixed final : Model<Input<Tokens<6>>, Embedding<Vocabulary<9>, 12>, LayerNorm,
+                           Repeat<4, Fork<Multiply, Sequential<Linear<12>, Gelu>, LayerNorm>>, Gelu, Linear<9>> {};
+
+const Fake& data() {
+  static const Fake fake({.samples = 24, .classes = 9, .seed = 4});
+  return fake;
+}
+std::vector<double> numbers(auto& trainer) {
+  trainer.poison_dead_memory();
+  const double loss = trainer.fit(data(), {.steps = 5, .progress = false}).loss;
+  CHECK(trainer.used().peak == trainer.planned().peak);
+  std::vector<double> all = support::weights_of<double>(trainer);
+  all.push_back(loss);
+  return all;
+}
+template <class Network, class... Policies>
+std::vector<double> trained() {
+  Trainer<Network, Batch<4>, Policies...> trainer;
+  return numbers(trainer);
+}
+template <class... Policies>
+std::vector<double> on_two() {
+  std::vector<double> found;
+  launch(2, [&](comm::Threads& ranks) {
+    Trainer<Net, Batch<2>, Communicator<Threads>, Shard<ZeRO3>, Policies...> trainer(ranks);
+    const auto own = numbers(trainer);
+    if (ranks.rank() == 0) found = own;
+  });
+  return found;
+}
+template <class Network, class... Policies>
+constexpr std::size_t saved_by = Trainer<Network, Batch<4>, Policies...>::plan().bytes(MemoryKind::saved);
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a predicate chooses what Selective names", "", Net, Mixed) {
+  static_assert(std::is_same_v<typename Trainer<TestType, Checkpoint<If<is_cheap>>>::Recipe::Facts,
+                               typename Trainer<TestType, Checkpoint<Selective<LayerNorm, Gelu>>>::Recipe::Facts>);
+  CHECK(trained<TestType, Checkpoint<If<is_cheap>>>() == trained<TestType>());
+}
+TEMPLATE_TEST_CASE("segments save no outputs of layers that are computed again", "", Net, Mixed) {
+  const std::vector<double> plain = trained<TestType>();
+  CHECK(trained<TestType, Checkpoint<Every<2>, Selective<Gelu, LayerNorm>>>() == plain);
+  CHECK(trained<TestType, Checkpoint<If<is_cheap>, Every<1>>>() == plain);
+  CHECK(trained<TestType, Checkpoint<Every<3>, Selective<LayerNorm>>, Fusion<Unfused>>() ==
+        trained<TestType, Fusion<Unfused>>());
+  static_assert(saved_by<TestType, Checkpoint<Every<2>, Selective<Gelu, LayerNorm>>> <=
+                saved_by<TestType, Checkpoint<Every<2>>>);
+}
+TEST_CASE("the same on ranks that gather their weights") {
+  CHECK(on_two<Checkpoint<Every<2>, If<is_cheap>>>() == on_two<>());
+  CHECK(on_two<Checkpoint<If<is_cheap>>>() == on_two<>());
+}
