@@ -330,13 +330,23 @@ struct SayPointwise {
   using make = mp::mp_list<
       Loss<std::conditional_t<Model::Source::below(of_policy, 8, 3) == 0, BinaryCrossEntropy, MeanSquaredError>>>;
 };
-/// Every<1> to Every<depth>.
+/// Every<1> to Every<depth>; sometimes with a layer of the model besides.
 struct SayEvery {
   template <class Model>
   static constexpr bool fits = Model::depth > 0;
+  template <class Model, bool selects>
+  using Selected = std::conditional_t<
+      selects,
+      mp::mp_list<Selective<mp::mp_at_c<
+          mp::mp_push_back<typename Model::leaves, Relu>,
+          Model::Source::below(of_policy, 10, mp::mp_size<typename Model::leaves>::value + (selects ? 0 : 1))>>>,
+      mp::mp_list<>>;
   template <class Model>
-  using make =
-      mp::mp_list<Checkpoint<Every<1 + Model::Source::below(of_policy, 1, Model::depth > 0 ? Model::depth : 1)>>>;
+  using make = mp::mp_list<mp::mp_apply<
+      Checkpoint,
+      mp::mp_push_front<
+          Selected<Model, !mp::mp_empty<typename Model::leaves>::value && Model::Source::below(of_policy, 9, 3) == 0>,
+          Every<1 + Model::Source::below(of_policy, 1, Model::depth > 0 ? Model::depth : 1)>>>>;
 };
 /// One layer of the model, two, or all.
 struct SaySelective {
