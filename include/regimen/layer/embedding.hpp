@@ -118,7 +118,7 @@ struct TiedLinear<Embedding<Words, Channels>> final {
     using F = typename Roles::template factor<T>;
     using D = typename Roles::template factor<Out>;
     using Element = T;
-    using Output = Value<Out, Shape<X::rows, Words::size>>;
+    using Output = Value<Out, typename detail::with_columns<typename X::Shape, Words::size>::type>;
     static constexpr auto parameters = Table::template Bound<X, Roles>::parameters;
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
 

@@ -33,6 +33,21 @@ struct Roles final {
   using factor = std::conditional_t<std::is_same_v<Compute, tf32> && std::is_same_v<T, fp32>, tf32, T>;
 };
 
+namespace detail {
+
+/// The shape of X with another innermost extent.
+template <class TensorShape, std::size_t Width, std::size_t... Before>
+struct with_columns;
+template <std::size_t Last, std::size_t Width, std::size_t... Before>
+struct with_columns<Shape<Last>, Width, Before...> {
+  using type = Shape<Before..., Width>;
+};
+template <std::size_t First, std::size_t Second, std::size_t... Rest, std::size_t Width, std::size_t... Before>
+struct with_columns<Shape<First, Second, Rest...>, Width, Before...>
+    : with_columns<Shape<Second, Rest...>, Width, Before..., First> {};
+
+}  // namespace detail
+
 /// Replaces the type of master weights in inference: each parameter is stored once, in the type that kernels read.
 struct NoMaster final {};
 

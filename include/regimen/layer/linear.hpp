@@ -17,17 +17,6 @@ constexpr double inverse_square_root(double x) {  // Newton; std::sqrt is no con
   return guess;
 }
 
-/// The shape of X with another innermost extent.
-template <class TensorShape, std::size_t Width, std::size_t... Before>
-struct with_columns;
-template <std::size_t Last, std::size_t Width, std::size_t... Before>
-struct with_columns<Shape<Last>, Width, Before...> {
-  using type = Shape<Before..., Width>;
-};
-template <std::size_t First, std::size_t Second, std::size_t... Rest, std::size_t Width, std::size_t... Before>
-struct with_columns<Shape<First, Second, Rest...>, Width, Before...>
-    : with_columns<Shape<Second, Rest...>, Width, Before..., First> {};
-
 enum class BiasIs { added_here, added_by_neighbour, absent };
 
 /// What backward does with the derivative of an activation that is applied here: multiplies by it, or the next layer
