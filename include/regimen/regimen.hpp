@@ -22,6 +22,7 @@
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/slice.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>

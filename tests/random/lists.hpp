@@ -16,6 +16,7 @@
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/slice.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>
@@ -125,6 +126,13 @@ struct AnyConv {
   using make =
       Leaf<std::conditional_t<At::keeps || At::below(6, 2) == 0, Same<At, At::X::columns>, Other<At, At::X::columns>>,
            At>;
+};
+/// Of channels.
+struct AnySlice {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers && At::X::columns > 1;
+  template <class At, std::size_t begin = At::below(0, At::X::columns)>
+  using make = Leaf<Slice<begin, 1 + At::below(1, At::X::columns - begin)>, At>;
 };
 struct AnyAttention {
   template <class At>
@@ -272,7 +280,7 @@ using Layers = mp::mp_list<
     Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
     Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
     Often<1, Plain<BatchNorm<PerMicroBatch>>>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
-    Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<2, AnyAs>, Often<4, AnyConv>>;
+    Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<1, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
 
 // ---- inputs
 

@@ -11,6 +11,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
+#include <regimen/layer/slice.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
@@ -38,6 +39,7 @@
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
+#include <regimen/rule/slice_fits_extent.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/window_fits_image.hpp>
 #include <regimen/verdict/compose.hpp>
@@ -120,6 +122,15 @@ template <class Value, class X>
 struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
   using type = mp::mp_list<rule::input_matches<X, RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
                            rule::epsilon_above_zero<Value>>;
+};
+template <std::size_t axis, std::size_t Begin, std::size_t Count, class X>
+struct layer_rules<SliceAlong<axis, Begin, Count>, X> {
+  using type = mp::mp_list<
+      rule::slice_fits_extent<SliceAlong<axis, Begin, Count>, typename X::Shape, X::Shape::extent(axis), Begin, Count>>;
+};
+template <std::size_t Begin, std::size_t Count, class X>
+struct layer_rules<Slice<Begin, Count>, X> {
+  using type = mp::mp_list<rule::slice_fits_extent<Slice<Begin, Count>, typename X::Shape, X::columns, Begin, Count>>;
 };
 template <class Layer, class Name, class Found, class X>
 using named_layer_rules = mp::mp_if<

@@ -75,6 +75,13 @@ template <class Linear, detail::BiasIs bias, class Out, class Activation, detail
 inline constexpr std::size_t places_of<detail::LinearForm<Linear, bias, Out, Activation, derivative, Before>> =
     std::is_void_v<Activation> ? 1 : 2;
 
+/// Whether the output of a layer has the element type of its input, tokens too.
+template <class Layer>
+inline constexpr bool keeps_element = false;
+template <class Layer>
+  requires requires { Layer::keeps_element; }
+inline constexpr bool keeps_element<Layer> = Layer::keeps_element;
+
 /// The list written so far, and the element type of its output: int32 for tokens.
 template <class Entries_, class Element_>
 struct Written final {
@@ -86,10 +93,11 @@ struct Written final {
       Written<mp::mp_if_c<Number<Element> && !std::is_same_v<Element, Stored>,
                           mp::mp_push_back<Entries, Placed<detail::Cast<Stored>, Stored, mp::mp_list<>>>, Entries>,
               Stored>;
-  /// With layers of one compute type.
+  /// With layers of one compute type. Of a layer that keeps what it reads tokens stay tokens.
   template <class Layer, class... More>
   using with = Written<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>,
-                       stored_t<typename Layer::Compute>>;
+                       std::conditional_t<!Number<Element> && keeps_element<typename Layer::Layer>, Element,
+                                          stored_t<typename Layer::Compute>>>;
 };
 
 /// Where the next layer stands in the user's lists.

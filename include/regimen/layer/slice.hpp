@@ -1,0 +1,83 @@
+// regimen/layer/slice.hpp — a part of a value along one axis.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace regimen {
+
+namespace detail {
+
+/// A shape with another extent of one axis.
+template <class TensorShape, std::size_t axis, std::size_t count>
+struct with_extent;
+template <std::size_t... Extents, std::size_t axis, std::size_t count>
+struct with_extent<Shape<Extents...>, axis, count> {
+ private:
+  template <std::size_t... i>
+  static auto of(std::index_sequence<i...>) -> Shape<(i == axis ? count : Extents)...>;
+
+ public:
+  using type = decltype(of(std::make_index_sequence<sizeof...(Extents)>{}));
+};
+
+/// Begin, Count along an axis; `innermost`: the last.
+inline constexpr std::size_t innermost = ~std::size_t{0};
+
+template <std::size_t axis_, std::size_t Begin, std::size_t Count, class X>
+struct SliceBound : LayerDefaults {
+  using T = typename X::Element;
+  static constexpr std::size_t axis = axis_ == innermost ? X::Shape::rank - 1 : axis_;
+  using Output = Value<T, typename with_extent<typename X::Shape, axis, Count>::type>;
+  static constexpr std::size_t row = X::Shape::size_from(axis), width = Output::Shape::size_from(axis),
+                               first = row / X::Shape::extent(axis) * Begin * sizeof(T);
+
+  static constexpr void forward(auto& engine, const auto& call) { copy(engine, call.x + first, row, call.y, width); }
+  static constexpr void backward(auto& engine, const auto& call) {
+    if constexpr (Number<T>) {
+      if (!call.wants_d_x()) return;
+      engine.run(op::Zero<T>{{call.d_x}, engine.batch * X::size});
+      copy(engine, call.d_y, width, call.d_x + first, row);
+    }
+  }
+
+ private:
+  static constexpr void copy(auto& engine, std::size_t from, std::size_t from_row, std::size_t to, std::size_t to_row) {
+    engine.run(op::CopyColumns<T>{.x = {from},
+                                  .y = {to},
+                                  .rows = engine.batch * X::size / row,
+                                  .columns = width,
+                                  .from_row = from_row,
+                                  .to_row = to_row});
+  }
+};
+
+}  // namespace detail
+
+/// y = x[..., Begin : Begin + Count, ...] along an axis; axis 0 is the outermost of a sample.
+///
+///   x numbers or tokens of any shape   y the same, with Count in place of that extent; exact
+///   Tokens stay tokens: two texts that one input holds are Slice<0, 64> and Slice<64, 32> of it
+///
+/// refuses  a part that x does not have
+/// cost     saves nothing; a copy, in backward a gradient of x that is zero elsewhere
+template <std::size_t axis, std::size_t Begin, std::size_t Count>
+struct SliceAlong final {
+  static constexpr const char* name = "slice";
+  static constexpr bool couples_samples = false, keeps_element = true;
+  template <class X, class Roles>
+  using Bound = detail::SliceBound<axis, Begin, Count, X>;
+};
+/// SliceAlong the innermost axis: channels, or the positions of tokens.
+template <std::size_t Begin, std::size_t Count>
+struct Slice final {
+  static constexpr const char* name = "slice";
+  static constexpr bool couples_samples = false, keeps_element = true;
+  template <class X, class Roles>
+  using Bound = detail::SliceBound<detail::innermost, Begin, Count, X>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
