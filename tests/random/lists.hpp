@@ -279,7 +279,7 @@ using Layers = mp::mp_list<
     Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
     Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
     Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
-    Often<1, Plain<BatchNorm<PerMicroBatch>>>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
+    Often<1, Plain<BatchNorm<PerMicroBatch, AfterBias>>>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
     Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<1, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
 
 // ---- inputs

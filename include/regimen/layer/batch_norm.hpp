@@ -14,6 +14,8 @@ template <class Value>
 struct Momentum final {};
 /// Each rank normalises each of its micro-batches by itself, where ranks or Accumulate<N> cut the batch.
 struct PerMicroBatch final {};
+/// The layer before has a bias, which is wanted although it has no effect: other libraries' weights may have one.
+struct AfterBias final {};
 
 namespace detail {
 
@@ -21,7 +23,7 @@ template <class... Options>
 struct batch_norm_options {
   using epsilon = Ratio<1, 100'000>;
   using momentum = Ratio<1, 10>;
-  static constexpr bool local = false;
+  static constexpr bool local = false, after_bias = false;
 };
 template <class Value, class... Rest>
 struct batch_norm_options<Epsilon<Value>, Rest...> : batch_norm_options<Rest...> {
@@ -35,6 +37,10 @@ template <class... Rest>
 struct batch_norm_options<PerMicroBatch, Rest...> : batch_norm_options<Rest...> {
   static constexpr bool local = true;
 };
+template <class... Rest>
+struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
+  static constexpr bool after_bias = true;
+};
 
 }  // namespace detail
 
@@ -46,8 +52,10 @@ struct batch_norm_options<PerMicroBatch, Rest...> : batch_norm_options<Rest...> 
 ///       by it. It is kept in the type of the master weights, saved with the weights under these names, and moves once
 ///       for every micro-batch that trains, whatever is recomputed: running += momentum · (batch − running), of the
 ///       variance with Bessel's correction. A batch of one row moves no variance; values that are not finite move none.
-///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; in any order
+///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; AfterBias; in
+///             any order
 ///
+/// refuses   a Linear or Conv2d with a bias directly before it, unless it says AfterBias
 /// couples   the samples of a batch: where ranks or Accumulate<N> cut it, results differ, and only PerMicroBatch compiles. Then
 ///           every step ends with the mean of all ranks' running statistics
 /// frozen    Freeze<BatchNorm<>> keeps weight and bias; the running statistics still move

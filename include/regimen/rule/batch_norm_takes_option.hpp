@@ -9,8 +9,9 @@ template <class Option, bool Holds>
 struct batch_norm_takes_option {
   static constexpr bool holds = Holds;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: BatchNorm takes Epsilon, Momentum and PerMicroBatch, each at most once; write no other");
+    static_assert(
+        holds,
+        "regimen: BatchNorm takes Epsilon, Momentum, PerMicroBatch, AfterBias, each at most once; write no other");
   };
 };
 

@@ -16,6 +16,7 @@
 #include <regimen/rule/attention_options_differ.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/batch_norm_takes_option.hpp>
+#include <regimen/rule/bias_is_felt.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/conv2d_takes_options.hpp>
@@ -148,8 +149,10 @@ struct layer_rules<Read<Name>, X> {
 /// An argument of BatchNorm: which option it is, and its rules.
 template <class Option>
 struct batch_norm_option {
-  static constexpr unsigned kind = std::is_same_v<Option, PerMicroBatch> ? 0 : 3;  // 3: none
-  using rules = mp::mp_list<rule::batch_norm_takes_option<Option, kind != 3>>;
+  static constexpr unsigned kind = std::is_same_v<Option, PerMicroBatch> ? 0
+                                   : std::is_same_v<Option, AfterBias>   ? 3
+                                                                         : 4;
+  using rules = mp::mp_list<rule::batch_norm_takes_option<Option, kind != 4>>;
 };
 template <class Value>
 struct batch_norm_option<Epsilon<Value>> {
@@ -164,9 +167,9 @@ struct batch_norm_option<Momentum<Value>> {
 /// Whether none of BatchNorm's options occurs twice.
 template <class... Options>
 constexpr bool batch_norm_options_differ() {
-  std::array<unsigned, 4> counts{};
+  std::array<unsigned, 5> counts{};
   ((++counts[batch_norm_option<Options>::kind]), ...);
-  return counts[0] <= 1 && counts[1] <= 1 && counts[2] <= 1;
+  return counts[0] <= 1 && counts[1] <= 1 && counts[2] <= 1 && counts[3] <= 1;
 }
 template <class... Options, class X>
 struct layer_rules<BatchNorm<Options...>, X> {
@@ -243,6 +246,40 @@ constexpr double elements_of() {
   }
   return sum;
 }
+
+/// Whether a layer ends with a bias, and the BatchNorm with which one begins.
+template <class Layer>
+inline constexpr bool ends_with_bias = false;
+template <std::size_t Width>
+inline constexpr bool ends_with_bias<Linear<Width>> = true;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<Conv2d<Channels, Window, Options...>> =
+    Conv2d<Channels, Window, Options...>::options.bias;
+template <class First, class... Others>
+inline constexpr bool ends_with_bias<Sequential<First, Others...>> =
+    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <class Layer>
+struct begins_with_norm {
+  template <class Before>
+  using rules = mp::mp_list<>;
+};
+template <class... Options>
+struct begins_with_norm<BatchNorm<Options...>> {
+  template <class Before>
+  using rules = mp::mp_list<rule::bias_is_felt<Before, BatchNorm<Options...>,
+                                               BatchNorm<Options...>::Chosen::after_bias || !ends_with_bias<Before>>>;
+};
+template <class First, class... Others>
+struct begins_with_norm<Sequential<First, Others...>> : begins_with_norm<First> {};
+/// The rules of two neighbours.
+template <class Before, class... Rest>
+struct neighbour_rules {
+  using type = mp::mp_list<>;
+};
+template <class Before, class Next, class... Rest>
+struct neighbour_rules<Before, Next, Rest...> {
+  using type = typename begins_with_norm<Next>::template rules<Before>;
+};
 
 template <class X, class Roles, class... Layers>
 struct check_chain {
@@ -417,15 +454,16 @@ struct check_chain<X, Roles, First, Rest...> {
   // The next layer's input is in the compute type: As casts its own input and output.
   using In = std::conditional_t<Number<typename X::Element>, Value<typename Roles::compute, typename X::Shape>, X>;
   using Checked = check_layer<First, In, Roles>;
+  using Own = mp::mp_append<typename Checked::broken, broken_of<typename neighbour_rules<First, Rest...>::type>>;
   template <class Done, bool sound>
   struct next {
-    using broken = typename Done::broken;
+    using broken = Own;
     using Output = X;
     static constexpr double elements = 0;
   };
   template <class Done>
   struct next<Done, true> : check_chain<typename Done::Output, Roles, Rest...> {};
-  using Next = next<Checked, mp::mp_empty<typename Checked::broken>::value>;
+  using Next = next<Checked, mp::mp_empty<Own>::value>;
 
  public:
   using broken = typename Next::broken;
