@@ -44,7 +44,7 @@ void step() {
            op::BiasActivation<activation::Identity, T>, op::BiasActivation<activation::GeluTanh, T>,
            op::BiasBackward<activation::Identity, T, G>, op::BiasBackward<activation::GeluTanh, T, G>, op::Add<T>,
            op::Multiply<T>, op::CopyColumns<T>, op::Dropout<T>, op::DropoutSum<T>, op::Attention<T>,
-           op::AttentionBackward<T>, kernel::AttentionWeights<T>, kernel::AttentionWeightsBackward<T>>();
+           op::AttentionBackward<T>, op::Rotate<T>, kernel::AttentionWeights<T>, kernel::AttentionWeightsBackward<T>>();
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/pad_rows.hpp>
 #include <regimen/kernel/positions.hpp>
+#include <regimen/kernel/rotary.hpp>
 #include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
@@ -518,9 +519,22 @@ void attends() {
   agree(c, op::Attention<T>{back.qkv, back.y, back.log_sum, back.shape, back.drop}, back.log_sum, 3 * rows,
         256 * 0x1p-24);
   agree(c, back, back.d_qkv, 3 * count, tolerance);
+  // (1,37,5,25): three heads share one key head, whose gradients have three times as many terms.
+  op::AttentionBackward<T> shared = back;
+  shared.shape = {1, rows, 3, columns / 5, true, 1};
+  const std::size_t shared_count = rows * 3 * (columns / 5);
+  agree(c, op::Attention<T>{shared.qkv, shared.y, shared.log_sum, shared.shape, shared.drop}, shared.y, shared_count,
+        tolerance);
+  agree(c, op::Attention<T>{shared.qkv, shared.y, shared.log_sum, shared.shape, shared.drop}, shared.log_sum, 3 * rows,
+        256 * 0x1p-24);
+  agree(c, op::SharedAttentionBackward<T>{shared}, shared.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
   const auto keys = c.put<T>(count, 0, 8), values = c.put<T>(count, 0, 9);
   agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, keys, count, 0);
   agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, values, count, 0);
+  op::Rotate<T> rotate{};
+  rotate.x = back.qkv, rotate.y = back.d_qkv, rotate.first = 1000;
+  rotate.shape = {1, rows, 1, columns - 1, true};  // an even head, that fits the tensors
+  agree(c, rotate, rotate.y, rows * 3 * (columns - 1), tolerance);
   op::AttentionShape one = back.shape;
   one.length = 1;
   agree(c, op::AttendKept<T>{back.qkv, keys, values, back.y, one, rows, rows}, back.y, 129, tolerance);

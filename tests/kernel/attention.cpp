@@ -20,7 +20,7 @@ void is_its_definition(const Case& c) {
   CAPTURE(c.shape.batch, c.shape.length, c.shape.heads, c.shape.width, c.shape.causal, c.threshold, name_of<T>);
   const double u = epsilon_of<statistic_t<T>> / 2, error = roundings(c.shape) * u,
                keep = 65536.0 / (65536.0 - c.threshold);
-  const Values qkv = values<T>(c.tokens() * 3 * c.channels()), d_y = values<T>(c.tokens() * c.channels(), 1, 2);
+  const Values qkv = values<T>(c.qkv()), d_y = values<T>(c.tokens() * c.channels(), 1, 2);
   const Definition first(c, qkv, d_y, {});
   Values y = first.y, log_sum = first.log_sum;
   const auto near_y = [&](std::size_t i) { return error * keep + 1.001 * rounding_of<T>(y[i]); };
@@ -35,11 +35,19 @@ void is_its_definition(const Case& c) {
   for (double& value : y) value = number(rounded<T>(value));
   const Definition all(c, qkv, d_y, y);
   const auto near_d = [&](std::size_t i) { return error * all.sizes[i] + 1.001 * rounding_of<T>(all.d_qkv[i]); };
-  beside_the_cpu(c.room(), backward<T>(c, y, log_sum), [&](const Arena& arena, const auto& o, const Arena& expected) {
-    const Values own = arena.get(o.d_qkv, qkv.size());
+  const auto near = [&](const Arena& arena, View<T> d_qkv, const Arena& expected) {
+    const Values own = arena.get(d_qkv, qkv.size());
     CHECK(misses(own, all.d_qkv, near_d) == 0);
-    CHECK(misses(own, expected.get(o.d_qkv, qkv.size()), [&](std::size_t i) { return 2 * near_d(i); }) == 0);
-  });
+    CHECK(misses(own, expected.get(d_qkv, qkv.size()), [&](std::size_t i) { return 2 * near_d(i); }) == 0);
+  };
+  const auto make = backward<T>(c, y, log_sum);
+  if (c.shape.group() == 1)
+    beside_the_cpu(c.room(), make,
+                   [&](const Arena& arena, const auto& o, const Arena& expected) { near(arena, o.d_qkv, expected); });
+  // Its kernels are right where nothing is shared, too.
+  beside_the_cpu(
+      c.room(), [&](Arena& arena) { return op::SharedAttentionBackward<T>{make(arena)}; },
+      [&](const Arena& arena, const auto& o, const Arena& expected) { near(arena, o.backward.d_qkv, expected); });
 }
 
 const auto y_of = [](const Arena& arena, const auto& o) {
@@ -57,6 +65,13 @@ TEMPLATE_TEST_CASE("attention and its gradient are their definition", "", double
       is_its_definition<TestType>({{1, 130, 1, 16, causal}, threshold});
       is_its_definition<TestType>({{2, 6, 2, 64, causal}, threshold});
       is_its_definition<TestType>({{1, 5, 1, 300, causal}, threshold});
+    }
+}
+TEMPLATE_TEST_CASE("heads that share keys attend to them, and their gradients are summed", "", double, float, bf16) {
+  for (const bool causal : {false, true})
+    for (const std::uint32_t threshold : {0u, 6554u}) {
+      is_its_definition<TestType>({{2, 17, 6, 5, causal, 2}, threshold});
+      is_its_definition<TestType>({{1, 130, 2, 16, causal, 1}, threshold});
     }
 }
 TEST_CASE("three tiles, and the widest head") {
@@ -91,23 +106,24 @@ TEMPLATE_TEST_CASE("one query over kept keys and values", "", double, float, bf1
   using T = TestType;
   for (const std::size_t width : Sizes{1, 5, 64})
     for (const std::size_t seen : Sizes{1, 7, 129}) {
-      CAPTURE(width, seen);
-      const std::size_t window = 133, heads = 3, batch = 2, kept = batch * heads * window * width;
+      const std::size_t window = 133, heads = 4, batch = 2, key_heads = seen == 7 ? 2 : 4, all = heads + 2 * key_heads,
+                        kept = batch * key_heads * window * width;
+      CAPTURE(width, seen, key_heads);
       const auto keep = [&](Arena& arena) {
         op::KeepKeys<T> o{};
-        o.qkv = arena.put<T>(values<T>(batch * seen * 3 * heads * width));
+        o.qkv = arena.put<T>(values<T>(batch * seen * all * width));
         o.keys = arena.put<T>(values<T>(kept, 1, 2)), o.values = arena.put<T>(values<T>(kept, 1, 3));
-        o.shape = {batch, seen, heads, width, true}, o.first = 4, o.window = window;
+        o.shape = {batch, seen, heads, width, true, key_heads}, o.first = 4, o.window = window;
         return o;
       };
-      const std::size_t room = (batch * seen * 3 * heads * width + 2 * kept) * sizeof(T) + (std::size_t{1} << 14);
+      const std::size_t room = (batch * seen * all * width + 2 * kept) * sizeof(T) + (std::size_t{1} << 14);
       is_the_cpu(room, keep, [&](const Arena& arena, const auto& o) { return arena.get(o.keys, kept); });
       is_the_cpu(room, keep, [&](const Arena& arena, const auto& o) { return arena.get(o.values, kept); });
       const auto attend = [&](Arena& arena) {
         op::AttendKept<T> o{};
-        o.qkv = arena.put<T>(values<T>(batch * 3 * heads * width)), o.y = arena.room<T>(batch * heads * width);
+        o.qkv = arena.put<T>(values<T>(batch * all * width)), o.y = arena.room<T>(batch * heads * width);
         o.keys = arena.put<T>(values<T>(kept, 1, 2)), o.values = arena.put<T>(values<T>(kept, 1, 3));
-        o.shape = {batch, 1, heads, width, true}, o.seen = seen, o.window = window;
+        o.shape = {batch, 1, heads, width, true, key_heads}, o.seen = seen, o.window = window;
         return o;
       };
       beside_the_cpu(room, attend, [&](const Arena& arena, const auto& o, const Arena& expected) {

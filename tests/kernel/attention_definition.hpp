@@ -29,6 +29,7 @@ struct Case {
 
   std::size_t tokens() const { return shape.batch * shape.length; }
   std::size_t channels() const { return shape.heads * shape.width; }
+  std::size_t qkv() const { return tokens() * shape.all_heads() * shape.width; }
   std::size_t rows() const { return tokens() * shape.heads; }
   std::size_t room() const { return tokens() * channels() * 9 * sizeof(double) + rows() * 3 * sizeof(double) + 4096; }
 };
@@ -48,7 +49,7 @@ struct Definition {
       for (std::size_t h = 0; h < s.heads; ++h)
         for (std::size_t t = 0; t < s.length; ++t) {
           const auto at = [&](std::size_t i, std::size_t part) {
-            return (((b * s.length + i) * 3 + part) * s.heads + h) * s.width;
+            return ((b * s.length + i) * s.all_heads() + s.place(h, part)) * s.width;
           };
           const std::size_t seen = s.causal ? t + 1 : s.length, to = ((b * s.length + t) * s.heads + h) * s.width;
           Values p(seen);
@@ -91,18 +92,18 @@ struct Definition {
 };
 
 /// Roundings to S, relative to the sizes of terms, where all numbers are below 1: a score is a sum of D products, at
-/// most √D, whose error is that of exp, twice (once in the total); d_y · v another D; then a sum over positions, and a
-/// dozen single roundings.
+/// most √D, whose error is that of exp, twice (once in the total); d_y · v another D; then a sum over positions, and over
+/// the heads that share a key, and a dozen single roundings.
 inline double roundings(const op::AttentionShape& s) {
   const double width = double(s.width);
-  return 2 * (width + 2) * std::sqrt(width) + 2 * (width + 2) + double(s.length) + 16;
+  return 2 * (width + 2) * std::sqrt(width) + 2 * (width + 2) + double(s.length * s.group()) + 16;
 }
 
 template <class T>
 auto forward(const Case& c) {
   return [=](Arena& arena) {
     op::Attention<T> o{};
-    o.qkv = arena.put<T>(values<T>(c.tokens() * 3 * c.channels())), o.y = arena.room<T>(c.tokens() * c.channels());
+    o.qkv = arena.put<T>(values<T>(c.qkv())), o.y = arena.room<T>(c.tokens() * c.channels());
     o.log_sum = arena.room<statistic_t<T>>(c.rows()), o.shape = c.shape,
     o.drop = arena.drop(c.threshold, stream, random_numbers);
     return o;
@@ -112,9 +113,8 @@ template <class T>
 auto backward(const Case& c, const Values& y, const Values& log_sum) {
   return [=](Arena& arena) {
     op::AttentionBackward<T> o{};
-    o.qkv = arena.put<T>(values<T>(c.tokens() * 3 * c.channels())), o.y = arena.put<T>(y);
-    o.d_y = arena.put<T>(values<T>(c.tokens() * c.channels(), 1, 2)),
-    o.d_qkv = arena.room<T>(c.tokens() * 3 * c.channels());
+    o.qkv = arena.put<T>(values<T>(c.qkv())), o.y = arena.put<T>(y);
+    o.d_y = arena.put<T>(values<T>(c.tokens() * c.channels(), 1, 2)), o.d_qkv = arena.room<T>(c.qkv());
     o.log_sum = arena.put<statistic_t<T>>(log_sum), o.row_dot = arena.room<statistic_t<T>>(c.rows());
     o.shape = c.shape, o.drop = arena.drop(c.threshold, stream, random_numbers);
     return o;

@@ -1,5 +1,5 @@
 // A layer among the options of attention.
-// expect: SelfAttention takes Heads<N> first, then Causal and Dropout<Ratio<\.\.\.>>; write no other option
+// expect: SelfAttention takes Heads<N> first, then its own options, as Causal or Rotary<>; write no other option
 // names: regimen::LayerNorm
 #include "../support/model_recipe.hpp"
 

@@ -1,6 +1,6 @@
 // Attention by cuDNN with heads of four channels.
 // expect: Attention<Cudnn> takes heads of 8, 16, \.\.\. or 256 channels; write other Heads<N>, or Attention<Composed>
-// names: Attend<4
+// names: HeadLayout<4
 #include <regimen/engine/cuda/plan.hpp>
 #include "../support/gpu_recipe.hpp"
 

@@ -1,7 +1,7 @@
 // One head of 2064 channels.
-// expect: attention takes heads of at most 2048 channels; write a larger N in Heads<N>
+// expect: attention takes heads of at most 2048 channels; write a larger N in Heads<N>, or a smaller HeadWidth<D>
 // names: regimen::Heads<1>
-// names: regimen::Shape<8, 2064>
+// names: 2064
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

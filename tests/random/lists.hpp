@@ -142,10 +142,21 @@ struct AnyAttention {
   using options =
       mp::mp_list<Often<2, mp::mp_list<>>, Often<3, mp::mp_list<Causal>>, Often<1, mp::mp_list<Dropout<Ratio<1, 4>>>>,
                   Often<2, mp::mp_list<Dropout<Ratio<1, 5>>, Causal>>>;
+  template <bool chosen, class Option>
+  using If = std::conditional_t<chosen, mp::mp_list<Option>, mp::mp_list<>>;
+  template <class At>
+  static constexpr bool is_wide = At::below(8, 5) == 0;
+  template <class At>
+  static constexpr bool is_even = is_wide<At> || At::X::columns / heads<At> % 2 == 0;
+  template <class At>
+  using more =
+      mp::mp_append<If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
+                    If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>, If<is_wide<At>, HeadWidth<6>>,
+                    If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>>;
   template <class At>
   using make =
-      Opaque<mp::mp_apply<SelfAttention,
-                          mp::mp_push_front<picked<typename At::Source, At::id, 1, always, options>, Heads<heads<At>>>>,
+      Opaque<mp::mp_apply<SelfAttention, mp::mp_append<mp::mp_list<Heads<heads<At>>>, more<At>,
+                                                       picked<typename At::Source, At::id, 1, always, options>>>,
              At>;
 };
 
@@ -437,6 +448,15 @@ struct HeadByHead final {
   using option_of = axis::attention;
   static constexpr std::size_t score_bytes = 1;
 };
+/// Heads that share keys have one form.
+template <class Layer>
+struct shares_keys : std::false_type {};
+template <class HeadCount, class... Options>
+struct shares_keys<SelfAttention<HeadCount, Options...>>
+    : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
+template <class Network>
+inline constexpr bool network_shares_keys =
+    mp::mp_any_of<typename detail::all_in<typename train::parts_t<Network>::Layers>::type, shares_keys>::value;
 using Forms = mp::mp_list<Attention<>, Attention<Tiled>, Attention<HeadByHead>>;
 
 /// separate   products leave biases and activations to kernels, if the program fuses at all

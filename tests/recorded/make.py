@@ -114,6 +114,30 @@ def attention(x, p, heads, causal):
     return functional.linear(y.transpose(1, 2).reshape(batch, length, width), p["projection.weight"], p["projection.bias"])
 
 
+def rotated(x, theta):
+    """x (B,H,T,D): channels i and i + D/2 are a complex number, multiplied by e^(i position theta^(-2i/D))."""
+    length, half = x.shape[2], x.shape[3] // 2
+    speed = theta ** (-torch.arange(half, dtype=x.dtype) / half)
+    angle = torch.outer(torch.arange(length, dtype=x.dtype), speed)
+    turned = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angle), angle)
+    return torch.cat([turned.real, turned.imag], -1)
+
+
+def rotary_attention(x, p, heads, key_heads, width, theta):
+    """Causal attention, in which heads / key_heads neighbouring heads share keys and values; with weights of norms, each
+    head's q and k are normalised."""
+    batch, length, _ = x.shape
+    qkv = functional.linear(x, p["qkv.weight"], p.get("qkv.bias"))
+    q, k, v = (part.reshape(batch, length, -1, width).transpose(1, 2)
+               for part in qkv.split([heads * width, key_heads * width, key_heads * width], dim=2))
+    if "norm.query" in p:
+        q, k = (functional.rms_norm(part, (width,), p[f"norm.{name}"], 1e-6) for part, name in ((q, "query"), (k, "key")))
+    y = functional.scaled_dot_product_attention(rotated(q, theta), rotated(k, theta), v, is_causal=True,
+                                                enable_gqa=key_heads != heads)
+    y = y.transpose(1, 2).reshape(batch, length, heads * width)
+    return functional.linear(y, p["projection.weight"], p.get("projection.bias"))
+
+
 def layers():
     g = torch.Generator().manual_seed(1)
 
@@ -154,6 +178,24 @@ def layers():
               {"qkv.weight": random(g, 3 * width, width, scale=0.6), "qkv.bias": random(g, 3 * width, scale=0.3),
                "projection.weight": random(g, width, width, scale=0.4), "projection.bias": random(g, width)},
               9, heads=heads, causal=str(causal).lower())
+
+
+def rotary_layers():
+    g = torch.Generator().manual_seed(21)
+    layer("self_attention_rotary", "causal attention whose q and k are turned by their positions",
+          lambda x, p: rotary_attention(x, p, 3, 3, 4, 100.0), random(g, 2, 7, 12),
+          {"qkv.weight": random(g, 36, 12, scale=0.6), "qkv.bias": random(g, 36, scale=0.3),
+           "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)},
+          22, heads=3, causal="true", theta=100)
+    layer("self_attention_shared", "the same in 4 heads of 6 channels, of which two share keys and values; without biases",
+          lambda x, p: rotary_attention(x, p, 4, 2, 6, 100.0), random(g, 2, 7, 12),
+          {"qkv.weight": random(g, 48, 12, scale=0.6), "projection.weight": random(g, 12, 24, scale=0.4)},
+          23, heads=4, key_heads=2, width=6, causal="true", theta=100)
+    layer("self_attention_normalised", "the same, with RMSNorm of each head's q and k before they are turned",
+          lambda x, p: rotary_attention(x, p, 4, 2, 6, 100.0), random(g, 2, 7, 12),
+          {"qkv.weight": random(g, 48, 12, scale=0.6), "norm.query": random(g, 6, scale=0.3, shift=1),
+           "norm.key": random(g, 6, scale=0.3, shift=1), "projection.weight": random(g, 12, 24, scale=0.4)},
+          24, heads=4, key_heads=2, width=6, causal="true", theta=100, norm_epsilon=1e-6)
 
 
 def more_layers():
@@ -571,7 +613,8 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, more_layers, state, convolutions, losses, more_losses, soft_cross_entropy, optimizers, loss_scales, curves, gpt2):
+    for part in (layers, rotary_layers, more_layers, state, convolutions, losses, more_losses, soft_cross_entropy, optimizers, loss_scales,
+                 curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

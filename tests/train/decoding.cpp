@@ -34,6 +34,12 @@ struct Odd : Model<Input<Tokens<window>>, Table, Repeat<2, Repeat<3, PostNorm>>,
                    Residual<Repeat<3, Sequential<Linear<8>, Gelu>>, Linear<8>>, As<T, LayerNorm, Relu>, LayerNorm,
                    TiedLinear<Table>> {};
 
+// Positions by rotation alone, in heads that share keys and are wider than their part of the channels.
+using Shared = SelfAttention<Heads<4>, KeyHeads<2>, HeadWidth<6>, Causal, QueryKeyNorm<Epsilon<Ratio<1, 100>>>,
+                             Rotary<Ratio<100>>, WithoutBias>;
+struct Turned : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, Repeat<3, Residual<RmsNorm, Shared>>,
+                      RmsNorm, Linear<words>> {};
+
 /// y = 2 x, which says that it couples no positions, or does not say.
 template <bool says>
 struct Declaration {};
@@ -72,7 +78,7 @@ struct OneToken
 
 template <class Network, class... More>
 constexpr bool decodes = Inference<Network, Batch<2>, More...>::decodes;
-static_assert(decodes<Gpt> && decodes<Odd<fp32>> && decodes<Declared> && decodes<OneToken> &&
+static_assert(decodes<Gpt> && decodes<Odd<fp32>> && decodes<Turned> && decodes<Declared> && decodes<OneToken> &&
               decodes<Gpt, Fusion<Unfused>> && decodes<tiny::Gpt>);
 static_assert(!decodes<Undeclared> && !decodes<Looking> && !decodes<Numbers>);
 
@@ -83,6 +89,7 @@ constexpr std::size_t cache(std::size_t attentions, std::size_t element) {
 static_assert(Inference<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == cache(5, 4));
 static_assert(Inference<Gpt, Batch<7>, Precision<bf16>>::plan().bytes(MemoryKind::cache) == cache(5, 2));
 static_assert(Inference<Odd<fp64>, Batch<2>, Precision<fp64>>::plan().bytes(MemoryKind::cache) == cache(7, 8));
+static_assert(Inference<Turned, Batch<2>>::plan().bytes(MemoryKind::cache) == 3 * 2 * Arena::align(window * 2 * 6 * 4));
 static_assert(Inference<Undeclared, Batch<2>>::plan().bytes(MemoryKind::cache) == 0 &&
               Trainer<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == 0);
 
@@ -183,19 +190,21 @@ struct Windows {
 
 TEST_CASE("a text read position by position is what a whole window makes of it") { says_the_same<Gpt, Gpt>(); }
 TEST_CASE("also in odd trees, without positions, with a tied table") { says_the_same<Odd<fp64>, Odd<fp32>>(); }
+TEST_CASE("also with rotary positions, in heads that share keys") { says_the_same<Turned, Turned>(); }
 TEST_CASE("also without fused forms") { says_the_same<Gpt, Gpt, Fusion<Unfused>>(); }
 TEST_CASE("also through a layer of a user that says that it couples no positions") {
   says_the_same<Declared, Declared>();
 }
 
-TEST_CASE(
-    "greedy tokens are those of whole windows where the two largest logits are apart, and beyond the window all are") {
-  Inference<Gpt, Batch<1>> model;
+TEMPLATE_TEST_CASE(
+    "greedy tokens are those of whole windows where the two largest logits are apart, and beyond the window all are",
+    "", Gpt, Turned) {
+  Inference<TestType, Batch<1>> model;
   fill(model);
   model.poison_dead_memory();
   const std::vector<std::int32_t> full = text_of(window);
   const double tolerance = 2 * difference(by_windows(model, full), by_positions(model, full, 1)) + 1e-5;
-  Windows<Inference<Gpt, Batch<1>>> windows{model};
+  Windows<Inference<TestType, Batch<1>>> windows{model};
   std::size_t compared = 0;
   for (const std::size_t beginning : std::initializer_list<std::size_t>{1, 5, 39, 40, 55})
     for (std::uint64_t key = 0; key < 6; ++key) {

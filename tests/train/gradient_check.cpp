@@ -170,6 +170,20 @@ TEST_CASE("attention has the gradients of its function") {
   holds<SelfAttention<Heads<2>, Causal>, Shape<5, 8>>();
   holds<SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 4>>>, Shape<5, 8>>();
   holds<SelfAttention<Heads<1>, Dropout<Ratio<1, 4>>>, Shape<67, 4>>();
+  holds<SelfAttention<Heads<2>, Causal, Rotary<Ratio<10>>, WithoutBias>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<1>, Rotary<Ratio<10>, Llama3Scaling<Ratio<2>, Ratio<1>, Ratio<4>, 20>>>, Shape<5, 8>>();
+}
+
+TEST_CASE("heads that share keys, of any width, have the gradients of their function") {
+  holds<SelfAttention<Heads<4>, KeyHeads<2>>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<3>, KeyHeads<1>, HeadWidth<4>, Causal, Dropout<Ratio<1, 4>>>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<4>, HeadWidth<6>, KeyHeads<2>, Rotary<>, WithoutBias>, Shape<5, 3>>();
+}
+
+TEST_CASE("attention whose q and k are normalised has the gradients of its function") {
+  holds<SelfAttention<Heads<2>, QueryKeyNorm<>, Rotary<>>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<4>, KeyHeads<2>, QueryKeyNorm<Epsilon<Ratio<1, 10>>>, Causal>, Shape<5, 12>,
+        Accumulate<2>>();
 }
 
 TEST_CASE("a further micro-batch adds to the gradients") { holds<LayerNorm, Shape<5, 9>, Accumulate<3>>(); }

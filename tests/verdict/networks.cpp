@@ -131,11 +131,33 @@ static_assert(breaks<Numbers<Repeat<2, Linear<16>>, Linear<4>>, rule::repeat_kee
 static_assert(breaks<Numbers<Linear<0>, Linear<4>>, rule::extents_at_least_one<Linear<0>, 0>>);
 static_assert(breaks<Ids<SelfAttention<Heads<3>>, Linear<16>>, rule::heads_divide_width<Heads<3>, Shape<4, 8>>>);
 static_assert(Composable<Ids<SelfAttention<Heads<2>, Dropout<Ratio<1, 2>>, Causal>, Linear<16>>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, QueryKeyNorm<>>, Linear<16>>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, QueryKeyNorm<Epsilon<Ratio<0>>>>, Linear<16>>,
+                     rule::epsilon_above_zero<Ratio<0>>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, QueryKeyNorm<int>>, Linear<16>>,
+                     rule::attention_takes_option<QueryKeyNorm<int>>>);
+static_assert(Composable<Ids<SelfAttention<Heads<3>, HeadWidth<4>, KeyHeads<1>>, Linear<16>>>);
+static_assert(
+    breaks<Ids<SelfAttention<Heads<4>, KeyHeads<3>>, Linear<16>>, rule::key_heads_divide_heads<Heads<4>, KeyHeads<3>>>);
+static_assert(
+    breaks<Ids<SelfAttention<Heads<4>, KeyHeads<0>>, Linear<16>>, rule::key_heads_divide_heads<Heads<4>, KeyHeads<0>>>);
+static_assert(
+    breaks<Ids<SelfAttention<Heads<2>, HeadWidth<2049>>, Linear<16>>, rule::heads_at_most_2048<HeadWidth<2049>, 2049>>);
+static_assert(breaks<Ids<SelfAttention<Heads<0>, HeadWidth<4>>, Linear<16>>, rule::extents_at_least_one<Heads<0>, 0>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, HeadWidth<3>, Rotary<>>, Linear<16>>,
+                     rule::rotary_turns_pairs<HeadWidth<3>, 3>>);
 using Twice = SelfAttention<Heads<2>, Dropout<Ratio<1, 2>>, Causal, Dropout<Ratio<0>>>;
-static_assert(breaks<Ids<Twice, Linear<16>>, rule::attention_options_differ<Twice, 1, 2>>);
+static_assert(breaks<Ids<Twice, Linear<16>>, rule::attention_options_differ<Twice, 2>>);
 using Attends = SelfAttention<Heads<2>, Causal, Causal>;
-static_assert(breaks<Ids<Attends, Linear<16>>, rule::attention_options_differ<Attends, 2, 0>>);
+static_assert(breaks<Ids<Attends, Linear<16>>, rule::attention_options_differ<Attends, 2>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, Dropout<int>>, Linear<16>>, rule::fraction_is_a_ratio<int>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, WithoutBias, Rotary<>, Causal>, Linear<16>>>);
+static_assert(breaks<Ids<SelfAttention<Heads<8>, Rotary<>>, Linear<16>>, rule::rotary_turns_pairs<Heads<8>, 1>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, Rotary<Ratio<0>>>, Linear<16>>, rule::theta_above_zero<Ratio<0>>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, Rotary<Ratio<500'000>, Llama3Scaling<>>>, Linear<16>>>);
+static_assert(
+    breaks<Ids<SelfAttention<Heads<2>, Rotary<Ratio<10>, Relu>>, Linear<16>>, rule::rotary_scales_frequencies<Relu>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, Rotary<int>>, Linear<16>>, rule::theta_above_zero<int>>);
 static_assert(breaks<Numbers<Dropout<std::ratio<1, 2>>, Linear<4>>, rule::fraction_is_a_ratio<std::ratio<1, 2>>>);
 static_assert(breaks<Numbers<Dropout<Ratio<1, 0>>, Linear<4>>, rule::rate_below_one<Ratio<1, 0>>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, Relu>, Linear<16>>, rule::attention_takes_option<Relu>>);

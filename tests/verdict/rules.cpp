@@ -20,6 +20,7 @@
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
+#include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
@@ -30,6 +31,7 @@
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/input_takes_kind.hpp>
+#include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
@@ -44,11 +46,14 @@
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
+#include <regimen/rule/rotary_scales_frequencies.hpp>
+#include <regimen/rule/rotary_turns_pairs.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
+#include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/rule/window_fits_image.hpp>
 
@@ -72,10 +77,20 @@ static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least
 static_assert(!recomputed_layer_is_replayable<Thing>::holds && recomputed_layer_is_replayable<Thing, true>::holds);
 static_assert(heads_divide_width<Heads<6>, Shape<384>>::holds && !heads_divide_width<Heads<5>, Shape<384>>::holds);
 static_assert(!heads_divide_width<Heads<0>, Shape<384>>::holds);
-static_assert(heads_at_most_2048<Heads<1>, Shape<4, 2048>>::holds &&
-              !heads_at_most_2048<Heads<1>, Shape<4, 2049>>::holds);
-static_assert(heads_at_most_2048<Heads<2>, Shape<4, 4096>>::holds &&
-              heads_at_most_2048<Heads<0>, Shape<4, 4096>>::holds);
+static_assert(rotary_turns_pairs<Heads<2>, 4>::holds && !rotary_turns_pairs<Heads<8>, 1>::holds);
+static_assert(key_heads_divide_heads<Heads<6>, KeyHeads<2>>::holds &&
+              key_heads_divide_heads<Heads<6>, KeyHeads<6>>::holds);
+static_assert(!key_heads_divide_heads<Heads<6>, KeyHeads<4>>::holds &&
+              !key_heads_divide_heads<Heads<6>, KeyHeads<0>>::holds);
+static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<Heads<1>, 2049>::holds);
+static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);
+static_assert(rotary_scales_frequencies<Unscaled>::holds && rotary_scales_frequencies<Llama3Scaling<>>::holds &&
+              !rotary_scales_frequencies<Thing>::holds && !rotary_scales_frequencies<Llama3Scaling<int>>::holds);
+static_assert(!rotary_scales_frequencies<Llama3Scaling<Ratio<0>>>::holds &&
+              !rotary_scales_frequencies<Llama3Scaling<Ratio<8>, Ratio<4>>>::holds &&
+              !rotary_scales_frequencies<Llama3Scaling<Ratio<8>, Ratio<1>, Ratio<4>, 0>>::holds);
+static_assert(theta_above_zero<Ratio<1, 10>>::holds && !theta_above_zero<Ratio<1, 0>>::holds &&
+              !theta_above_zero<int>::holds);
 static_assert(residual_keeps_shape<Shape<4, 8>, Shape<4, 8>>::holds &&
               !residual_keeps_shape<Shape<4, 8>, Shape<4, 9>>::holds);
 static_assert(branches_keep_shape<Thing, Shape<4, 8>, Shape<4, 8>>::holds &&

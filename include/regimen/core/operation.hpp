@@ -13,6 +13,7 @@
 #include <regimen/core/operation/convolution.hpp>
 #include <regimen/core/operation/image.hpp>
 #include <regimen/core/operation/layer.hpp>
+#include <regimen/core/operation/rotary.hpp>
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/operation/step.hpp>
 // SPDX-License-Identifier: Apache-2.0

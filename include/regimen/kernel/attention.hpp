@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace regimen::kernel {
 
@@ -22,10 +23,17 @@ struct HeadRows final {
   std::size_t stride;
 
   REGIMEN_HD T* operator()(std::size_t t) const { return first + t * stride; }
-  /// part 0, 1, 2 for q, k, v in (B,T,3,H,D)
+  /// part 0, 1, 2 for what a head reads of q, k, v in (B,T,H+2K,D)
+  ///   shares   false: no heads share keys
+  template <bool shares = true>
   REGIMEN_HD static HeadRows of_qkv(T* qkv, const op::AttentionShape& s, std::size_t head, std::size_t part) {
     const std::size_t b = head / s.heads, h = head % s.heads;
-    return {qkv + ((b * s.length * 3 + part) * s.heads + h) * s.width, 3 * s.heads * s.width};
+    if constexpr (shares) {
+      const std::size_t all = s.all_heads();
+      return {qkv + (b * s.length * all + s.place(h, part)) * s.width, all * s.width};
+    } else {
+      return {qkv + ((b * s.length * 3 + part) * s.heads + h) * s.width, 3 * s.heads * s.width};
+    }
   }
   /// in (B,T,H,D)
   REGIMEN_HD static HeadRows of_y(T* y, const op::AttentionShape& s, std::size_t head) {
@@ -186,7 +194,7 @@ struct Kernel<op::AttendKept<T>> final {
     using Rows = detail::HeadRows<const T>;
     const op::AttentionShape& s = o.shape;
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
-      const std::size_t kept = head * o.window * s.width;
+      const std::size_t kept = head / s.group() * o.window * s.width;
       detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width},
                         Rows{at(o.values) + kept, s.width}, o.seen, s.width,
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr),
@@ -203,7 +211,7 @@ struct Kernel<op::KeepKeys<T>> final {
   Memory at;
 
   constexpr unsigned blocks() const {
-    return blocks_for(2 * o.shape.batch * o.shape.heads * o.shape.length * o.shape.width / width + 1, threads);
+    return blocks_for(2 * o.shape.batch * o.shape.of_keys() * o.shape.length * o.shape.width / width + 1, threads);
   }
 
   REGIMEN_HD_UNCHECKED
@@ -218,11 +226,11 @@ struct Kernel<op::KeepKeys<T>> final {
   template <unsigned n, class Block>
   REGIMEN_HD void copy(const Block& block) const {
     const op::AttentionShape& s = o.shape;
-    const std::size_t packs = s.width / n, rows = s.batch * s.heads * s.length;
+    const std::size_t packs = s.width / n, rows = s.batch * s.of_keys() * s.length;
     for_pieces(block, 2 * rows * packs, [&](std::size_t piece) {
       const std::size_t part = piece / (rows * packs), row = piece / packs % rows, d = piece % packs * n,
                         head = row / s.length, t = row % s.length;
-      const T* const from = detail::HeadRows<const T>::of_qkv(at(o.qkv), s, head, 1 + part)(t) + d;
+      const T* const from = detail::HeadRows<const T>::of_qkv(at(o.qkv), s, head * s.group(), 1 + part)(t) + d;
       detail::write(detail::read<n>(from),
                     at(part == 0 ? o.keys : o.values) + (head * o.window + o.first + t) * s.width + d);
     });
@@ -231,8 +239,8 @@ struct Kernel<op::KeepKeys<T>> final {
 
 /// With p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot:
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
-/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key. All arithmetic in
-/// S, d_qkv is rounded once.
+/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key, which adds over the
+/// heads that share it. All arithmetic in S, d_qkv is rounded once.
 ///
 /// error   as forward; δ is taken from the stored, rounded y
 /// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward. With
@@ -275,9 +283,9 @@ struct AttentionPair final {
 };
 
 /// Pass 1 has a block for each query, pass 2 for each key.
-template <class T, unsigned pass>
-  requires(pass == 1 || pass == 2)
-struct Kernel<op::AttentionBackward<T>, pass> final {
+///   shares   whether heads share key heads. What they do not is no part of the kernel: it would cost registers
+template <class T, unsigned pass, bool shares>
+struct AttentionBackwardLaunch {
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   using Rows = detail::HeadRows<const T>;
@@ -287,31 +295,34 @@ struct Kernel<op::AttentionBackward<T>, pass> final {
   op::AttentionBackward<T> o;
   Memory at;
 
-  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, 1); }
+  constexpr unsigned blocks() const { return blocks_for(rows(), 1); }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const op::AttentionShape& s = o.shape;
     const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
-    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
+    for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
-      const detail::DropFactor<S> drop(o.drop, at, s, head);
-      if constexpr (pass == 1) of_query(block, head, t, scale, drop);
-      else of_key(block, head, t, scale, drop);
+      if constexpr (pass == 1) of_query(block, head, t, scale, detail::DropFactor<S>(o.drop, at, s, head));
+      else of_key(block, head * group(), t, scale);
     }
   }
 
  private:
+  REGIMEN_HD constexpr std::size_t group() const { return shares ? o.shape.group() : 1; }
+  REGIMEN_HD constexpr std::size_t rows() const {
+    return o.shape.batch * (pass == 1 || !shares ? o.shape.heads : o.shape.of_keys()) * o.shape.length;
+  }
   REGIMEN_HD Rows part(std::size_t head, std::size_t of_three) const {
-    return Rows::of_qkv(at(o.qkv), o.shape, head, of_three);
+    return Rows::template of_qkv<shares>(at(o.qkv), o.shape, head, of_three);
   }
   /// d_qkv = sums, rounded.
   REGIMEN_HD_UNCHECKED
   template <class Block, class Sums>
   REGIMEN_HD void write(const Block& block, std::size_t head, std::size_t of_three, std::size_t t,
                         const Sums& sums) const {
-    T* const gradient = detail::HeadRows<T>::of_qkv(at(o.d_qkv), o.shape, head, of_three)(t);
+    T* const gradient = detail::HeadRows<T>::template of_qkv<shares>(at(o.d_qkv), o.shape, head, of_three)(t);
     for (std::size_t d = block.thread(); d < o.shape.width; d += block.threads())
       gradient[d] = static_cast<T>(static_cast<S>(sums[d]));
   }
@@ -351,33 +362,59 @@ struct Kernel<op::AttentionBackward<T>, pass> final {
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
-  REGIMEN_HD void of_key(const Block& block, std::size_t head, std::size_t u, S scale,
-                         const detail::DropFactor<S>& drop) const {
+  REGIMEN_HD void of_key(const Block& block, std::size_t first_head, std::size_t u, S scale) const {
     const op::AttentionShape& s = o.shape;
     constexpr std::size_t width = Tile::largest_width, numbers = 2 * width * sizeof(S);
     const auto d_k = block.template shared<S>(0, width), d_v = block.template shared<S>(width * sizeof(S), width);
     const auto d_scores = block.template shared<S>(numbers, Tile::size),
                kept = block.template shared<S>(numbers + Tile::size * sizeof(S), Tile::size);
-    const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
-    const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
-    const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
+    const T *const key = part(first_head, 1)(u), *const value = part(first_head, 2)(u);
     const std::size_t begin = s.causal ? u : 0;  // the first query that sees key u
-    for (std::size_t first = begin; first < s.length; first += Tile::size) {
-      const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
-      for (std::size_t j = block.thread(); j < count; j += block.threads()) {
-        const std::size_t t = first + j;
-        const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
-                                    s.width);
-        d_scores[j] = pair.d_score;
-        kept[j] = pair.kept;
+    for (std::size_t head = first_head; head < first_head + group(); ++head) {
+      const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
+      const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
+      const detail::DropFactor<S> drop(o.drop, at, s, head);
+      for (std::size_t first = begin; first < s.length; first += Tile::size) {
+        const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
+        for (std::size_t j = block.thread(); j < count; j += block.threads()) {
+          const std::size_t t = first + j;
+          const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
+                                      s.width);
+          d_scores[j] = pair.d_score;
+          kept[j] = pair.kept;
+        }
+        block.sync();
+        const bool is_first = head == first_head && first == begin;
+        detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, is_first);
+        detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, is_first);
+        block.sync();
       }
-      block.sync();
-      detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, first == begin);
-      detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, first == begin);
-      block.sync();
     }
-    write(block, head, 1, u, d_k);
-    write(block, head, 2, u, d_v);
+    write(block, first_head, 1, u, d_k);
+    write(block, first_head, 2, u, d_v);
+  }
+};
+
+template <class T, unsigned pass>
+  requires(pass == 1 || pass == 2)
+struct Kernel<op::AttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, false> {};
+
+/// The same launches.
+template <class T, unsigned pass>
+struct Kernel<op::SharedAttentionBackward<T>, pass> final {
+  using Alone = typename std::conditional_t<pass == 0, std::type_identity<Kernel<op::AttentionBackward<T>, 0>>,
+                                            std::type_identity<AttentionBackwardLaunch<T, pass, true>>>::type;
+  static constexpr unsigned passes = 3, threads = Alone::threads;
+  static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
+  op::SharedAttentionBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return Alone{o.backward, at}.blocks(); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const Alone alone{o.backward, at};
+    alone(block);
   }
 };
 

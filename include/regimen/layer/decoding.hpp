@@ -40,7 +40,7 @@ struct PositionsFrom final {
 
 /// The causal Attend of one sample, with a cache of keys and values: over the whole window from position 0 on, or for
 /// one new position, which attends to the cache and itself.
-template <std::size_t HeadCount, std::size_t Window>
+template <class Layout, std::size_t Window>
 struct AttendOn final {
   static constexpr const char* name = "attend";
   static constexpr bool couples_samples = false;
@@ -49,16 +49,16 @@ struct AttendOn final {
   struct Bound : LayerDefaults {
     using T = typename X::Element;
     using S = statistic_t<T>;
-    static constexpr std::size_t channels = X::columns / 3, width = channels / HeadCount;
     static constexpr bool is_whole = X::rows == Window;
     static_assert(is_whole || X::rows == 1, "regimen: a model walks on by one position, or over its whole window");
-    using Output = Value<T, typename with_columns<typename X::Shape, channels>::type>;
-    using Saved =
-        std::conditional_t<is_whole, Tensors<PerSample<S, HeadCount * X::rows>>, Tensors<>>;  // as Attend declares them
-    using Cache = Tensors<Fixed<T, Window * channels>, Fixed<T, Window * channels>>;          // keys, values
+    using Output = typename Layout::template Output<X>;
+    using Saved = std::conditional_t<is_whole, Tensors<PerSample<S, Layout::heads * X::rows>>,
+                                     Tensors<>>;  // as Attend declares them
+    static constexpr std::size_t kept = Window * Layout::key_heads * (X::columns / Layout::all);
+    using Cache = Tensors<Fixed<T, kept>, Fixed<T, kept>>;  // keys, values
 
     static constexpr void forward(auto& engine, const auto& call) {
-      const op::AttentionShape shape{.batch = 1, .length = X::rows, .heads = HeadCount, .width = width, .causal = true};
+      const op::AttentionShape shape = Layout::template shape<X>(1, true);
       const View<T> keys{call.cache[0]}, values{call.cache[1]};
       engine.run(op::KeepKeys<T>{
           .qkv = {call.x}, .keys = keys, .values = values, .shape = shape, .first = engine.position, .window = Window});
@@ -92,7 +92,10 @@ template <class HeadCount, class... Options, std::size_t Window>
 struct decoding<SelfAttention<HeadCount, Options...>, Window> {
   using Attention = SelfAttention<HeadCount, Options...>;
   static constexpr bool possible = Attention::Chosen::causal;
-  using type = Sequential<LinearTimes<3>, AttendOn<Attention::heads, Window>, LinearTimes<1>>;
+  using type = boost::mp11::mp_apply<
+      Sequential,
+      boost::mp11::mp_transform<layer_of_part, attention_parts<typename Attention::Layout, typename Attention::Chosen,
+                                                               AttendOn<typename Attention::Layout, Window>, true>>>;
 };
 template <class Layers, std::size_t Window>
 struct decoding_each;

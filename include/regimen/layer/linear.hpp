@@ -182,15 +182,6 @@ struct Linear<Width, NoBias> final {
 
 namespace detail {
 
-/// A Linear whose width is a multiple of its input's width.
-template <std::size_t Multiple>
-struct LinearTimes final {
-  static constexpr const char* name = "linear";
-  static constexpr bool couples_samples = false;
-  template <class X, class Roles>
-  using Bound = LinearBound<Multiple * X::columns, X, Roles, typename X::Element, BiasIs::added_here>;
-};
-
 template <class Layer>
 struct function_of {
   using type = typename Layer::Function;

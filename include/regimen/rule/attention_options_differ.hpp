@@ -5,12 +5,12 @@
 
 namespace regimen::rule {
 
-/// One of two Dropouts would be ignored.   docs/errors/attention_options_differ.md
-template <class Attention, std::size_t Causals, std::size_t Dropouts>
+/// One of two Dropouts would be ignored. Most: how often an option occurs.   docs/errors/attention_options_differ.md
+template <class Attention, std::size_t Most>
 struct attention_options_differ {
-  static constexpr bool holds = Causals <= 1 && Dropouts <= 1;
+  static constexpr bool holds = Most <= 1;
   struct must_hold {
-    static_assert(holds, "regimen: SelfAttention has an option twice; keep one Causal and one Dropout<Ratio<...>>");
+    static_assert(holds, "regimen: SelfAttention has an option twice; keep one of each kind");
   };
 };
 

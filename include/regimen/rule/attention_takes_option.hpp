@@ -11,7 +11,7 @@ struct attention_takes_option {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: SelfAttention takes Heads<N> first, then Causal and Dropout<Ratio<...>>; write no other option");
+        "regimen: SelfAttention takes Heads<N> first, then its own options, as Causal or Rotary<>; write no other option");
   };
 };
 

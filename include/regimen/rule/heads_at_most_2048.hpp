@@ -3,15 +3,18 @@
 
 #include <regimen/core/operation.hpp>
 
+#include <cstddef>
+
 namespace regimen::rule {
 
-/// HeadCount heads share the channels of Input, a shape.   docs/errors/heads_at_most_2048.md
-template <class HeadCount, class Input>
+/// Named, Heads<N> or HeadWidth<D>, makes heads of Width channels.   docs/errors/heads_at_most_2048.md
+template <class Named, std::size_t Width>
 struct heads_at_most_2048 {
-  static constexpr bool holds =
-      HeadCount::count == 0 || Input::columns <= HeadCount::count * op::AttentionShape::largest_width;
+  static constexpr bool holds = Width <= op::AttentionShape::largest_width;
   struct must_hold {
-    static_assert(holds, "regimen: attention takes heads of at most 2048 channels; write a larger N in Heads<N>");
+    static_assert(
+        holds,
+        "regimen: attention takes heads of at most 2048 channels; write a larger N in Heads<N>, or a smaller HeadWidth<D>");
   };
 };
 

@@ -40,8 +40,8 @@ using unknown_layers_in =
 
 template <class Layer>
 inline constexpr bool looks_ahead = false;
-template <std::size_t HeadCount, class Rate>
-inline constexpr bool looks_ahead<regimen::detail::Attend<HeadCount, false, Rate>> = true;
+template <class Layout, class Rate>
+inline constexpr bool looks_ahead<regimen::detail::Attend<Layout, false, Rate>> = true;
 template <class... Layers>
 inline constexpr bool looks_ahead<mp::mp_list<Layers...>> = (looks_ahead<Layers> || ...);
 

@@ -30,6 +30,7 @@
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/layer_goes_both_ways.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
@@ -40,12 +41,19 @@
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
+#include <regimen/rule/rotary_scales_frequencies.hpp>
+#include <regimen/rule/rotary_turns_pairs.hpp>
 #include <regimen/rule/slice_fits_extent.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
+#include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/window_fits_image.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 #include <regimen/walk/walk.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace regimen::train {
 
@@ -81,16 +89,70 @@ struct layer_rules<Embedding<Words, Channels>, X> {
   using type = mp::mp_list<rule::input_matches<X, Embedding<Words, Channels>, std::is_integral_v<typename X::Element>>,
                            rule::extents_at_least_one<Embedding<Words, Channels>, Words::size, Channels>>;
 };
-/// An argument of SelfAttention: whether it is a known option, whether it is Dropout, and its rules.
+/// An argument of SelfAttention: which option it is, and its rules.
+///   Attention   the layer   Named   Heads<N> or HeadWidth<D>, which decides the width of a head
+enum class AttentionOption { causal, dropout, rotary, without_bias, key_heads, head_width, norm, unknown };
 template <class Option>
 struct attention_option {
-  static constexpr bool known = std::is_same_v<Option, Causal>, drops = false;
+  static constexpr AttentionOption kind = std::is_same_v<Option, Causal>        ? AttentionOption::causal
+                                          : std::is_same_v<Option, WithoutBias> ? AttentionOption::without_bias
+                                                                                : AttentionOption::unknown;
+  template <class HeadCount, class Named, std::size_t width>
   using rules = mp::mp_list<>;
 };
 template <class Rate>
 struct attention_option<Dropout<Rate>> {
-  static constexpr bool known = true, drops = true;
+  static constexpr AttentionOption kind = AttentionOption::dropout;
+  template <class HeadCount, class Named, std::size_t width>
   using rules = mp::mp_list<rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
+};
+template <class Value>
+struct attention_option<QueryKeyNorm<Epsilon<Value>>> {
+  static constexpr AttentionOption kind = AttentionOption::norm;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::epsilon_above_zero<Value>>;
+};
+template <class Theta, class Scaling>
+struct attention_option<Rotary<Theta, Scaling>> {
+  static constexpr AttentionOption kind = AttentionOption::rotary;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::theta_above_zero<Theta>, rule::rotary_scales_frequencies<Scaling>,
+                            rule::rotary_turns_pairs<Named, width>>;
+};
+template <std::size_t Count>
+struct attention_option<KeyHeads<Count>> {
+  static constexpr AttentionOption kind = AttentionOption::key_heads;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::key_heads_divide_heads<HeadCount, KeyHeads<Count>>>;
+};
+template <std::size_t Channels>
+struct attention_option<HeadWidth<Channels>> {
+  static constexpr AttentionOption kind = AttentionOption::head_width;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::extents_at_least_one<HeadWidth<Channels>, Channels>,
+                            rule::extents_at_least_one<HeadCount, HeadCount::count>>;
+};
+/// How often the most frequent option of a kind occurs.
+template <class... Options>
+constexpr std::size_t most_of_a_kind() {
+  std::array<std::size_t, std::size_t(AttentionOption::unknown) + 1> counts{};
+  std::size_t most = 0;
+  ((counts[std::size_t(attention_option<Options>::kind)]++), ...);
+  for (std::size_t kind = 0; kind < std::size_t(AttentionOption::unknown); ++kind)
+    most = (std::max)(most, counts[kind]);
+  return most;
+}
+/// The rules of the width of a head: where it is given, where it is a part of the channels, and where it is none.
+template <class Attention, class HeadCount, class X>
+struct head_width {
+  static constexpr std::size_t given = Attention::Chosen::width, count = HeadCount::count;
+  using Named = std::conditional_t<(given > 0), HeadWidth<given>, HeadCount>;
+  static constexpr std::size_t width = given > 0                              ? given
+                                       : count > 0 && X::columns % count == 0 ? X::columns / count
+                                                                              : 0;
+  using rules = mp::mp_append<std::conditional_t<(given > 0), mp::mp_list<>,
+                                                 mp::mp_list<rule::heads_divide_width<HeadCount, typename X::Shape>>>,
+                              mp::mp_list<rule::heads_at_most_2048<Named, width>>>;
 };
 template <class HeadCount, class... Options, class X>
 struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
@@ -99,15 +161,16 @@ struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
 };
 template <std::size_t Count, class... Options, class X>
 struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
+ private:
+  using Attention = SelfAttention<Heads<Count>, Options...>;
+  using Head = head_width<Attention, Heads<Count>, X>;
+
+ public:
   using type = mp::mp_append<
-      mp::mp_list<rule::input_matches<X, SelfAttention<Heads<Count>, Options...>, Number<typename X::Element>>,
-                  rule::heads_divide_width<Heads<Count>, typename X::Shape>,
-                  rule::heads_at_most_2048<Heads<Count>, typename X::Shape>,
-                  rule::attention_takes_option<Options, attention_option<Options>::known>...,
-                  rule::attention_options_differ<SelfAttention<Heads<Count>, Options...>,
-                                                 (std::size_t{0} + ... + std::is_same_v<Options, Causal>),
-                                                 (std::size_t{0} + ... + attention_option<Options>::drops)>>,
-      typename attention_option<Options>::rules...>;
+      mp::mp_list<rule::input_matches<X, Attention, Number<typename X::Element>>>, typename Head::rules,
+      mp::mp_list<rule::attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
+                  rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
+      typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 template <class Rate, class X>
 struct layer_rules<Dropout<Rate>, X> {
@@ -341,7 +404,13 @@ template <class HeadCount, class... Options, class X, class Roles>
 struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {
   using broken = broken_of<typename layer_rules<SelfAttention<HeadCount, Options...>, X>::type>;
   using Output = X;
-  static constexpr double elements = 8 * elements_in<typename X::Shape> + 4 * double(X::columns) * double(X::columns);
+  // At most: what lies between the products is as wide as q, k and v, or narrower.
+  static constexpr double between = [] {
+    using Layout = typename SelfAttention<HeadCount, Options...>::Layout;
+    return Layout::heads == 0 ? 0.0 : double(Layout::all) * double(Layout::width_in(X::columns));
+  }();
+  static constexpr double elements =
+      3 * double(X::rows) * (between + double(X::columns)) + 2 * (double(X::columns) + 1) * (between + 1);
 };
 template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};

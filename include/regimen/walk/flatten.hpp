@@ -134,14 +134,18 @@ template <class Done, class At, class T, class... Inner, class... Rest>
 struct Writer<Done, At, As<T, Inner...>, Rest...>
     : Writer<typename Writer<Done, typename At::template inside<T>, Inner...>::type, typename At::next, Rest...> {};
 
+/// The parts of attention, with their own names.
+template <class Done, class At, class Parts>
+struct with_parts;
+template <class Done, class At, class... Parts>
+struct with_parts<Done, At, mp::mp_list<Parts...>> {
+  using type =
+      typename Done::template with<typename At::template named<typename Parts::Layer, typename Parts::Label>...>;
+};
 template <class Done, class At, class HeadCount, class... Options, class... Rest>
 struct Writer<Done, At, SelfAttention<HeadCount, Options...>, Rest...>
-    : Writer<
-          typename Done::template with<
-              typename At::template named<detail::LinearTimes<3>, detail::qkv_label>,
-              typename At::template named<typename SelfAttention<HeadCount, Options...>::Attend, detail::attend_label>,
-              typename At::template named<detail::LinearTimes<1>, detail::projection_label>>,
-          typename At::next, Rest...> {};
+    : Writer<typename with_parts<Done, At, typename SelfAttention<HeadCount, Options...>::Parts>::type,
+             typename At::next, Rest...> {};
 
 /// Replaces neighbours by their fused form. Names and, within rounding, results stay the same.
 template <class Done, class... Rest>

@@ -57,17 +57,18 @@ struct Result {
 template <class T>
 Result<T> run(const op::AttentionShape& s, const op::Drop& drop, const std::vector<T>& qkv, const std::vector<T>& d_y) {
   using S = statistic_t<T>;
-  const std::size_t tokens = s.batch * s.length, channels = s.heads * s.width, rows = tokens * s.heads;
+  const std::size_t tokens = s.batch * s.length, channels = s.heads * s.width, rows = tokens * s.heads,
+                    of_qkv = tokens * s.all_heads() * s.width;
   op::AttentionBackward<T> backward;
   std::size_t end = 0;
   const auto place = [&](auto& view, std::size_t bytes) {
     view.offset = end;
     end += (bytes + 63) / 64 * 64;
   };
-  place(backward.qkv, tokens * 3 * channels * sizeof(T));
+  place(backward.qkv, of_qkv * sizeof(T));
   place(backward.y, tokens * channels * sizeof(T));
   place(backward.d_y, tokens * channels * sizeof(T));
-  place(backward.d_qkv, tokens * 3 * channels * sizeof(T));
+  place(backward.d_qkv, of_qkv * sizeof(T));
   place(backward.log_sum, rows * sizeof(S));
   place(backward.row_dot, rows * sizeof(S));
   backward.shape = s;
@@ -85,7 +86,7 @@ Result<T> run(const op::AttentionShape& s, const op::Drop& drop, const std::vect
   if (!d_y.empty()) {
     std::memcpy(at(backward.d_y), d_y.data(), d_y.size() * sizeof(T));
     cpu::compute(backward, at);
-    result.d_qkv.assign(at(backward.d_qkv), at(backward.d_qkv) + tokens * 3 * channels);
+    result.d_qkv.assign(at(backward.d_qkv), at(backward.d_qkv) + of_qkv);
   }
   return result;
 }
@@ -100,7 +101,7 @@ struct OfStored {
 struct Naive {
   std::vector<double> y, d_qkv, log_sum;
   std::vector<double> slack;  // of d_qkv, because backward reads y as it was stored
-  double column_sum = 0;      // the largest Σ over queries of a kept probability
+  double column_sum = 0;      // the largest Σ over queries, of all heads that share a key, of a kept probability
 };
 
 Naive naive(const op::AttentionShape& s, const op::Drop& drop, const std::vector<double>& qkv,
@@ -113,11 +114,14 @@ Naive naive(const op::AttentionShape& s, const op::Drop& drop, const std::vector
   result.slack.assign(qkv.size(), 0);
   result.log_sum.assign(s.batch * s.heads * n, 0);
   const std::uint64_t key = mix(mix(random_of_test.seed, random_of_test.step), drop.stream);
-  for (std::size_t b = 0; b < s.batch; ++b)
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    std::vector<double> columns;
     for (std::size_t h = 0; h < s.heads; ++h) {
-      const auto at = [&](std::size_t t, std::size_t part) { return (((b * n + t) * 3 + part) * s.heads + h) * width; };
+      const auto at = [&](std::size_t t, std::size_t part) {
+        return ((b * n + t) * s.all_heads() + s.place(h, part)) * width;
+      };
       const auto at_y = [&](std::size_t t) { return ((b * n + t) * s.heads + h) * width; };
-      std::vector<double> columns(n, 0.0);
+      if (h % s.group() == 0) columns.assign(n, 0.0);
       for (std::size_t t = 0; t < n; ++t) {
         const std::size_t seen = s.causal ? t + 1 : n;
         std::vector<double> p(seen), factor(seen, 1.0), d_p(seen);
@@ -160,6 +164,7 @@ Naive naive(const op::AttentionShape& s, const op::Drop& drop, const std::vector
       }
       result.column_sum = std::max(result.column_sum, *std::max_element(columns.begin(), columns.end()));
     }
+  }
   return result;
 }
 
@@ -186,14 +191,14 @@ void check(const op::AttentionShape& s, double rate) {
   CAPTURE(s.batch, s.length, s.heads, s.width, s.causal, rate, name_of<T>);
   const op::Drop drop{static_cast<std::uint32_t>(rate * 65536), 42};
   const std::size_t count = s.batch * s.length * s.heads * s.width;
-  const std::vector<T> qkv = values<T>(3 * count, 1), d_y = values<T>(count, 2);
+  const std::vector<T> qkv = values<T>(s.batch * s.length * s.all_heads() * s.width, 1), d_y = values<T>(count, 2);
   const Result<T> result = run(s, drop, qkv, d_y);
 
   const double width = static_cast<double>(s.width), length = static_cast<double>(s.length), root = std::sqrt(width);
   const double u = epsilon_of<statistic_t<T>> / 2, store = std::is_same_v<T, statistic_t<T>> ? 0 : epsilon_of<T> / 2;
   const double f = drop.keep_factor();
   const double r = ((width + 3) * root + 3 * (root + std::log(length) + 1) + 4 + 4 * (length / 32 + 1)) * u * 1.01;
-  const double sums = (length + 4) * u * 1.01;
+  const double sums = (length * double(s.group()) + 4) * u * 1.01;
   const double error_y = f * (2 * r + 2 * sums), error_log = r + sums + 2 * u * (root + std::log(length) + 1);
   const OfStored of_stored{error_y, store};
   const Naive expected = naive(s, drop, exactly(qkv), exactly(d_y), of_stored);
@@ -238,6 +243,17 @@ TEST_CASE("attention agrees with the definition in every element type, for odd l
       shapes(float{});
       shapes(bf16{});
       shapes(fp16{});
+    }
+}
+
+TEST_CASE("heads that share keys agree with the definition") {
+  for (const bool causal : {false, true})
+    for (const double rate : {0.0, 0.25}) {
+      check<double>({2, 5, 4, 8, causal, 2}, rate);
+      check<double>({1, 150, 6, 37, causal, 2}, rate);  // several tiles
+      check<double>({9, 70, 4, 16, causal, 1}, rate);   // many heads
+      check<float>({2, 33, 6, 24, causal, 3}, rate);
+      check<bf16>({1, 65, 2, 300, causal, 1}, rate);  // of pieces
     }
 }
 

@@ -11,7 +11,7 @@ using namespace test;
 namespace {
 
 struct Case {
-  std::size_t batch, heads, width, seen, window;
+  std::size_t batch, heads, width, seen, window, key_heads = 0;
 };
 
 /// `seen` positions are kept one after the other, or all at once; the last one's query attends to them. What lies
@@ -20,25 +20,25 @@ template <class T>
 void attends_to_what_is_kept(const Case& c, bool at_once) {
   CAPTURE(c.batch, c.heads, c.width, c.seen, at_once, name_of<T>);
   using S = statistic_t<T>;
-  const std::size_t channels = c.heads * c.width, kept = c.batch * c.window * channels;
-  Arena arena((c.batch * c.seen * 3 * channels + 2 * kept + c.batch * channels * 4) * sizeof(T) +
-              (std::size_t{1} << 12));
-  const Values all = values<T>(c.batch * c.seen * 3 * channels, 1, 5);  // (B,T,3,H,D)
+  const op::AttentionShape one{c.batch, 1, c.heads, c.width, true, c.key_heads};
+  const std::size_t channels = c.heads * c.width, row_size = one.all_heads() * c.width,
+                    kept = c.batch * c.window * one.of_keys() * c.width;
+  Arena arena((c.batch * c.seen * row_size + 2 * kept + c.batch * channels * 4) * sizeof(T) + (std::size_t{1} << 12));
+  const Values all = values<T>(c.batch * c.seen * row_size, 1, 5);  // (B,T,H+2K,D)
   const View<T> keys = arena.room<T>(kept), values_kept = arena.room<T>(kept), y = arena.room<T>(c.batch * channels);
   const auto at = [&](std::size_t b, std::size_t t, std::size_t part, std::size_t h) {
-    return (((b * c.seen + t) * 3 + part) * c.heads + h) * c.width;
+    return ((b * c.seen + t) * one.all_heads() + one.place(h, part)) * c.width;
   };
-  const auto row = [&](std::size_t t) {  // (B,1,3,H,D)
-    Values values(c.batch * 3 * channels);
+  const auto row = [&](std::size_t t) {  // (B,1,H+2K,D)
+    Values values(c.batch * row_size);
     for (std::size_t b = 0; b < c.batch; ++b)
-      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(at(b, t, 0, 0)), 3 * channels,
-                  values.begin() + static_cast<std::ptrdiff_t>(b * 3 * channels));
+      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(at(b, t, 0, 0)), row_size,
+                  values.begin() + static_cast<std::ptrdiff_t>(b * row_size));
     return values;
   };
-  const op::AttentionShape one{c.batch, 1, c.heads, c.width, true};
   const View<T> last = arena.put<T>(row(c.seen - 1));
   if (at_once) {
-    const op::AttentionShape shape{c.batch, c.seen, c.heads, c.width, true};
+    const op::AttentionShape shape{c.batch, c.seen, c.heads, c.width, true, c.key_heads};
     cpu::compute(
         op::KeepKeys<T>{
             .qkv = arena.put<T>(all), .keys = keys, .values = values_kept, .shape = shape, .window = c.window},
@@ -85,7 +85,7 @@ void attends_to_what_is_kept(const Case& c, bool at_once) {
         }) == 0);
   std::size_t touched = 0;  // beyond what is kept
   const Values after = arena.get(keys, kept), values_after = arena.get(values_kept, kept);
-  for (std::size_t head = 0; head < c.batch * c.heads; ++head)
+  for (std::size_t head = 0; head < c.batch * one.of_keys(); ++head)
     for (std::size_t t = c.seen; t < c.window; ++t)
       for (std::size_t d = 0; d < c.width; ++d) {
         const std::size_t i = (head * c.window + t) * c.width + d;
@@ -104,6 +104,8 @@ TEMPLATE_TEST_CASE("a position attends to what is kept, of any length and width"
     for (const std::size_t width : Sizes{1, 3, 17, 64, 272, 2048})
       attends_to_what_is_kept<TestType>({2, 1, width, 9, 11}, at_once);
     attends_to_what_is_kept<TestType>({2, 3, 40, 300, 300}, at_once);  // on several cores
+    attends_to_what_is_kept<TestType>({2, 6, 40, 300, 300, 2}, at_once);
+    attends_to_what_is_kept<TestType>({1, 3, 17, 9, 11, 1}, at_once);
   }
 }
 

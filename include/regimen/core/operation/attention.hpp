@@ -1,6 +1,7 @@
 // regimen/core/operation/attention.hpp — the operations of attention.
 #pragma once
 
+#include <regimen/core/hd.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation/layer.hpp>
 #include <regimen/core/operation/scalars.hpp>
@@ -10,10 +11,24 @@
 
 namespace regimen::op {
 
+/// Neighbouring heads may share keys and values: then there are fewer key heads, whose number divides that of heads.
+/// Below H is `heads`, K is of_keys(): q, k and v lie side by side per position, (B,T,H+2K,D), and head h attends to key
+/// head h / (H/K).
 struct AttentionShape {
   static constexpr std::size_t largest_width = 2048;  // of a head
   std::size_t batch = 0, length = 0, heads = 0, width = 0;
   bool causal = false;
+  std::size_t key_heads = 0;  // 0: as many as heads
+
+  REGIMEN_HD constexpr std::size_t of_keys() const { return key_heads == 0 ? heads : key_heads; }
+  /// How many heads share a key head.
+  REGIMEN_HD constexpr std::size_t group() const { return key_heads == 0 ? 1 : heads / key_heads; }
+  /// Heads of q, k and v: those of a position.
+  REGIMEN_HD constexpr std::size_t all_heads() const { return heads + 2 * of_keys(); }
+  /// Where q, k or v (part 0, 1, 2) that head h reads stands among them.
+  REGIMEN_HD constexpr std::size_t place(std::size_t h, std::size_t part) const {
+    return part == 0 ? h : heads + (part - 1) * of_keys() + h / group();
+  }
 
   constexpr double score_flops() const {  // of one T x T x D product over all heads; the causal half of it
     return (causal ? 1.0 : 2.0) * double(batch * heads * width) * double(length) * double(length);
@@ -21,7 +36,7 @@ struct AttentionShape {
 };
 
 /// y = softmax(q kᵀ / √D) v per head; causal: position t sees 0..t
-///   qkv (B,T,3,H,D): q, k, v side by side per position; y (B,T,H,D); log_sum (B,H,T) S: log Σ exp of the scaled scores
+///   qkv (B,T,H+2K,D): q, k, v side by side per position; y (B,T,H,D); log_sum (B,H,T) S: log Σ exp of the scaled scores
 ///   drop.threshold > 0 drops probabilities after normalisation: for query t and key u, element
 ///   (h·T + t)·T + u of the sample
 ///   Never stores (T,T): works on tiles with a running maximum                       Dao et al. 2022, algorithm 1
@@ -35,12 +50,13 @@ struct Attention final {
   Drop drop{};
 
   constexpr Cost cost() const {
-    const double tokens = double(shape.batch * shape.length), channels = double(shape.heads * shape.width);
-    return {2 * shape.score_flops(), 4 * tokens * channels * sizeof(T), 1};
+    const double tokens = double(shape.batch * shape.length), width = double(shape.width);
+    return {2 * shape.score_flops(), double(shape.all_heads() + shape.heads) * tokens * width * sizeof(T), 1};
   }
 };
 
-/// d_qkv from d_y; probabilities are computed again from qkv and log_sum.   row_dot (B,H,T) S: scratch for Σ_D y · d_y
+/// d_qkv from d_y; probabilities are computed again from qkv and log_sum. The gradient of a key head is the sum over the
+/// heads that share it, in their order, rounded once.   row_dot (B,H,T) S: scratch for Σ_D y · d_y
 template <class T>
 struct AttentionBackward final {
   static constexpr const char* name = "attention_backward";
@@ -51,13 +67,22 @@ struct AttentionBackward final {
   Drop drop{};
 
   constexpr Cost cost() const {
-    const double tokens = double(shape.batch * shape.length), channels = double(shape.heads * shape.width);
-    return {5 * shape.score_flops(), 8 * tokens * channels * sizeof(T), 1};
+    const double tokens = double(shape.batch * shape.length), width = double(shape.width);
+    return {5 * shape.score_flops(), 2 * double(shape.all_heads() + shape.heads) * tokens * width * sizeof(T), 1};
   }
 };
 
+/// The same where heads share key heads. An operation of its own, since its kernels hold more in registers.
+template <class T>
+struct SharedAttentionBackward final {
+  static constexpr const char* name = AttentionBackward<T>::name;
+  AttentionBackward<T> backward;
+
+  constexpr Cost cost() const { return backward.cost(); }
+};
+
 /// keys[b,h,first + t,:] = k[b,t,h,:], and values likewise, for `length` new positions; earlier positions stay
-///   qkv (B,T,3,H,D); keys, values (B,H,window,D)
+///   qkv (B,T,H+2K,D); keys, values (B,K,window,D)
 template <class T>
 struct KeepKeys final {
   static constexpr const char* name = "keep_keys";
@@ -66,12 +91,12 @@ struct KeepKeys final {
   std::size_t first = 0, window = 0;
 
   constexpr Cost cost() const {
-    return {0, 4 * double(shape.batch * shape.length * shape.heads * shape.width) * sizeof(T), 1};
+    return {0, 4 * double(shape.batch * shape.length * shape.of_keys() * shape.width) * sizeof(T), 1};
   }
 };
 
 /// y = softmax(q kᵀ / √D) v per head, for one new position against the first `seen` positions of the cache
-///   qkv (B,1,3,H,D), of which q is read; keys, values (B,H,window,D); y (B,1,H,D)
+///   qkv (B,1,H+2K,D), of which q is read; keys, values (B,K,window,D); y (B,1,H,D)
 ///   Works on tiles of keys with a running maximum, as Attention does
 template <class T>
 struct AttendKept final {
@@ -81,8 +106,8 @@ struct AttendKept final {
   std::size_t seen = 0, window = 0;
 
   constexpr Cost cost() const {
-    const double kept = double(shape.batch * shape.heads * shape.width) * double(seen);
-    return {4 * kept, 2 * kept * sizeof(T), 1};
+    const double seen_by_a_head = double(shape.batch * shape.width) * double(seen);
+    return {4 * double(shape.heads) * seen_by_a_head, 2 * double(shape.of_keys()) * seen_by_a_head * sizeof(T), 1};
   }
 };
 

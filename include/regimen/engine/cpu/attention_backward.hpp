@@ -15,7 +15,8 @@ namespace detail {
 
 /// Backward attention of one head: with p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot,
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
-/// A pass goes over key tiles, and inside over query tiles; every sum is taken in that order.
+/// A pass goes over key tiles, inside over the heads that share the keys, and inside over query tiles; every sum is taken
+/// in that order.
 template <class T>
 struct AttentionGradient final {
   using S = statistic_t<T>;
@@ -26,10 +27,10 @@ struct AttentionGradient final {
   const T* y;
   const T* d_y;
   T* d_qkv;
-  const S* log_sum;  // of this head, as row_dot
+  const S* log_sum;  // of head h, as row_dot
   S* row_dot;
   op::AttentionShape shape;
-  std::size_t b, h;
+  std::size_t b, h;  // the first of several that share keys
   bool drops;
   DropRow<S> drop;
 
@@ -83,6 +84,12 @@ struct AttentionGradient final {
     copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h).from(from), first, count, size);
   }
 
+  void go_to_head(std::size_t to) {
+    log_sum = log_sum + to * shape.length - h * shape.length;
+    row_dot = row_dot + to * shape.length - h * shape.length;
+    h = to;
+  }
+
   /// Key tiles [key_begin, key_end) against query tiles [query_begin, query_end); writes d_k and d_v of the former if
   /// `for_keys`, d_q of the latter if `for_queries`.
   void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys,
@@ -92,25 +99,29 @@ struct AttentionGradient final {
     for (std::size_t key = key_begin; key < key_end; ++key) {
       const std::size_t keys = tile_rows(key), first_query = shape.causal && key > query_begin ? key : query_begin;
       if (!pieces.is_wide()) pack_keys(key, 0);
-      for (std::size_t query = first_query; query < query_end; ++query) {
-        const std::size_t queries = tile_rows(query);
-        if (!pieces.is_wide()) pack_queries(query, 0);
-        const bool diagonal = shape.causal && query == key;
-        for (std::size_t c = 0; c < pieces.count(); ++c) {
-          if (pieces.is_wide()) {
-            pack_keys(key, c);
-            pack_queries(query, c);
+      const std::size_t sharing = for_keys ? shape.group() : 1;
+      for (std::size_t one = 0; one < sharing; ++one) {
+        for (std::size_t query = first_query; query < query_end; ++query) {
+          const std::size_t queries = tile_rows(query);
+          if (!pieces.is_wide()) pack_queries(query, 0);
+          const bool diagonal = shape.causal && query == key;
+          for (std::size_t c = 0; c < pieces.count(); ++c) {
+            if (pieces.is_wide()) {
+              pack_keys(key, c);
+              pack_queries(query, c);
+            }
+            probabilities(query * tile, queries, key * tile, keys, c);
           }
-          probabilities(query * tile, queries, key * tile, keys, c);
+          for (std::size_t c = 0; c < pieces.count(); ++c) {
+            if (pieces.is_wide() && for_keys) pack_queries(query, c);
+            if (pieces.is_wide() && for_queries) pack_keys(key, c);
+            if (for_keys) add_keys(queries, keys, diagonal, one > 0 || query > first_query, c);
+            if (for_queries)
+              add_queries(queries, keys, diagonal, d_q + (query - query_begin) * tile * d_q_stride + pieces.begin(c),
+                          d_q_stride, key > 0, pieces.size(c));
+          }
         }
-        for (std::size_t c = 0; c < pieces.count(); ++c) {
-          if (pieces.is_wide() && for_keys) pack_queries(query, c);
-          if (pieces.is_wide() && for_queries) pack_keys(key, c);
-          if (for_keys) add_keys(queries, keys, diagonal, query > first_query, c);
-          if (for_queries)
-            add_queries(queries, keys, diagonal, d_q + (query - query_begin) * tile * d_q_stride + pieces.begin(c),
-                        d_q_stride, key > 0, pieces.size(c));
-        }
+        go_to_head(one + 1 < sharing ? h + 1 : h - one);
       }
       if (for_keys)
         for (std::size_t j = 0; j < keys; ++j) {
@@ -207,8 +218,8 @@ struct AttentionGradient final {
 /// error   as forward; row_dot is taken from the stored, rounded y
 /// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
 ///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
-///         thread. Heads wider than 256:
-///         tiles of fewer rows, packed again for every pair of tiles
+///         thread. Heads wider than 256: tiles of fewer rows, packed again for every pair of tiles. Heads that share
+///         keys: two passes
 template <class T>
 void compute(const op::AttentionBackward<T>& o, const Memory& at) {
   using Gradient = detail::AttentionGradient<T>;
@@ -224,11 +235,13 @@ void compute(const op::AttentionBackward<T>& o, const Memory& at) {
   // What a chunk does is data: the passes are compiled once.
   struct Work {
     bool rows, keys, queries;
-    std::size_t cut;  // chunks of a head
+    std::size_t cut;  // chunks of a head, or of a key head
   };
+  const std::size_t group = o.shape.group();
   const auto on_heads = [&](const Work& work) {
-    parallel_for(heads * work.cut, [&](std::size_t chunk) {
-      const std::size_t head = chunk / work.cut, tile = chunk % work.cut;
+    const std::size_t at_once = work.keys ? group : 1;
+    parallel_for(heads / at_once * work.cut, [&](std::size_t chunk) {
+      const std::size_t head = chunk / work.cut * at_once, tile = chunk % work.cut;
       Gradient gradient;
       gradient.qkv = qkv;
       gradient.y = y;
@@ -248,10 +261,16 @@ void compute(const op::AttentionBackward<T>& o, const Memory& at) {
                     own_queries ? tile : 0, own_queries ? tile + 1 : tiles, work.keys, work.queries);
     });
   };
-  if (tiles == 1 || (heads >= 16 && Gradient::keeps_queries(o.shape))) return on_heads({true, true, true, 1});
+  if (group == 1 && (tiles == 1 || (heads >= 16 && Gradient::keeps_queries(o.shape))))
+    return on_heads({true, true, true, 1});
   on_heads({true, false, false, 1});
   on_heads({false, true, false, tiles});
   on_heads({false, false, true, tiles});
+}
+
+template <class T>
+void compute(const op::SharedAttentionBackward<T>& o, const Memory& at) {
+  compute(o.backward, at);
 }
 
 }  // namespace regimen::cpu

@@ -18,10 +18,11 @@ void compute(const op::KeepKeys<T>& o, const Memory& at) {
   const T* const qkv = at(o.qkv);
   T* const kept[2] = {at(o.keys), at(o.values)};
   const op::AttentionShape& s = o.shape;
-  const std::size_t heads = s.batch * s.heads;
+  const std::size_t heads = s.batch * s.of_keys();
   for_chunks(heads * s.length * s.width, heads, [&](std::size_t head) {
+    const std::size_t b = head / s.of_keys(), h = head % s.of_keys() * s.group();  // the first that reads it
     for (std::size_t part = 0; part < 2; ++part) {
-      const detail::HeadRows rows = detail::HeadRows::of_qkv(s, head / s.heads, head % s.heads, 1 + part);
+      const detail::HeadRows rows = detail::HeadRows::of_qkv(s, b, h, 1 + part);
       T* const to = kept[part] + (head * o.window + o.first) * s.width;
       for (std::size_t t = 0; t < s.length; ++t) std::memcpy(to + t * s.width, qkv + rows(t), s.width * sizeof(T));
     }
@@ -119,7 +120,7 @@ void compute(const op::AttendKept<T>& o, const Memory& at) {
   const op::AttentionShape& s = o.shape;
   const std::size_t heads = s.batch * s.heads;
   for_chunks(heads * o.seen * s.width, heads, [&](std::size_t head) {
-    const std::size_t b = head / s.heads, h = head % s.heads, kept = head * o.window * s.width;
+    const std::size_t b = head / s.heads, h = head % s.heads, kept = head / s.group() * o.window * s.width;
     detail::AttentionToKept<T> attention;
     attention.width = s.width;
     attention(qkv + detail::HeadRows::of_qkv(s, b, h, 0)(0), keys + kept, values + kept,

@@ -62,9 +62,9 @@ struct HeadRows final {
 
   std::size_t operator()(std::size_t t) const { return begin + t * stride; }
   HeadRows from(std::size_t channel) const { return {begin + channel, stride}; }
-  /// part 0, 1, 2 for q, k, v in (B,T,3,H,D)
+  /// part 0, 1, 2 for what head h reads of q, k, v in (B,T,H+2K,D)
   static HeadRows of_qkv(const op::AttentionShape& s, std::size_t b, std::size_t h, std::size_t part) {
-    return {((b * s.length * 3 + part) * s.heads + h) * s.width, 3 * s.heads * s.width};
+    return {(b * s.length * s.all_heads() + s.place(h, part)) * s.width, s.all_heads() * s.width};
   }
   /// in (B,T,H,D)
   static HeadRows of_y(const op::AttentionShape& s, std::size_t b, std::size_t h) {

@@ -14,6 +14,7 @@
 #include <regimen/engine/cpu/norm.hpp>
 #include <regimen/engine/cpu/product.hpp>
 #include <regimen/engine/cpu/reduce.hpp>
+#include <regimen/engine/cpu/rotary.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/step.hpp>
 
@@ -102,6 +103,7 @@ void check_kernels(std::uint64_t flags);
   REGIMEN_KERNEL void compute(const op::AttentionBackward<T>&, const Memory&);                       \
   REGIMEN_KERNEL void compute(const op::KeepKeys<T>&, const Memory&);                                \
   REGIMEN_KERNEL void compute(const op::AttendKept<T>&, const Memory&);                              \
+  REGIMEN_KERNEL void compute(const op::Rotate<T>&, const Memory&);                                  \
   REGIMEN_KERNEL void compute(const op::Embed<T>&, const Memory&);                                   \
   REGIMEN_KERNEL void compute(const op::EmbedBackward<T, G>&, const Memory&);                        \
   REGIMEN_KERNEL void compute(const op::AddTable<T>&, const Memory&);                                \

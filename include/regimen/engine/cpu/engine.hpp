@@ -23,6 +23,7 @@
 #include <regimen/engine/cpu/product.hpp>
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/region.hpp>
+#include <regimen/engine/cpu/rotary.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #include <regimen/engine/cpu/traits.hpp>
 #include <regimen/engine/cpu/update.hpp>

@@ -17,6 +17,7 @@
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/positions.hpp>
+#include <regimen/kernel/rotary.hpp>
 #include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
@@ -123,9 +124,11 @@ struct Traits : engine::DefaultTraits {
   static constexpr std::size_t scratch(const op::AttentionBackward<T>& o) {
     return scratch_of_attention(o);
   }
-  /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head.
+  /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head, 3 key heads that
+  /// several heads share: products of many heads have equal strides, and cuDNN has not been asked for them.
   template <class T>
   static constexpr unsigned refused_part(const op::Attention<T>& o) {
+    if ((composes_attention || fuses_attention) && o.shape.group() > 1) return 3;
     if constexpr (!fuses_attention) return 0;
     else if constexpr (sizeof(T) != 2) return 1;
     else return o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels ? 2 : 0;
