@@ -13,6 +13,7 @@
 #include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
+#include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
@@ -23,6 +24,7 @@
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/slice.hpp>
+#include <regimen/layer/softmax.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>

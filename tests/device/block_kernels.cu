@@ -15,6 +15,7 @@
 #include <regimen/kernel/device.cuh>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/embedding.hpp>
+#include <regimen/kernel/group_norm.hpp>
 #include <regimen/kernel/image.hpp>
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
@@ -22,6 +23,7 @@
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/rotary.hpp>
 #include <regimen/kernel/soft_cross_entropy.hpp>
+#include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/optimizer/adamw.hpp>
@@ -205,6 +207,8 @@ void elementwise() {
   agree(c, op::MaxSquares<T>{x, y, squares}, y, count / 4, 0);
   agree(c, op::MaxSquaresBackward<T>{x, x, y, squares}, y, count, 0);
   agree(c, op::MeanRows<T>{x, y, 1, rows, columns}, y, columns, rounding);
+  agree(c, op::MaxRows<T>{x, y, 1, rows, columns}, y, columns, 0);
+  agree(c, op::MaxRowsBackward<T>{x, table, y, 1, rows, columns}, y, count, 0);
   agree(c, op::MeanRowsBackward<T>{table, y, 1, rows, columns}, y, count, rounding);
   agree(
       c,
@@ -307,6 +311,10 @@ void norms(std::size_t width) {
   agree(c, b, b.d_x, all, tolerance);
   // d_y is what was d_x; a compiler may round the last product and the sum once.
   agree(c, op::NormalizeBackwardSum<Centered, T, float>{.backward = b, .onto = o.y}, b.d_x, all, tolerance);
+  if constexpr (Centered) {  // the same rows as distributions
+    agree(c, op::Softmax<T>{o.x, o.y, rows, width}, o.y, all, 64 * 0x1p-24 + 4 * of_sums(width) + neighbour<T>);
+    agree(c, op::SoftmaxBackward<T>{o.y, o.x, o.x, rows, width}, o.x, all, 4 * of_sums(width) + neighbour<T>);
+  }
 }
 
 template <class T>
@@ -331,6 +339,28 @@ void batch_norms(std::size_t width) {
   o.uses_running = true;
   agree(c, o, o.y, all, tolerance);
   agree(c, op::MeanOfRanks<S>{o.running_mean, o.mean, 1, width}, o.mean, width, 0x1p-23);
+}
+
+/// Two samples of 129 channels, in groups of 43, of all, or of one.
+template <class T>
+void group_norms(std::size_t groups) {
+  using S = statistic_t<T>;
+  Case c;
+  const op::ColumnGroups shape{.samples = 2, .rows = rows, .columns = columns, .groups = groups};
+  const std::size_t all = shape.count();
+  const double terms = of_sums(shape.members()), tolerance = 4 * terms + neighbour<T>;
+  op::GroupNorm<T> o{};
+  o.x = c.put<T>(all, 3, 1), o.gain = c.put<T>(columns, 2, 2), o.bias = c.put<T>(columns, 2, 3);
+  o.y = c.put<T>(all, 0, 4), o.mean = c.put<S>(2 * groups, 0, 5), o.rstd = c.put<S>(2 * groups, 0, 6);
+  o.shape = shape;
+  agree(c, o, o.y, all, tolerance);
+  agree(c, o, o.rstd, 2 * groups, 4 * terms);
+  op::GroupNormBackward<T, float> b{};
+  b.x = o.x, b.gain = o.gain, b.mean = o.mean, b.rstd = o.rstd, b.d_y = c.put<T>(all, 1, 7), b.d_x = b.d_y;
+  b.d_gain = c.put<float>(columns, 0, 8), b.d_bias = c.put<float>(columns, 0, 9), b.shape = shape;
+  agree(c, b, b.d_gain, columns, 4 * of_sums(2 * rows));
+  agree(c, b, b.d_bias, columns, 4 * of_sums(2 * rows));
+  agree(c, b, b.d_x, all, tolerance);
 }
 
 /// Between the products of composed attention.
@@ -578,6 +608,10 @@ int main() {
   batch_norms<bf16>(columns);
   batch_norms<fp16>(columns);
   batch_norms<double>(columns);
+  group_norms<float>(3);
+  group_norms<bf16>(3);
+  group_norms<fp16>(1);
+  group_norms<double>(columns);
   losses<double>(columns, 1);
   soft_losses<double>(columns, 1);
   squares();

@@ -20,6 +20,19 @@ void beside_the_cpu(std::size_t bytes, const Make& make, const Judge& judge) {
   in_every_way(bytes, make, [&](const Arena& arena, const auto& done) { judge(arena, done, expected); });
 }
 
+/// make(arena) by the CPU engine and by kernels in every way; judge(arena, operation) checks it by its definition.
+template <class Make, class Judge>
+void by_definition(std::size_t bytes, const Make& make, const Judge& judge) {
+  {
+    Arena arena(bytes);
+    const auto operation = make(arena);
+    compute(operation, arena.memory_for(operation));  // of regimen::cpu, whose memory it is
+    CHECK(arena.guards_hold());
+    judge(arena, operation);
+  }
+  in_every_way(bytes, make, judge);
+}
+
 /// As get(arena, operation) gives it, the CPU engine's very numbers; NaN equals NaN.
 template <class Make, class Get>
 void is_the_cpu(std::size_t bytes, const Make& make, const Get& get) {

@@ -17,19 +17,8 @@ struct Case {
 // One row, none, fewer than a chunk has, several chunks, registers and their tails.
 constexpr Case cases[] = {
     {1, 3}, {0, 3}, {7, 5}, {100, 33}, {1030, 70, false}, {16, 130}, {9, 17, true, true}, {1, 3, false, true}};
+constexpr std::size_t bytes = std::size_t{1} << 21;
 
-/// make(arena) by the CPU engine and by kernels in every way; judge(arena, operation) checks it by its definition.
-void by_definition(const auto& make, const auto& judge) {
-  constexpr std::size_t bytes = std::size_t{1} << 21;
-  {
-    Arena arena(bytes);
-    const auto operation = make(arena);
-    compute(operation, arena.memory_for(operation));
-    CHECK(arena.guards_hold());
-    judge(arena, operation);
-  }
-  in_every_way(bytes, make, judge);
-}
 /// Roundings of a sum over the rows: those of a chunk, the chunks, and what is done with them.
 double roundings(const op::RowChunks& chunks) {
   return double(chunks.rows) / double(chunks.count()) + double(chunks.count()) + 8;
@@ -49,6 +38,7 @@ TEMPLATE_TEST_CASE("a batch is normalised, and its statistics move the running o
     Values old_variance = values<S>(columns, 1, 5);
     for (double& value : old_variance) value = number(rounded<S>(1.5 + value));
     by_definition(
+        bytes,
         [&](Arena& arena) {
           op::BatchNorm<T, S> o{.x = arena.put<T>(x),
                                 .gain = arena.put<T>(gain),
@@ -116,6 +106,7 @@ TEMPLATE_TEST_CASE("the gradients of a normalised batch", "", float, double, bf1
     Values rstd = values<S>(columns, 0.25, 5);
     for (double& value : rstd) value = number(rounded<S>(0.6 + value));
     by_definition(
+        bytes,
         [&](Arena& arena) {
           op::BatchNormBackward<T, S> o{.x = arena.put<T>(x),
                                         .gain = arena.put<T>(gain),
@@ -167,14 +158,15 @@ TEMPLATE_TEST_CASE("the mean of ranks", "", float, double) {
   for (const std::size_t ranks : {1u, 2u, 3u, 8u}) {
     const std::size_t count = 37;
     const Values x = integers<T>(ranks * count);
-    by_definition([&](Arena& arena) { return op::MeanOfRanks<T>{arena.put<T>(x), arena.room<T>(count), ranks, count}; },
-                  [&](const Arena& arena, const auto& o) {
-                    const Values y = arena.get(o.y, count);
-                    for (std::size_t i = 0; i < count; ++i) {
-                      double sum = 0;
-                      for (std::size_t r = 0; r < ranks; ++r) sum += x[r * count + i];
-                      CHECK(std::abs(y[i] - sum / double(ranks)) <= 0x1p-23 * std::abs(sum / double(ranks)));
-                    }
-                  });
+    by_definition(
+        bytes, [&](Arena& arena) { return op::MeanOfRanks<T>{arena.put<T>(x), arena.room<T>(count), ranks, count}; },
+        [&](const Arena& arena, const auto& o) {
+          const Values y = arena.get(o.y, count);
+          for (std::size_t i = 0; i < count; ++i) {
+            double sum = 0;
+            for (std::size_t r = 0; r < ranks; ++r) sum += x[r * count + i];
+            CHECK(std::abs(y[i] - sum / double(ranks)) <= 0x1p-23 * std::abs(sum / double(ranks)));
+          }
+        });
   }
 }

@@ -60,6 +60,22 @@ void in_type() {
           return op::MeanRowsBackward<T>{d_y, arena.room<T>(samples * rows * columns), samples, rows, columns};
         },
         [&](const Arena& arena, const auto& o) { return arena.get(o.d_x, samples * rows * columns); });
+    Values some = integers<T>(samples * rows * columns);  // some are equal, two are NaN
+    some[columns] = some[3 * columns] = std::nan("");
+    is_the_cpu(
+        bytes,
+        [&](Arena& arena) {
+          const auto x = arena.put<T>(some);
+          return op::MaxRows<T>{x, arena.room<T>(samples * columns), samples, rows, columns};
+        },
+        [&](const Arena& arena, const auto& o) { return arena.get(o.y, samples * columns); });
+    is_the_cpu(
+        bytes,
+        [&](Arena& arena) {
+          const auto x = arena.put<T>(some), d_y = arena.put<T>(values<T>(samples * columns));
+          return op::MaxRowsBackward<T>{x, d_y, arena.room<T>(samples * rows * columns), samples, rows, columns};
+        },
+        [&](const Arena& arena, const auto& o) { return arena.get(o.d_x, samples * rows * columns); });
     is_the_cpu(
         bytes,
         [&](Arena& arena) {

@@ -1,11 +1,14 @@
-// tests/kernel/normalize.cpp — layer and RMS norm beside their definition, in rows of every kind that the kernels tell
-// apart.
+// tests/kernel/normalize.cpp — layer and RMS norm, and softmax, beside their definition, in rows of every kind that the
+// kernels tell apart.
 #include "against_cpu.hpp"
 
+#include <regimen/engine/cpu/softmax.hpp>
 #include <regimen/kernel/normalize.hpp>
+#include <regimen/kernel/softmax.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -246,6 +249,89 @@ TEST_CASE("chunks of rows: a number that the shape alone decides, each with rows
     }
   is_its_definition<float, float>({3000, 5});
   is_its_definition<bf16, float>({2049, 16});
+}
+
+/// Of numbers up to 6, the difference from the largest up to 12: exp of it is wrong by 12 u and what exp itself is, at
+/// most 2 ulp, which is 4 u; the sum by n u more, the quotient by 4. One element of a row is so low that it becomes 0.
+/// Backward, of any y: the sum is wrong by (n + 2) u of its terms' sizes, the rest are three roundings.
+template <class T>
+void softmax_is_its_definition(const Shape& s, bool in_place) {
+  CAPTURE(name_of<T>, s.rows, s.columns, s.past, in_place);
+  const std::size_t n = s.columns;
+  const Wide u = u_of<T>;
+  Values x = values<T>(s.count(), 6);
+  if (n > 2 && s.rows > 0) x[n - 2] = -std::numeric_limits<double>::infinity();
+  by_definition(
+      s.room(),
+      [&](Arena& arena) {
+        op::Softmax<T> o{};
+        arena.begin_past(s.past * sizeof(T)), o.x = o.y = arena.put<T>(x);
+        if (!in_place) arena.begin_past(0), o.y = arena.room<T>(s.count());
+        o.rows = s.rows, o.columns = n;
+        return o;
+      },
+      [&](const Arena& arena, const auto& o) {
+        Values y(s.count());
+        for (std::size_t row = 0; row < s.rows; ++row) {
+          Wide total = 0;
+          for (std::size_t i = 0; i < n; ++i) total += std::exp(Wide(x[row * n + i]));
+          for (std::size_t i = 0; i < n; ++i) y[row * n + i] = double(std::exp(Wide(x[row * n + i])) / total);
+        }
+        CHECK(misses(arena.get(o.y, s.count()), y, [&](std::size_t i) {
+                return double(second_order * (2 * 16 + Wide(n) + 4) * u) * y[i] + rounding_of<T>(y[i]);
+              }) == 0);
+      });
+  const Values y = values<T>(s.count(), 1, 2), d_y = values<T>(s.count(), 2, 3);
+  by_definition(
+      s.room(),
+      [&](Arena& arena) {
+        op::SoftmaxBackward<T> o{};
+        arena.begin_past(s.past * sizeof(T)), o.y = arena.put<T>(y);
+        arena.begin_past(s.past * sizeof(T)), o.d_y = o.d_x = arena.put<T>(d_y);
+        if (!in_place) arena.begin_past(0), o.d_x = arena.room<T>(s.count());
+        o.rows = s.rows, o.columns = n;
+        return o;
+      },
+      [&](const Arena& arena, const auto& o) {
+        Values d_x(s.count()), error(s.count());
+        for (std::size_t row = 0; row < s.rows; ++row) {
+          Wide sum = 0, size = 0;
+          for (std::size_t i = row * n; i < (row + 1) * n; ++i)
+            sum += Wide(y[i]) * d_y[i], size += std::fabs(Wide(y[i]) * d_y[i]);
+          for (std::size_t i = row * n; i < (row + 1) * n; ++i) {
+            const Wide all = y[i] * (d_y[i] - sum),
+                       wrong = second_order * u * (std::fabs(y[i]) * Wide(n + 2) * size + 3 * std::fabs(all));
+            d_x[i] = double(all), error[i] = double(wrong) + rounding_of<T>(double(std::fabs(all) + wrong));
+          }
+        }
+        CHECK(misses(arena.get(o.d_x, s.count()), d_x, [&](std::size_t i) { return error[i]; }) == 0);
+      });
+}
+TEMPLATE_TEST_CASE("softmax, rows of every kind", "", float, double, bf16, fp16) {
+  constexpr std::size_t run = kernel::pack_of<TestType>, of_block = kernel::held_runs * 256 * run;
+  for (const std::size_t columns : Sizes{1, 3, 16 * run, 257, of_block, of_block + run})
+    for (const std::size_t rows : Sizes{1, 9}) softmax_is_its_definition<TestType>({rows, columns}, rows == 1);
+  softmax_is_its_definition<TestType>({9, 16 * run, 1}, true);
+  softmax_is_its_definition<TestType>({0, 7}, true);
+}
+TEMPLATE_TEST_CASE("a softmax of NaN, or of no finite number, is NaN, and large ones do not overflow", "", float,
+                   double) {
+  using T = TestType;
+  for (const std::size_t columns : Sizes{2, 37}) {
+    Values x(4 * columns, 1e30);
+    x[columns - 1] = std::nan("");
+    x[2 * columns - 1] = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 2 * columns; i < 3 * columns; ++i) x[i] = -std::numeric_limits<double>::infinity();
+    by_definition(
+        65536, [&](Arena& arena) { return op::Softmax<T>{arena.put<T>(x), arena.room<T>(x.size()), 4, columns}; },
+        [&](const Arena& arena, const auto& o) {
+          const Values y = arena.get(o.y, x.size());
+          for (const std::size_t i : {columns - 1, 2 * columns - 1, 3 * columns - 1}) CHECK(std::isnan(y[i]));
+          CHECK(std::isnan(y[0]));
+          for (std::size_t i = 3 * columns; i < x.size(); ++i)
+            CHECK(std::fabs(y[i] * double(columns) - 1) <= double(columns + 4) * 0x1p-24);
+        });
+  }
 }
 
 TEST_CASE("a missing barrier and a missing thread are told") {

@@ -7,6 +7,7 @@
 #include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
+#include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
@@ -17,6 +18,7 @@
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/slice.hpp>
+#include <regimen/layer/softmax.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>
@@ -59,6 +61,17 @@ struct OneOf {
   using make =
       Leaf<mp::mp_at_c<mp::mp_list<First, Others...>, At::below(5, 2) == 0 ? 0 : 1 + At::below(6, sizeof...(Others))>,
            At>;
+};
+/// Of all samples together, or of some channels of each.
+struct AnyGroupedNorm {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers;
+  template <class At>
+  static constexpr std::size_t groups =
+      At::X::columns % (1 + At::below(0, 4)) == 0 ? 1 + At::below(0, 4) : At::X::columns;
+  template <class At>
+  using make =
+      Leaf<std::conditional_t<At::below(5, 2) == 0, BatchNorm<PerMicroBatch, AfterBias>, GroupNorm<groups<At>>>, At>;
 };
 struct AnyLinear {
   template <class At>
@@ -286,12 +299,12 @@ struct AnyAs {
 };
 
 using Layers = mp::mp_list<
-    Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh>>, Often<2, Plain<Gelu>>,
-    Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
+    Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh, Softmax>>,
+    Often<2, Plain<Gelu>>, Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
     Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
     Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
-    Often<1, Plain<BatchNorm<PerMicroBatch, AfterBias>>>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
-    Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<1, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
+    Often<1, AnyGroupedNorm>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>,
+    Often<1, AnyNamed>, Often<1, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
 
 // ---- inputs
 

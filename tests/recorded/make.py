@@ -229,6 +229,26 @@ def more_layers():
     layer("layer_scale", "y = x weight", lambda x, p: x * p["weight"], random(g, 2, 3, 16), {"weight": random(g, 16)}, 22)
 
 
+def norms_and_pools():
+    g = torch.Generator().manual_seed(23)
+    x = random(g, 3, 2, 3, 16)  # images of 2 x 3 pixels; tests read them as 6 positions
+    x[1, ..., :4] += 100  # a mean far from zero
+    x[2, ..., 4:8] *= 1e-3  # a variance below epsilon
+
+    def norm(x, p):
+        image = x.reshape(3, 2, 3, 16).permute(0, 3, 1, 2)
+        return functional.group_norm(image, 4, p["weight"], p["bias"], 1e-3).permute(0, 2, 3, 1).reshape(3, 6, 16)
+
+    layer("group_norm", "GroupNorm in 4 groups of images (3,2,3,16), which are permuted to (3,16,2,3) and back", norm,
+          x.reshape(3, 6, 16), {"weight": random(g, 16, scale=0.3, shift=1), "bias": random(g, 16)}, 24, epsilon=1e-3)
+    layer("global_max_pool", "the largest of all positions", lambda x, p: functional.adaptive_max_pool1d(x.transpose(1, 2), 1)[..., 0],
+          random(g, 2, 7, 5), seed=25)
+    scores = random(g, 2, 5, 6, scale=3)
+    scores[0, 1] *= 30  # probabilities that underflow
+    scores[1, 2] += 1000  # exponentials that overflow unless the largest is taken off first
+    layer("softmax", "softmax over the last axis", lambda x, p: functional.softmax(x, -1), scores, seed=26)
+
+
 def state():
     g = torch.Generator().manual_seed(9)
     x = random(g, 3, 5, 16, shift=1)
@@ -613,8 +633,8 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, rotary_layers, more_layers, state, convolutions, losses, more_losses, soft_cross_entropy, optimizers, loss_scales,
-                 curves, gpt2):
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, state, convolutions, losses, more_losses, soft_cross_entropy,
+                 optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

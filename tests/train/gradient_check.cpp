@@ -4,6 +4,7 @@
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
+#include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
@@ -11,6 +12,7 @@
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/softmax.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/train/gradient_check.hpp>
 
@@ -115,6 +117,11 @@ TEST_CASE("layers have the gradients of their functions") {
   holds<Linear<5, NoBias>, Shape<4, 3>>();
   holds<LayerNormWith<Epsilon<Ratio<1, 10>>>, Shape<5, 9>>();
   holds<RmsNormWith<Epsilon<Ratio<1, 10>>>, Shape<5, 9>>();
+  holds<GroupNorm<3, Epsilon<Ratio<1, 10>>>, Shape<2, 3, 6>>();
+  holds<GroupNorm<1>, Shape<5, 4>, Accumulate<3>>();
+  holds<GroupNorm<2>, Shape<6>>();
+  holds<Softmax, Shape<4, 7>>();
+  holds<Softmax, Shape<9>>();
   holds<Identity, Shape<3, 5>>();
   holds<DropPath<Ratio<1, 3>>, Shape<20>>();
   holds<LayerScale<Ratio<1, 2>>, Shape<4, 5>>();
@@ -129,6 +136,8 @@ TEST_CASE("layers between images and positions have the gradients of their funct
   holds<AveragePool<3>, Shape<3, 6, 2>>();
   holds<MaxPool<2>, Shape<4, 6, 3>>(kinked_tolerance, kinked);
   holds<MaxPool<3>, Shape<3, 6, 2>>(kinked_tolerance, kinked);
+  holds<GlobalMaxPool, Shape<2, 3, 4>>(kinked_tolerance, kinked);
+  holds<GlobalMaxPool, Shape<5, 3>>(kinked_tolerance, kinked);
   holds<Upsample<2>, Shape<2, 3, 3>>();
   holds<Upsample<3>, Shape<1, 2, 2>>();
   holds<ClassToken, Shape<3, 5>>();

@@ -6,12 +6,15 @@
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/conv.hpp>
 #include <regimen/layer/embedding.hpp>
+#include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
+#include <regimen/layer/pool.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/softmax.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>

@@ -35,12 +35,14 @@ TEST_CASE("layers with other options agree with PyTorch") {
   check_layer<Linear<7, NoBias>, 2, 3, 5>("linear_no_bias", {"weight"});
   check_layer<LayerNormWith<Epsilon<Ratio<1, 1'000'000>>>, 2, 3, 16>("layer_norm_epsilon", {"weight", "bias"});
   check_layer<LayerScale<>, 2, 3, 16>("layer_scale", {"weight"});
+  check_layer<GroupNorm<4, Epsilon<Ratio<1, 1000>>>, 3, 6, 16>("group_norm", {"weight", "bias"});
   check_layer<RmsNormWith<Epsilon<Ratio<1, 1'000'000>>>, 2, 3, 16>("rms_norm_epsilon", {"weight"});
 }
 TEST_CASE("layers between positions and one row agree with PyTorch") {
   check_layer<ClassToken, 2, 3, 5>("class_token", {"token"});
   check_layer<TakeFirst, 2, 3, 5>("take_first");
   check_layer<MeanPool, 2, 7, 5>("mean_pool");
+  check_layer<GlobalMaxPool, 2, 7, 5>("global_max_pool");
 }
 TEMPLATE_TEST_CASE("BatchNorm agrees with PyTorch", "", fp32, fp64) {
   using T = TestType;
@@ -92,4 +94,5 @@ TEST_CASE("activations agree with PyTorch") {
   check_layer<Sigmoid, 2, 5, 6>("sigmoid");
   check_layer<Tanh, 2, 5, 6>("tanh");
   check_layer<HardSwish, 2, 5, 6>("hard_swish");
+  check_layer<Softmax, 2, 5, 6>("softmax");
 }

@@ -33,14 +33,15 @@
 #include <regimen/rule/input_takes_kind.hpp>
 #include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
-#include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
+#include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/narrowing_data.hpp>
+#include <regimen/rule/norm_groups_divide_channels.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
@@ -106,6 +107,11 @@ static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int
 static_assert(momentum_in_range<Ratio<1, 10>>::holds && momentum_in_range<Ratio<1>>::holds);
 static_assert(!momentum_in_range<Ratio<0>>::holds && !momentum_in_range<Ratio<11, 10>>::holds &&
               !momentum_in_range<Thing>::holds);
+static_assert(norm_groups_divide_channels<Thing, 4, Shape<3, 8>>::holds &&
+              norm_groups_divide_channels<Thing, 8, Shape<8>>::holds);
+static_assert(!norm_groups_divide_channels<Thing, 3, Shape<3, 8>>::holds &&
+              !norm_groups_divide_channels<Thing, 0, Shape<8>>::holds &&
+              !norm_groups_divide_channels<Thing, 16, Shape<8>>::holds);
 static_assert(squares_divide_image<Thing, 2, Shape<4, 6, 3>>::holds &&
               !squares_divide_image<Thing, 3, Shape<4, 6, 3>>::holds);
 static_assert(!squares_divide_image<Thing, 0, Shape<4, 6, 3>>::holds);

@@ -11,6 +11,7 @@
 #include <regimen/core/operation/attention.hpp>
 #include <regimen/core/operation/batch_norm.hpp>
 #include <regimen/core/operation/convolution.hpp>
+#include <regimen/core/operation/group_norm.hpp>
 #include <regimen/core/operation/image.hpp>
 #include <regimen/core/operation/layer.hpp>
 #include <regimen/core/operation/rotary.hpp>

@@ -134,5 +134,57 @@ struct Kernel<op::MeanRowsBackward<T>> final {
   }
 };
 
+namespace detail {
+
+/// The row with the largest element of a column: the first of several, the first NaN.
+template <class S, class T>
+REGIMEN_HD std::size_t largest_row(const T* x, std::size_t rows, std::size_t columns) {
+  S largest = static_cast<S>(x[0]);
+  std::size_t place = 0;
+  for (std::size_t row = 1; row < rows; ++row) {
+    const S value = static_cast<S>(x[row * columns]);
+    if (value > largest || (value != value && largest == largest)) largest = value, place = row;
+  }
+  return place;
+}
+
+}  // namespace detail
+
+/// As above.
+template <class T>
+struct Kernel<op::MaxRows<T>> final {
+  static constexpr unsigned threads = detail::flat_threads;
+  op::MaxRows<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    for_pieces(block, o.samples * o.columns, [&](std::size_t i) {
+      const T* const x = at(o.x) + i / o.columns * o.rows * o.columns + i % o.columns;
+      at(o.y)[i] = x[detail::largest_row<statistic_t<T>>(x, o.rows, o.columns) * o.columns];
+    });
+  }
+};
+template <class T>
+struct Kernel<op::MaxRowsBackward<T>> final {
+  static constexpr unsigned threads = detail::flat_threads;
+  op::MaxRowsBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.samples * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    for_pieces(block, o.samples * o.columns, [&](std::size_t i) {
+      const std::size_t first = i / o.columns * o.rows * o.columns + i % o.columns;
+      const std::size_t chosen = detail::largest_row<statistic_t<T>>(at(o.x) + first, o.rows, o.columns);
+      for (std::size_t row = 0; row < o.rows; ++row)
+        at(o.d_x)[first + row * o.columns] = row == chosen ? at(o.d_y)[i] : T(0.0f);
+    });
+  }
+};
+
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

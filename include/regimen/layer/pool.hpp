@@ -1,4 +1,5 @@
-// regimen/layer/pool.hpp — between images and smaller or larger ones: MaxPool, AveragePool, Upsample.
+// regimen/layer/pool.hpp — between images and smaller or larger ones: MaxPool, AveragePool, Upsample; from all
+// positions to one row: GlobalMaxPool.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -47,6 +48,36 @@ struct MaxPool final {
       if (call.wants_d_x())
         engine.run(op::MaxSquaresBackward<T>{
             .x = {call.x}, .d_y = {call.d_y}, .d_x = {call.d_x}, .squares = Pooled::squares(engine)});
+    }
+  };
+};
+
+/// y[b,c] = max of x[b,t,c] over t                    x (B,T,C), or (B,H,W,C) over all positions; y (B,C)
+///
+/// error    exact; NaN where one of its positions is. The gradient goes to the first of several largest
+/// cost     saves x
+struct GlobalMaxPool final {
+  static constexpr const char* name = "global_max_pool";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = Value<T, Shape<X::columns>>;
+    static constexpr Reads backward_reads(bool) { return Reads::input; }
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::MaxRows<T>{
+          .x = {call.x}, .y = {call.y}, .samples = engine.batch, .rows = X::rows, .columns = X::columns});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x())
+        engine.run(op::MaxRowsBackward<T>{.x = {call.x},
+                                          .d_y = {call.d_y},
+                                          .d_x = {call.d_x},
+                                          .samples = engine.batch,
+                                          .rows = X::rows,
+                                          .columns = X::columns});
     }
   };
 };

@@ -5,6 +5,7 @@
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/conv.hpp>
 #include <regimen/layer/dropout.hpp>
+#include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/named.hpp>
@@ -25,6 +26,7 @@
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/fraction_is_a_ratio.hpp>
+#include <regimen/rule/group_norm_takes_option.hpp>
 #include <regimen/rule/groups_divide_channels.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
@@ -38,6 +40,7 @@
 #include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/name_declares_shape.hpp>
 #include <regimen/rule/named_value_has_its_shape.hpp>
+#include <regimen/rule/norm_groups_divide_channels.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
@@ -240,6 +243,22 @@ struct layer_rules<BatchNorm<Options...>, X> {
       mp::mp_list<rule::input_matches<X, BatchNorm<Options...>, Number<typename X::Element>>,
                   rule::batch_norm_takes_option<BatchNorm<Options...>, batch_norm_options_differ<Options...>()>>,
       typename batch_norm_option<Options>::rules...>;
+};
+template <class Option>
+struct group_norm_option {
+  using rules = mp::mp_list<rule::group_norm_takes_option<Option, false>>;
+};
+template <class Value>
+struct group_norm_option<Epsilon<Value>> {
+  using rules = mp::mp_list<rule::epsilon_above_zero<Value>>;
+};
+template <std::size_t Groups, class... Options, class X>
+struct layer_rules<GroupNorm<Groups, Options...>, X> {
+  using type = mp::mp_append<
+      mp::mp_list<rule::input_matches<X, GroupNorm<Groups, Options...>, Number<typename X::Element>>,
+                  rule::norm_groups_divide_channels<GroupNorm<Groups, Options...>, Groups, typename X::Shape>>,
+      typename group_norm_option<Options>::rules...,
+      mp::mp_list<rule::group_norm_takes_option<GroupNorm<Groups, Options...>, (sizeof...(Options) <= 1)>>>;
 };
 template <class Layer, std::size_t Size, class X>
 using square_rules = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,

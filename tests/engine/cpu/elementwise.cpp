@@ -155,6 +155,42 @@ TEMPLATE_TEST_CASE("the mean of rows is their sum in S, divided and rounded once
       }
 }
 
+TEMPLATE_TEST_CASE("the largest of rows is found, NaN above all, and the gradient goes to the first alone", "", float,
+                   double, bf16, fp16) {
+  using T = TestType;
+  for (const std::size_t samples : Sizes{1, 40})
+    for (const std::size_t rows : Sizes{1, 7, 200})
+      for (const std::size_t columns : Sizes{1, 16, 33}) {
+        CAPTURE(samples, rows, columns);
+        Arena arena(std::size_t{1} << 23);
+        Values x = values<T>(samples * rows * columns, 3, 1);
+        const Values d_y = values<T>(samples * columns, 3, 2);
+        for (double& value : x) value = std::round(value);  // so that some are equal
+        if (rows > 2) x[columns - 1] = 9, x[2 * columns - 1] = x[3 * columns - 1] = std::nan("");
+        const op::MaxRows<T> o{arena.put<T>(x), arena.room<T>(samples * columns), samples, rows, columns};
+        const op::MaxRowsBackward<T> back{o.x, arena.put<T>(d_y), arena.room<T>(x.size()), samples, rows, columns};
+        cpu::compute(o, arena.memory());
+        cpu::compute(back, arena.memory());
+        const Values y = arena.get(o.y, samples * columns);
+        Values d_x(x.size());
+        std::size_t wrong = 0;
+        for (std::size_t s = 0; s < samples; ++s)
+          for (std::size_t c = 0; c < columns; ++c) {
+            const auto at = [&](std::size_t row) { return (s * rows + row) * columns + c; };
+            std::size_t place = 0;
+            for (std::size_t row = 1; row < rows; ++row)
+              if (!std::isnan(x[at(place)]) && !(x[at(row)] <= x[at(place)])) place = row;
+            const double found = y[s * columns + c], expected = x[at(place)];
+            wrong += !(std::isnan(expected) ? std::isnan(found) : found == expected);
+            d_x[at(place)] = d_y[s * columns + c];
+          }
+        CHECK(wrong == 0);
+        if (rows > 2) CHECK(std::isnan(y[columns - 1]));
+        CHECK(arena.get(back.d_x, d_x.size()) == d_x);
+        CHECK(arena.guards_hold());
+      }
+}
+
 TEMPLATE_TEST_CASE("x + x is 2 x: add may be given one tensor twice", "", float, bf16) {
   Arena arena;
   const Values x = values<TestType>(77, 3);

@@ -223,6 +223,48 @@ struct MeanRowsBackward final {
   }
 };
 
+/// y = the largest of the rows of a sample, NaN if one is    x (samples,rows,columns), y (samples,columns); exact
+template <class T>
+struct MaxRows final {
+  static constexpr const char* name = "max_rows";
+  View<T> x, y;
+  std::size_t samples = 0, rows = 0, columns = 0;
+
+  constexpr Cost cost() const {
+    return {double(samples * rows * columns), double(samples * (rows + 1) * columns) * sizeof(T), 1};
+  }
+};
+/// d_x = d_y where x is the largest of its rows (the first of several, the first NaN), else 0     shapes as above
+template <class T>
+struct MaxRowsBackward final {
+  static constexpr const char* name = "max_rows_backward";
+  View<T> x, d_y, d_x;
+  std::size_t samples = 0, rows = 0, columns = 0;
+
+  constexpr Cost cost() const {
+    return {double(samples * rows * columns), double(samples * (2 * rows + 1) * columns) * sizeof(T), 1};
+  }
+};
+
+/// y = exp(x − largest) / Σ exp(x − largest), of each row     (rows,columns); summed in S; y may be x
+template <class T>
+struct Softmax final {
+  static constexpr const char* name = "softmax";
+  View<T> x, y;
+  std::size_t rows = 0, columns = 0;
+
+  constexpr Cost cost() const { return {14 * double(rows * columns), 2 * double(rows * columns) * sizeof(T), 1}; }
+};
+/// d_x = y · (d_y − Σ d_y · y), Σ over the row                (rows,columns); summed in S; d_x may be d_y
+template <class T>
+struct SoftmaxBackward final {
+  static constexpr const char* name = "softmax_backward";
+  View<T> y, d_y, d_x;
+  std::size_t rows = 0, columns = 0;
+
+  constexpr Cost cost() const { return {4 * double(rows * columns), 3 * double(rows * columns) * sizeof(T), 1}; }
+};
+
 /// y = x in another element type, rounded to nearest even    (count); with To = From a copy
 template <class From, class To>
 struct Cast final {

@@ -3,6 +3,7 @@
 
 #include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/column_statistics.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
@@ -11,19 +12,6 @@
 #include <cstddef>
 
 namespace regimen::cpu {
-
-namespace detail {
-
-/// body.operator()<k>(column, count): strips of k registers of columns, so that a row is read in whole cache lines.
-template <class S, class Body>
-void for_each_strip(std::size_t columns, const Body& body) {
-  constexpr std::size_t together = 4;
-  std::size_t i = 0;
-  for (; i + together * lanes<S> <= columns; i += together * lanes<S>) body.template operator()<together>(i, Whole{});
-  for_each_vector<S>(i, columns, [&](std::size_t j, auto n) { body.template operator()<std::size_t{1}>(j, n); });
-}
-
-}  // namespace detail
 
 template <class T, class B>
 void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
@@ -47,25 +35,8 @@ void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
     means = at(o.mean);
     rstds = at(o.rstd);
     for_chunks(o.rows * columns, chunks.count(), [&](std::size_t chunk) {
-      S *const own_means = partial + chunk * 2 * columns, *const own_squares = own_means + columns;
-      const std::size_t first = chunks.begin(chunk), last = chunks.begin(chunk + 1);
-      const S share = first < last ? S(1) / static_cast<S>(last - first) : S(0);
-      detail::for_each_strip<S>(columns, [&]<std::size_t k>(std::size_t i, auto n) {
-        V mean[k], squares[k];
-        for (std::size_t r = 0; r < k; ++r) mean[r] = squares[r] = S(0);
-        for (std::size_t row = first; row < last; ++row)
-          for (std::size_t r = 0; r < k; ++r) mean[r] += load<S>(x + row * columns + i + r * lanes<S>, n);
-        for (std::size_t r = 0; r < k; ++r) mean[r] = mean[r] * share;
-        for (std::size_t row = first; row < last; ++row)
-          for (std::size_t r = 0; r < k; ++r) {
-            const V d = load<S>(x + row * columns + i + r * lanes<S>, n) - mean[r];
-            squares[r] = multiply_add(d, d, squares[r]);
-          }
-        for (std::size_t r = 0; r < k; ++r) {
-          store(mean[r], own_means + i + r * lanes<S>, n);
-          store(squares[r], own_squares + i + r * lanes<S>, n);
-        }
-      });
+      detail::means_and_squares(x, columns, chunks.begin(chunk), chunks.begin(chunk + 1),
+                                partial + chunk * 2 * columns);
     });
     const S share = o.rows > 0 ? S(1) / static_cast<S>(o.rows) : S(0),
             unbiased = o.rows > 1 ? S(1) / static_cast<S>(o.rows - 1) : S(0);
@@ -106,27 +77,8 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
   const op::RowChunks chunks = o.chunks();
   S* const partial = at(View<S>{at.scratch});
   for_chunks(o.rows * columns, chunks.count(), [&](std::size_t chunk) {
-    S *const own_d = partial + chunk * 2 * columns, *const own_dn = own_d + columns;
-    const std::size_t first = chunks.begin(chunk), last = chunks.begin(chunk + 1);
-    detail::for_each_strip<S>(columns, [&]<std::size_t k>(std::size_t i, auto n) {
-      V sum_d[k], sum_dn[k], mean[k], rstd[k];
-      for (std::size_t r = 0; r < k; ++r) {
-        sum_d[r] = sum_dn[r] = S(0);
-        mean[r] = load<S>(means + i + r * lanes<S>, n);
-        rstd[r] = load<S>(rstds + i + r * lanes<S>, n);
-      }
-      for (std::size_t row = first; row < last; ++row)
-        for (std::size_t r = 0; r < k; ++r) {
-          const std::size_t place = row * columns + i + r * lanes<S>;
-          const V d = load<S>(d_y + place, n);
-          sum_d[r] += d;
-          sum_dn[r] = multiply_add(d, (load<S>(x + place, n) - mean[r]) * rstd[r], sum_dn[r]);
-        }
-      for (std::size_t r = 0; r < k; ++r) {
-        store(sum_d[r], own_d + i + r * lanes<S>, n);
-        store(sum_dn[r], own_dn + i + r * lanes<S>, n);
-      }
-    });
+    detail::sums_of_gradients(x, d_y, means, rstds, columns, chunks.begin(chunk), chunks.begin(chunk + 1),
+                              partial + chunk * 2 * columns);
   });
   S *const mean_d = partial + chunks.count() * 2 * columns, *const mean_dn = mean_d + columns;
   const S share = o.rows > 0 ? S(1) / static_cast<S>(o.rows) : S(0);

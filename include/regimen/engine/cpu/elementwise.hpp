@@ -70,6 +70,59 @@ void compute(const op::MeanRowsBackward<T>& o, const Memory& at) {
   });
 }
 
+namespace detail {
+
+/// body(sample, column, count) for registers of columns of every sample.
+template <class S, class Body>
+void for_columns(std::size_t samples, std::size_t rows, std::size_t columns, const Body& body) {
+  const std::size_t chunks = (std::min)(chunks_of(samples * rows * columns), samples);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    for (std::size_t s = part_begin(samples, chunks, chunk); s < part_begin(samples, chunks, chunk + 1); ++s)
+      for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { body(s, i, n); });
+  });
+}
+/// The largest of the rows from x on, NaN if one is.
+template <class S, class T, class Count>
+Vector<S> largest_row(const T* x, std::size_t rows, std::size_t columns, Count n) {
+  Vector<S> largest = load<S>(x, n);
+  for (std::size_t row = 1; row < rows; ++row) {
+    const Vector<S> value = load<S>(x + row * columns, n);
+    largest = select((value > largest) | where_nan(value), value, largest);
+  }
+  return largest;
+}
+
+}  // namespace detail
+
+template <class T>
+void compute(const op::MaxRows<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  detail::for_columns<S>(o.samples, o.rows, o.columns, [&](std::size_t sample, std::size_t i, auto n) {
+    store(detail::largest_row<S>(x + sample * o.rows * o.columns + i, o.rows, o.columns, n), y + sample * o.columns + i,
+          n);
+  });
+}
+template <class T>
+void compute(const op::MaxRowsBackward<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  using V = Vector<S>;
+  const T *const x = at(o.x), *const d_y = at(o.d_y);
+  T* const d_x = at(o.d_x);
+  detail::for_columns<S>(o.samples, o.rows, o.columns, [&](std::size_t sample, std::size_t i, auto n) {
+    const std::size_t first = sample * o.rows * o.columns + i;
+    const V largest = detail::largest_row<S>(x + first, o.rows, o.columns, n), zero = S(0);
+    V gradient = load<S>(d_y + sample * o.columns + i, n);  // until it is given away
+    for (std::size_t row = 0; row < o.rows; ++row) {
+      const V value = load<S>(x + first + row * o.columns, n);
+      const Mask<S> found = (value == largest) | where_nan(value);
+      store(select(found, gradient, zero), d_x + first + row * o.columns, n);
+      gradient = select(found, zero, gradient);
+    }
+  });
+}
+
 template <class X, class Y>
 void compute(const op::ScaledSum<X, Y>& o, const Memory& at) {
   using S = statistic_t<Y>;

@@ -14,6 +14,7 @@
 #include <regimen/engine/cpu/convolution.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
+#include <regimen/engine/cpu/group_norm.hpp>
 #include <regimen/engine/cpu/hash.hpp>
 #include <regimen/engine/cpu/image.hpp>
 #include <regimen/engine/cpu/loss.hpp>
@@ -24,6 +25,7 @@
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/region.hpp>
 #include <regimen/engine/cpu/rotary.hpp>
+#include <regimen/engine/cpu/softmax.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #include <regimen/engine/cpu/traits.hpp>
 #include <regimen/engine/cpu/update.hpp>

@@ -84,6 +84,15 @@ struct Traits : engine::DefaultTraits {
   static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& o) {
     return o.chunks().template bytes<statistic_t<T>>();
   }
+  /// The same of groups; backward also has the statistics of each sample's columns.
+  template <class T>
+  static constexpr std::size_t scratch(const op::GroupNorm<T>& o) {
+    return o.shape.template bytes<statistic_t<T>>();
+  }
+  template <class T, class G>
+  static constexpr std::size_t scratch(const op::GroupNormBackward<T, G>& o) {
+    return o.shape.template bytes<statistic_t<T>>(2 * o.shape.columns);
+  }
 
  private:
   template <class T>

@@ -13,12 +13,14 @@
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/embedding.hpp>
+#include <regimen/kernel/group_norm.hpp>
 #include <regimen/kernel/image.hpp>
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/rotary.hpp>
 #include <regimen/kernel/soft_cross_entropy.hpp>
+#include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/policy/attention.hpp>
