@@ -36,8 +36,17 @@ struct Everywhere final
     : Model<Input<Vector<12>>,
             Fork<Add, Sequential<Linear<12>, Keep<Early>, Gelu>, Sequential<Read<Early>, Linear<12>>>,
             Repeat<3, Sequential<Residual<LayerNorm, Linear<12>>, Fork<Multiply, Linear<12>, Read<Early>>>>,
-            As<T, Linear<12>, Residual<Read<Early>>>, Read<Early>, Linear<5>> {
+            As<T, Linear<12>, Residual<Read<Early>>>, Fork<Add, Read<Early>, Identity>, Linear<5>> {
   using Recomputed = Selective<Keep<Early>, Read<Early>, LayerNorm>;
+};
+
+/// Nothing trains before the Fork, but for what is kept in it: whoever reads that has a gradient to add all the same.
+struct AtTheStart final
+    : Model<Input<Vector<12>>, LayerNorm,
+            Fork<Add, Sequential<Linear<12>, Keep<Early>>, Read<Early>, Sequential<Read<Early>, Linear<12>>,
+                 Repeat<2, Sequential<Read<Early>, Gelu>>, Sequential<Silu, Residual<Read<Early>>>>,
+            Linear<5>> {
+  using Recomputed = Selective<Keep<Early>, Read<Early>, Silu>;
 };
 
 const Fake& data() {
@@ -74,7 +83,13 @@ TEMPLATE_TEST_CASE("values with names have the gradients of calculus", "", Flat,
   CHECK(gradient_check<TestType, Batch<2>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
   CHECK(gradient_check<TestType, Batch<2>, Accumulate<2>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
 }
-TEMPLATE_TEST_CASE("values with names have the same bits in the planned memory", "", Flat, Everywhere<bf16>) {
+TEST_CASE("a value is read where nothing else trains") {
+  CHECK(gradient_check<AtTheStart, Batch<3>, Freeze<LayerNorm>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
+  CHECK(gradient_check<AtTheStart, Batch<3>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
+  CHECK(trained<AtTheStart, Checkpoint<Every<1>>, Freeze<LayerNorm>>() == trained<AtTheStart, Freeze<LayerNorm>>());
+}
+TEMPLATE_TEST_CASE("values with names have the same bits in the planned memory", "", Flat, Everywhere<bf16>,
+                   AtTheStart) {
   const std::vector<double> plain = trained<TestType>();
   CHECK(trained<TestType, Checkpoint<typename TestType::Recomputed>>() == plain);
   CHECK(on_two<TestType, Shard<ZeRO3>>() == on_two<TestType>());

@@ -57,7 +57,8 @@ struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
 ///
 /// refuses   a Linear or Conv2d with a bias directly before it, unless it says AfterBias
 /// couples   the samples of a batch: where ranks or Accumulate<N> cut it, results differ, and only PerMicroBatch compiles. Then
-///           every step ends with the mean of all ranks' running statistics
+///           every step ends with the mean of all ranks' running statistics: each counts as much, one without samples
+///           with what it had
 /// frozen    Freeze<BatchNorm<>> keeps weight and bias; the running statistics still move
 /// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as PyTorch's
 /// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8

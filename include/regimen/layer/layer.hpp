@@ -113,10 +113,11 @@ struct LayerDefaults {
   using Cache = Tensors<>;  // kept between the steps of incremental decoding
   static constexpr Reads backward_reads(bool /*trains*/) { return Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool /*wants_d_x*/) { return true; }
-  using Named = void;                               // the name of a value that forward gets at call.named, and backward
-                                                    // its gradient at call.d_named, to which all add
-  static constexpr bool in_place = false;           // y may overwrite a dead x, d_x may overwrite a dead d_y
-  static constexpr bool always_writes_d_x = false;  // backward writes d_x even if no layer before needs it
+  using Named = void;                           // the name of a value that forward gets at call.named, and backward
+                                                // its gradient at call.d_named, to which all add
+  static constexpr bool adds_to_named = false;  // backward adds to call.d_named: it comes even if x wants no gradient
+  static constexpr bool in_place = false;       // y may overwrite a dead x, d_x may overwrite a dead d_y
+  static constexpr bool always_writes_d_x = false;   // backward writes d_x even if no layer before needs it
   static constexpr bool saves_for_backward = false;  // saved tensors are absent where no backward follows
   static constexpr bool writes_d_sum = false;        // backward writes call.d_sum
   static constexpr bool derives_before = false;      // backward reads call.saved_before

@@ -106,6 +106,7 @@ struct Read final {
     using K = typename Roles::kept;
     using Base = detail::NamedBound<Name, T, K>;
     using Output = Value<T, typename Name::Shape>;
+    static constexpr bool adds_to_named = true;
 
     static constexpr void forward(auto& engine, const auto& call) {
       Base::template copy<K, T>(engine, call.named, call.y);

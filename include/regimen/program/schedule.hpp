@@ -23,7 +23,8 @@ struct named_schedule<If<Predicate>, Layers> {
   struct chooses {
     static constexpr bool value = [] {
       if constexpr (regimen::detail::is_composite<Layer>) return false;
-      else return Predicate<Layer>::value;
+      else if constexpr (requires { static_cast<bool>(Predicate<Layer>::value); }) return bool(Predicate<Layer>::value);
+      else return false;  // and so it is true of none, which a rule says
     }();
   };
 

@@ -163,7 +163,7 @@ struct Node {
   static constexpr std::size_t named_index = mp::mp_find<typename Context::Named, typename Bound::Named>::value;
   static constexpr bool frozen = Context::Freeze::template freezes<Owner>;
   static constexpr bool trains = declared_count > 0 && !frozen;
-  static constexpr bool active = flows || trains;  // whether it has a backward
+  static constexpr bool active = flows || trains || Bound::adds_to_named;  // whether it has a backward
 
   static constexpr ElementType element_type = [] {
     if constexpr (declared_count > 0) return element_type_of<typename Bound::Element>;

@@ -50,8 +50,11 @@ struct BlockOf<Sequential<Layers...>, X, Context, flows> {
 template <std::size_t Count, class Block, class X, class Context, bool flows>
 struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr bool trains = BlockOf<Block, X, typename Context::inner, true>::type::layout.trained > 0;
-  // If the block trains, every iteration but the first passes a gradient on; one instantiation serves all of them.
-  static constexpr bool active = flows || trains;
+  // If the block has a backward, every iteration but the first passes a gradient on; one instantiation serves all of them.
+  static constexpr bool active = [] {
+    if constexpr (flows || trains) return true;
+    else return BlockOf<Block, X, typename Context::inner, false>::type::active;
+  }();
   using Body = typename BlockOf<Block, X, typename Context::inner, active>::type;
   using UnitOfIteration = Unit<Body, Context>;
   using Output = X;
