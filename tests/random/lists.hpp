@@ -304,7 +304,7 @@ using Layers = mp::mp_list<
     Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
     Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
     Often<1, AnyGroupedNorm>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>,
-    Often<1, AnyNamed>, Often<1, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
+    Often<1, AnyNamed>, Often<2, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
 
 // ---- inputs
 
@@ -433,7 +433,7 @@ using Losses = Equally<SayClasses, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, 
 using Rules =
     Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>, Say<Optimizer<rules::Lamb>>>;
 using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;
-using Inits = mp::mp_list<Often<2, Say<>>, Often<1, Say<Init<Gpt2>>>>;
+using Inits = Equally<Say<>, Say<Init<Gpt2>>>;
 using Seeds = Equally<Say<>, Say<Seed<7>>>;
 using Freezes = Equally<Say<>, SayFreeze>;
 using Batches = Equally<Say<Batch<1>>, Say<Batch<2>>, Say<Batch<3>>, Say<Batch<5>>>;
