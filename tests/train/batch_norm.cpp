@@ -168,7 +168,7 @@ TEST_CASE("the mean of ranks is what each of them goes on with, and numbers that
 }
 
 TEST_CASE("running statistics are saved with the weights, by any number of ranks") {
-  const test::Directory folder;
+  const ::test::Directory folder;
   const std::string whole = folder / "whole", parts = folder / "parts";
   Trainer<Pieces, Batch<4>> trainer;
   trainer.fit(data(), {.steps = 3, .progress = false});
