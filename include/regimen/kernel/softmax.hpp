@@ -29,10 +29,11 @@ struct Kernel<op::Softmax<T>> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const T* const x = at(o.x);
     T* const y = at(o.y);
+    constexpr S lowest = -std::numeric_limits<S>::infinity();
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
       const std::size_t first = row * o.columns;
       auto part = part_of_row<n, held>(team, o.columns, [&](std::size_t i) { return detail::read<n>(x + first + i); });
-      S most = -std::numeric_limits<S>::infinity();
+      S most = lowest;
       part.for_each([&](std::size_t, const Pack<T, n>& run) {
         for (unsigned k = 0; k < n; ++k) most = Largest{}(most, static_cast<S>(run.at[k]));
       });
