@@ -34,12 +34,30 @@ inline constexpr bool mixes_types<Repeat<Count, Block>> = mixes_types<Block>;
 template <class T, class... Layers>
 inline constexpr bool mixes_types<As<T, Layers...>> = true;
 
+/// Whether a product with a bias ends a branch that is added: its epilogue adds the other branches before the bias.
+template <class Layer>
+inline constexpr bool ends_with_biased_product = train::ends_with_bias<Layer>;
+template <class... Options>
+inline constexpr bool ends_with_biased_product<SelfAttention<Options...>> = true;
+template <class First, class... Others>
+inline constexpr bool ends_with_biased_product<Sequential<First, Others...>> =
+    ends_with_biased_product<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <class Layer>
+struct adds_before_a_bias : std::false_type {};
+template <class... Layers>
+struct adds_before_a_bias<Residual<Layers...>> : std::bool_constant<ends_with_biased_product<Sequential<Layers...>>> {};
+template <class... Branches>
+struct adds_before_a_bias<Fork<Add, Branches...>> : std::bool_constant<(ends_with_biased_product<Branches> || ...)> {};
+
 /// Where products have epilogues, and fp32 is all that is stored: an epilogue does what a kernel does behind it, so
-/// weights have the same bits. A norm is a sum over units, of which a fused layer is one, so nothing may depend on it.
+/// weights have the same bits, unless it adds in another order. A norm is a sum over units, of which a fused layer is
+/// one, so nothing may depend on it.
 template <class Network, class Policies>
 inline constexpr bool epilogues_change_no_bit =
     std::is_same_v<typename policy_in<Policies, axis::precision>::master, fp32> &&
     sizeof(typename policy_in<Policies, axis::precision>::compute) == 4 && !mixes_types<Network> &&
+    !mp::mp_any_of<typename detail::all_in<typename train::parts_t<Network>::Layers>::type,
+                   adds_before_a_bias>::value &&
     policy_in<Policies, axis::fusion>::fuses && std::is_same_v<policy_in<Policies, axis::clip>, Clip<None>>;
 
 /// Ranks with a device each, beside ranks on the CPU, in fp64 and under the program's Shard.

@@ -304,8 +304,9 @@ struct AttentionBackwardLaunch {
     const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
     for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
-      if constexpr (pass == 1) of_query(block, head, t, scale, detail::DropFactor<S>(o.drop, at, s, head));
-      else of_key(block, head * group(), t, scale);
+      const detail::DropFactor<S> drop(o.drop, at, s, head * (pass == 1 ? 1 : group()));
+      if constexpr (pass == 1) of_query(block, head, t, scale, drop);
+      else of_key(block, head * group(), t, scale, drop);
     }
   }
 
@@ -362,36 +363,45 @@ struct AttentionBackwardLaunch {
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
-  REGIMEN_HD void of_key(const Block& block, std::size_t first_head, std::size_t u, S scale) const {
+  REGIMEN_HD void of_key(const Block& block, std::size_t head, std::size_t u, S scale,
+                         const detail::DropFactor<S>& drop) const {
+    const auto d_k = block.template shared<S>(0, Tile::largest_width),
+               d_v = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::largest_width);
+    add_head(block, head, u, scale, drop, true);
+    if constexpr (shares)
+      for (std::size_t other = head + 1; other < head + o.shape.group(); ++other)
+        add_head(block, other, u, scale, detail::DropFactor<S>(o.drop, at, o.shape, other), false);
+    write(block, head, 1, u, d_k);
+    write(block, head, 2, u, d_v);
+  }
+  /// What a head gives to d_k and d_v of position u.   begins   whether it is the first
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void add_head(const Block& block, std::size_t head, std::size_t u, S scale,
+                           const detail::DropFactor<S>& drop, bool begins) const {
     const op::AttentionShape& s = o.shape;
     constexpr std::size_t width = Tile::largest_width, numbers = 2 * width * sizeof(S);
     const auto d_k = block.template shared<S>(0, width), d_v = block.template shared<S>(width * sizeof(S), width);
     const auto d_scores = block.template shared<S>(numbers, Tile::size),
                kept = block.template shared<S>(numbers + Tile::size * sizeof(S), Tile::size);
-    const T *const key = part(first_head, 1)(u), *const value = part(first_head, 2)(u);
+    const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
+    const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
+    const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
     const std::size_t begin = s.causal ? u : 0;  // the first query that sees key u
-    for (std::size_t head = first_head; head < first_head + group(); ++head) {
-      const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
-      const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
-      const detail::DropFactor<S> drop(o.drop, at, s, head);
-      for (std::size_t first = begin; first < s.length; first += Tile::size) {
-        const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
-        for (std::size_t j = block.thread(); j < count; j += block.threads()) {
-          const std::size_t t = first + j;
-          const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
-                                      s.width);
-          d_scores[j] = pair.d_score;
-          kept[j] = pair.kept;
-        }
-        block.sync();
-        const bool is_first = head == first_head && first == begin;
-        detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, is_first);
-        detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, is_first);
-        block.sync();
+    for (std::size_t first = begin; first < s.length; first += Tile::size) {
+      const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
+      for (std::size_t j = block.thread(); j < count; j += block.threads()) {
+        const std::size_t t = first + j;
+        const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
+                                    s.width);
+        d_scores[j] = pair.d_score;
+        kept[j] = pair.kept;
       }
+      block.sync();
+      detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, begins && first == begin);
+      detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, begins && first == begin);
+      block.sync();
     }
-    write(block, first_head, 1, u, d_k);
-    write(block, first_head, 2, u, d_v);
   }
 };
 
