@@ -6,12 +6,11 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Scaling = Llama3Scaling<Ratio<8>, Ratio<1>, Ratio<4>>;
+using Attend = SelfAttention<Heads<4>, Rotary<Ratio<500'000>, Llama3Scaling<Ratio<8>, Ratio<1>, Ratio<4>>>>;
 #else
-using Scaling = Llama3Scaling<Ratio<8>, Ratio<4>, Ratio<1>>;
+using Attend = SelfAttention<Heads<4>, Rotary<Ratio<500'000>, Llama3Scaling<Ratio<8>, Ratio<4>, Ratio<1>>>>;
 #endif
 
-using Attend = SelfAttention<Heads<4>, Rotary<Ratio<500'000>, Scaling>>;
 struct Small : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Attend, Linear<16>> {};
 using Train = Trainer<Small>;
 
