@@ -170,8 +170,9 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: Offload, Budget<...> and If<...> are schedules, not policies; write Checkpoint<...> around them");
+    static_assert(
+        holds,
+        "regimen: Offload, Budget<...> and If<...> are schedules, not policies; write Checkpoint<...> around them");
   };
 };
 

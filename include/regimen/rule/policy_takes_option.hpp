@@ -66,7 +66,8 @@ template <class Option>
 struct policy_takes_option<axis::checkpoint, Option> {
   static constexpr bool holds = detail::is_option<axis::checkpoint, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Checkpoint<...> takes a schedule; name None, Every<N>, Selective<Layers...> or If<Predicate>");
+    static_assert(
+        holds, "regimen: Checkpoint<...> takes a schedule; name None, Every<N>, Selective<Layers...> or If<Predicate>");
   };
 };
 

@@ -176,9 +176,8 @@ struct StateAccess {
       if (session.rank() == 0) safetensors::write(path, kept(session), metadata_of(session));
     } else {
       using Collector = typename Session::Collector;
-      std::vector<std::vector<Master>> arrays{
-          Collector::collect(session.walk, *session.control(), session.resident, Collector::master_weights,
-                             session.tensors)};
+      std::vector<std::vector<Master>> arrays{Collector::collect(session.walk, *session.control(), session.resident,
+                                                                 Collector::master_weights, session.tensors)};
       for (std::size_t state = 0; state < UpdateRule::states; ++state)
         arrays.push_back(Collector::collect(session.walk, *session.control(), session.resident, state));
       if (session.rank() == 0) {
