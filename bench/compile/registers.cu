@@ -43,8 +43,9 @@ void step() {
            op::NormalizeBackward<false, T, G>, op::NormalizeBackwardSum<false, T, G>,
            op::BiasActivation<activation::Identity, T>, op::BiasActivation<activation::GeluTanh, T>,
            op::BiasBackward<activation::Identity, T, G>, op::BiasBackward<activation::GeluTanh, T, G>, op::Add<T>,
-           op::Multiply<T>, op::CopyColumns<T>, op::Dropout<T>, op::DropoutSum<T>, op::Attention<T>,
-           op::AttentionBackward<T>, op::Rotate<T>, kernel::AttentionWeights<T>, kernel::AttentionWeightsBackward<T>>();
+           op::Multiply<T>, op::Gate<activation::Silu, T>, op::GateBackward<activation::Silu, T>, op::CopyColumns<T>,
+           op::Dropout<T>, op::DropoutSum<T>, op::Attention<T>, op::AttentionBackward<T>, op::Rotate<T>,
+           kernel::AttentionWeights<T>, kernel::AttentionWeightsBackward<T>>();
 }
 
 }  // namespace

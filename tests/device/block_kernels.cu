@@ -196,6 +196,11 @@ void elementwise() {
   const auto x = c.put<T>(count, 3, 1), y = c.put<T>(count, 2, 2), table = c.put<T>(columns, 1, 3);
   agree(c, op::Add<T>{x, y, count}, y, count, 0);
   agree(c, op::Multiply<T>{x, y, y, count}, y, count, 0);
+  agree(c, op::Gate<activation::Silu, T>{x, y, y, count}, y, count, 6 * rounding);
+  agree(c, op::GateBackward<activation::Silu, T>{.a = x, .b = y, .d_y = y, .d_a = {}, .d_b = y, .count = count}, y,
+        count, 6 * rounding);
+  agree(c, op::GateBackward<activation::Silu, T>{.a = x, .b = x, .d_y = y, .d_a = y, .d_b = {}, .count = count}, y,
+        count, 6 * rounding);
   agree(c, op::Scale<T>{x, table, y, rows, columns}, y, count, 0);
   op::ScaleBackward<T, float> scale{};
   scale.x = x, scale.gain = table, scale.d_y = y, scale.d_x = y, scale.d_gain = c.put<float>(columns, 1, 6);

@@ -42,6 +42,28 @@ void in_type() {
           return op::Multiply<T>{a, b, arena.room<T>(count), count};
         },
         y_of);
+    is_the_cpu(
+        bytes,
+        [&](Arena& arena) {
+          const auto a = arena.put<T>(values<T>(count)), b = arena.put<T>(values<T>(count, 3, 2));
+          return op::Gate<activation::Relu, T>{a, b, arena.room<T>(count), count};
+        },
+        y_of);
+    for (const bool all : {true, false})  // both gradients, or one in the place of d_y
+      is_the_cpu(
+          bytes,
+          [&](Arena& arena) {
+            const auto a = arena.put<T>(values<T>(count)), b = arena.put<T>(values<T>(count, 3, 2)),
+                       d_y = arena.put<T>(values<T>(count, 2, 3));
+            return op::GateBackward<activation::Relu, T>{a, b, d_y, all ? arena.room<T>(count) : View<T>{}, d_y, count};
+          },
+          [&](const Arena& arena, const auto& o) {
+            auto both = arena.get(o.d_b, count);
+            if (!all) return both;
+            const auto others = arena.get(o.d_a, count);
+            both.insert(both.end(), others.begin(), others.end());
+            return both;
+          });
   }
   for (const std::size_t columns : Sizes{1, 8, 33}) {
     const std::size_t samples = 5, rows = 9;

@@ -97,6 +97,58 @@ struct Kernel<op::Multiply<T>> final {
   }
 };
 
+template <class Activation, class T>
+struct Kernel<op::Gate<Activation, T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  using S = statistic_t<T>;
+  op::Gate<Activation, T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T *const a = at(o.a), *const b = at(o.b);
+    T* const y = at(o.y);
+    detail::for_elements<width>(block, o.count, are_aligned(a, b, y), [&]<unsigned n>(std::size_t i) {
+      auto values = detail::read<n>(a + i);
+      const auto others = detail::read<n>(b + i);
+      for (unsigned k = 0; k < n; ++k)
+        values.at[k] =
+            static_cast<T>(Activation::template value<S>(static_cast<S>(values.at[k])) * static_cast<S>(others.at[k]));
+      detail::write(values, y + i);
+    });
+  }
+};
+
+template <class Activation, class T>
+struct Kernel<op::GateBackward<Activation, T>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
+  using S = statistic_t<T>;
+  op::GateBackward<Activation, T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T *const a = at(o.a), *const b = at(o.b), *const d_y = at(o.d_y);
+    T *const d_a = at.optional(o.d_a), *const d_b = at.optional(o.d_b);
+    // An absent tensor is aligned.
+    detail::for_elements<width>(block, o.count, are_aligned(a, b, d_y, d_a, d_b), [&]<unsigned n>(std::size_t i) {
+      auto x = detail::read<n>(a + i), d = detail::read<n>(d_y + i);
+      auto d_x = detail::read<n>(b + i);
+      for (unsigned k = 0; k < n; ++k) {
+        const S value = static_cast<S>(x.at[k]), gradient = static_cast<S>(d.at[k]);
+        d_x.at[k] = static_cast<T>(gradient * static_cast<S>(d_x.at[k]) * Activation::template derivative<S>(value));
+        d.at[k] = static_cast<T>(gradient * Activation::template value<S>(value));
+      }
+      if (d_a != nullptr) detail::write(d_x, d_a + i);
+      if (d_b != nullptr) detail::write(d, d_b + i);
+    });
+  }
+};
+
 template <class X, class Y>
 struct Kernel<op::ScaledSum<X, Y>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<X, Y>;

@@ -71,6 +71,11 @@ struct Add final {
 };
 
 /// y = a · b · ..., elementwise                       all of one shape; rounded after each factor. Saves all of them
+///
+/// With Fusion<Fused> a gate, that is, two branches of which one is a Sequential that ends in an activation, is one
+/// operation, y = act(a) · b, rounded once (in fp32 and fp64 to the same bits); it saves a and b, and computes act(a)
+/// again in backward.
+///   source   Dauphin et al. 2017; Shazeer 2020, "GLU Variants Improve Transformer", for SwiGLU and GeGLU
 struct Multiply final {
   static constexpr const char* name = "multiply";
   static constexpr bool couples_positions = false;
@@ -104,6 +109,32 @@ struct Multiply final {
 };
 
 namespace detail {
+
+/// The fused form of Multiply in a gate: branch `gate` lacks its last layer, an activation.
+template <class Function, std::size_t gate>
+struct GatedMultiply final {
+  static constexpr const char* name = Multiply::name;
+  template <class First, class Second>
+  struct of {
+    using Output = First;
+    using T = typename First::Element;
+    using Both = std::array<std::size_t, 2>;
+    static constexpr bool reads_values = true;
+    static constexpr std::size_t other = 1 - gate;
+
+    static constexpr void forward(auto& engine, const Both& values, std::size_t y) {
+      engine.run(op::Gate<Function, T>{{values[gate]}, {values[other]}, {y}, engine.batch * Output::size});
+    }
+    static constexpr void backward(auto& engine, std::size_t d_y, const Both& values, const Both& d_values) {
+      engine.run(op::GateBackward<Function, T>{.a = {values[gate]},
+                                               .b = {values[other]},
+                                               .d_y = {d_y},
+                                               .d_a = {d_values[gate]},
+                                               .d_b = {d_values[other]},
+                                               .count = engine.batch * Output::size});
+    }
+  };
+};
 
 /// The first shape, longer along the axis by so much.
 template <std::size_t axis, std::size_t more, class First>

@@ -43,6 +43,39 @@ struct BranchOf {
 template <std::size_t place, class X, class Context, bool flows, class... Layers>
 struct BranchOf<place, X, Context, flows, Sequential<Layers...>> : BranchOf<place, X, Context, flows, Layers...> {};
 
+/// A branch whose last layer, an activation, is the join's work. That layer keeps its place, so that the random numbers of
+/// later branches are the same.
+template <class Branch>
+struct WithoutActivation final {};
+template <std::size_t place, class X, class Context, bool flows, class... Layers>
+struct BranchOf<place, X, Context, flows, WithoutActivation<Sequential<Layers...>>> {
+  using Rest = mp::mp_pop_back<Sequential<Layers...>>;
+  struct type : BranchOf<place, X, Context, flows, Rest>::type {
+    static constexpr std::size_t length = BranchOf<place, X, Context, flows, Rest>::type::length + 1;
+  };
+};
+
+/// A Fork as it is walked: a gate in its fused form.
+template <class Branch>
+inline constexpr bool ends_in_activation = false;
+template <class First, class Second, class... Layers>
+inline constexpr bool ends_in_activation<Sequential<First, Second, Layers...>> =
+    FusedWithBias<mp::mp_back<mp::mp_list<Second, Layers...>>>;
+template <class Fusing, class Join_, class... Branch>
+struct fused_fork {
+  using Join = Join_;
+  using Branches = mp::mp_list<Branch...>;
+};
+template <class Fusing, class A, class B>
+  requires(Fusing::fuses && (ends_in_activation<A> || ends_in_activation<B>))
+struct fused_fork<Fusing, Multiply, A, B> {
+  static constexpr bool is_first = ends_in_activation<A>;
+  using Gate = std::conditional_t<is_first, A, B>;
+  using Join = regimen::detail::GatedMultiply<typename mp::mp_back<Gate>::Function, is_first ? 0 : 1>;
+  using Branches =
+      std::conditional_t<is_first, mp::mp_list<WithoutActivation<A>, B>, mp::mp_list<A, WithoutActivation<B>>>;
+};
+
 /// The walkers of all branches. The first Identity is the input itself.
 template <std::size_t place, bool has_input, class X, class Context, bool flows, class... Branches>
 struct branches_of {
@@ -301,9 +334,15 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 };
 
+template <class Fused, class X, class Context, bool flows, class Branches = typename Fused::Branches>
+struct WalkerOfFork;
+template <class Fused, class X, class Context, bool flows, class... Branches>
+struct WalkerOfFork<Fused, X, Context, flows, mp::mp_list<Branches...>>
+    : ForkWalker<typename Fused::Join, typename branches_of<0, false, X, Context, flows, Branches...>::type, X, Context,
+                 flows> {};
 template <class X, class Context, bool flows, class Join, class... Branches>
 struct Node<Fork<Join, Branches...>, X, Context, flows>
-    : ForkWalker<Join, typename branches_of<0, false, X, Context, flows, Branches...>::type, X, Context, flows> {};
+    : WalkerOfFork<fused_fork<typename Context::Fusing, Join, Branches...>, X, Context, flows> {};
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

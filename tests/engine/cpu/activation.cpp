@@ -66,6 +66,46 @@ void forward_is_the_formula(Case c, bool in_place) {
   CHECK(arena.guards_hold());
 }
 
+/// One more factor and rounding in S than the activation alone.
+template <class Activation, class T>
+void gates_are_the_formula() {
+  using S = statistic_t<T>;
+  for (const std::size_t count : {std::size_t{1}, std::size_t{37}, std::size_t{1003}}) {
+    CAPTURE(count);
+    Arena arena;
+    const Values a = values<T>(count, 6, 1), b = values<T>(count, 2, 2), d_y = values<T>(count, 1, 3);
+    op::Gate<Activation, T> o{arena.put<T>(a), arena.put<T>(b), arena.room<T>(count), count};
+    cpu::compute(o, arena.memory());
+    op::GateBackward<Activation, T> back{o.a,  o.b, arena.put<T>(d_y), arena.room<T>(count), arena.room<T>(count),
+                                         count};
+    cpu::compute(back, arena.memory());
+    Values y(count), d_a(count), d_b(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      y[i] = value_of<Activation>(a[i]) * b[i];
+      d_a[i] = d_y[i] * b[i] * derivative_of<Activation>(a[i]);
+      d_b[i] = d_y[i] * value_of<Activation>(a[i]);
+    }
+    CHECK(misses(arena.get(o.y, count), y, [&](std::size_t i) {
+            return (value_error<Activation, S>(a[i]) + epsilon_of<S> * std::fabs(a[i])) * std::fabs(b[i]) +
+                   rounding_of<T>(y[i]);
+          }) == 0);
+    CHECK(misses(arena.get(back.d_a, count), d_a, [&](std::size_t i) {
+            return (derivative_error<S>(a[i]) + 3 * epsilon_of<S>)*std::fabs(d_y[i] * b[i]) + rounding_of<T>(d_a[i]);
+          }) == 0);
+    CHECK(misses(arena.get(back.d_b, count), d_b, [&](std::size_t i) {
+            return (value_error<Activation, S>(a[i]) + epsilon_of<S> * std::fabs(a[i])) * std::fabs(d_y[i]) +
+                   rounding_of<T>(d_b[i]);
+          }) == 0);
+    const Values old = arena.get(back.d_a, count);
+    op::GateBackward<Activation, T> half = back;  // one gradient alone, in the place of d_y
+    half.d_a = {}, half.d_b = half.d_y;
+    cpu::compute(half, arena.memory());
+    CHECK(arena.get(half.d_b, count) == arena.get(back.d_b, count));
+    CHECK(arena.get(back.d_a, count) == old);
+    CHECK(arena.guards_hold());
+  }
+}
+
 template <class Activation, class T, class G>
 void backward_is_the_derivative(Case c, bool in_place, bool add) {
   using S = statistic_t<T>;
@@ -257,3 +297,10 @@ TEST_CASE("the number of threads changes no bit of an activation or its gradient
   }));
 }
 // SPDX-License-Identifier: Apache-2.0
+
+TEST_CASE("a gate is the product with an activation, and so are its gradients") {
+  gates_are_the_formula<activation::Silu, float>();
+  gates_are_the_formula<activation::Silu, double>();
+  gates_are_the_formula<activation::GeluErf, bf16>();
+  gates_are_the_formula<activation::Sigmoid, float>();
+}

@@ -159,6 +159,28 @@ struct Multiply final {
   constexpr Cost cost() const { return {double(count), 3.0 * double(count) * sizeof(T), 1}; }
 };
 
+/// y = act(a) · b, in S, rounded once                        (count); y may be a, or b
+template <class Activation, class T>
+struct Gate final {
+  static constexpr const char* name = "gate";
+  View<T> a, b, y;
+  std::size_t count = 0;
+
+  constexpr Cost cost() const { return {11 * double(count), 3.0 * double(count) * sizeof(T), 1}; }
+};
+/// d_a = d_y · b · act'(a);  d_b = d_y · act(a)              (count); d_a or d_b may be absent, and either may be d_y
+template <class Activation, class T>
+struct GateBackward final {
+  static constexpr const char* name = "gate_backward";
+  View<T> a, b, d_y, d_a, d_b;
+  std::size_t count = 0;
+
+  constexpr std::size_t written() const { return std::size_t{!d_a.is_absent()} + std::size_t{!d_b.is_absent()}; }
+  constexpr Cost cost() const {
+    return {12.0 * double(written() * count), (3.0 + double(written())) * double(count) * sizeof(T), 1};
+  }
+};
+
 /// y = x, a matrix that is a part of one, or becomes it      x, y (rows,columns), from_row and to_row elements from row
 /// to row; they share no elements. from_row = 0: x is one row, which all become. Exact
 ///   group   if not 0: so many rows are a group, and groups begin from_group and to_group elements apart

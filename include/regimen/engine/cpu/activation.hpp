@@ -176,6 +176,29 @@ void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   });
 }
 
+template <class Activation, class T>
+void compute(const op::Gate<Activation, T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T *const a = at(o.a), *const b = at(o.b);
+  T* const y = at(o.y);
+  sweep<S>(o.count, [&](std::size_t i, auto n) {
+    store(detail::Formula<Activation>::value(load<S>(a + i, n)) * load<S>(b + i, n), y + i, n);
+  });
+}
+
+template <class Activation, class T>
+void compute(const op::GateBackward<Activation, T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  using F = detail::Formula<Activation>;
+  const T *const a = at(o.a), *const b = at(o.b), *const d_y = at(o.d_y);
+  T *const d_a = at.optional(o.d_a), *const d_b = at.optional(o.d_b);
+  sweep<S>(o.count, [&](std::size_t i, auto n) {
+    const Vector<S> x = load<S>(a + i, n), d = load<S>(d_y + i, n);
+    if (d_a != nullptr) store(d * load<S>(b + i, n) * F::derivative(x), d_a + i, n);
+    if (d_b != nullptr) store(d * F::value(x), d_b + i, n);
+  });
+}
+
 template <class T>
 void compute(const op::Scale<T>& o, const Memory& at) {
   using S = statistic_t<T>;
