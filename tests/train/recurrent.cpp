@@ -226,18 +226,18 @@ TEST_CASE("the state is carried in more than 16 bits") {
 // One of two words of four letters, by chance: the last letter is told by the first alone, and the two between are the
 // same. A bit for each word is left, ln 2 / 4 for a letter; without memory of three letters it is twice as much.
 template <class Layer>
-struct Speller final : Model<Input<Tokens<16>>, Embedding<Vocabulary<5>, 12>, Repeat<2, Layer>, Linear<5>> {};
+struct Speller final : Model<Input<Tokens<16>>, Embedding<Vocabulary<5>, 24>, Repeat<2, Layer>, Linear<5>> {};
 
 TEMPLATE_TEST_CASE("a text that takes memory is learnt, and continued in the same way from states and from windows", "",
-                   Lstm<12>, Gru<12>) {
+                   Lstm<24>, Gru<24>) {
   std::string words;
   for (std::uint64_t i = 0; i < 400; ++i) words += mix(5, i) % 2 == 0 ? "abcd" : "dbca";
   const Text source = Text::from_string(words, Text::Characters);
   using Network = Speller<TestType>;
-  Trainer<Network, Batch<16>> trainer{{.optimizer = {.learning_rate = 2e-2}}};
-  trainer.fit(source, {.steps = 150, .progress = false});
+  Trainer<Network, Batch<16>> trainer{{.optimizer = {.learning_rate = 1e-2}}};
+  trainer.fit(source, {.steps = 400, .progress = false});
   const double left = trainer.evaluate(source.blocks()).loss;
-  CHECK(left < 0.26);  // 0.173, and what a window's first letters do not tell
+  CHECK(left < 0.3);  // and what a window's first letters do not tell: 0.21; without memory 0.38
   CHECK(left > 0.17);
 
   const test::Directory folder;
