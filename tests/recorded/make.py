@@ -249,6 +249,25 @@ def norms_and_pools():
     layer("softmax", "softmax over the last axis", lambda x, p: functional.softmax(x, -1), scores, seed=26)
 
 
+def recurrent_layers():
+    """By PyTorch's own layers, whose parameters are named weight_ih_l0, ..."""
+    g = torch.Generator().manual_seed(27)
+
+    def by(kind, bias):
+        def forward(x, p):
+            recurrent = kind(x.shape[2], p["weight_hh"].shape[1], batch_first=True, bias=bias).to(x.dtype)
+            return torch.func.functional_call(recurrent, {f"{name}_l0": value for name, value in p.items()}, (x,))[0]
+
+        return forward
+
+    for name, kind, parts in (("lstm", nn.LSTM, 4), ("gru", nn.GRU, 3)):
+        weights = {"weight_ih": random(g, parts * 4, 5, scale=0.6), "weight_hh": random(g, parts * 4, 4, scale=0.6)}
+        biases = {"bias_ih": random(g, parts * 4, scale=0.5), "bias_hh": random(g, parts * 4, scale=0.5)}
+        x = random(g, 2, 7, 5)
+        layer(name, f"torch.nn.{kind.__name__}, zero initial state", by(kind, True), x, {**weights, **biases}, 28)
+        layer(f"{name}_no_bias", "the same without biases", by(kind, False), x, weights, 29)
+
+
 def state():
     g = torch.Generator().manual_seed(9)
     x = random(g, 3, 5, 16, shift=1)
@@ -633,8 +652,8 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, rotary_layers, more_layers, norms_and_pools, state, convolutions, losses, more_losses, soft_cross_entropy,
-                 optimizers, loss_scales, curves, gpt2):
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
+                 more_losses, soft_cross_entropy, optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

@@ -13,6 +13,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
+#include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/softmax.hpp>
 #include <regimen/loss/mean_squared_error.hpp>

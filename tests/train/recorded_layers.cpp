@@ -44,6 +44,13 @@ TEST_CASE("layers between positions and one row agree with PyTorch") {
   check_layer<MeanPool, 2, 7, 5>("mean_pool");
   check_layer<GlobalMaxPool, 2, 7, 5>("global_max_pool");
 }
+TEST_CASE("recurrent layers agree with PyTorch") {
+  const std::vector<std::string> all{"weight_ih", "weight_hh", "bias_ih", "bias_hh"}, weights{"weight_ih", "weight_hh"};
+  check_layer<Lstm<4>, 2, 7, 5>("lstm", all);
+  check_layer<Gru<4>, 2, 7, 5>("gru", all);
+  check_layer<Lstm<4, NoBias>, 2, 7, 5>("lstm_no_bias", weights);
+  check_layer<Gru<4, NoBias>, 2, 7, 5>("gru_no_bias", weights);
+}
 TEMPLATE_TEST_CASE("BatchNorm agrees with PyTorch", "", fp32, fp64) {
   using T = TestType;
   using Norm = BatchNorm<Momentum<Ratio<1, 5>>, Epsilon<Ratio<1, 1000>>>;

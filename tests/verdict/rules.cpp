@@ -33,6 +33,7 @@
 #include <regimen/rule/input_takes_kind.hpp>
 #include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
+#include <regimen/rule/layer_takes_positions.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
@@ -45,6 +46,7 @@
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
+#include <regimen/rule/recurrent_takes_option.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/rotary_scales_frequencies.hpp>
@@ -116,6 +118,9 @@ static_assert(squares_divide_image<Thing, 2, Shape<4, 6, 3>>::holds &&
               !squares_divide_image<Thing, 3, Shape<4, 6, 3>>::holds);
 static_assert(!squares_divide_image<Thing, 0, Shape<4, 6, 3>>::holds);
 static_assert(layer_takes_images<Thing, Shape<4, 6, 3>>::holds && !layer_takes_images<Thing, Shape<4, 6>>::holds);
+static_assert(layer_takes_positions<Thing, Shape<4, 6>>::holds && !layer_takes_positions<Thing, Shape<4>>::holds &&
+              !layer_takes_positions<Thing, Shape<4, 6, 3>>::holds);
+static_assert(recurrent_takes_option<Thing, true>::holds && !recurrent_takes_option<Thing, false>::holds);
 static_assert(conv2d_takes_options<Thing, true>::holds && !conv2d_takes_options<Thing>::holds);
 static_assert(groups_divide_channels<Thing, 3, 9, Shape<4, 6, 6>>::holds &&
               groups_divide_channels<Thing, 0, 9, Shape<4, 6, 6>>::holds);

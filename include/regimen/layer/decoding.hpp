@@ -4,6 +4,7 @@
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
 
 #include <cstddef>
@@ -76,6 +77,108 @@ struct AttendOn final {
   };
 };
 
+/// Lstm of one sample, with a cache of h and c before the first position, which are zero, and behind each: over the whole
+/// window from position 0 on, or for one new position.
+template <std::size_t Width, bool has_bias, std::size_t Window>
+struct LstmOn final {
+  static constexpr const char* name = "lstm";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LstmBound<Width, has_bias, X, Roles> {
+    using Base = LstmBound<Width, has_bias, X, Roles>;
+    using typename Base::S;
+    using typename Base::T;
+    using Base::wide;
+    static constexpr bool is_whole = X::rows == Window;
+    using Saved = std::conditional_t<is_whole, typename Base::Saved, Tensors<>>;
+    using ForwardScratch = std::conditional_t<is_whole, typename Base::ForwardScratch,
+                                              Tensors<PerSample<S, wide>, PerSample<T, wide>>>;  // hidden, gates
+    using Cache = Tensors<Fixed<T, (Window + 1) * Width>, Fixed<S, (Window + 1) * Width>>;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      const View<T> h{call.cache[0]};
+      const View<S> c{call.cache[1]}, hidden{call.scratch[0]};
+      if constexpr (is_whole) {
+        Base::forward(engine, call);
+        engine.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
+        engine.run(op::Cast<S, S>{.x = {call.saved[1]}, .y = c + Width, .count = Window * Width});
+      } else {
+        const std::size_t before = engine.position * Width, here = before + Width;
+        if (before == 0) {
+          engine.run(op::Zero<T>{.y = h, .count = Width});
+          engine.run(op::Zero<S>{.y = c, .count = Width});
+        }
+        Base::run_input(engine, call, {call.scratch[1]});
+        Base::run_hidden(engine, call, h + before, hidden);
+        engine.run(op::LstmCell<T>{.gates = {call.scratch[1]},
+                                   .hidden = hidden,
+                                   .bias_ih = Base::template bias<0>(call),
+                                   .bias_hh = Base::template bias<1>(call),
+                                   .c_before = c + before,
+                                   .c = c + here,
+                                   .y = {call.y},
+                                   .h = h + here,
+                                   .rows = 1,
+                                   .columns = Width});
+      }
+    }
+  };
+};
+
+/// Gru in the same way. Its cache is h, and, where that is narrower than the state, the state; behind a whole window this
+/// is h, rounded.
+template <std::size_t Width, bool has_bias, std::size_t Window>
+struct GruOn final {
+  static constexpr const char* name = "gru";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : GruBound<Width, has_bias, X, Roles> {
+    using Base = GruBound<Width, has_bias, X, Roles>;
+    using typename Base::S;
+    using typename Base::T;
+    using Base::wide;
+    static constexpr bool is_whole = X::rows == Window, is_wider = !std::is_same_v<T, S>;
+    using Saved = std::conditional_t<is_whole, typename Base::Saved, Tensors<>>;
+    using ForwardScratch =
+        std::conditional_t<is_whole, typename Base::ForwardScratch,
+                           Tensors<PerSample<S, wide>, PerSample<T, wide>, PerSample<T, Width>>>;  // hidden, gates, inner
+    using Cache = std::conditional_t<is_wider, Tensors<Fixed<T, (Window + 1) * Width>, Fixed<S, (Window + 1) * Width>>,
+                                     Tensors<Fixed<T, (Window + 1) * Width>>>;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      const View<T> h{call.cache[0]};
+      const View<S> state{call.cache[is_wider ? 1 : 0]}, hidden{call.scratch[0]};
+      if constexpr (is_whole) {
+        Base::forward(engine, call);
+        engine.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
+        if constexpr (is_wider)
+          engine.run(op::Cast<T, S>{.x = {call.y}, .y = state + Width, .count = Window * Width});
+      } else {
+        const std::size_t before = engine.position * Width, here = before + Width;
+        if (before == 0) {
+          engine.run(op::Zero<T>{.y = h, .count = Width});
+          if constexpr (is_wider) engine.run(op::Zero<S>{.y = state, .count = Width});
+        }
+        Base::run_input(engine, call, {call.scratch[1]});
+        Base::run_hidden(engine, call, h + before, hidden);
+        engine.run(op::GruCell<T>{.gates = {call.scratch[1]},
+                                  .hidden = hidden,
+                                  .bias_ih = Base::template bias<0>(call),
+                                  .bias_hh = Base::template bias<1>(call),
+                                  .inner = {call.scratch[2]},
+                                  .state_before = state + before,
+                                  .state = state + here,
+                                  .y = {call.y},
+                                  .h = h + here,
+                                  .rows = 1,
+                                  .columns = Width});
+      }
+    }
+  };
+};
+
 /// The form of a layer that decodes incrementally within a window. A user's layer is its own form if it declares
 /// `static constexpr bool couples_positions = false`: each row of its output depends only on the same row of its input.
 template <class Layer, std::size_t Window>
@@ -87,6 +190,16 @@ template <std::size_t Window>
 struct decoding<PositionEmbedding, Window> {
   static constexpr bool possible = true;
   using type = PositionsFrom<Window>;
+};
+template <std::size_t Width, auto... More, std::size_t Window>
+struct decoding<Lstm<Width, More...>, Window> {
+  static constexpr bool possible = true;
+  using type = LstmOn<Width, sizeof...(More) == 0, Window>;
+};
+template <std::size_t Width, auto... More, std::size_t Window>
+struct decoding<Gru<Width, More...>, Window> {
+  static constexpr bool possible = true;
+  using type = GruOn<Width, sizeof...(More) == 0, Window>;
 };
 template <class HeadCount, class... Options, std::size_t Window>
 struct decoding<SelfAttention<HeadCount, Options...>, Window> {

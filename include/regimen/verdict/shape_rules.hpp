@@ -12,6 +12,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
+#include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/slice.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_options_differ.hpp>
@@ -35,6 +36,7 @@
 #include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/layer_goes_both_ways.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
+#include <regimen/rule/layer_takes_positions.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/linear_takes_one_width.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
@@ -42,6 +44,7 @@
 #include <regimen/rule/named_value_has_its_shape.hpp>
 #include <regimen/rule/norm_groups_divide_channels.hpp>
 #include <regimen/rule/rate_below_one.hpp>
+#include <regimen/rule/recurrent_takes_option.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/rotary_scales_frequencies.hpp>
@@ -294,6 +297,19 @@ struct layer_rules<Conv2d<Channels, Window, Options...>, X> {
                   rule::extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,
                   rule::groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
                   rule::window_fits_image<Layer, span(o.height), span(o.width), o.padding, typename X::Shape>>;
+};
+template <class Layer, std::size_t Width, class X>
+using recurrent_rules = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                                    rule::layer_takes_positions<Layer, typename X::Shape>,
+                                    rule::recurrent_takes_option<Layer, Layer::takes_options>,
+                                    rule::extents_at_least_one<Layer, Width>>;
+template <std::size_t Width, auto... More, class X>
+struct layer_rules<Lstm<Width, More...>, X> {
+  using type = recurrent_rules<Lstm<Width, More...>, Width, X>;
+};
+template <std::size_t Width, auto... More, class X>
+struct layer_rules<Gru<Width, More...>, X> {
+  using type = recurrent_rules<Gru<Width, More...>, Width, X>;
 };
 template <class Rate, class X>
 struct layer_rules<DropPath<Rate>, X> {

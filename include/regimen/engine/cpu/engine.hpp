@@ -22,6 +22,7 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/norm.hpp>
 #include <regimen/engine/cpu/product.hpp>
+#include <regimen/engine/cpu/recurrent.hpp>
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/region.hpp>
 #include <regimen/engine/cpu/rotary.hpp>

@@ -18,6 +18,7 @@
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/positions.hpp>
+#include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/rotary.hpp>
 #include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/softmax.hpp>

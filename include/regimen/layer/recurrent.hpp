@@ -1,0 +1,328 @@
+// regimen/layer/recurrent.hpp — Lstm and Gru: a state that goes from position to position.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/linear.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace regimen {
+
+namespace detail {
+
+/// What both have: parameters, and the products of all positions at once and of one position.
+///   Parts   rows of the weights, in units of Width
+template <std::size_t Width, std::size_t Parts, bool has_bias, class X, class Roles>
+struct RecurrentBound : LayerDefaults {
+  using T = typename X::Element;
+  using S = statistic_t<T>;
+  using G = typename Roles::reduce;
+  using F = typename Roles::template factor<T>;
+  using Element = T;
+  using Output = Value<T, typename with_columns<typename X::Shape, Width>::type>;
+  static constexpr std::size_t in = X::columns, length = X::rows, wide = Parts * Width;
+  static constexpr InitialValue fill{InitialValue::Kind::uniform, inverse_square_root(double(Width))};
+  static constexpr auto parameters = [] {
+    constexpr Parameter of_input{"weight_ih", ParameterRole::matrix, 2, {wide, in, 1, 1}, fill},
+        of_state{"weight_hh", ParameterRole::matrix, 2, {wide, Width, 1, 1}, fill};
+    if constexpr (has_bias)
+      return std::array<Parameter, 4>{of_input, of_state,
+                                      Parameter{"bias_ih", ParameterRole::bias, 1, {wide, 1, 1, 1}, fill},
+                                      Parameter{"bias_hh", ParameterRole::bias, 1, {wide, 1, 1, 1}, fill}};
+    else return std::array<Parameter, 2>{of_input, of_state};
+  }();
+
+ protected:
+  static constexpr std::size_t absent = View<T>::absent;
+  template <std::size_t which>
+  static constexpr View<T> bias(const auto& call) {
+    if constexpr (has_bias) return {call.parameters[2 + which]};
+    else return {};
+  }
+  /// gates = x · W_ihᵀ, for all positions.
+  static constexpr void run_input(auto& engine, const auto& call, View<T> gates) {
+    engine.run(op::Product<F, F, T>{.a = {call.x},
+                                    .b = {call.parameters[0]},
+                                    .c = {gates.offset},
+                                    .m = engine.batch * length,
+                                    .n = wide,
+                                    .k = in,
+                                    .transpose_b = true});
+  }
+  /// hidden = h · W_hhᵀ, for one position.
+  static constexpr void run_hidden(auto& engine, const auto& call, View<T> h, View<S> hidden) {
+    engine.run(op::Product<F, F, S>{.a = {h.offset},
+                                    .b = {call.parameters[1]},
+                                    .c = hidden,
+                                    .m = engine.batch,
+                                    .n = wide,
+                                    .k = Width,
+                                    .transpose_b = true});
+  }
+  /// d_h = d_gates · W_hh, or d_h += if `add`, for one position.
+  static constexpr void run_hidden_backward(auto& engine, const auto& call, View<T> d_gates, View<S> d_h, bool add) {
+    engine.run(op::Product<F, F, S>{.a = {d_gates.offset},
+                                    .b = {call.parameters[1]},
+                                    .c = d_h,
+                                    .m = engine.batch,
+                                    .n = Width,
+                                    .k = wide,
+                                    .add = add});
+  }
+  /// d_x = d_gates · W_ih, and the gradient of W_ih, of all positions.
+  static constexpr void run_input_backward(auto& engine, const auto& call, View<T> d_gates) {
+    const std::size_t rows = engine.batch * length;
+    if (call.wants_d_x())
+      engine.run(op::Product<F, F, T>{.a = {d_gates.offset},
+                                      .b = {call.parameters[0]},
+                                      .c = {call.d_x},
+                                      .m = rows,
+                                      .n = in,
+                                      .k = wide});
+    if (call.trains())
+      engine.run(op::Product<F, F, G>{.a = {d_gates.offset},
+                                      .b = {call.x},
+                                      .c = {call.gradients[0]},
+                                      .m = wide,
+                                      .n = in,
+                                      .k = rows,
+                                      .transpose_a = true,
+                                      .add = call.add});
+  }
+  template <std::size_t which>
+  static constexpr void run_bias_backward(auto& engine, const auto& call, View<T> d_gates) {
+    if constexpr (has_bias)
+      engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = d_gates,
+                                                              .d_x = d_gates,
+                                                              .d_bias = {call.gradients[2 + which]},
+                                                              .rows = engine.batch * length,
+                                                              .columns = wide,
+                                                              .add = call.add});
+  }
+  /// The gradient of W_hh: d_gates of every position but a sample's first, times y of the one before it. As rows of one
+  /// product these are all rows but the last, and a first position, behind which lies the last of another sample, gets 0.
+  ///   zeros   (rows,wide), overwritten
+  static constexpr void run_weight_hh_backward(auto& engine, const auto& call, View<T> d_gates, View<T> zeros) {
+    const std::size_t rows = engine.batch * length;
+    engine.run(op::Zero<T>{.y = zeros, .count = wide});
+    engine.run(op::CopyColumns<T>{
+        .x = zeros, .y = d_gates, .rows = engine.batch, .columns = wide, .from_row = 0, .to_row = length * wide});
+    engine.run(op::Product<F, F, G>{.a = {(d_gates + wide).offset},
+                                    .b = {call.y},
+                                    .c = {call.gradients[1]},
+                                    .m = wide,
+                                    .n = Width,
+                                    .k = rows > 0 ? rows - 1 : 0,
+                                    .transpose_a = true,
+                                    .add = call.add});
+  }
+};
+
+template <std::size_t Width, bool has_bias, class X, class Roles>
+struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
+  using Base = RecurrentBound<Width, 4, has_bias, X, Roles>;
+  using typename Base::G;
+  using typename Base::S;
+  using typename Base::T;
+  using Base::length, Base::wide;
+  using Saved = Tensors<PerSample<T, length * wide>, PerSample<S, length * Width>>;  // gates, c
+  using ForwardScratch = Tensors<PerSample<S, wide>, PerSample<T, Width>>;           // the state's product, h
+  using BackwardScratch = Tensors<PerSample<T, wide>, PerSample<S, Width>, PerSample<S, Width>>;  // of gates, h, c
+  static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input_and_output : Reads::nothing; }
+
+  static constexpr void forward(auto& engine, const auto& call) {
+    const View<T> gates{call.saved[0]}, h{call.scratch[1]};
+    const View<S> c{call.saved[1]}, hidden{call.scratch[0]};
+    Base::run_input(engine, call, gates);
+    const auto cell = [&](std::size_t t, bool first) {
+      engine.run(op::LstmCell<T>{.gates = gates + t * wide,
+                                 .hidden = first ? View<S>{} : hidden,
+                                 .bias_ih = Base::template bias<0>(call),
+                                 .bias_hh = Base::template bias<1>(call),
+                                 .c_before = first ? View<S>{} : c + (t - 1) * Width,
+                                 .c = c + t * Width,
+                                 .y = View<T>{call.y} + t * Width,
+                                 .h = h,
+                                 .rows = engine.batch,
+                                 .columns = Width,
+                                 .length = length});
+    };
+    cell(0, true);
+    engine.repeat(length - 1, [&](std::size_t i) {
+      Base::run_hidden(engine, call, h, hidden);
+      cell(i + 1, false);
+    });
+  }
+  static constexpr void backward(auto& engine, const auto& call) {
+    const View<T> gates{call.saved[0]}, d_gates{call.scratch[0]};
+    const View<S> c{call.saved[1]}, d_hidden{call.scratch[1]}, d_c{call.scratch[2]};
+    const auto cell = [&](std::size_t t, bool last) {
+      engine.run(op::LstmCellBackward<T>{.gates = gates + t * wide,
+                                         .c = c + t * Width,
+                                         .c_before = t == 0 ? View<S>{} : c + (t - 1) * Width,
+                                         .d_y = View<T>{call.d_y} + t * Width,
+                                         .d_hidden = last ? View<S>{} : d_hidden,
+                                         .d_c = d_c,
+                                         .d_gates = d_gates,
+                                         .rows = engine.batch,
+                                         .columns = Width,
+                                         .length = length});
+    };
+    const auto step = [&](std::size_t t) {
+      Base::run_hidden_backward(engine, call, d_gates, d_hidden, false);
+      cell(t, false);
+    };
+    cell(length - 1, true);
+    if constexpr (length > 1) {
+      engine.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
+      step(0);  // apart, as it has no position before
+    }
+    Base::run_input_backward(engine, call, gates);
+    if (!call.trains()) return;
+    Base::template run_bias_backward<0>(engine, call, gates);
+    if constexpr (has_bias)  // both biases have the same gradient
+      engine.run(op::Cast<G, G>{.x = {call.gradients[2]}, .y = {call.gradients[3]}, .count = wide});
+    Base::run_weight_hh_backward(engine, call, gates, d_gates);
+  }
+};
+
+template <std::size_t Width, bool has_bias, class X, class Roles>
+struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
+  using Base = RecurrentBound<Width, 3, has_bias, X, Roles>;
+  using typename Base::S;
+  using typename Base::T;
+  using Base::length, Base::wide;
+  using Saved = Tensors<PerSample<T, length * wide>, PerSample<T, length * Width>>;  // gates, the inner product
+  using ForwardScratch =
+      Tensors<PerSample<S, wide>, PerSample<T, Width>, PerSample<S, Width>>;  // the state's product, h, the state
+  using BackwardScratch = Tensors<PerSample<T, wide>, PerSample<S, Width>>;   // of gates, the state
+  static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input_and_output : Reads::output; }
+
+  static constexpr void forward(auto& engine, const auto& call) {
+    const View<T> gates{call.saved[0]}, inner{call.saved[1]}, h{call.scratch[1]};
+    const View<S> hidden{call.scratch[0]}, state{call.scratch[2]};
+    Base::run_input(engine, call, gates);
+    const auto cell = [&](std::size_t t, bool first) {
+      engine.run(op::GruCell<T>{.gates = gates + t * wide,
+                                .hidden = first ? View<S>{} : hidden,
+                                .bias_ih = Base::template bias<0>(call),
+                                .bias_hh = Base::template bias<1>(call),
+                                .inner = inner + t * Width,
+                                .state_before = first ? View<S>{} : state,
+                                .state = state,
+                                .y = View<T>{call.y} + t * Width,
+                                .h = h,
+                                .rows = engine.batch,
+                                .columns = Width,
+                                .length = length});
+    };
+    cell(0, true);
+    engine.repeat(length - 1, [&](std::size_t i) {
+      Base::run_hidden(engine, call, h, hidden);
+      cell(i + 1, false);
+    });
+  }
+  static constexpr void backward(auto& engine, const auto& call) {
+    const View<T> gates{call.saved[0]}, inner{call.saved[1]}, d_gates{call.scratch[0]};
+    const View<S> d_state{call.scratch[1]};
+    const auto cell = [&](std::size_t t, bool last) {
+      engine.run(op::GruCellBackward<T>{.gates = gates + t * wide,
+                                        .inner = inner + t * Width,
+                                        .y_before = t == 0 ? View<T>{} : View<T>{call.y} + (t - 1) * Width,
+                                        .d_y = View<T>{call.d_y} + t * Width,
+                                        .d_state = d_state,
+                                        .d_gates = d_gates,
+                                        .rows = engine.batch,
+                                        .columns = Width,
+                                        .length = length,
+                                        .is_last = last});
+    };
+    const auto step = [&](std::size_t t) {
+      Base::run_hidden_backward(engine, call, d_gates, d_state, true);
+      cell(t, false);
+    };
+    cell(length - 1, true);
+    if constexpr (length > 1) {
+      engine.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
+      step(0);  // apart, as it has no position before
+    }
+    Base::run_input_backward(engine, call, gates);
+    if (!call.trains()) return;
+    Base::template run_bias_backward<0>(engine, call, gates);
+    // What the state's product gets differs in the last part alone.
+    engine.run(op::CopyColumns<T>{.x = inner,
+                                  .y = gates + 2 * Width,
+                                  .rows = engine.batch * length,
+                                  .columns = Width,
+                                  .from_row = Width,
+                                  .to_row = wide});
+    Base::template run_bias_backward<1>(engine, call, gates);
+    Base::run_weight_hh_backward(engine, call, gates, d_gates);
+  }
+};
+
+}  // namespace detail
+
+namespace detail {
+/// Whether `More` is nothing or NoBias.
+template <auto... More>
+inline constexpr bool only_no_bias = sizeof...(More) == 0;
+template <>
+inline constexpr bool only_no_bias<NoBias> = true;
+}  // namespace detail
+
+/// Long short-term memory. With s_t = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh in four parts of Width, h_{-1} = c_{-1} = 0:
+///
+///   i, f, g, o = σ(s⁰), σ(s¹), tanh(s²), σ(s³)     c_t = f · c_{t-1} + i · g     y_t = h_t = o · tanh(c_t)
+///
+///   x (B,T,C), y (B,T,Width)      the compute type
+///   weight_ih (4·Width,C), weight_hh (4·Width,Width), bias_ih, bias_hh (4·Width)
+///                                 uniform in ±1/√Width; the names, the parts and their order are those of PyTorch
+///   i, f, g, o (B,T,4·Width)      the compute type; c (B,T,Width) at least fp32; both saved
+///   options                       NoBias: Lstm<Width, NoBias>
+///
+/// error    W_ih x is rounded to the compute type; W_hh h, the sum of all, the gates and c are at least fp32. h is rounded
+///          once before the next position's product, c never; the gates once, for backward, and gradients of sums once
+/// cost     2·B·T·4·Width·(C + Width) flops forward, twice that backward: one product of all positions, then for each
+///          position one of (B,Width) by (Width,4·Width) and one elementwise operation, in order. Saves x, y and
+///          B·T·(16·Width + 4·Width) bytes in fp32, B·T·(8·Width + 4·Width) in bf16. Selective<...> cannot name it
+/// decodes  incrementally, with h and c of every position of the window as its cache
+/// source   Hochreiter, Schmidhuber 1997, with the forget gate of Gers, Schmidhuber, Cummins 2000
+template <std::size_t Width, auto... More>
+struct Lstm final {
+  static constexpr const char* name = "lstm";
+  static constexpr bool couples_samples = false, reads_own_output = true;
+  static constexpr bool takes_options = detail::only_no_bias<More...>;
+  template <class X, class Roles>
+  using Bound = detail::LstmBound<Width, sizeof...(More) == 0, X, Roles>;
+};
+
+/// Gated recurrent unit. With s_t = W_ih x_t + b_ih and k_t = W_hh h_{t-1} + b_hh in three parts of Width, h_{-1} = 0:
+///
+///   r, z, n = σ(s⁰ + k⁰), σ(s¹ + k¹), tanh(s² + r · k²)     y_t = h_t = (1 − z) · n + z · h_{t-1}
+///
+///   x (B,T,C), y (B,T,Width)      the compute type
+///   weight_ih (3·Width,C), weight_hh (3·Width,Width), bias_ih, bias_hh (3·Width)
+///                                 uniform in ±1/√Width; the names, the parts and their order are those of PyTorch
+///   r, z, n (B,T,3·Width), k² (B,T,Width)   the compute type, saved
+///   options                       NoBias: Gru<Width, NoBias>
+///
+/// error    W_ih x is rounded to the compute type; W_hh h, the sums, the gates and the state h that the next position adds
+///          to are at least fp32. The next position's product reads h rounded once; the gates are rounded once, for
+///          backward, which reads h from y, and so are gradients of sums
+/// cost     as Lstm, with 3·Width in place of 4·Width; saves x, y and B·T·16·Width bytes in fp32, half of that in bf16.
+///          Selective<...> cannot name it
+/// decodes  incrementally, with h of every position of the window as its cache
+/// source   Cho et al. 2014; the reset gate behind the product, as in version 1 of that paper's preprint and in PyTorch
+template <std::size_t Width, auto... More>
+struct Gru final {
+  static constexpr const char* name = "gru";
+  static constexpr bool couples_samples = false, reads_own_output = true;
+  static constexpr bool takes_options = detail::only_no_bias<More...>;
+  template <class X, class Roles>
+  using Bound = detail::GruBound<Width, sizeof...(More) == 0, X, Roles>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
