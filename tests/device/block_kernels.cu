@@ -341,6 +341,18 @@ void batch_norms(std::size_t width) {
   agree(c, b, b.d_gain, width, 4 * of_sums(rows));
   agree(c, b, b.d_bias, width, 4 * of_sums(rows));
   agree(c, b, b.d_x, all, tolerance);
+  const std::size_t said = op::described_by(width);
+  const auto of_ranks = c.put<S>(said, 1, 12);
+  op::BatchMoments<T> m{.x = o.x, .y = of_ranks, .rows = rows, .columns = width};
+  agree(c, m, m.y, said, 4 * of_sums(rows));
+  op::BatchSums<T> s{
+      .x = o.x, .d_y = b.d_y, .mean = o.mean, .rstd = o.rstd, .y = of_ranks, .rows = rows, .columns = width};
+  agree(c, s, s.y, said, 4 * of_sums(rows));
+  b.of_ranks = of_ranks, b.ranks = 1;
+  agree(c, b, b.d_x, all, tolerance);
+  agree(c, m, m.y, said, 4 * of_sums(rows));
+  o.of_ranks = of_ranks, o.ranks = 1;
+  agree(c, o, o.y, all, tolerance);
   o.uses_running = true;
   agree(c, o, o.y, all, tolerance);
   agree(c, op::MeanOfRanks<S>{o.running_mean, o.mean, 1, width}, o.mean, width, 0x1p-23);

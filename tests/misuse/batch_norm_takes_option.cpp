@@ -1,5 +1,5 @@
 // An option of another layer.
-// expect: BatchNorm takes Epsilon, Momentum, PerMicroBatch, AfterBias, each at most once; write no other
+// expect: BatchNorm takes Epsilon, Momentum, PerMicroBatch, OverRanks, AfterBias, each at most once; write no other
 // names: regimen::Causal
 #include "../support/model_recipe.hpp"
 

@@ -1,5 +1,5 @@
 // Two momenta, of which one would be ignored.
-// expect: BatchNorm takes Epsilon, Momentum, PerMicroBatch, AfterBias, each at most once; write no other
+// expect: BatchNorm takes Epsilon, Momentum, PerMicroBatch, OverRanks, AfterBias, each at most once; write no other
 // names: regimen::BatchNorm<regimen::Momentum<regimen::Ratio<1, 10>>, regimen::Momentum<regimen::Ratio<1, 100>>>
 #include "../support/model_recipe.hpp"
 

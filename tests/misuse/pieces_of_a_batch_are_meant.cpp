@@ -1,5 +1,5 @@
 // BatchNorm of a batch that two ranks share.
-// expect: BatchNorm is of a batch that ranks or Accumulate cut; write BatchNorm<PerMicroBatch>, or Batch<N> alone
+// expect: BatchNorm is of a batch that is cut; among ranks write BatchNorm<OverRanks>, else BatchNorm<PerMicroBatch>
 // names: regimen::BatchNorm<>
 // names: regimen::Communicator<regimen::Threads>
 #include "../support/model_recipe.hpp"
@@ -9,7 +9,7 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-struct Small : Model<Input<Vector<8>>, BatchNorm<PerMicroBatch>, Linear<4>> {};
+struct Small : Model<Input<Vector<8>>, BatchNorm<OverRanks>, Linear<4>> {};
 #else
 struct Small : Model<Input<Vector<8>>, BatchNorm<>, Linear<4>> {};
 #endif

@@ -71,8 +71,10 @@ struct AnyGroupedNorm {
   static constexpr std::size_t groups =
       At::X::columns % (1 + At::below(0, 4)) == 0 ? 1 + At::below(0, 4) : At::X::columns;
   template <class At>
-  using make =
-      Leaf<std::conditional_t<At::below(5, 2) == 0, BatchNorm<PerMicroBatch, AfterBias>, GroupNorm<groups<At>>>, At>;
+  using OfBatch = std::conditional_t<At::below(7, 2) == 0, BatchNorm<PerMicroBatch, OverRanks, AfterBias>,
+                                     BatchNorm<PerMicroBatch, AfterBias>>;
+  template <class At>
+  using make = Leaf<std::conditional_t<At::below(5, 2) == 0, OfBatch<At>, GroupNorm<groups<At>>>, At>;
 };
 struct AnyLinear {
   template <class At>

@@ -18,9 +18,9 @@ struct Trained {
 };
 
 /// Twenty steps, dropout and all. 43 samples: the last batch of an epoch has 3, none for some ranks.
-template <class Rule, class Number, std::size_t ranks>
+template <class Network, class Rule, class Number, std::size_t ranks>
 Trained train_global_batch(const typename Rule::Options& options) {
-  using Train = Trainer<Gpt<3>, Batch<global_batch / ranks>, Communicator<Threads>, Shard<ZeRO3>, Optimizer<Rule>,
+  using Train = Trainer<Network, Batch<global_batch / ranks>, Communicator<Threads>, Shard<ZeRO3>, Optimizer<Rule>,
                         Precision<Number, Number>>;
   static const Fake data({.samples = 43, .classes = 11, .seed = 3});
   Trained outcome;
@@ -50,17 +50,18 @@ inline double euclidean_distance(const std::vector<double>& a, const std::vector
 /// orders of summation are both that far from the exact result: 2 · 2^-29 e apart at most. In fp32 ranks are as far
 /// from fp64 as one rank is, which twice e leaves room for. A loss is a sum of positive terms in double, one a row:
 /// each order is within rows · 2^-53 of it.
-template <class Rule>
+template <class Rule, class Network = Gpt<3>>
 void equals_one_rank(const typename Rule::Options& options) {
-  const Trained exact = train_global_batch<Rule, double, 1>(options),
-                narrow = train_global_batch<Rule, float, 1>(options);
+  const Trained exact = train_global_batch<Network, Rule, double, 1>(options),
+                narrow = train_global_batch<Network, Rule, float, 1>(options);
   const double weights = euclidean_distance(narrow.weights, exact.weights),
                losses = euclidean_distance(narrow.losses, exact.losses);
   CHECK(exact.losses.size() == 20);
   CHECK(weights > 0);
   CHECK(weights < 1e-4);  // or errors did not grow linearly, and the rest says nothing
   CHECK(losses < 1e-4);
-  const Trained two = train_global_batch<Rule, double, 2>(options), four = train_global_batch<Rule, double, 4>(options);
+  const Trained two = train_global_batch<Network, Rule, double, 2>(options),
+                four = train_global_batch<Network, Rule, double, 4>(options);
   for (const Trained* ranks : {&two, &four}) {
     CHECK(std::ldexp(euclidean_distance(ranks->weights, exact.weights), 29) <= 2 * weights);
     for (std::size_t step = 0; step < 20; ++step) {
@@ -69,7 +70,7 @@ void equals_one_rank(const typename Rule::Options& options) {
             2 * rows * std::ldexp(exact.losses[step], -53) + std::ldexp(2 * losses, -29));
     }
   }
-  const Trained narrow_four = train_global_batch<Rule, float, 4>(options);
+  const Trained narrow_four = train_global_batch<Network, Rule, float, 4>(options);
   CHECK(euclidean_distance(narrow_four.weights, exact.weights) <= 2 * weights);
   CHECK(euclidean_distance(narrow_four.losses, exact.losses) <= 2 * losses);
 }

@@ -87,6 +87,14 @@ static_assert(Composable<Numbers<Coupled, Linear<4>>> &&
               Composable<Numbers<Coupled, Linear<4>>, Communicator<Threads>, World<1>>);
 static_assert(cut<Accumulate<2>> && cut<SimulateWorld<2>> && cut<Communicator<Threads>> &&
               cut<Communicator<Tcp>, World<2>>);
+template <class Norm, class... Policies>
+inline constexpr bool normalises = Composable<Numbers<Norm, Linear<4>>, Policies...>;
+static_assert(normalises<BatchNorm<OverRanks>, Communicator<Threads>> && normalises<BatchNorm<OverRanks>> &&
+              !normalises<BatchNorm<OverRanks>, Accumulate<2>> && !normalises<BatchNorm<OverRanks>, SimulateWorld<2>> &&
+              !normalises<BatchNorm<OverRanks>, Accumulate<2>, Communicator<Threads>>);
+static_assert(normalises<BatchNorm<PerMicroBatch, OverRanks>, Accumulate<2>, Communicator<Threads>> &&
+              normalises<BatchNorm<PerMicroBatch>, SimulateWorld<2>> &&
+              !normalises<BatchNorm<OverRanks, PerMicroBatch>, SimulateWorld<2>>);
 static_assert(breaks<Numbers<Residual<OneWay>, Linear<4>>, rule::layer_goes_both_ways<OneWay>>);
 static_assert(breaks<Numbers<Rootless, Linear<4>>, rule::layer_goes_both_ways<Rootless>>);
 static_assert(breaks<Numbers<Linear<4>>, rule::loss_is_whole<Unsummed, Value<fp32, Shape<4>>>, Loss<Unsummed>>);

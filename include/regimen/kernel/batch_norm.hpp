@@ -13,6 +13,128 @@
 
 namespace regimen::kernel {
 
+namespace detail {
+
+/// The mean and the squares around it of each chunk.   to (chunks,2,columns)
+REGIMEN_HD_UNCHECKED
+template <class Block, class S, class T>
+REGIMEN_HD void chunk_moments(const Block& block, const op::RowChunks& chunks, const T* x, S* to) {
+  for_pieces(block, chunks.count() * chunks.columns, [&](std::size_t piece) {
+    const std::size_t chunk = piece / chunks.columns, column = piece % chunks.columns, first = chunks.begin(chunk),
+                      last = chunks.begin(chunk + 1);
+    S mean = S(0), squares = S(0);
+    for (std::size_t row = first; row < last; ++row) mean += static_cast<S>(x[row * chunks.columns + column]);
+    if (first < last) mean *= S(1) / static_cast<S>(last - first);
+    for (std::size_t row = first; row < last; ++row) {
+      const S d = static_cast<S>(x[row * chunks.columns + column]) - mean;
+      squares += d * d;
+    }
+    to[chunk * 2 * chunks.columns + column] = mean;
+    to[(chunk * 2 + 1) * chunks.columns + column] = squares;
+  });
+}
+/// The sums of d_y and d_y · n of each chunk.   to (chunks,2,columns)
+REGIMEN_HD_UNCHECKED
+template <class Block, class S, class T>
+REGIMEN_HD void chunk_sums(const Block& block, const op::RowChunks& chunks, const T* x, const T* d_y, const S* means,
+                           const S* rstds, S* to) {
+  for_pieces(block, chunks.count() * chunks.columns, [&](std::size_t piece) {
+    const std::size_t chunk = piece / chunks.columns, column = piece % chunks.columns, last = chunks.begin(chunk + 1);
+    const S mean = means[column], rstd = rstds[column];
+    S sum_d = S(0), sum_dn = S(0);
+    for (std::size_t row = chunks.begin(chunk); row < last; ++row) {
+      const S d = static_cast<S>(d_y[row * chunks.columns + column]);
+      sum_d += d;
+      sum_dn += d * ((static_cast<S>(x[row * chunks.columns + column]) - mean) * rstd);
+    }
+    to[chunk * 2 * chunks.columns + column] = sum_d;
+    to[(chunk * 2 + 1) * chunks.columns + column] = sum_dn;
+  });
+}
+/// A number of each of `count` descriptions, `apart` numbers from one to the next, added in their order.
+template <class S>
+REGIMEN_HD S sum_over(const S* of_each, std::size_t count, std::size_t apart) {
+  S sum = of_each[0];
+  for (std::size_t i = 1; i < count; ++i) sum += of_each[i * apart];
+  return sum;
+}
+
+}  // namespace detail
+
+template <class T>
+struct Kernel<op::BatchMoments<T>, 0> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned passes = 2, threads = 256;
+  op::BatchMoments<T> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::BatchMoments<T>& operation) {
+    return operation.chunks().template bytes<S>();
+  }
+  constexpr unsigned blocks() const { return blocks_for(o.chunks().count() * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    detail::chunk_moments(block, o.chunks(), at(o.x), at.template scratch_of<S>());
+  }
+};
+template <class T>
+struct Kernel<op::BatchMoments<T>, 1> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned threads = 128;
+  op::BatchMoments<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    S* const y = at(o.y);
+    for_pieces(block, o.columns, [&](std::size_t column) {
+      const op::Moments<S> all = op::moments_of_chunks(at.template scratch_of<const S>(), o.chunks(), column);
+      y[column] = all.mean;
+      y[o.columns + column] = all.squares;
+      if (column == 0) y[2 * o.columns] = static_cast<S>(o.rows);
+    });
+  }
+};
+
+template <class T>
+struct Kernel<op::BatchSums<T>, 0> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned passes = 2, threads = 256;
+  op::BatchSums<T> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::BatchSums<T>& operation) {
+    return operation.chunks().template bytes<S>();
+  }
+  constexpr unsigned blocks() const { return blocks_for(o.chunks().count() * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    detail::chunk_sums(block, o.chunks(), at(o.x), at(o.d_y), at(o.mean), at(o.rstd), at.template scratch_of<S>());
+  }
+};
+template <class T>
+struct Kernel<op::BatchSums<T>, 1> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned threads = 128;
+  op::BatchSums<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(2 * o.columns, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    S* const y = at(o.y);
+    for_pieces(block, 2 * o.columns, [&](std::size_t i) {
+      y[i] = detail::sum_over(at.template scratch_of<const S>() + i, o.chunks().count(), 2 * o.columns);
+      if (i == 0) y[2 * o.columns] = static_cast<S>(o.rows);
+    });
+  }
+};
+
 /// The mean and the squares around it of each chunk.
 ///
 /// cost   x three times, the second from the caches; y once; 2 · chunks · columns sums written and read once
@@ -24,28 +146,13 @@ struct Kernel<op::BatchNorm<T, B>, 0> final {
   Memory at;
 
   static constexpr std::size_t scratch(const op::BatchNorm<T, B>& operation) {
-    return operation.uses_running ? 0 : operation.chunks().template bytes<S>();
+    return operation.sums_rows() ? operation.chunks().template bytes<S>() : 0;
   }
-  constexpr unsigned blocks() const { return o.uses_running ? 0 : blocks_for(o.chunks().count() * o.columns, threads); }
+  constexpr unsigned blocks() const { return o.sums_rows() ? blocks_for(o.chunks().count() * o.columns, threads) : 0; }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const op::RowChunks chunks = o.chunks();
-    const T* const x = at(o.x);
-    S* const partial = at.template scratch_of<S>();
-    for_pieces(block, chunks.count() * o.columns, [&](std::size_t piece) {
-      const std::size_t chunk = piece / o.columns, column = piece % o.columns, first = chunks.begin(chunk),
-                        last = chunks.begin(chunk + 1);
-      S mean = S(0), squares = S(0);
-      for (std::size_t row = first; row < last; ++row) mean += static_cast<S>(x[row * o.columns + column]);
-      if (first < last) mean *= S(1) / static_cast<S>(last - first);
-      for (std::size_t row = first; row < last; ++row) {
-        const S d = static_cast<S>(x[row * o.columns + column]) - mean;
-        squares += d * d;
-      }
-      partial[chunk * 2 * o.columns + column] = mean;
-      partial[(chunk * 2 + 1) * o.columns + column] = squares;
-    });
+    detail::chunk_moments(block, o.chunks(), at(o.x), at.template scratch_of<S>());
   }
 };
 
@@ -61,25 +168,22 @@ struct Kernel<op::BatchNorm<T, B>, 1> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const op::RowChunks chunks = o.chunks();
-    const S* const partial = at.template scratch_of<const S>();
-    const S share = o.rows > 0 ? S(1) / static_cast<S>(o.rows) : S(0),
-            unbiased = o.rows > 1 ? S(1) / static_cast<S>(o.rows - 1) : S(0), momentum = static_cast<S>(o.momentum);
+    const S* const of_ranks = at.optional(o.of_ranks);
+    const S momentum = static_cast<S>(o.momentum);
     for_pieces(block, o.columns, [&](std::size_t column) {
-      S mean = partial[column], squares = partial[o.columns + column];
-      for (std::size_t chunk = 1; chunk < chunks.count(); ++chunk) {
-        const S before = static_cast<S>(chunks.begin(chunk)), all = static_cast<S>(chunks.begin(chunk + 1)),
-                here = all - before, delta = partial[chunk * 2 * o.columns + column] - mean;
-        mean += delta * (here / all);
-        squares += partial[(chunk * 2 + 1) * o.columns + column] + delta * delta * (before * here / all);
-      }
-      at(o.mean)[column] = mean;
-      at(o.rstd)[column] = S(1) / std::sqrt(squares * share + static_cast<S>(o.epsilon));
-      if (!o.moves || o.rows == 0 || !is_finite(mean) || !is_finite(squares)) return;
+      const op::Moments<S> all = of_ranks == nullptr
+                                     ? op::moments_of_chunks(at.template scratch_of<const S>(), o.chunks(), column)
+                                     : op::moments_of_ranks(of_ranks, o.ranks, o.columns, column);
+      const S share = all.rows > S(0) ? S(1) / all.rows : S(0),
+              unbiased = all.rows > S(1) ? S(1) / (all.rows - S(1)) : S(0);
+      at(o.mean)[column] = all.mean;
+      at(o.rstd)[column] = S(1) / std::sqrt(all.squares * share + static_cast<S>(o.epsilon));
+      if (!o.moves || all.rows == S(0) || !is_finite(all.mean) || !is_finite(all.squares)) return;
       B &running_mean = at(o.running_mean)[column], &running_variance = at(o.running_variance)[column];
       const S old_mean = static_cast<S>(running_mean), old_variance = static_cast<S>(running_variance);
-      running_mean = static_cast<B>(old_mean + momentum * (mean - old_mean));
-      if (o.rows > 1) running_variance = static_cast<B>(old_variance + momentum * (squares * unbiased - old_variance));
+      running_mean = static_cast<B>(old_mean + momentum * (all.mean - old_mean));
+      if (all.rows > S(1))
+        running_variance = static_cast<B>(old_variance + momentum * (all.squares * unbiased - old_variance));
     });
   }
 };
@@ -124,28 +228,14 @@ struct Kernel<op::BatchNormBackward<T, G>, 0> final {
   op::BatchNormBackward<T, G> o;
   Memory at;
 
-  static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& operation) {
-    return operation.chunks().template bytes<S>();
+  static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& operation) { return operation.bytes(); }
+  constexpr unsigned blocks() const {
+    return o.of_ranks.is_absent() ? blocks_for(o.chunks().count() * o.columns, threads) : 0;
   }
-  constexpr unsigned blocks() const { return blocks_for(o.chunks().count() * o.columns, threads); }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const op::RowChunks chunks = o.chunks();
-    const T *const x = at(o.x), *const d_y = at(o.d_y);
-    S* const partial = at.template scratch_of<S>();
-    for_pieces(block, chunks.count() * o.columns, [&](std::size_t piece) {
-      const std::size_t chunk = piece / o.columns, column = piece % o.columns, last = chunks.begin(chunk + 1);
-      const S mean = at(o.mean)[column], rstd = at(o.rstd)[column];
-      S sum_d = S(0), sum_dn = S(0);
-      for (std::size_t row = chunks.begin(chunk); row < last; ++row) {
-        const S d = static_cast<S>(d_y[row * o.columns + column]);
-        sum_d += d;
-        sum_dn += d * ((static_cast<S>(x[row * o.columns + column]) - mean) * rstd);
-      }
-      partial[chunk * 2 * o.columns + column] = sum_d;
-      partial[(chunk * 2 + 1) * o.columns + column] = sum_dn;
-    });
+    detail::chunk_sums(block, o.chunks(), at(o.x), at(o.d_y), at(o.mean), at(o.rstd), at.template scratch_of<S>());
   }
 };
 
@@ -157,26 +247,27 @@ struct Kernel<op::BatchNormBackward<T, G>, 1> final {
   op::BatchNormBackward<T, G> o;
   Memory at;
 
-  constexpr unsigned blocks() const { return blocks_for(o.columns, threads); }
+  constexpr unsigned blocks() const { return blocks_for(2 * o.columns, threads); }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t chunks = o.chunks().count();
+    const S* const of_ranks = at.optional(o.of_ranks);
     S* const partial = at.template scratch_of<S>();
+    S* const means = partial + o.partial_sums();
     G *const d_gain = at.optional(o.d_gain), *const d_bias = at.optional(o.d_bias);
-    const S share = o.rows > 0 ? S(1) / static_cast<S>(o.rows) : S(0);
-    for_pieces(block, o.columns, [&](std::size_t column) {
-      S sum_d = partial[column], sum_dn = partial[o.columns + column];
-      for (std::size_t chunk = 1; chunk < chunks; ++chunk) {
-        sum_d += partial[chunk * 2 * o.columns + column];
-        sum_dn += partial[(chunk * 2 + 1) * o.columns + column];
-      }
+    const std::size_t apart = op::described_by(o.columns);
+    const S rows = of_ranks == nullptr ? static_cast<S>(o.rows)
+                                       : detail::sum_over(of_ranks + 2 * o.columns, o.ranks, apart),
+            share = rows > S(0) ? S(1) / rows : S(0);
+    for_pieces(block, 2 * o.columns, [&](std::size_t i) {  // of d_y, then of d_y · n
+      const S all = of_ranks == nullptr ? detail::sum_over(partial + i, o.chunks().count(), 2 * o.columns)
+                                        : detail::sum_over(of_ranks + i, o.ranks, apart),
+              own = of_ranks == nullptr ? all : of_ranks[o.rank * apart + i];
       if (d_gain != nullptr) {
-        d_gain[column] = static_cast<G>(o.add ? static_cast<S>(d_gain[column]) + sum_dn : sum_dn);
-        d_bias[column] = static_cast<G>(o.add ? static_cast<S>(d_bias[column]) + sum_d : sum_d);
+        G& gradient = i < o.columns ? d_bias[i] : d_gain[i - o.columns];
+        gradient = static_cast<G>(o.add ? static_cast<S>(gradient) + own : own);
       }
-      partial[chunks * 2 * o.columns + column] = sum_d * share;
-      partial[(chunks * 2 + 1) * o.columns + column] = sum_dn * share;
+      means[i] = all * share;
     });
   }
 };
@@ -197,9 +288,8 @@ struct Kernel<op::BatchNormBackward<T, G>, 2> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
     T* const d_x = at(o.d_x);
-    const S *const mean_d = at.template scratch_of<const S>() + o.chunks().count() * 2 * o.columns, *const mean_dn =
-                                                                                                        mean_d +
-                                                                                                        o.columns;
+    const S* const mean_d = at.template scratch_of<const S>() + o.partial_sums();
+    const S* const mean_dn = mean_d + o.columns;
     for_pieces(block, o.rows * o.columns, [&](std::size_t i) {
       const std::size_t column = i % o.columns;
       const S rstd = at(o.rstd)[column], normal = (static_cast<S>(x[i]) - at(o.mean)[column]) * rstd,
@@ -221,9 +311,10 @@ struct Kernel<op::MeanOfRanks<T>> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const T share = T(1) / static_cast<T>(o.ranks);
     for_pieces(block, o.count, [&](std::size_t i) {
-      T sum = at(o.x)[i];
-      for (std::size_t rank = 1; rank < o.ranks; ++rank) sum += at(o.x)[rank * o.count + i];
-      at(o.y)[i] = sum * share;
+      const T first = at(o.x)[i];
+      T apart = T(0);
+      for (std::size_t rank = 1; rank < o.ranks; ++rank) apart += at(o.x)[rank * o.count + i] - first;
+      at(o.y)[i] = first + apart * share;
     });
   }
 };

@@ -14,6 +14,8 @@ template <class Value>
 struct Momentum final {};
 /// Each rank normalises each of its micro-batches by itself, where ranks or Accumulate<N> cut the batch.
 struct PerMicroBatch final {};
+/// The samples of all ranks are normalised together: ranks exchange statistics, forward and backward.
+struct OverRanks final {};
 /// The layer before has a bias, which is wanted although it has no effect: other libraries' weights may have one.
 struct AfterBias final {};
 
@@ -23,7 +25,7 @@ template <class... Options>
 struct batch_norm_options {
   using epsilon = Ratio<1, 100'000>;
   using momentum = Ratio<1, 10>;
-  static constexpr bool local = false, after_bias = false;
+  static constexpr bool per_micro_batch = false, over_ranks = false, after_bias = false;
 };
 template <class Value, class... Rest>
 struct batch_norm_options<Epsilon<Value>, Rest...> : batch_norm_options<Rest...> {
@@ -35,7 +37,11 @@ struct batch_norm_options<Momentum<Value>, Rest...> : batch_norm_options<Rest...
 };
 template <class... Rest>
 struct batch_norm_options<PerMicroBatch, Rest...> : batch_norm_options<Rest...> {
-  static constexpr bool local = true;
+  static constexpr bool per_micro_batch = true;
+};
+template <class... Rest>
+struct batch_norm_options<OverRanks, Rest...> : batch_norm_options<Rest...> {
+  static constexpr bool over_ranks = true;
 };
 template <class... Rest>
 struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
@@ -52,23 +58,33 @@ struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
 ///       by it. It is kept in the type of the master weights, saved with the weights under these names, and moves once
 ///       for every micro-batch that trains, whatever is recomputed: running += momentum · (batch − running), of the
 ///       variance with Bessel's correction. A batch of one row moves no variance; values that are not finite move none.
-///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; AfterBias; in
+///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; OverRanks; AfterBias; in
 ///             any order
 ///
+/// PerMicroBatch       where Accumulate<N> or ranks cut the batch, each piece by itself
+/// OverRanks           the batch of all ranks: they compute what one rank would with all samples, but for the order of
+///                     sums. A rank without samples counts nothing. Running statistics have the same bits on all ranks
+/// both                the micro-batches of all ranks together
+///
 /// refuses   a Linear or Conv2d with a bias directly before it, unless it says AfterBias
-/// couples   the samples of a batch: where ranks or Accumulate<N> cut it, results differ, and only PerMicroBatch compiles. Then
-///           every step ends with the mean of all ranks' running statistics: each counts as much, one without samples
-///           with what it had
+/// couples   the samples of a batch: where Accumulate<N> cuts it, results differ, and only PerMicroBatch compiles; among
+///           ranks PerMicroBatch or OverRanks. Every step of ranks ends with the mean of their running statistics: each
+///           counts as much, one without samples with what it had; with OverRanks it changes nothing. OverRanks among
+///           the ranks of SimulateWorld<N> is refused: they are computed one after the other
 /// frozen    Freeze<BatchNorm<>> keeps weight and bias; the running statistics still move
 /// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as PyTorch's
-/// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8
-/// cost      x three times and y; saves x and 2·C statistics
+/// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8; and one
+///           for each rank. Rows are counted in the type of statistics, in fp32 to 8 digits
+/// source    of OverRanks: Chan, Golub, LeVeque 1983, eq. 2.1, for means and squares, which so do not cancel
+/// cost      x three times and y; saves x and 2·C statistics. OverRanks: x once more, forward and backward; each rank
+///           sends 2·C + 1 numbers to each other, forward and backward, and again where Checkpoint computes forward again;
+///           it waits for the slowest. In evaluation, on one rank, and where no gradient leaves backward, it sends none
 template <class... Options>
 struct BatchNorm final {
   static constexpr const char* name = "batch_norm";
   static constexpr bool couples_samples = true;
   using Chosen = detail::batch_norm_options<Options...>;
-  static constexpr bool takes_pieces = Chosen::local;
+  static constexpr bool takes_pieces = Chosen::per_micro_batch, joins_ranks = Chosen::over_ranks;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -89,7 +105,8 @@ struct BatchNorm final {
     static constexpr bool in_place = true;
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::BatchNorm<T, B>{.x = {call.x},
+      const std::size_t rows = engine.batch * X::rows;
+      const op::BatchNorm<T, B> norm{.x = {call.x},
                                      .gain = {call.parameters[0]},
                                      .bias = {call.parameters[1]},
                                      .y = {call.y},
@@ -97,15 +114,17 @@ struct BatchNorm final {
                                      .rstd = {call.saved[1]},
                                      .running_mean = {call.buffers[0]},
                                      .running_variance = {call.buffers[1]},
-                                     .rows = engine.batch * X::rows,
+                                     .rows = rows,
                                      .columns = columns,
                                      .epsilon = Chosen::epsilon::value,
                                      .momentum = Chosen::momentum::value,
                                      .moves = call.moves,
-                                     .uses_running = !engine.training});
+                                     .uses_running = !engine.training};
+      run(engine, norm, engine.training, op::BatchMoments<T>{.x = norm.x, .y = {}, .rows = rows, .columns = columns});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::BatchNormBackward<T, typename Roles::reduce>{.x = {call.x},
+      const std::size_t rows = engine.batch * X::rows;
+      const op::BatchNormBackward<T, typename Roles::reduce> norm{.x = {call.x},
                                                                   .gain = {call.parameters[0]},
                                                                   .d_y = {call.d_y},
                                                                   .d_x = {call.d_x},
@@ -113,9 +132,41 @@ struct BatchNorm final {
                                                                   .rstd = {call.saved[1]},
                                                                   .d_gain = {call.gradients[0]},
                                                                   .d_bias = {call.gradients[1]},
-                                                                  .rows = engine.batch * X::rows,
+                                                                  .rows = rows,
                                                                   .columns = columns,
-                                                                  .add = call.add});
+                                                                  .add = call.add};
+      run(engine, norm, call.wants_d_x(),
+          op::BatchSums<T>{.x = norm.x,
+                           .d_y = norm.d_y,
+                           .mean = norm.mean,
+                           .rstd = norm.rstd,
+                           .y = {},
+                           .rows = rows,
+                           .columns = columns});
+    }
+
+   private:
+    /// Normalises; by what all ranks say of their rows, if it `exchanges` that among several ranks.
+    ///   describe   the operation that writes what this rank says
+    static constexpr void run(auto& engine, auto norm, [[maybe_unused]] bool exchanges,
+                              [[maybe_unused]] auto describe) {
+      if constexpr (Chosen::over_ranks) {
+        if (exchanges && engine.ranks > 1) {
+          constexpr std::size_t bytes = op::described_by(columns) * sizeof(S);
+          const std::size_t all =
+              engine.arena.take(Arena::align(engine.ranks * bytes), MemoryKind::communication, engine.path);
+          describe.y = {all + engine.rank * bytes};
+          engine.run(describe);
+          engine.await(engine.all_gather({.own = describe.y.offset, .all = all, .bytes = bytes, .path = engine.path}));
+          norm.of_ranks = {all};
+          norm.ranks = engine.ranks;
+          if constexpr (requires { norm.rank; }) norm.rank = engine.rank;
+          engine.run(norm);
+          engine.arena.give(all);
+          return;
+        }
+      }
+      engine.run(norm);
     }
   };
 };

@@ -11,7 +11,7 @@ struct batch_norm_takes_option {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: BatchNorm takes Epsilon, Momentum, PerMicroBatch, AfterBias, each at most once; write no other");
+        "regimen: BatchNorm takes Epsilon, Momentum, PerMicroBatch, OverRanks, AfterBias, each at most once; write no other");
   };
 };
 

@@ -24,6 +24,13 @@ template <class T>
   requires requires { T::takes_pieces; }
 inline constexpr bool takes_pieces<T> = T::takes_pieces;
 
+/// Whether it sees the samples of all ranks: `joins_ranks`, as BatchNorm<OverRanks> does.
+template <class T>
+inline constexpr bool joins_ranks = false;
+template <class T>
+  requires requires { T::joins_ranks; }
+inline constexpr bool joins_ranks<T> = T::joins_ranks;
+
 }  // namespace regimen::detail
 
 namespace regimen::rule {

@@ -134,8 +134,9 @@ struct coupling_rules {
   template <class Layer>
   using together = std::conditional_t<
       requires { Layer::takes_pieces; },
-      rule::pieces_of_a_batch_are_meant<Layer, regimen::detail::takes_pieces<Layer>, typename Configuration::accumulate,
-                                        typename Configuration::communicator, typename Configuration::world>,
+      rule::pieces_of_a_batch_are_meant<Layer, regimen::detail::means_pieces<Layer, typename Configuration::accumulate>,
+                                        typename Configuration::accumulate, typename Configuration::communicator,
+                                        typename Configuration::world>,
       rule::coupled_samples_stay_together<Layer, regimen::detail::couples_samples<Layer>,
                                           typename Configuration::accumulate, typename Configuration::communicator,
                                           typename Configuration::world>>;

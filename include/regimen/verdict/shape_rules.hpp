@@ -220,8 +220,9 @@ template <class Option>
 struct batch_norm_option {
   static constexpr unsigned kind = std::is_same_v<Option, PerMicroBatch> ? 0
                                    : std::is_same_v<Option, AfterBias>   ? 3
-                                                                         : 4;
-  using rules = mp::mp_list<rule::batch_norm_takes_option<Option, kind != 4>>;
+                                   : std::is_same_v<Option, OverRanks>   ? 4
+                                                                         : 5;
+  using rules = mp::mp_list<rule::batch_norm_takes_option<Option, kind != 5>>;
 };
 template <class Value>
 struct batch_norm_option<Epsilon<Value>> {
@@ -236,9 +237,9 @@ struct batch_norm_option<Momentum<Value>> {
 /// Whether none of BatchNorm's options occurs twice.
 template <class... Options>
 constexpr bool batch_norm_options_differ() {
-  std::array<unsigned, 5> counts{};
+  std::array<unsigned, 6> counts{};
   ((++counts[batch_norm_option<Options>::kind]), ...);
-  return counts[0] <= 1 && counts[1] <= 1 && counts[2] <= 1 && counts[3] <= 1;
+  return std::all_of(counts.begin(), counts.end() - 1, [](unsigned count) { return count <= 1; });
 }
 template <class... Options, class X>
 struct layer_rules<BatchNorm<Options...>, X> {

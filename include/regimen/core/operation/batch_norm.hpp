@@ -28,14 +28,83 @@ struct RowChunks final {
   }
 };
 
+/// The mean of some rows and the squares around it. More rows join (Chan, Golub, LeVeque 1983, eq. 2.1), so that no mean
+/// cancels; none change nothing.
+template <class S>
+struct Moments final {
+  S rows = 0, mean = 0, squares = 0;
+
+  REGIMEN_HD constexpr void join(S more, S mean_of_more, S squares_of_more) {
+    if (more == S(0)) return;
+    if (rows == S(0)) {
+      rows = more, mean = mean_of_more, squares = squares_of_more;
+      return;
+    }
+    const S all = rows + more, delta = mean_of_more - mean;
+    mean += delta * (more / all);
+    squares += squares_of_more + delta * delta * (rows * more / all);
+    rows = all;
+  }
+};
+
+/// Numbers by which a rank describes its rows to others: two of each column, one after the other, then how many rows.
+REGIMEN_HD constexpr std::size_t described_by(std::size_t columns) { return 2 * columns + 1; }
+
+/// The moments of a column, of chunks that lie one behind the other, each with (2,columns).
+template <class S>
+REGIMEN_HD constexpr Moments<S> moments_of_chunks(const S* chunk_moments, const RowChunks& chunks, std::size_t column) {
+  Moments<S> all;
+  for (std::size_t chunk = 0; chunk < chunks.count(); ++chunk)
+    all.join(static_cast<S>(chunks.begin(chunk + 1) - chunks.begin(chunk)),
+             chunk_moments[chunk * 2 * chunks.columns + column],
+             chunk_moments[(chunk * 2 + 1) * chunks.columns + column]);
+  return all;
+}
+/// The same of what each rank says of its rows.
+template <class S>
+REGIMEN_HD constexpr Moments<S> moments_of_ranks(const S* of_ranks, std::size_t ranks, std::size_t columns,
+                                                 std::size_t column) {
+  Moments<S> all;
+  for (std::size_t rank = 0; rank < ranks; ++rank, of_ranks += described_by(columns))
+    all.join(of_ranks[2 * columns], of_ranks[column], of_ranks[columns + column]);
+  return all;
+}
+
+/// The mean of each column, the squares around it, and the number of rows      x (rows,columns) T; y described_by(columns)
+template <class T>
+struct BatchMoments final {
+  static constexpr const char* name = "batch_moments";
+  using S = statistic_t<T>;
+  View<T> x;
+  View<S> y;
+  std::size_t rows = 0, columns = 0;
+
+  REGIMEN_HD constexpr RowChunks chunks() const { return {rows, columns}; }
+  constexpr Cost cost() const { return {4 * double(rows * columns), double(rows * columns) * sizeof(T), 1}; }
+};
+/// Σ_rows d_y, Σ_rows d_y · (x − mean) · rstd, and the number of rows
+///   x, d_y (rows,columns) T; mean, rstd (columns) S; y described_by(columns)
+template <class T>
+struct BatchSums final {
+  static constexpr const char* name = "batch_sums";
+  using S = statistic_t<T>;
+  View<T> x, d_y;
+  View<S> mean, rstd, y;
+  std::size_t rows = 0, columns = 0;
+
+  REGIMEN_HD constexpr RowChunks chunks() const { return {rows, columns}; }
+  constexpr Cost cost() const { return {5 * double(rows * columns), 2 * double(rows * columns) * sizeof(T), 1}; }
+};
+
 /// y = (x − mean) · rstd · gain + bias, mean and variance over the rows of each column, rstd = 1/√(variance + epsilon)
 ///   x, y (rows,columns) T; gain, bias (columns) T; mean, rstd (columns) S; y may be x
 ///   running_mean, running_variance (columns) B
 ///   moves          running += momentum · (value − running); the variance with Bessel's correction, rows / (rows − 1).
 ///                  One row has no variance and moves none; values that are not finite move nothing
 ///   uses_running   in place of the batch's: mean and rstd may be absent, nothing moves
-///   Each chunk of rows has its mean first, then its squares around it, so that no mean cancels; chunks are combined in
-///   their order (Chan, Golub, LeVeque 1983, eq. 2.1)
+///   of_ranks       (ranks, described_by(columns)) S: the moments of each rank's rows, combined in the order of ranks;
+///                  absent: those of x
+///   Each chunk of rows has its mean first, then its squares around it; chunks join in their order
 template <class T, class B>
 struct BatchNorm final {
   static constexpr const char* name = "batch_norm";
@@ -46,16 +115,22 @@ struct BatchNorm final {
   std::size_t rows = 0, columns = 0;
   double epsilon = 1e-5, momentum = 0.1;
   bool moves = false, uses_running = false;
+  View<S> of_ranks{};
+  std::size_t ranks = 1;
 
   REGIMEN_HD constexpr RowChunks chunks() const { return {rows, columns}; }
+  /// Whether x is read for its statistics.
+  constexpr bool sums_rows() const { return !uses_running && of_ranks.is_absent(); }
   constexpr Cost cost() const {
     const double elements = double(rows * columns);
-    return {(uses_running ? 4 : 8) * elements, (uses_running ? 2.0 : 3.0) * elements * sizeof(T), 1};
+    return {(sums_rows() ? 8 : 4) * elements, (sums_rows() ? 3.0 : 2.0) * elements * sizeof(T), 1};
   }
 };
 
 /// With n = (x − mean) · rstd:  d_x = gain · rstd · (d_y − mean(d_y) − n · mean(d_y · n)), means over rows;
 /// d_gain = Σ_rows d_y · n;  d_bias = Σ_rows d_y             d_x may be d_y, or absent; d_gain and d_bias may be absent
+///   of_ranks   (ranks, described_by(columns)) S: the sums of each rank's rows; the means are of all, in the order of
+///              ranks, d_gain and d_bias of `rank` alone. Absent: those of x
 template <class T, class G>
 struct BatchNormBackward final {
   static constexpr const char* name = "batch_norm_backward";
@@ -65,15 +140,24 @@ struct BatchNormBackward final {
   View<G> d_gain{}, d_bias{};
   std::size_t rows = 0, columns = 0;
   bool add = false;
+  View<S> of_ranks{};
+  std::size_t ranks = 1, rank = 0;
 
   REGIMEN_HD constexpr RowChunks chunks() const { return {rows, columns}; }
+  /// Sums of chunks of x, which lie before the means.
+  REGIMEN_HD constexpr std::size_t partial_sums() const {
+    return of_ranks.offset == View<S>::absent ? chunks().count() * 2 * columns : 0;
+  }
+  constexpr std::size_t bytes() const { return (partial_sums() + 2 * columns) * sizeof(S); }
   constexpr Cost cost() const {
-    const double elements = double(rows * columns);
-    return {12 * elements, (d_x.is_absent() ? 2.0 : 5.0) * elements * sizeof(T), 1};
+    const double elements = double(rows * columns), sums = of_ranks.is_absent() ? 1 : 0,
+                 writes = d_x.is_absent() ? 0 : 1;
+    return {(5 * sums + 7) * elements, (2 * sums + 3 * writes) * elements * sizeof(T), 1};
   }
 };
 
-/// y = the mean of what the ranks have, summed in their order       x (ranks,count), y (count); y lies apart from x
+/// y = the mean of what the ranks have: x[0] + Σ (x[rank] − x[0]) / ranks, in their order: equals stay what they are
+///   x (ranks,count), y (count); y lies apart from x
 template <class T>
 struct MeanOfRanks final {
   static constexpr const char* name = "mean_of_ranks";

@@ -13,6 +13,55 @@
 
 namespace regimen::cpu {
 
+namespace detail {
+
+/// The moments of each chunk.   to (chunks,2,columns)
+template <class S, class T>
+void moments_of_chunks(const T* x, const op::RowChunks& chunks, S* to) {
+  for_chunks(chunks.rows * chunks.columns, chunks.count(), [&](std::size_t chunk) {
+    means_and_squares(x, chunks.columns, chunks.begin(chunk), chunks.begin(chunk + 1), to + chunk * 2 * chunks.columns);
+  });
+}
+/// The sums of d_y and d_y · n, by those of each chunk.   partial (chunks,2,columns); to (2,columns)
+template <class S, class T>
+void sums_by_chunks(const T* x, const T* d_y, const S* means, const S* rstds, const op::RowChunks& chunks, S* partial,
+                    S* to) {
+  const std::size_t columns = chunks.columns;
+  for_chunks(chunks.rows * columns, chunks.count(), [&](std::size_t chunk) {
+    sums_of_gradients(x, d_y, means, rstds, columns, chunks.begin(chunk), chunks.begin(chunk + 1),
+                      partial + chunk * 2 * columns);
+  });
+  for_each_vector<S>(0, 2 * columns, [&](std::size_t i, auto n) {
+    Vector<S> sum = load<S>(partial + i, n);
+    for (std::size_t chunk = 1; chunk < chunks.count(); ++chunk) sum += load<S>(partial + chunk * 2 * columns + i, n);
+    store(sum, to + i, n);
+  });
+}
+
+}  // namespace detail
+
+template <class T>
+void compute(const op::BatchMoments<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const op::RowChunks chunks = o.chunks();
+  S *const y = at(o.y), *const partial = at(View<S>{at.scratch});
+  detail::moments_of_chunks(at(o.x), chunks, partial);
+  for (std::size_t i = 0; i < o.columns; ++i) {
+    const op::Moments<S> all = op::moments_of_chunks(partial, chunks, i);
+    y[i] = all.mean;
+    y[o.columns + i] = all.squares;
+  }
+  y[2 * o.columns] = static_cast<S>(o.rows);
+}
+
+template <class T>
+void compute(const op::BatchSums<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  S* const y = at(o.y);
+  detail::sums_by_chunks(at(o.x), at(o.d_y), at(o.mean), at(o.rstd), o.chunks(), at(View<S>{at.scratch}), y);
+  y[2 * o.columns] = static_cast<S>(o.rows);
+}
+
 template <class T, class B>
 void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -23,37 +72,30 @@ void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
   const std::size_t columns = o.columns;
   const op::RowChunks chunks = o.chunks();
   const S epsilon = static_cast<S>(o.epsilon), momentum = static_cast<S>(o.momentum);
-  S* const scratch = at(View<S>{at.scratch});
-  S *means = scratch, *rstds = scratch + columns;
+  S* const scratch = at.optional(View<S>{at.scratch});
+  S *means = nullptr, *rstds = nullptr;
   if (o.uses_running) {
+    means = scratch;
+    rstds = scratch + columns;
     for (std::size_t i = 0; i < columns; ++i) {
       means[i] = static_cast<S>(running_mean[i]);
       rstds[i] = S(1) / std::sqrt(static_cast<S>(running_variance[i]) + epsilon);
     }
   } else {
-    S* const partial = scratch;
+    const S* const of_ranks = at.optional(o.of_ranks);
     means = at(o.mean);
     rstds = at(o.rstd);
-    for_chunks(o.rows * columns, chunks.count(), [&](std::size_t chunk) {
-      detail::means_and_squares(x, columns, chunks.begin(chunk), chunks.begin(chunk + 1),
-                                partial + chunk * 2 * columns);
-    });
-    const S share = o.rows > 0 ? S(1) / static_cast<S>(o.rows) : S(0),
-            unbiased = o.rows > 1 ? S(1) / static_cast<S>(o.rows - 1) : S(0);
+    if (o.sums_rows()) detail::moments_of_chunks(x, chunks, scratch);
     for (std::size_t i = 0; i < columns; ++i) {
-      S mean = partial[i], squares = partial[columns + i];
-      for (std::size_t chunk = 1; chunk < chunks.count(); ++chunk) {
-        const S before = static_cast<S>(chunks.begin(chunk)), all = static_cast<S>(chunks.begin(chunk + 1)),
-                here = all - before, delta = partial[chunk * 2 * columns + i] - mean;
-        mean += delta * (here / all);
-        squares += partial[(chunk * 2 + 1) * columns + i] + delta * delta * (before * here / all);
-      }
+      const auto [rows, mean, squares] = of_ranks == nullptr ? op::moments_of_chunks(scratch, chunks, i)
+                                                             : op::moments_of_ranks(of_ranks, o.ranks, columns, i);
+      const S share = rows > S(0) ? S(1) / rows : S(0), unbiased = rows > S(1) ? S(1) / (rows - S(1)) : S(0);
       means[i] = mean;
       rstds[i] = S(1) / std::sqrt(squares * share + epsilon);
-      if (!o.moves || o.rows == 0 || !is_finite(mean) || !is_finite(squares)) continue;
+      if (!o.moves || rows == S(0) || !is_finite(mean) || !is_finite(squares)) continue;
       const S old_mean = static_cast<S>(running_mean[i]), old_variance = static_cast<S>(running_variance[i]);
       running_mean[i] = static_cast<B>(old_mean + momentum * (mean - old_mean));
-      if (o.rows > 1)
+      if (rows > S(1))
         running_variance[i] = static_cast<B>(old_variance + momentum * (squares * unbiased - old_variance));
     }
   }
@@ -71,31 +113,32 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
   using V = Vector<S>;
   const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
   T* const d_x = at.optional(o.d_x);
-  const S *const means = at(o.mean), *const rstds = at(o.rstd);
+  const S *const means = at(o.mean), *const rstds = at(o.rstd), *const of_ranks = at.optional(o.of_ranks);
   G *const d_gain = at.optional(o.d_gain), *const d_bias = at.optional(o.d_bias);
-  const std::size_t columns = o.columns;
-  const op::RowChunks chunks = o.chunks();
+  const std::size_t columns = o.columns, apart = op::described_by(columns);
   S* const partial = at(View<S>{at.scratch});
-  for_chunks(o.rows * columns, chunks.count(), [&](std::size_t chunk) {
-    detail::sums_of_gradients(x, d_y, means, rstds, columns, chunks.begin(chunk), chunks.begin(chunk + 1),
-                              partial + chunk * 2 * columns);
-  });
-  S *const mean_d = partial + chunks.count() * 2 * columns, *const mean_dn = mean_d + columns;
-  const S share = o.rows > 0 ? S(1) / static_cast<S>(o.rows) : S(0);
-  for_each_vector<S>(0, columns, [&](std::size_t i, auto n) {
-    V sum_d = load<S>(partial + i, n), sum_dn = load<S>(partial + columns + i, n);
-    for (std::size_t chunk = 1; chunk < chunks.count(); ++chunk) {
-      sum_d += load<S>(partial + chunk * 2 * columns + i, n);
-      sum_dn += load<S>(partial + (chunk * 2 + 1) * columns + i, n);
-    }
-    if (d_gain != nullptr) {
+  S *const mean_d = partial + o.partial_sums(), *const mean_dn = mean_d + columns;
+  if (of_ranks == nullptr) detail::sums_by_chunks(x, d_y, means, rstds, o.chunks(), partial, mean_d);
+  const S* const own = of_ranks == nullptr ? mean_d : of_ranks + o.rank * apart;  // sums of d_y, then of d_y · n
+  if (d_gain != nullptr)
+    for_each_vector<S>(0, columns, [&](std::size_t i, auto n) {
+      const V sum_d = load<S>(own + i, n), sum_dn = load<S>(own + columns + i, n);
       store(o.add ? load<S>(d_gain + i, n) + sum_dn : sum_dn, d_gain + i, n);
       store(o.add ? load<S>(d_bias + i, n) + sum_d : sum_d, d_bias + i, n);
-    }
-    store(sum_d * share, mean_d + i, n);
-    store(sum_dn * share, mean_dn + i, n);
-  });
+    });
   if (d_x == nullptr) return;
+  S rows = static_cast<S>(o.rows);
+  if (of_ranks != nullptr) {
+    rows = S(0);
+    for (std::size_t rank = 0; rank < o.ranks; ++rank) rows += of_ranks[rank * apart + 2 * columns];
+  }
+  const S share = rows > S(0) ? S(1) / rows : S(0);
+  for_each_vector<S>(0, 2 * columns, [&](std::size_t i, auto n) {
+    V sum = load<S>((of_ranks == nullptr ? mean_d : of_ranks) + i, n);
+    if (of_ranks != nullptr)
+      for (std::size_t rank = 1; rank < o.ranks; ++rank) sum += load<S>(of_ranks + rank * apart + i, n);
+    store(sum * share, mean_d + i, n);
+  });
   for_rows(o.rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
     for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
       const std::size_t place = row * columns + i;
@@ -112,9 +155,10 @@ void compute(const op::MeanOfRanks<T>& o, const Memory& at) {
   T* const y = at(o.y);
   const Vector<T> share = T(1) / static_cast<T>(o.ranks);
   sweep<T>(o.count, [&](std::size_t i, auto n) {
-    Vector<T> sum = load<T>(x + i, n);
-    for (std::size_t rank = 1; rank < o.ranks; ++rank) sum += load<T>(x + rank * o.count + i, n);
-    store(sum * share, y + i, n);
+    const Vector<T> first = load<T>(x + i, n);
+    Vector<T> apart = T(0);
+    for (std::size_t rank = 1; rank < o.ranks; ++rank) apart += load<T>(x + rank * o.count + i, n) - first;
+    store(first + apart * share, y + i, n);
   });
 }
 

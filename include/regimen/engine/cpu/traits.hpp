@@ -78,11 +78,19 @@ struct Traits : engine::DefaultTraits {
   template <class T, class B>
   static constexpr std::size_t scratch(const op::BatchNorm<T, B>& o) {
     using S = statistic_t<T>;
-    return o.uses_running ? 2 * o.columns * sizeof(S) : o.chunks().template bytes<S>();
+    return o.uses_running ? 2 * o.columns * sizeof(S) : o.sums_rows() ? o.chunks().template bytes<S>() : 0;
+  }
+  template <class T>
+  static constexpr std::size_t scratch(const op::BatchMoments<T>& o) {
+    return o.chunks().template bytes<statistic_t<T>>();
+  }
+  template <class T>
+  static constexpr std::size_t scratch(const op::BatchSums<T>& o) {
+    return o.chunks().template bytes<statistic_t<T>>();
   }
   template <class T, class G>
   static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& o) {
-    return o.chunks().template bytes<statistic_t<T>>();
+    return o.bytes();
   }
   /// The same of groups; backward also has the statistics of each sample's columns.
   template <class T>
