@@ -1,5 +1,5 @@
 // Two schedules of blocks.
-// expect: Checkpoint<\.\.\.> takes one schedule, or Every<N> and one of Selective<\.\.\.> and If<P>; keep these
+// expect: Checkpoint<\.\.\.> takes one schedule, or Every<N> with KeepLast<K> and with Selective<\.\.\.> or If<P>; keep these
 // names: regimen::Checkpoint<regimen::Every<1>, regimen::Every<2>>
 #include "../support/recipe.hpp"
 

@@ -70,7 +70,15 @@ TEMPLATE_TEST_CASE("segments save no outputs of layers that are computed again",
   static_assert(saved_by<TestType, Checkpoint<Every<2>, Selective<Gelu, LayerNorm>>> <=
                 saved_by<TestType, Checkpoint<Every<2>>>);
 }
+TEMPLATE_TEST_CASE("the last blocks are not recomputed", "", Net, Mixed) {
+  const std::vector<double> plain = trained<TestType>();
+  CHECK(trained<TestType, Checkpoint<Every<1>, KeepLast<2>>>() == plain);
+  CHECK(trained<TestType, Checkpoint<Every<2>, KeepLast<1>, Selective<LayerNorm>>>() == plain);
+  static_assert(saved_by<TestType, Checkpoint<Every<1>>> < saved_by<TestType, Checkpoint<Every<1>, KeepLast<3>>>);
+  static_assert(saved_by<TestType, Checkpoint<Every<1>, KeepLast<3>>> < saved_by<TestType>);
+}
 TEST_CASE("the same on ranks that gather their weights") {
   CHECK(on_two<Checkpoint<Every<2>, If<is_cheap>>>() == on_two<>());
   CHECK(on_two<Checkpoint<If<is_cheap>>>() == on_two<>());
+  CHECK(on_two<Checkpoint<Every<1>, KeepLast<2>>>() == on_two<>());
 }

@@ -74,7 +74,14 @@ static_assert(Compatible<Checkpoint<Selective<Linear<4>>>>);
 static_assert(!Compatible<Checkpoint<Every<0>>>);  // K9
 static_assert(!Compatible<Checkpoint<Selective<>>>);
 static_assert(!Compatible<Checkpoint<Offload>>);
-static_assert(!Compatible<Checkpoint<Budget<80_GiB>>>);
+static_assert(!Compatible<Checkpoint<Offload>, Batch<4>>);
+static_assert(Compatible<Checkpoint<Budget<80_GiB>>> && Compatible<Checkpoint<Budget<1>>, Batch<4>>);
+static_assert(!Compatible<Checkpoint<Budget<80_GiB>>, Batch<Largest>, Target<targets::h200>>);
+static_assert(!Compatible<Checkpoint<Budget<80_GiB>, Every<1>>>);
+static_assert(Compatible<Checkpoint<Every<2>, KeepLast<3>>> && !Compatible<Checkpoint<KeepLast<3>>>);
+static_assert(Compatible<Checkpoint<KeepLast<3>, Selective<Linear<4>>, Every<1>>>);
+static_assert(!Compatible<Checkpoint<Every<1>, KeepLast<2>, KeepLast<3>>>);
+static_assert(Checkpoint<Every<2>, KeepLast<3>>::segment == 2 && Checkpoint<Every<2>, KeepLast<3>>::whole == 3);
 static_assert(Checkpoint<None>::segment == 0 && Checkpoint<Every<3>>::segment == 3 &&
               Checkpoint<Selective<Linear<4>>>::segment == 0);
 static_assert(Checkpoint<Selective<Linear<4>>>::recomputes<Linear<4>> &&
@@ -233,7 +240,7 @@ template <class... Arguments>
 constexpr bool none_is_a_policy = (!Compatible<Arguments> && ...);
 static_assert(
     none_is_a_policy<int, void, int&, const Batch<8>, Net, Elsewhere, bf16, fp16, fp32, fp64, None, Every<2>, Every<0>,
-                     Selective<Linear<4>>, Offload, Budget<1>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>,
+                     Selective<Linear<4>>, Offload, Budget<1>, KeepLast<2>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>,
                      Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy, MeanSquaredError, Cpu, Cuda, targets::h200,
                      targets::host<1>, Solo, Nccl, Replicated, ZeRO3, Hybrid<2>, Prefetch<0>, Threads, Tcp, Mpi, Gloo,
                      ReduceEach, ReduceOnce, Anomaly, Default, Fused, Unfused, Tiled, Composed, Cudnn, OfDevice, Linear<4>,

@@ -10,6 +10,7 @@
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
+#include <regimen/rule/budget_reaches_least.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/rule/conv2d_takes_options.hpp>
 #include <regimen/rule/data_type_matches.hpp>
@@ -31,6 +32,7 @@
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/input_takes_kind.hpp>
+#include <regimen/rule/kept_blocks_below_depth.hpp>
 #include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/layer_takes_positions.hpp>
@@ -72,6 +74,11 @@ using Numbers = Value<fp32, Shape<16>>;
 static_assert(every_at_most_depth<Checkpoint<Every<6>>, 6>::holds &&
               !every_at_most_depth<Checkpoint<Every<7>>, 6>::holds);
 static_assert(every_at_most_depth<Checkpoint<None>, 0>::holds && !every_at_most_depth<Checkpoint<Every<1>>, 0>::holds);
+static_assert(budget_reaches_least<8, 8>::holds && !budget_reaches_least<7, 8>::holds);
+static_assert(kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<5>>, 6>::holds &&
+              !kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<6>>, 6>::holds &&
+              !kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<0>>, 6>::holds &&
+              kept_blocks_below_depth<Checkpoint<None>, 0>::holds);
 static_assert(!selective_names_a_layer<Thing>::holds && selective_names_a_layer<Thing, true>::holds);
 static_assert(!freeze_names_a_layer<Thing>::holds && freeze_names_a_layer<Thing, true>::holds);
 static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);

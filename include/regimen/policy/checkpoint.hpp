@@ -14,7 +14,17 @@ namespace regimen {
 template <std::size_t N>
 struct Every final {
   using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = N;
+  static constexpr std::size_t segment = N, whole = 0;
+  template <class Layer>
+  static constexpr bool recomputes = false;
+};
+
+/// Beside Every<N>: the last K blocks of each Repeat keep their tensors, and are not recomputed. Backward needs them
+/// first, so that they take no more memory than the others leave.
+template <std::size_t K>
+struct KeepLast final {
+  using option_of = regimen::axis::checkpoint;
+  static constexpr std::size_t segment = 0, whole = K;
   template <class Layer>
   static constexpr bool recomputes = false;
 };
@@ -23,7 +33,7 @@ struct Every final {
 template <class... Layers>
 struct Selective final {
   using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = 0;
+  static constexpr std::size_t segment = 0, whole = 0;
   template <class Layer>
   static constexpr bool recomputes = detail::is_any_of<Layer, Layers...>;
 };
@@ -33,20 +43,36 @@ struct Selective final {
 template <template <class> class Predicate>
 struct If final {
   using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = 0;
+  static constexpr std::size_t segment = 0, whole = 0;
   template <class Layer>
   static constexpr bool recomputes = Predicate<Layer>::value;
 };
 
-/// Moves saved tensors to the host. Declared; refused until it is built.
+/// Moves saved tensors to the host. Declared; refused until it is built, and on the CPU, where the host's memory is the
+/// device's.
 struct Offload final {
   using option_of = regimen::axis::checkpoint;
+  static constexpr std::size_t segment = 0, whole = 0;
+  template <class Layer>
+  static constexpr bool recomputes = false;
 };
 
-/// Recomputes as little as fits into Bytes: `Budget<80_GiB>`. Declared; refused until it is built.
+/// Recomputes as little as the plan needs to fit into Bytes: `Budget<80_GiB>`. The compiler chooses the schedule, in
+/// the words of the others: `Trainer::Schedule`.
+///
+///   space     Every<N> or none of it, N = 1, 2, 3, 4, 6, 8, 12, ... up to the first that is at least the square root of
+///             the model's depth; beside it KeepLast<K>, any K; and Selective<...> of any of the six layers of the model
+///             whose outputs take most memory, and can be recomputed
+///   chosen    in this space the schedule of fewest floating-point operations whose plan fits; of equal ones that of
+///             least memory. So a smaller budget never takes more memory than a larger one
+///   refuses   a budget below the least peak of that space, which the error says; Batch<Largest>
+///   source    the bounds by which the compiler ranks schedules: program/outline.hpp; the search: program/budget.hpp
 template <std::size_t Bytes>
 struct Budget final {
   using option_of = regimen::axis::checkpoint;
+  static constexpr std::size_t segment = 0, whole = 0, bytes = Bytes;
+  template <class Layer>
+  static constexpr bool recomputes = false;
 };
 
 /// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). The result is
@@ -54,20 +80,24 @@ struct Budget final {
 ///
 ///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>;
 ///             Checkpoint<Every<N>, Selective<Layers...>> and Checkpoint<Every<N>, If<Predicate>>: the tensors of a
-///             segment, but for the outputs of these layers
+///             segment, but for the outputs of these layers; beside Every<N> also KeepLast<K>: but the last K blocks;
+///             Checkpoint<Budget<Bytes>>: the compiler chooses among all these
 ///   default   Checkpoint<None>
-///   refuses   Every<0>; N above the depth of the model; Selective<>; layers that the model does not
-///             have; a predicate that is true of none; two schedules that contradict each other; Offload and Budget
-///             for now
+///   refuses   Every<0>; N above the depth of the model; K that is 0, or not below it; Selective<>; layers that the model
+///             does not have; a predicate that is true of none; two schedules that contradict each other; a Budget that
+///             nothing fits; Offload for now
 ///   cost      Every<N>: one more forward pass; saves depth / N inputs, and the tensors of one segment at a time.
+///             KeepLast<K>: the tensors of K blocks instead of their part of the pass.
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
 ///
 ///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
+///   whole                  the last blocks, which are not
 ///   recomputes<Layer>      whether the output of Layer is computed again in backward
 template <class... Schedules>
 struct Checkpoint final {
   using axis = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = (std::max)({std::size_t{0}, Schedules::segment...});
+  static constexpr std::size_t segment = (std::max)({std::size_t{0}, Schedules::segment...}),
+                               whole = (std::max)({std::size_t{0}, Schedules::whole...});
   template <class Layer>
   static constexpr bool recomputes = (Schedules::template recomputes<Layer> || ...);
 };
@@ -75,7 +105,7 @@ struct Checkpoint final {
 template <>
 struct Checkpoint<None> final {
   using axis = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = 0;
+  static constexpr std::size_t segment = 0, whole = 0;
   template <class Layer>
   static constexpr bool recomputes = false;
 };
@@ -83,15 +113,34 @@ struct Checkpoint<None> final {
 namespace detail {
 
 /// The kinds of schedules: of each, a Checkpoint has at most one.
-enum class ScheduleKind { blocks, layers, other };
+enum class ScheduleKind { blocks, layers, whole, other };
 template <class Schedule>
 inline constexpr ScheduleKind kind_of_schedule = ScheduleKind::other;
 template <std::size_t N>
 inline constexpr ScheduleKind kind_of_schedule<Every<N>> = ScheduleKind::blocks;
+template <std::size_t K>
+inline constexpr ScheduleKind kind_of_schedule<KeepLast<K>> = ScheduleKind::whole;
 template <class... Layers>
 inline constexpr ScheduleKind kind_of_schedule<Selective<Layers...>> = ScheduleKind::layers;
 template <template <class> class Predicate>
 inline constexpr ScheduleKind kind_of_schedule<If<Predicate>> = ScheduleKind::layers;
+
+/// Whether KeepLast<K> is among the schedules.
+template <class Checkpoint>
+inline constexpr bool keeps_last = false;
+template <class... Schedules>
+inline constexpr bool keeps_last<Checkpoint<Schedules...>> =
+    ((kind_of_schedule<Schedules> == ScheduleKind::whole) || ...);
+
+/// The bytes of Checkpoint<Budget<Bytes>>; 0 of others.
+template <class Checkpoint>
+inline constexpr std::size_t budget_of = 0;
+template <std::size_t Bytes>
+inline constexpr std::size_t budget_of<Checkpoint<Budget<Bytes>>> = Bytes;
+template <class Checkpoint>
+inline constexpr bool has_budget = false;
+template <std::size_t Bytes>
+inline constexpr bool has_budget<Checkpoint<Budget<Bytes>>> = true;
 
 }  // namespace detail
 

@@ -14,6 +14,12 @@
 
 namespace regimen {
 
+/// A schedule of recomputation: Every<segment>, KeepLast<whole>, Selective of layers by their names; 0: none.
+struct Recomputation final {
+  std::size_t segment = 0, whole = 0;
+  std::array<const char*, 6> layers{};
+};
+
 /// Memory and work of one optimizer step on one rank, or of an evaluation, if that takes more memory.
 ///
 ///   peak        bytes; exactly as many as a run uses
@@ -26,6 +32,7 @@ namespace regimen {
 ///   gaps        on a GPU: bytes between parameters, between their gradients and between their state, so that each
 ///               begins at a multiple of 16 bytes; of all ranks together, where they share these
 ///   padding     on a GPU: bytes behind the rows of the model's output, so that each begins at a multiple of 16 bytes
+///   budget      of Checkpoint<Budget<...>>, or 0; recomputed: the schedule that the compiler has chosen for it
 ///   unaligned   on a GPU: matrices of products whose rows do not begin at multiples of 16 bytes, which tensor cores
 ///               read slowly; the first few. unaligned_share: of the flops of products, those of products with such a
 ///               matrix
@@ -36,6 +43,8 @@ struct MemoryPlan final {
   std::array<Report::Line, 10> largest{};
   Cost forward{}, backward{}, update{};
   std::array<plan::UnalignedRows, 4> unaligned{};
+  std::size_t budget = 0;
+  Recomputation recomputed{};
 
   constexpr std::size_t bytes(MemoryKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   constexpr double flops() const { return forward.flops + backward.flops + update.flops; }
@@ -98,6 +107,18 @@ struct MemoryPlan final {
     if (gaps > 0) line("  %zu bytes lie between parameters, which begin at multiples of 16 bytes\n", gaps);
     if (padding > 0)
       line("  %zu bytes lie between rows of the output, which begin at multiples of 16 bytes\n", padding);
+    if (budget > 0) {
+      line("  for Budget<%zu>, recomputed: ", budget);
+      if (recomputed.segment > 0) line("Every<%zu>", recomputed.segment);
+      if (recomputed.whole > 0) line(", KeepLast<%zu>", recomputed.whole);
+      const char* before = recomputed.segment > 0 ? ", " : "";
+      for (const char* layer : recomputed.layers)
+        if (layer) {
+          line("%s%s", before, layer);
+          before = ", ";
+        }
+      text += recomputed.segment == 0 && !recomputed.layers[0] ? "nothing\n" : "\n";
+    }
     text += "largest at the peak:\n";
     for (const Report::Line& entry : largest) {
       if (entry.copies == 0) break;

@@ -7,6 +7,7 @@
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/policy/debug.hpp>
+#include <regimen/program/budget.hpp>
 #include <regimen/program/facts.hpp>
 #include <regimen/program/plan.hpp>
 #include <regimen/program/schedule.hpp>
@@ -35,6 +36,7 @@ struct Recipe {
                     alignment_of_trained_rows<Configuration>, typename Configuration::precision,
                     typename named_schedules<typename Configuration::checkpoint, walk::layers_of<Network>>::type,
                     typename Configuration::freeze, typename Configuration::optimizer, fusing_of<Configuration>>;
+  using Schedule = typename Facts::Checkpoint;  // what it recomputes
   using Roles = typename Facts::Roles;
   using Bound = walk::BoundModel<Network, Facts>;
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
@@ -160,6 +162,19 @@ struct Recipe {
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked, live);
   /// Of a step: an operation that the device lacks.
   static constexpr typename Planned::Engine::Lacking lacking = step_walked.lacking;
+};
+
+/// Under Checkpoint<Budget<...>>: the recipe with the schedule that the compiler chooses.
+template <class Network, class Configuration>
+  requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
+struct Recipe<Network, Configuration> : BudgetChoice<Recipe, Network, Configuration>::Recipe {
+  using Choice = BudgetChoice<train::Recipe, Network, Configuration>;
+  static constexpr MemoryPlan plan = [] {
+    MemoryPlan made = Choice::Recipe::plan;
+    made.budget = regimen::detail::budget_of<typename Configuration::checkpoint>;
+    made.recomputed = recomputation_of(static_cast<typename Choice::Schedule*>(nullptr));
+    return made;
+  }();
 };
 
 /// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type; if the model decodes

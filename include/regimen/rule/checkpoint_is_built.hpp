@@ -3,33 +3,20 @@
 
 #include <regimen/policy/checkpoint.hpp>
 
+#include <type_traits>
+
 namespace regimen::rule {
 
-/// The names are reserved; to accept and ignore them would be worse than an error.   docs/errors/checkpoint_is_built.md
-template <class Schedule>
+/// The name is reserved; to accept and ignore it would be worse than an error. HostMemory: then it never can be built,
+/// as offload_needs_two_memories says.   docs/errors/checkpoint_is_built.md
+template <class Checkpoint, bool HostMemory>
 struct checkpoint_is_built {
-  static constexpr bool holds = true;
-};
-
-template <class Schedule>
-  requires std::same_as<Schedule, Offload>
-struct checkpoint_is_built<Schedule> {
-  static constexpr bool holds = !std::same_as<Schedule, Offload>;
+  static constexpr bool holds = HostMemory || !std::is_same_v<Checkpoint, regimen::Checkpoint<Offload>>;
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Checkpoint<Offload> is not built yet; write Checkpoint<Every<N>> or Checkpoint<Selective<...>>");
-  };
-};
-
-template <std::size_t Bytes>
-struct checkpoint_is_built<Budget<Bytes>> {
-  static constexpr bool holds = Bytes != Bytes;
-  struct must_hold {
-    static_assert(holds,
-                  "regimen: Checkpoint<Budget<...>> is not built yet; write Checkpoint<Every<N>> with a Target<...>");
+        "regimen: Checkpoint<Offload> is not built yet; write Checkpoint<Every<N>> or Checkpoint<Budget<80_GiB>>");
   };
 };
 
 }  // namespace regimen::rule
-// SPDX-License-Identifier: Apache-2.0

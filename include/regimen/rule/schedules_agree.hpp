@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// Of two Every<N> one would be ignored; None beside another contradicts it.   docs/errors/schedules_agree.md
+/// Of two Every<N> one would be ignored; None beside another contradicts it; without Every<N> all blocks are whole.
+///   docs/errors/schedules_agree.md
 template <class Checkpoint>
 struct schedules_agree;
 template <class... Schedules>
@@ -16,12 +17,14 @@ struct schedules_agree<Checkpoint<Schedules...>> {
     return (std::size_t{0} + ... + (detail::kind_of_schedule<Schedules> == kind ? 1 : 0));
   }
   static constexpr bool holds =
-      sizeof...(Schedules) == 1 ||
-      (sizeof...(Schedules) == 2 && of(detail::ScheduleKind::blocks) == 1 && of(detail::ScheduleKind::layers) == 1);
+      of(detail::ScheduleKind::blocks) == 1
+          ? of(detail::ScheduleKind::layers) <= 1 && of(detail::ScheduleKind::whole) <= 1 &&
+                of(detail::ScheduleKind::other) == 0
+          : sizeof...(Schedules) == 1 && of(detail::ScheduleKind::whole) == 0;
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Checkpoint<...> takes one schedule, or Every<N> and one of Selective<...> and If<P>; keep these");
+        "regimen: Checkpoint<...> takes one schedule, or Every<N> with KeepLast<K> and with Selective<...> or If<P>; keep these");
   };
 };
 

@@ -6,6 +6,7 @@
 #include <regimen/program/recipe.hpp>
 #include <regimen/rule/as_fits_precision.hpp>
 #include <regimen/rule/as_fp16_needs_loss_scale.hpp>
+#include <regimen/rule/budget_reaches_least.hpp>
 #include <regimen/rule/bytes_can_be_counted.hpp>
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
@@ -19,6 +20,7 @@
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/if_chooses_a_layer.hpp>
 #include <regimen/rule/input_takes_kind.hpp>
+#include <regimen/rule/kept_blocks_below_depth.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
@@ -271,10 +273,27 @@ constexpr auto unit_rules() {
   }
 }
 
+// ---- what is recomputed
+
+template <class Network, class Configuration>
+struct budget_rule_of {
+  using type = rule::budget_reaches_least<0, 0>;
+};
+template <class Network, class Configuration>
+  requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
+struct budget_rule_of<Network, Configuration> {
+  using type = rule::budget_reaches_least<regimen::detail::budget_of<typename Configuration::checkpoint>,
+                                          Recipe<Network, Configuration>::Choice::peak>;
+};
+template <class Network, class Configuration>
+using budget_rule = typename budget_rule_of<Network, Configuration>::type;
+
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
   if constexpr (!trains) {
     return machine_rules<InferenceRecipe<Network, Configuration>, Configuration>();
+  } else if constexpr (!budget_rule<Network, Configuration>::holds) {
+    return mp::mp_list<budget_rule<Network, Configuration>>{};
   } else {
     using Training = typename training_rules<Network, Configuration, typename Configuration::freeze>::type;
     using Units = decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint,
@@ -322,7 +341,8 @@ constexpr auto rules_of_layers() {
       typename freeze_rules<typename Configuration::freeze, All>::type, typename named_rules<typename P::Layers>::type,
       mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
-      mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
+      mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
+                  rule::kept_blocks_below_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
   using Shapes = typename shapes_of<Network, Configuration>::Checked;
   using Extents = mp::mp_list<rule::extents_at_least_one<Input<typename P::InputKind>, X::size>,

@@ -16,6 +16,7 @@
 #include <regimen/rule/argument_is_a_policy.hpp>
 #include <regimen/rule/batch_at_least_one.hpp>
 #include <regimen/rule/bucket_reduces_once.hpp>
+#include <regimen/rule/budget_needs_batch.hpp>
 #include <regimen/rule/checkpoint_is_built.hpp>
 #include <regimen/rule/clip_above_zero.hpp>
 #include <regimen/rule/communicator_is_built.hpp>
@@ -45,6 +46,7 @@
 #include <regimen/rule/masters_as_wide_as_compute.hpp>
 #include <regimen/rule/nccl_connects_gpus.hpp>
 #include <regimen/rule/nccl_is_found.hpp>
+#include <regimen/rule/offload_needs_two_memories.hpp>
 #include <regimen/rule/one_policy_per_axis.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
 #include <regimen/rule/product_has_epilogue.hpp>
@@ -276,8 +278,7 @@ struct single<P, axis::checkpoint> {
   template <class... Schedules>
   using of_each =
       mp::mp_append<mp::mp_list<rule::schedules_agree<P>>,
-                    mp::mp_list<rule::every_at_least_one<Schedules>, rule::selective_names_layers<Schedules>,
-                                rule::checkpoint_is_built<Schedules>>...>;
+                    mp::mp_list<rule::every_at_least_one<Schedules>, rule::selective_names_layers<Schedules>>...>;
   using rules = mp::mp_apply<of_each, P>;
 };
 template <class P>
@@ -327,6 +328,10 @@ struct single<P, axis::debug> {
 template <class P>
 using single_rules = typename single<P>::rules;
 
+/// Whether the device of a configuration computes in the host's memory.
+template <class Configuration>
+inline constexpr bool in_host_memory = engine::TraitsOf<typename Configuration::device::where>::is_host_memory;
+
 /// Whether the engine of a configuration computes attention in the form that it decides.
 template <class Configuration>
 constexpr bool attends_in_form() {
@@ -366,6 +371,10 @@ using cross_rules = mp::mp_list<
     rule::fp16_needs_loss_scale<typename Configuration::precision, typename Configuration::loss_scale>,
     rule::loss_scale_needs_fp16<typename Configuration::precision, typename Configuration::loss_scale>,
     rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
+    rule::budget_needs_batch<typename Configuration::batch, typename Configuration::checkpoint>,
+    rule::offload_needs_two_memories<typename Configuration::checkpoint, typename Configuration::device,
+                                     in_host_memory<Configuration>>,
+    rule::checkpoint_is_built<typename Configuration::checkpoint, in_host_memory<Configuration>>,
     rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
     computed_on<typename Configuration::device, typename Configuration::precision::compute>,
     fused_on<typename Configuration::device, typename Configuration::fusion>,

@@ -80,15 +80,17 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   // The place of the value between two iterations; between two segments it is always saved.
   static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;
-  static constexpr bool checkpoints = Checkpoint::segment > 0 && active;
+  static constexpr bool checkpoints = Checkpoint::segment > 0 && Checkpoint::whole < Count && active;
+  /// The last iterations, which are not recomputed; the others, in segments.
+  static constexpr std::size_t whole = checkpoints ? Checkpoint::whole : Count, redone = Count - whole;
   static constexpr std::size_t segment =
-      checkpoints ? (Checkpoint::segment < Count ? Checkpoint::segment : Count) : Count;
-  static constexpr std::size_t segments = (Count + segment - 1) / segment;
-  static constexpr std::size_t last_segment = Count - (segments - 1) * segment;
+      checkpoints ? (Checkpoint::segment < redone ? Checkpoint::segment : redone) : Count;
+  static constexpr std::size_t segments = (redone + segment - 1) / segment;
+  static constexpr std::size_t last_segment = checkpoints ? redone - (segments - 1) * segment : 0;
   static constexpr bool reads_input = checkpoints || Body::reads_input,
-                        reads_output = !checkpoints && Body::reads_output, recomputes_output = false;
+                        reads_output = whole > 0 && Body::reads_output, recomputes_output = false;
   static constexpr bool keeps_d_y =
-      checkpoints || Body::keeps_d_y;  // a segment is recomputed before its gradient is read
+      whole == 0 || Body::keeps_d_y;  // a segment is recomputed before its gradient is read
   static constexpr bool reads_weights = active && layout.count > 0;
   /// Whether the units of a segment are gathered together, side by side, when the segment is recomputed.
   static constexpr bool keeps_segments =
@@ -97,8 +99,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr bool is_idle(Place) { return false; }
   static constexpr std::size_t footprint(const auto& engine, Place place) {
     const std::size_t x = bytes_of<X>(engine);
-    if constexpr (checkpoints) return (segments - 1) * x + (place == Place::saved ? x : 0);
-    else return (Count - 1) * Body::footprint(engine, between) + Body::footprint(engine, place);
+    if constexpr (whole == 0) return (segments - 1) * x + (place == Place::saved ? x : 0);
+    else return segments * x + (whole - 1) * Body::footprint(engine, between) + Body::footprint(engine, place);
   }
 
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
@@ -109,15 +111,17 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
           {Mode::discard, Place::saved}, unit(engine, weights, (s + 1) * segment, path));
     });
     std::size_t y = absent;
-    if (way.place != Place::nowhere)
-      y = run(engine, Count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
-              {Mode::discard, way.place}, after);
+    if (whole > 0 || way.place != Place::nowhere)
+      y = run(engine, redone - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
+              {Mode::discard, whole > 0 ? Place::saved : way.place},
+              whole > 0 ? unit(engine, weights, redone, path) : after);
     if (x.owned) engine.arena.give(x.offset);  // it is computed again before it is read
+    if constexpr (whole > 0) y = run(engine, redone, whole, Tensor{y, false}, weights, path, way, after);
     return y;
   }
 
   static constexpr void retire_output(auto& engine, Place place) {
-    if constexpr (!checkpoints) Body::retire_output(engine, place);
+    if constexpr (whole > 0) Body::retire_output(engine, place);
     else if (place == Place::saved) pop<X>(engine);
   }
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
@@ -131,6 +135,15 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
                                         s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after),
                       true};
       };
+      if constexpr (whole > 0) {
+        const std::size_t bottom = floor + segments * bytes_of<X>(engine);
+        const NextUnit next =
+            keeps_segments ? NextUnit{} : unit(engine, weights, (segments - 1) * segment, path);
+        d_y = {backward_blocks(engine, redone, whole, d_y, just_below<X>(engine, bottom), bottom, weights, path, place,
+                               next),
+               true};
+        pop<X>(engine);
+      }
       d_y = redo(segments - 1, last_segment);
       iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), false, [&](std::size_t i) {
         pop<X>(engine);  // the input of the segment whose backward just ended
@@ -153,8 +166,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   /// The unit that backward uses first, for prefetching.
   static constexpr NextUnit first_of_backward(const auto& engine, Weights weights, Path path) {
-    if constexpr (keeps_segments) return {};  // it is gathered with its segment
-    else return unit(engine, weights, checkpoints ? Count - last_segment : Count - 1, path);
+    if constexpr (keeps_segments && whole == 0) return {};  // it is gathered with its segment
+    else return unit(engine, weights, whole > 0 ? Count - 1 : Count - last_segment, path);
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {

@@ -1,0 +1,22 @@
+// regimen/rule/kept_blocks_below_depth.hpp — KeepLast<K> leaves Every<N> blocks to recompute.
+#pragma once
+
+#include <regimen/policy/checkpoint.hpp>
+
+#include <cstddef>
+
+namespace regimen::rule {
+
+/// Over six blocks, KeepLast<6> would recompute nothing; KeepLast<0> says nothing.   docs/errors/kept_blocks_below_depth.md
+template <class Checkpoint, std::size_t Depth>
+struct kept_blocks_below_depth {
+  static constexpr bool holds =
+      !detail::keeps_last<Checkpoint> || (Checkpoint::whole > 0 && Checkpoint::whole < Depth);
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: KeepLast<K> keeps the last K blocks of more, and this model has others; write 0 < K < their number");
+  };
+};
+
+}  // namespace regimen::rule

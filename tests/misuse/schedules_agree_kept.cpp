@@ -1,0 +1,14 @@
+// Blocks that are not recomputed, without any that are.
+// expect: Checkpoint<\.\.\.> takes one schedule, or Every<N> with KeepLast<K> and with Selective<\.\.\.> or If<P>; keep these
+// names: regimen::Checkpoint<regimen::KeepLast<1>
+#include "../support/recipe.hpp"
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Net, Checkpoint<Every<2>, KeepLast<1>>>;
+#else
+using Train = Trainer<Net, Checkpoint<KeepLast<1>>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }
