@@ -32,6 +32,8 @@
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/lamb.hpp>
+#include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/train/generate.hpp>

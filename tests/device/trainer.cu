@@ -101,7 +101,7 @@ int main(int argc, char** argv) try {
   holds = agree<Precision<fp32>>("fp32") && holds;
   holds = agree<Precision<tf32>>("tf32") && holds;
   holds = agree<Precision<bf16, fp32>>("bf16") && holds;
-  holds = agree<Precision<fp32>, Optimizer<rules::Muon>>("fp32, Muon") && holds;
+  holds = agree<Precision<fp32>, Optimizer<Muon>>("fp32, Muon") && holds;
   holds = agree<Precision<fp16, fp32>>("fp16") && holds;
   return holds ? 0 : 1;
 } catch (const std::exception& error) {

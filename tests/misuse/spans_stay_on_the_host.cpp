@@ -10,7 +10,7 @@ using namespace regimen;
 struct Words : Model<Input<Vector<8>>, Linear<16>, Gelu, Linear<4>> {};
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Words, Optimizer<rules::Muon>, Device<Gpu<true>>>;
+using Train = Trainer<Words, Optimizer<Muon>, Device<Gpu<true>>>;
 #else
 using Train = Trainer<Words, Optimizer<rules::MuonOnSpans>, Device<Gpu<true>>>;
 #endif

@@ -13,7 +13,8 @@ namespace regimen::random {
 /// operations.
 template <class Policies>
 using on_device =
-    std::conditional_t<regimen::detail::sees_whole_tensors<typename policy_in<Policies, axis::optimizer>::rule>,
+    std::conditional_t<regimen::detail::sees_whole_tensors<typename policy_in<Policies, axis::optimizer>::rule> &&
+                           !UpdatesByOperations<typename policy_in<Policies, axis::optimizer>::rule>,
                        mp::mp_push_back<without<Policies, axis::optimizer>, Optimizer<rules::Lars>>, Policies>;
 
 /// The same for one rank: without what speaks of ranks.

@@ -26,6 +26,8 @@
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/lamb.hpp>
+#include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/program/initial.hpp>
@@ -342,6 +344,15 @@ struct Say {
   template <class>
   using make = mp::mp_list<Policies...>;
 };
+/// One of several update rules.
+template <class... UpdateRules>
+struct SayRule {
+  template <class>
+  static constexpr bool fits = true;
+  template <class Model>
+  using make = mp::mp_list<
+      Optimizer<mp::mp_at_c<mp::mp_list<UpdateRules...>, Model::Source::below(of_policy, 11, sizeof...(UpdateRules))>>>;
+};
 template <class Function>
 struct SayLoss {
   template <class Model>
@@ -433,8 +444,8 @@ using Formats = mp::mp_list<Often<4, Say<>>, Often<2, Say<Precision<tf32>>>, Oft
                             Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
                             Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
 using Losses = Equally<SayClasses, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayPointwise>;
-using Rules =
-    Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>, Say<Optimizer<rules::Lamb>>>;
+using Rules = Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>,
+                      SayRule<rules::Lamb, Lamb, Muon>>;
 using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;
 using Inits = Equally<Say<>, Say<Init<Gpt2>>>;
 using Seeds = Equally<Say<>, Say<Seed<7>>>;

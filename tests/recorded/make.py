@@ -445,6 +445,76 @@ def optimizers():
               {"start": start.numpy(), "gradients": gradients.numpy(), **results(*twice(compute))}, **options)
 
 
+class Lamb(torch.optim.Optimizer):
+    """You et al. 2020, algorithm 2, with phi(z) = z. PyTorch has none."""
+
+    def __init__(self, parameters, lr, betas, eps, weight_decay):
+        super().__init__(parameters, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for w in group["params"]:
+                state, (beta1, beta2) = self.state[w], group["betas"]
+                t = state["t"] = state.get("t", 0) + 1
+                m = state["m"] = torch.lerp(w.grad, state.get("m", torch.zeros_like(w)), beta1)
+                v = state["v"] = torch.lerp(w.grad.square(), state.get("v", torch.zeros_like(w)), beta2)
+                r = (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + group["eps"]) + group["weight_decay"] * w
+                w -= group["lr"] * w.norm() / r.norm() * r
+
+
+class Muon(torch.optim.Optimizer):
+    """torch.optim.Muon, which iterates in bf16, in the type of the weights."""
+
+    def __init__(self, parameters, lr, weight_decay, momentum, nesterov):
+        super().__init__(parameters, dict(lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for w in group["params"]:
+                state, mu = self.state[w], group["momentum"]
+                m = state["m"] = mu * state.get("m", 0) + w.grad
+                u = w.grad + mu * m if group["nesterov"] else m
+                x = u / u.norm()
+                for _ in range(5):
+                    square = x.T @ x
+                    x = 3.4445 * x + x @ (-4.7750 * square + 2.0315 * square @ square)
+                w *= 1 - group["lr"] * group["weight_decay"]
+                w -= group["lr"] * 0.2 * max(w.shape) ** 0.5 * x
+
+
+def whole_tensor_optimizers():
+    g = torch.Generator().manual_seed(37)
+    steps = 5
+
+    def record(name, meaning, kind, start, gradients, options, peer=None):
+        def compute(dtype, kind=kind, **more):
+            weight = leaf(start, dtype)
+            optimizer = kind([weight], **options, **more)
+            history = []
+            for gradient in gradients:
+                weight.grad = gradient.to(dtype).clone()
+                optimizer.step()
+                history.append(weight.detach().clone())
+            return {"weights": torch.stack(history)}
+
+        truth = compute(torch.float64)
+        if peer is not None:  # within bf16's roundings of the way that the weights went
+            other = compute(torch.float64, peer, adjust_lr_fn="match_rms_adamw")["weights"][-1]
+            way = truth["weights"][-1] - start
+            assert (other - truth["weights"][-1]).norm() < 0.02 * way.norm()
+        write(name, meaning, {"start": start.numpy(), "gradients": gradients.numpy(),
+                              **results(truth, compute(torch.float32))}, **options)
+
+    record("optimizer_lamb", "LAMB: row i of weights is what step i leaves", Lamb, random(g, 13),
+           random(g, steps, 13) * torch.tensor([1.0, 10.0, 0.1, 1e-4, 1.0]).unsqueeze(1),
+           dict(lr=1e-1, betas=(0.9, 0.99), eps=1e-6, weight_decay=0.1))
+    for name, nesterov in (("muon", True), ("muon_plain", False)):
+        record(f"optimizer_{name}", "Muon: matrix i of weights is what step i leaves", Muon, random(g, 16, 3),
+               random(g, steps, 16, 3), dict(lr=1e-2, weight_decay=0.1, momentum=0.9, nesterov=nesterov), torch.optim.Muon)
+
+
 # --- loss scale ------------------------------------------------------------------------------------------------------
 
 
@@ -652,8 +722,9 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
-                 more_losses, soft_cross_entropy, optimizers, loss_scales, curves, gpt2):
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
+                 losses, more_losses, soft_cross_entropy, optimizers, whole_tensor_optimizers, loss_scales,
+                 curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

@@ -3,6 +3,8 @@
 #include "train/recorded.hpp"
 
 #include <regimen/optimizer/adam.hpp>
+#include <regimen/optimizer/lamb.hpp>
+#include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
 
@@ -16,7 +18,8 @@ namespace {
 struct Embedded final : Model<Input<Tokens<6>>, Embedding<Vocabulary<11>, 8>, PositionEmbedding> {};
 struct Logits final : Model<Input<Tokens<10>>, Embedding<Vocabulary<10>, 7>> {};
 struct Outputs final : Model<Input<Tokens<4>>, Embedding<Vocabulary<4>, 3>> {};
-struct Sixteen final : Model<Input<Vector<1>>, Linear<16>> {};
+template <std::size_t inputs>
+struct Sixteen final : Model<Input<Vector<inputs>>, Linear<16>> {};
 struct TinyGpt final : Model<Input<Tokens<8>>, Embedding<Vocabulary<11>, 16>, PositionEmbedding,
                              Repeat<2, Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
                                                   Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>>,
@@ -65,32 +68,34 @@ void check_cross_entropy(const std::string& name) {
   check_loss<Logits, Function, fp64>(name, "logits");
 }
 
-/// 16 outputs: the one division, by a count of 16 times a scale of 1/16, is by 1. The last three weights stand still.
-template <class Rule, class T>
+/// 16 outputs: the one division, by a count of 16 times a scale of 1/16, is by 1. Weights that the file lacks stand still.
+template <class Rule, class T, std::size_t inputs>
 void check_rule(const std::string& name, typename Rule::Options options) {
   INFO(name);
   const Recorded from(name);
   const auto start = from.values<float>("start"), gradients = from.values<float>("gradients");
-  Trainer<Sixteen, Precision<T>, Batch<1>, Loss<MeanSquaredError>, Optimizer<Rule>> trainer{{.optimizer = options}};
+  Trainer<Sixteen<inputs>, Precision<T>, Batch<1>, Loss<MeanSquaredError>, Optimizer<Rule>> trainer{
+      {.optimizer = options}};
   const auto weight = trainer.parameters()[0].values;
   std::fill(weight.begin(), weight.end(), T(0));
   std::copy(start.begin(), start.end(), weight.begin());
   std::vector<T> history;
   for (std::size_t step = 0; step < 5; ++step) {
-    auto found = trainer.backward(trainer.forward(std::vector<T>{T(0)}, std::vector<T>(16, T(0))));
+    auto found = trainer.backward(trainer.forward(std::vector<T>(inputs, T(0)), std::vector<T>(16, T(0))));
     for (const auto& gradient : trainer.gradients()) std::fill(gradient.values.begin(), gradient.values.end(), T(0));
-    std::copy_n(gradients.begin() + std::ptrdiff_t(step * 13), 13, trainer.gradients()[0].values.begin());
+    std::copy_n(gradients.begin() + std::ptrdiff_t(step * start.size()), start.size(),
+                trainer.gradients()[0].values.begin());
     CHECK(trainer.gradient_divisor() == 1);
     trainer.apply(found);
-    history.insert(history.end(), weight.begin(), weight.begin() + 13);
-    CHECK(weight[15] == 0);
+    history.insert(history.end(), weight.begin(), weight.begin() + std::ptrdiff_t(start.size()));
+    CHECK(std::all_of(weight.begin() + std::ptrdiff_t(start.size()), weight.end(), [](T w) { return w == 0; }));
   }
   compare<T>(from, "weights", history);
 }
-template <class Rule>
+template <class Rule, std::size_t inputs = 1>
 void check_rule(const std::string& name, const typename Rule::Options& options) {
-  check_rule<Rule, fp32>("optimizer_" + name, options);
-  check_rule<Rule, fp64>("optimizer_" + name, options);
+  check_rule<Rule, fp32, inputs>("optimizer_" + name, options);
+  check_rule<Rule, fp64, inputs>("optimizer_" + name, options);
 }
 
 /// In fp32 the losses may be eight times as far as PyTorch's are, and the weights eight times as far as its own drift,
@@ -212,6 +217,9 @@ TEST_CASE("update rules agree with PyTorch") {
   check_rule<Sgd>("sgd_nesterov", {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true});
   check_rule<RmsProp>("rmsprop", {.learning_rate = 1e-2, .weight_decay = 0.1});
   check_rule<RmsProp>("rmsprop_momentum", {.learning_rate = 1e-2, .momentum = 0.9});
+  check_rule<Lamb>("lamb", {.learning_rate = 0.1, .beta2 = 0.99, .weight_decay = 0.1});
+  check_rule<Muon, 3>("muon", {.learning_rate = 1e-2, .momentum = 0.9});
+  check_rule<Muon, 3>("muon_plain", {.learning_rate = 1e-2, .momentum = 0.9, .nesterov = false});
 }
 TEST_CASE("a dynamic loss scale is that of Keras") {
   for (const char* name : {"usual", "floor", "ceiling", "default"}) check_loss_scale(name);

@@ -2,6 +2,8 @@
 #include "support/whole_tensor_rules.hpp"
 #include "train/shard.hpp"
 
+#include <regimen/optimizer/lamb.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,12 +59,13 @@ constexpr double roundings(std::size_t n) {
   return static_cast<double>(n + 12) * std::numeric_limits<double>::epsilon();
 }
 
-}  // namespace
-
-TEST_CASE("a rule that needs norms gets those of whole tensors") {
-  Train<rules::Lamb, 8> trainer;
+/// The first step of LAMB, from its definition.
+template <class Rule>
+void lamb_moves_by_norms(const char* what) {
+  INFO(what);
+  Train<Rule, 8> trainer;
   const Moved moved(trainer);
-  const rules::Lamb::Options o;
+  const typename Rule::Options o;
   for (std::size_t t = 0; t < moved.names.size(); ++t) {
     INFO(moved.names[t]);
     // In the first step m / (1 - beta1) = g and v / (1 - beta2) = g².
@@ -80,6 +83,13 @@ TEST_CASE("a rule that needs norms gets those of whole tensors") {
       CHECK(std::abs(moved.after[t][i] - expected) <= error);
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("a rule that needs norms gets those of whole tensors") {
+  lamb_moves_by_norms<rules::Lamb>("on spans");
+  lamb_moves_by_norms<Lamb>("by operations");
 }
 
 TEST_CASE("a rule that needs matrices gets matrices") {

@@ -29,7 +29,7 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
     M* const state = UpdateRule::states > 0 ? at(o.state) : nullptr;
     T* const copy = at.optional(o.copy);
     const G* const gradient = at(o.gradient);
-    const M factor = static_cast<M>(scalars.factor);
+    const M factor = static_cast<M>(o.divided ? 1 : scalars.factor);
     using Rule = an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD<UpdateRule>;
     const auto coefficients = Rule::template coefficients<M>(o.options, scalars);
     const auto* const segments =

@@ -1,4 +1,4 @@
-// regimen/optimizer/moments.hpp — the two moments of the gradient in Adam and AdamW.
+// regimen/optimizer/moments.hpp — the two moments of the gradient in Adam, AdamW and Lamb.
 #pragma once
 
 #include <regimen/core/hd.hpp>
@@ -51,14 +51,19 @@ struct Moments {
           epsilon(static_cast<S>(o.epsilon)) {}
   };
 
-  /// One element (V = S) or a register of them.
+  /// lr · m̂ / (√v̂ + ε), of the new moments, for one element (V = S) or a register of them.
   REGIMEN_HD_UNCHECKED
   template <class V, class S>
-  REGIMEN_HD static void descend(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c) {
+  REGIMEN_HD static V step(V gradient, V (&state)[2], const Coefficients<S>& c) {
     using std::sqrt;
     state[0] = state[0] * c.beta1 + gradient * c.one_minus_beta1;
     state[1] = state[1] * c.beta2 + gradient * gradient * c.one_minus_beta2;
-    weight = weight - state[0] * c.step / (sqrt(state[1] * c.correction_second) + c.epsilon);
+    return state[0] * c.step / (sqrt(state[1] * c.correction_second) + c.epsilon);
+  }
+  REGIMEN_HD_UNCHECKED
+  template <class V, class S>
+  REGIMEN_HD static void descend(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c) {
+    weight = weight - step(gradient, state, c);
   }
 };
 

@@ -23,9 +23,9 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 ///
 ///   choices   any update rule; regimen/optimizer has the library's
 ///   default   Optimizer<AdamW>
-///   refuses   a type that is no update rule (it lacks Options or states); a rule that sees whole tensors, under a
-///             Shard that keeps slices
-///   cost      the state of the rule, in Master: two values per parameter for Adam and AdamW
+///   refuses   a type that is no update rule (it lacks Options or states)
+///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb. A rule of whole
+///             tensors, under a Shard that keeps slices: docs/update_rules.md
 ///
 /// Every update rule has
 ///   Options               the hyper-parameters, with a learning_rate

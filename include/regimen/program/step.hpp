@@ -133,7 +133,7 @@ struct Step : Forward<Bound_> {
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
       update_unit<Unit>(engine, r, at, options, path);
     });
-    gather_values<true>(engine, r);
+    if constexpr (!regimen::detail::sees_whole_tensors<UpdateRule>) gather_values<true>(engine, r);
     if constexpr (Bound::layout.buffer_bytes > 0 && !Sharding::alone) average_buffers(engine, r);
     if constexpr (steps > 1) engine.run(op::KeepResults{r.scalars, r.results + step});
   }
@@ -301,9 +301,15 @@ struct Step : Forward<Bound_> {
   static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at,
                                     const typename UpdateRule::Options& options, [[maybe_unused]] Path path) {
     if constexpr (regimen::detail::sees_whole_tensors<UpdateRule>) {
-      [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
-        (update_tensor<Unit, tensor>(engine, r, at, options, path), ...);
-      }(std::make_index_sequence<Unit::tensors.size()>{});
+      if constexpr (Sharding::slices_state)
+        if (engine.ranks > 1) return update_gathered<Unit>(engine, r, at, options, path);
+      const std::size_t values = r.parameters + at.parameters;
+      update_tensors<Unit>(engine, r, options, path,
+                           {.master = values + Unit::master_offset(engine.ranks),
+                            .gradient = r.gradients + at.gradients,
+                            .state = r.states + at.states,
+                            .values = Unit::shares_master ? walk::absent : values,
+                            .state_stride = Unit::layout.trained});
     } else {
       [&]<std::size_t... piece>(std::index_sequence<piece...>) {
         if constexpr (Sharding::slices_state)
@@ -352,32 +358,86 @@ struct Step : Forward<Bound_> {
                                    View<element_t<first.element>>{parameters + first.values});
   }
 
+  /// Where the arrays of a unit begin that are whole on this rank.   values   the copy that kernels read; or absent
+  struct WholeUnit {
+    std::size_t master, gradient, state, values = walk::absent, state_stride = 0;
+  };
   template <class Unit, std::size_t index>
-  static constexpr void update_tensor(auto& engine, const Resident& r, walk::UnitOffsets at,
-                                      const typename UpdateRule::Options& options, Path path) {
-    static_assert(!Sharding::slices_state, "regimen: a rule of whole tensors was handed slices");
+  static constexpr void update_tensor(auto& engine, const Resident& r, const typename UpdateRule::Options& options,
+                                      const Path& path, const WholeUnit& unit) {
     constexpr walk::TensorPlace tensor = Unit::tensors[index];
     if constexpr (tensor.trains) {
-      const std::size_t parameters = r.parameters + at.parameters;
-      const auto run = [&]<class T>(View<T> copy) {
-        update_whole_tensor(
-            engine,
-            op::UpdateTensor<UpdateRule, Master, T, Reduce>{
-                .master = {parameters + Unit::master_offset(engine.ranks) + tensor.master * sizeof(Master)},
-                .state = state_at(r.states + at.states + tensor.gradient * sizeof(Master)),
-                .copy = copy,
-                .gradient = {r.gradients + at.gradients + tensor.gradient * sizeof(Reduce)},
-                .scalars = r.scalars,
-                .rows = tensor.rows,
-                .columns = tensor.count / tensor.rows,
-                .state_stride = Unit::layout.trained,
-                .decays = tensor.decays,
-                .options = options},
-            path);
-      };
-      if constexpr (Unit::shares_master) run(View<Master>{});
-      else run(View<element_t<tensor.element>>{parameters + tensor.values});
+      using T = std::conditional_t<Unit::shares_master, Master, element_t<tensor.element>>;
+      update_whole_tensor(
+          engine,
+          op::UpdateTensor<UpdateRule, Master, T, Reduce>{
+              .master = {unit.master + tensor.master * sizeof(Master)},
+              .state = state_at(unit.state + tensor.gradient * sizeof(Master)),
+              .copy = unit.values == walk::absent ? View<T>{} : View<T>{unit.values + tensor.values},
+              .gradient = {unit.gradient + tensor.gradient * sizeof(Reduce)},
+              .scalars = r.scalars,
+              .rows = tensor.rows,
+              .columns = tensor.count / tensor.rows,
+              .state_stride = unit.state_stride,
+              .decays = tensor.decays,
+              .options = options},
+          path);
     }
+  }
+  template <class Unit>
+  static constexpr void update_tensors(auto& engine, const Resident& r, const typename UpdateRule::Options& options,
+                                       const Path& path, const WholeUnit& unit) {
+    [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
+      (update_tensor<Unit, tensor>(engine, r, options, path, unit), ...);
+    }(std::make_index_sequence<Unit::tensors.size()>{});
+  }
+
+  /// A rule of whole tensors, where ranks keep slices: they gather the unit's gradient, state and master weights, update
+  /// all of it, each rank alike, and keep their slices of the results. So every Shard has the bits of Replicated.
+  /// memory  the gathered arrays, while the unit is updated. Master weights that kernels read on every rank are whole
+  ///         already, and stay so; of others, kernels' copies are rounded here: gather_values has nothing to do
+  template <class Unit>
+  static constexpr void update_gathered(auto& engine, const Resident& r, walk::UnitOffsets at,
+                                        const typename UpdateRule::Options& options, const Path& path) {
+    static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
+    using Value = element_t<Unit::tensors[0].element>;
+    constexpr bool gathers_master = !Unit::shares_master || Sharding::slices_parameters;
+    const std::size_t slice = Unit::slice(engine.ranks), index = Sharding::slice_of(engine.rank), begin = index * slice,
+                      whole = slice * Sharding::slices(engine.ranks), kept = in_slice(Unit::layout.count, slice, index),
+                      values = r.parameters + at.parameters,
+                      own_master = values + Unit::master_offset(engine.ranks), own_state = r.states + at.states;
+    const auto take = [&](std::size_t bytes) { return engine.arena.take(bytes, MemoryKind::communication, path); };
+    std::size_t ticket = no_ticket;
+    const auto gather = [&](std::size_t own, std::size_t all, std::size_t element) {
+      ticket = engine.all_gather(
+          {.own = own, .all = all, .bytes = slice * element, .teams = Sharding::shard_group, .path = path});
+    };
+    WholeUnit unit{.master = gathers_master ? take(whole * sizeof(Master)) : values,
+                   .gradient = take(whole * sizeof(Reduce)),
+                   .state = UpdateRule::states > 0 ? take(whole * UpdateRule::states * sizeof(Master)) : walk::absent,
+                   .state_stride = whole};
+    if constexpr (gathers_master) gather(own_master, unit.master, sizeof(Master));
+    for (std::size_t s = 0; s < UpdateRule::states; ++s)
+      gather(own_state + s * slice * sizeof(Master), unit.state + s * whole * sizeof(Master), sizeof(Master));
+    gather(r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce)), unit.gradient,
+           sizeof(Reduce));
+    engine.await(ticket);  // and, by the order, all earlier ones
+    update_tensors<Unit>(engine, r, options, path, unit);
+
+    const auto keep = [&](std::size_t all, std::size_t own) {
+      engine.run(op::Cast<Master, Master>{{all + begin * sizeof(Master)}, {own}, kept});
+    };
+    if constexpr (gathers_master) keep(unit.master, own_master);
+    for (std::size_t s = 0; s < UpdateRule::states; ++s)
+      keep(unit.state + s * whole * sizeof(Master), own_state + s * slice * sizeof(Master));
+    if constexpr (!Unit::shares_master) {
+      if constexpr (Sharding::slices_parameters)
+        engine.run(op::Cast<Master, Value>{{own_master}, {values}, kept});
+      else engine.run(op::Cast<Master, Value>{{unit.master}, {values}, Unit::layout.count});
+    }
+    if constexpr (UpdateRule::states > 0) engine.arena.give(unit.state);
+    engine.arena.give(unit.gradient);
+    if constexpr (gathers_master) engine.arena.give(unit.master);
   }
 
   /// Updates this rank's slice of a piece: of the master weights, the state, and the copy that kernels read.

@@ -68,7 +68,6 @@
 #include <regimen/rule/unaligned_is_counted.hpp>
 #include <regimen/rule/update_rule_is_whole.hpp>
 #include <regimen/rule/update_rule_states_agree.hpp>
-#include <regimen/rule/whole_tensors_stay_whole.hpp>
 #include <regimen/rule/world_is_a_number.hpp>
 #include <regimen/rule/world_needs_communicator.hpp>
 
@@ -386,7 +385,6 @@ using cross_rules = mp::mp_list<
     rule::global_batch_divides<typename Configuration::batch, typename Configuration::world,
                                typename Configuration::accumulate>,
     rule::groups_divide_world<typename Configuration::shard, typename Configuration::world>,
-    rule::whole_tensors_stay_whole<typename Configuration::optimizer, typename Configuration::shard>,
     rule::kept_segments_exist<typename Configuration::shard, typename Configuration::checkpoint>,
     rule::bucket_reduces_once<typename Configuration::shard, typename Configuration::accumulate>,
     rule::shard_needs_ranks<typename Configuration::shard, typename Configuration::world>,

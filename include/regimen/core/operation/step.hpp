@@ -220,7 +220,8 @@ struct Segments {
   std::size_t count = 0;
 };
 
-/// UpdateRule::update on every element of a unit, if scalars.apply. The rule sees gradient · scalars.factor.
+/// UpdateRule::update on every element of a unit, if scalars.apply. The rule sees gradient · scalars.factor, or, if it
+/// is `divided` already, the gradient itself.
 ///   master (count) M; copy (count) T, rounded from master after the update, absent when kernels read master;
 ///   state: UpdateRule::states arrays of (count) M, one behind the other, `state_stride` elements apart
 template <class UpdateRule, class M, class T, class G>
@@ -234,6 +235,7 @@ struct Update final {
   std::size_t count = 0, state_stride = 0;
   typename UpdateRule::Options options{};
   std::size_t first = 0;  // index, in the segments' numbering, of the views' first element
+  bool divided = false;
 
   constexpr Cost cost() const {
     return {12 * double(count),

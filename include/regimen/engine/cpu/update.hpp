@@ -21,7 +21,7 @@ void compute(const op::Update<UpdateRule, M, T, G>& o, const Memory& at) {
   if constexpr (UpdateRule::states > 0) state = at(o.state);
   T* const copy = at.optional(o.copy);
   const G* const gradient = at(o.gradient);
-  const V factor = static_cast<M>(scalars.factor);
+  const V factor = static_cast<M>(o.divided ? 1 : scalars.factor);
   const typename UpdateRule::template Coefficients<M> coefficients(o.options, scalars);
 
   const auto run = [&](std::size_t begin, std::size_t end, bool decays) {
