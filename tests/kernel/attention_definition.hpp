@@ -29,9 +29,16 @@ struct Case {
 
   std::size_t tokens() const { return shape.batch * shape.length; }
   std::size_t channels() const { return shape.heads * shape.width; }
-  std::size_t qkv() const { return tokens() * shape.all_heads() * shape.width; }
+  /// Of another text: q, and then k and v.
+  std::size_t qkv() const {
+    if (shape.crosses())
+      return tokens() * channels() + shape.batch * shape.key_length * 2 * shape.of_keys() * shape.width;
+    return tokens() * shape.all_heads() * shape.width;
+  }
   std::size_t rows() const { return tokens() * shape.heads; }
-  std::size_t room() const { return tokens() * channels() * 9 * sizeof(double) + rows() * 3 * sizeof(double) + 4096; }
+  std::size_t room() const {
+    return (tokens() * channels() * 9 + (shape.crosses() ? 2 * qkv() : 0) + rows() * 3) * sizeof(double) + 4096;
+  }
 };
 
 /// The definitions of op::Attention and op::AttentionBackward in fp64, with (T,T) matrices. stored_y: what Σ y · d_y is
@@ -49,9 +56,13 @@ struct Definition {
       for (std::size_t h = 0; h < s.heads; ++h)
         for (std::size_t t = 0; t < s.length; ++t) {
           const auto at = [&](std::size_t i, std::size_t part) {
+            if (s.crosses() && part == 0) return ((b * s.length + i) * s.heads + h) * s.width;
+            if (s.crosses())
+              return s.batch * s.length * s.heads * s.width +
+                     ((b * s.key_length + i) * 2 * s.of_keys() + s.place(h, part) - s.heads) * s.width;
             return ((b * s.length + i) * s.all_heads() + s.place(h, part)) * s.width;
           };
-          const std::size_t seen = s.causal ? t + 1 : s.length, to = ((b * s.length + t) * s.heads + h) * s.width;
+          const std::size_t seen = s.causal ? t + 1 : s.keys(), to = ((b * s.length + t) * s.heads + h) * s.width;
           Values p(seen);
           double total = 0, dot = 0;
           for (std::size_t u = 0; u < seen; ++u) {
@@ -61,7 +72,7 @@ struct Definition {
           log_sum[(b * s.heads + h) * s.length + t] = std::log(total);
           Values factors(seen);
           for (std::size_t u = 0; u < seen; ++u) {
-            const std::uint64_t element = (h * s.length + t) * s.length + u;
+            const std::uint64_t element = (h * s.length + t) * s.keys() + u;
             const Philox::Words words = Philox::draw(mix(mix(random_numbers.seed, random_numbers.step), stream),
                                                      element / 8, random_numbers.first_sample + b);
             const std::uint32_t bits = (words.word[element % 8 / 2] >> (element % 2 == 0 ? 0 : 16)) & 0xFFFF;
@@ -96,7 +107,8 @@ struct Definition {
 /// the heads that share a key, and a dozen single roundings.
 inline double roundings(const op::AttentionShape& s) {
   const double width = double(s.width);
-  return 2 * (width + 2) * std::sqrt(width) + 2 * (width + 2) + double(s.length * s.group()) + 16;
+  return 2 * (width + 2) * std::sqrt(width) + 2 * (width + 2) +
+         double((s.length > s.keys() ? s.length : s.keys()) * s.group()) + 16;
 }
 
 template <class T>

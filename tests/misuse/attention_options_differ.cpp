@@ -1,5 +1,5 @@
 // Two dropout rates, of which one would be ignored.
-// expect: SelfAttention has an option twice; keep one of each kind
+// expect: attention has an option twice; keep one of each kind
 // names: regimen::Dropout<regimen::Ratio<1, 5>>
 #include "../support/model_recipe.hpp"
 

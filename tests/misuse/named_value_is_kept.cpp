@@ -1,5 +1,5 @@
 // A value that is read before it is there.
-// expect: Read<Name> reads a value that is kept nowhere before it; put Keep<Name> before it
+// expect: a layer reads a value by a name that is kept nowhere before; put Keep<Name> before it
 // names: Skip
 #include "../support/model_recipe.hpp"
 

@@ -5,6 +5,7 @@
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/group_norm.hpp>
@@ -260,19 +261,32 @@ struct AnyFork {
 /// A name for each place.
 template <Id id, class TensorShape>
 struct Kept final : NamedValue<TensorShape> {};
-/// A value that is kept, layers, and who reads it: once, or in each iteration of a Repeat. No Keep stands in one.
+/// A value that is kept, layers, and who reads it: once, or in each iteration of a Repeat, or by attention to its
+/// positions. No Keep stands in one.
 struct AnyNamed {
+  template <class At, class Name, bool attends>
+  struct reader {
+    using type = mp::mp_at_c<
+        mp::mp_list<Residual<Read<Name>>, Fork<Multiply, Identity, Read<Name>>, Repeat<2, Residual<Read<Name>>>>,
+        At::below(1, 3)>;
+    using leaves = mp::mp_list<Keep<Name>, Read<Name>>;
+  };
+  template <class At, class Name>
+  struct reader<At, Name, true> {
+    using Attention = CrossAttention<Name, Heads<2>, KeyHeads<1 + At::below(3, 2)>, HeadWidth<1 + At::below(4, 3)>>;
+    using type =
+        mp::mp_at_c<mp::mp_list<Residual<Attention>, Repeat<2, Residual<LayerNorm, Attention>>>, At::below(1, 2)>;
+    using leaves = mp::mp_list<Keep<Name>>;
+  };
   template <class At>
   static constexpr bool fits = At::reads_numbers && At::level == 1;
   template <class At, class Inner = Chain<At, 1 + At::below(0, 3), true, true>,
-            class Name = Kept<At::id, typename At::X::Shape>,
-            class Reader = mp::mp_at_c<mp::mp_list<Residual<Read<Name>>, Fork<Multiply, Identity, Read<Name>>,
-                                                   Repeat<2, Residual<Read<Name>>>>,
-                                       At::below(1, 3)>>
-  using make = Drawn<
-      mp::mp_apply<Sequential, mp::mp_append<mp::mp_list<Keep<Name>>, typename Inner::Layers, mp::mp_list<Reader>>>,
-      typename At::X, mp::mp_append<typename Inner::leaves, mp::mp_list<Keep<Name>, Read<Name>>>,
-      typename Inner::weighted, mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, At::id>>>;
+            class Name = Kept<At::id, typename At::X::Shape>, class Reader = reader<At, Name, At::below(2, 4) == 0>>
+  using make =
+      Drawn<mp::mp_apply<Sequential, mp::mp_append<mp::mp_list<Keep<Name>>, typename Inner::Layers,
+                                                   mp::mp_list<typename Reader::type>>>,
+            typename At::X, mp::mp_append<typename Inner::leaves, typename Reader::leaves>, typename Inner::weighted,
+            mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, At::id>>>;
 };
 template <std::size_t Count>
 struct Repeated {
@@ -475,12 +489,14 @@ struct HeadByHead final {
   using option_of = axis::attention;
   static constexpr std::size_t score_bytes = 1;
 };
-/// Heads that share keys have one form.
+/// Heads that share keys have one form, and so have keys of another text.
 template <class Layer>
 struct shares_keys : std::false_type {};
 template <class HeadCount, class... Options>
 struct shares_keys<SelfAttention<HeadCount, Options...>>
     : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
+template <class Name, class HeadCount, class... Options>
+struct shares_keys<CrossAttention<Name, HeadCount, Options...>> : std::true_type {};
 template <class Network>
 inline constexpr bool network_shares_keys =
     mp::mp_any_of<typename detail::all_in<typename train::parts_t<Network>::Layers>::type, shares_keys>::value;

@@ -198,6 +198,24 @@ def rotary_layers():
           24, heads=4, key_heads=2, width=6, causal="true", theta=100, norm_epsilon=1e-6)
 
 
+def cross_attention():
+    """Positions 7 to 10 attend to the first ten channels of positions 0 to 6."""
+    g = torch.Generator().manual_seed(33)
+    module = torch.nn.MultiheadAttention(12, 3, kdim=10, vdim=10, batch_first=True)
+
+    def forward(x, p):
+        weights = {"q_proj_weight": p["q.weight"], "k_proj_weight": p["kv.weight"][:12], "v_proj_weight": p["kv.weight"][12:],
+                   "in_proj_bias": torch.cat([p["q.bias"], p["kv.bias"]]),
+                   "out_proj.weight": p["projection.weight"], "out_proj.bias": p["projection.bias"]}
+        text = x[:, :7, :10]
+        return torch.func.functional_call(module, weights, (x[:, 7:], text, text), {"need_weights": False})[0]
+
+    layer("cross_attention", "torch.nn.MultiheadAttention of four positions to seven others", forward, random(g, 2, 11, 12),
+          {"q.weight": random(g, 12, 12, scale=0.6), "q.bias": random(g, 12, scale=0.3),
+           "kv.weight": random(g, 24, 10, scale=0.6), "kv.bias": random(g, 24, scale=0.3),
+           "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 33, heads=3)
+
+
 def more_layers():
     g = torch.Generator().manual_seed(7)
 
@@ -723,8 +741,8 @@ def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, soft_cross_entropy, optimizers, whole_tensor_optimizers, loss_scales,
-                 curves, gpt2):
+                 losses, more_losses, soft_cross_entropy, cross_attention, optimizers, whole_tensor_optimizers,
+                 loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

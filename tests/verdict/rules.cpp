@@ -13,6 +13,7 @@
 #include <regimen/rule/budget_reaches_least.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/rule/conv2d_takes_options.hpp>
+#include <regimen/rule/cross_attention_takes_option.hpp>
 #include <regimen/rule/data_type_matches.hpp>
 #include <regimen/rule/delta_above_zero.hpp>
 #include <regimen/rule/epsilon_above_zero.hpp>
@@ -21,11 +22,13 @@
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
+#include <regimen/rule/form_attends_across.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
+#include <regimen/rule/generate_reads_one_text.hpp>
 #include <regimen/rule/groups_divide_channels.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
@@ -93,6 +96,7 @@ static_assert(key_heads_divide_heads<Heads<6>, KeyHeads<2>>::holds &&
 static_assert(!key_heads_divide_heads<Heads<6>, KeyHeads<4>>::holds &&
               !key_heads_divide_heads<Heads<6>, KeyHeads<0>>::holds);
 static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<Heads<1>, 2049>::holds);
+static_assert(form_attends_across<Thing, Thing, true>::holds && !form_attends_across<Thing, Thing, false>::holds);
 static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);
 static_assert(rotary_scales_frequencies<Unscaled>::holds && rotary_scales_frequencies<Llama3Scaling<>>::holds &&
               !rotary_scales_frequencies<Thing>::holds && !rotary_scales_frequencies<Llama3Scaling<int>>::holds);
@@ -128,6 +132,7 @@ static_assert(layer_takes_images<Thing, Shape<4, 6, 3>>::holds && !layer_takes_i
 static_assert(layer_takes_positions<Thing, Shape<4, 6>>::holds && !layer_takes_positions<Thing, Shape<4>>::holds &&
               !layer_takes_positions<Thing, Shape<4, 6, 3>>::holds);
 static_assert(recurrent_takes_option<Thing, true>::holds && !recurrent_takes_option<Thing, false>::holds);
+static_assert(cross_attention_takes_option<Thing, true>::holds && !cross_attention_takes_option<Thing>::holds);
 static_assert(conv2d_takes_options<Thing, true>::holds && !conv2d_takes_options<Thing>::holds);
 static_assert(groups_divide_channels<Thing, 3, 9, Shape<4, 6, 6>>::holds &&
               groups_divide_channels<Thing, 0, 9, Shape<4, 6, 6>>::holds);
@@ -165,6 +170,7 @@ static_assert(levels_at_most_7<Thing, 7>::holds && !levels_at_most_7<Thing, 8>::
 static_assert(frozen_layer_has_weights<Thing, true>::holds && !frozen_layer_has_weights<Thing, false>::holds);
 static_assert(something_trains<Thing, 1>::holds && !something_trains<Thing, 0>::holds);
 static_assert(generate_needs_logits<Thing, true>::holds && !generate_needs_logits<Thing, false>::holds);
+static_assert(generate_reads_one_text<Thing, true>::holds && !generate_reads_one_text<Thing, false>::holds);
 static_assert(generate_needs_causal<Thing, true>::holds && !generate_needs_causal<Thing, false>::holds);
 static_assert(callback_takes_event<Thing, true>::holds && !callback_takes_event<Thing, false>::holds);
 static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<Thing>::holds);

@@ -35,6 +35,11 @@ struct HeadRows final {
       return {qkv + ((b * s.length * 3 + part) * s.heads + h) * s.width, 3 * s.heads * s.width};
     }
   }
+  /// part 1, 2 for what a head reads of k, v in (B,S,2K,D)
+  REGIMEN_HD static HeadRows of_kv(T* kv, const op::AttentionShape& s, std::size_t head, std::size_t part) {
+    const std::size_t b = head / s.heads, h = head % s.heads, all = 2 * s.of_keys();
+    return {kv + (b * s.key_length * all + s.place(h, part) - s.heads) * s.width, all * s.width};
+  }
   /// in (B,T,H,D)
   REGIMEN_HD static HeadRows of_y(T* y, const op::AttentionShape& s, std::size_t head) {
     const std::size_t b = head / s.heads, h = head % s.heads;
@@ -173,6 +178,35 @@ struct Kernel<op::Attention<T>> final {
   }
 };
 
+/// The same against the keys of another text.
+///
+/// cost    as op::Attention: each query reads all keys and values, 2 · S · D elements
+template <class T>
+struct Kernel<op::CrossAttention<T>> final {
+  using S = statistic_t<T>;
+  using Tile = detail::AttentionTile<S>;
+  static constexpr unsigned threads = Tile::threads;
+  static constexpr std::size_t shared_bytes = Tile::shared_bytes_with_masks(1, 2);
+  op::CrossAttention<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, 1); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    using Rows = detail::HeadRows<const T>;
+    const op::AttentionShape& s = o.shape;
+    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
+      const std::size_t head = row / s.length, t = row % s.length;
+      detail::attend<S>(block, Rows::of_y(at(o.q), s, head)(t), Rows::of_kv(at(o.kv), s, head, 1),
+                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width,
+                        detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
+                        detail::DropFactor<S>(o.drop, at, s, head, s.key_length), t);
+    }
+  }
+};
+
 /// A block for each head: one query, so few blocks. All arithmetic in S; y is rounded once.
 ///
 /// error   that of op::Attention
@@ -282,17 +316,21 @@ struct AttentionPair final {
   }
 };
 
+/// Whose keys there are: a head's own, those of several heads, or those of another text, which several heads may share.
+enum class KeysOf { head, heads, other_text };
+
 /// Pass 1 has a block for each query, pass 2 for each key.
-///   shares   whether heads share key heads. What they do not is no part of the kernel: it would cost registers
-template <class T, unsigned pass, bool shares>
+///   keys_of   what keys of another kind need is no part of the kernel: it would cost registers
+template <class T, unsigned pass, KeysOf keys_of>
 struct AttentionBackwardLaunch {
+  static constexpr bool shares = keys_of != KeysOf::head, crosses = keys_of == KeysOf::other_text;
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   using Rows = detail::HeadRows<const T>;
   static constexpr unsigned threads = Tile::threads;
   static constexpr std::size_t shared_bytes =
       pass == 1 ? Tile::shared_bytes_with_masks(1, 1) : Tile::shared_bytes(2, 2);
-  op::AttentionBackward<T> o;
+  std::conditional_t<crosses, op::CrossAttentionBackward<T>, op::AttentionBackward<T>> o;
   Memory at;
 
   constexpr unsigned blocks() const { return blocks_for(rows(), 1); }
@@ -303,8 +341,8 @@ struct AttentionBackwardLaunch {
     const op::AttentionShape& s = o.shape;
     const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
     for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
-      const std::size_t head = row / s.length, t = row % s.length;
-      const detail::DropFactor<S> drop(o.drop, at, s, head * (pass == 1 ? 1 : group()));
+      const std::size_t of_head = pass == 1 ? s.length : key_count(), head = row / of_head, t = row % of_head;
+      const detail::DropFactor<S> drop = dropped(head * (pass == 1 ? 1 : group()));
       if constexpr (pass == 1) of_query(block, head, t, scale, drop);
       else of_key(block, head * group(), t, scale, drop);
     }
@@ -313,17 +351,31 @@ struct AttentionBackwardLaunch {
  private:
   REGIMEN_HD constexpr std::size_t group() const { return shares ? o.shape.group() : 1; }
   REGIMEN_HD constexpr std::size_t rows() const {
-    return o.shape.batch * (pass == 1 || !shares ? o.shape.heads : o.shape.of_keys()) * o.shape.length;
+    return o.shape.batch * (pass == 1 || !shares ? o.shape.heads : o.shape.of_keys()) *
+           (pass == 1 ? o.shape.length : key_count());
+  }
+  REGIMEN_HD constexpr std::size_t key_count() const { return crosses ? o.shape.key_length : o.shape.length; }
+  REGIMEN_HD detail::DropFactor<S> dropped(std::size_t head) const {
+    return detail::DropFactor<S>(o.drop, at, o.shape, head, key_count());
   }
   REGIMEN_HD Rows part(std::size_t head, std::size_t of_three) const {
-    return Rows::template of_qkv<shares>(at(o.qkv), o.shape, head, of_three);
+    if constexpr (crosses)
+      return of_three == 0 ? Rows::of_y(at(o.q), o.shape, head) : Rows::of_kv(at(o.kv), o.shape, head, of_three);
+    else return Rows::template of_qkv<shares>(at(o.qkv), o.shape, head, of_three);
   }
-  /// d_qkv = sums, rounded.
+  REGIMEN_HD detail::HeadRows<T> gradient_of(std::size_t head, std::size_t of_three) const {
+    using Gradients = detail::HeadRows<T>;
+    if constexpr (crosses)
+      return of_three == 0 ? Gradients::of_y(at(o.d_q), o.shape, head)
+                           : Gradients::of_kv(at(o.d_kv), o.shape, head, of_three);
+    else return Gradients::template of_qkv<shares>(at(o.d_qkv), o.shape, head, of_three);
+  }
+  /// The gradient = sums, rounded.
   REGIMEN_HD_UNCHECKED
   template <class Block, class Sums>
   REGIMEN_HD void write(const Block& block, std::size_t head, std::size_t of_three, std::size_t t,
                         const Sums& sums) const {
-    T* const gradient = detail::HeadRows<T>::template of_qkv<shares>(at(o.d_qkv), o.shape, head, of_three)(t);
+    T* const gradient = gradient_of(head, of_three)(t);
     for (std::size_t d = block.thread(); d < o.shape.width; d += block.threads())
       gradient[d] = static_cast<T>(static_cast<S>(sums[d]));
   }
@@ -338,7 +390,7 @@ struct AttentionBackwardLaunch {
     const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 1), Tile::masks);
     const Rows keys = part(head, 1), values = part(head, 2);
     const T *const query = part(head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
-    const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : s.length;
+    const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : key_count();
     const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
     const std::uint64_t row_element = drop.element(t, 0);
     for (std::size_t first = 0; first < seen; first += Tile::size) {
@@ -370,7 +422,7 @@ struct AttentionBackwardLaunch {
     add_head(block, head, u, scale, drop, true);
     if constexpr (shares)
       for (std::size_t other = head + 1; other < head + o.shape.group(); ++other)
-        add_head(block, other, u, scale, detail::DropFactor<S>(o.drop, at, o.shape, other), false);
+        add_head(block, other, u, scale, dropped(other), false);
     write(block, head, 1, u, d_k);
     write(block, head, 2, u, d_v);
   }
@@ -407,13 +459,13 @@ struct AttentionBackwardLaunch {
 
 template <class T, unsigned pass>
   requires(pass == 1 || pass == 2)
-struct Kernel<op::AttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, false> {};
+struct Kernel<op::AttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, KeysOf::head> {};
 
 /// The same launches.
 template <class T, unsigned pass>
 struct Kernel<op::SharedAttentionBackward<T>, pass> final {
   using Alone = typename std::conditional_t<pass == 0, std::type_identity<Kernel<op::AttentionBackward<T>, 0>>,
-                                            std::type_identity<AttentionBackwardLaunch<T, pass, true>>>::type;
+                                            std::type_identity<AttentionBackwardLaunch<T, pass, KeysOf::heads>>>::type;
   static constexpr unsigned passes = 3, threads = Alone::threads;
   static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
   op::SharedAttentionBackward<T> o;
@@ -425,6 +477,32 @@ struct Kernel<op::SharedAttentionBackward<T>, pass> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const Alone alone{o.backward, at};
     alone(block);
+  }
+};
+
+template <class T, unsigned pass>
+  requires(pass == 1 || pass == 2)
+struct Kernel<op::CrossAttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, KeysOf::other_text> {};
+
+/// δ alone is the same.
+template <class T>
+struct Kernel<op::CrossAttentionBackward<T>, 0> final {
+  using Alone = Kernel<op::AttentionBackward<T>, 0>;
+  static constexpr unsigned passes = 3, threads = Alone::threads;
+  op::CrossAttentionBackward<T> o;
+  Memory at;
+
+  REGIMEN_HD constexpr Alone alone() const {
+    Alone delta{{}, at};
+    delta.o.y = o.y, delta.o.d_y = o.d_y, delta.o.row_dot = o.row_dot, delta.o.shape = o.shape;
+    return delta;
+  }
+  constexpr unsigned blocks() const { return alone().blocks(); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const Alone delta = alone();
+    delta(block);
   }
 };
 

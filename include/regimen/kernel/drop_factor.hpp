@@ -18,13 +18,17 @@ struct DropFactor final {
   S keep = S(1);
 
   REGIMEN_HD DropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head)
+      : DropFactor(drop, at, s, head, s.length) {}
+  /// keys   of each query
+  REGIMEN_HD DropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head,
+                        std::size_t keys)
       : threshold(drop.threshold) {
     if (threshold == 0) return;
     const op::Random random = *at(drop.random);
     key = mix(mix(random.seed, random.step), drop.stream);
     sample = random.first_sample + head / s.heads;
-    length = s.length;
-    first = std::uint64_t{head % s.heads} * length * length;
+    length = keys;
+    first = std::uint64_t{head % s.heads} * s.length * length;
     keep = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(threshold)));
   }
   REGIMEN_HD S operator()(std::size_t query, std::size_t key_at) const { return factor(kept<1>(query, key_at)); }

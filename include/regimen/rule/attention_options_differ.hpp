@@ -1,4 +1,4 @@
-// regimen/rule/attention_options_differ.hpp — SelfAttention has each option at most once.
+// regimen/rule/attention_options_differ.hpp — attention has each option at most once.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ template <class Attention, std::size_t Most>
 struct attention_options_differ {
   static constexpr bool holds = Most <= 1;
   struct must_hold {
-    static_assert(holds, "regimen: SelfAttention has an option twice; keep one of each kind");
+    static_assert(holds, "regimen: attention has an option twice; keep one of each kind");
   };
 };
 

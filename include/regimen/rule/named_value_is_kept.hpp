@@ -9,7 +9,8 @@ template <class Name, bool Kept>
 struct named_value_is_kept {
   static constexpr bool holds = Kept;
   struct must_hold {
-    static_assert(holds, "regimen: Read<Name> reads a value that is kept nowhere before it; put Keep<Name> before it");
+    static_assert(holds,
+                  "regimen: a layer reads a value by a name that is kept nowhere before; put Keep<Name> before it");
   };
 };
 

@@ -6,6 +6,7 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
+#include <regimen/rule/generate_reads_one_text.hpp>
 #include <regimen/verdict/model_layers.hpp>
 
 #include <algorithm>
@@ -52,6 +53,13 @@ template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
 inline constexpr bool is_causal<Model> =
     !train::looks_ahead<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
+/// Whether it attends to nothing else than the text, likewise.
+template <class Model>
+inline constexpr bool reads_one_text = true;
+template <class Model>
+  requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
+inline constexpr bool reads_one_text<Model> =
+    !train::attends_to_named<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
 }  // namespace detail
 
 /// Samples a token from logits; `position` numbers the draws of one text.   logits (V)
@@ -154,7 +162,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 /// logits. Beyond the window every token shifts all positions and invalidates the cache: then a token costs a whole
 /// window, as it always does with a Trainer.
 ///
-/// refuses  a SelfAttention without Causal, if the type of the model names its network
+/// refuses  a SelfAttention without Causal, and a CrossAttention, if the type of the model names its network
 /// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, a text that the machine's
 ///          memory cannot hold, logits that are not finite
 /// cost     per token: one position with the cache, otherwise one forward pass over T tokens
@@ -164,6 +172,9 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   static_assert(sizeof(typename rule::generate_needs_logits<Model, PredictsTokens<Model>>::must_hold));
   static_assert(sizeof(typename rule::generate_needs_causal < Model,
                        !PredictsTokens<Model> || detail::is_causal < Model >> ::must_hold));
+  static_assert(
+      sizeof(typename rule::generate_reads_one_text < Model,
+             !PredictsTokens<Model> || !detail::is_causal<Model> || detail::reads_one_text < Model >> ::must_hold));
   if constexpr (PredictsTokens<Model>) return detail::generate(model, prompt, count, sampling);
   else return {};
 }

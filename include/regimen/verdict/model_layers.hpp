@@ -3,6 +3,7 @@
 
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/children.hpp>
+#include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
@@ -44,6 +45,14 @@ template <class Layout, class Rate>
 inline constexpr bool looks_ahead<regimen::detail::Attend<Layout, false, Rate>> = true;
 template <class... Layers>
 inline constexpr bool looks_ahead<mp::mp_list<Layers...>> = (looks_ahead<Layers> || ...);
+
+/// Whether every position sees all of a named value.
+template <class Layer>
+inline constexpr bool attends_to_named = false;
+template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate>
+inline constexpr bool attends_to_named<regimen::detail::AttendTo<Name, Layout, bias, Rate>> = true;
+template <class... Layers>
+inline constexpr bool attends_to_named<mp::mp_list<Layers...>> = (attends_to_named<Layers> || ...);
 
 template <class Layer>
 inline constexpr bool is_as = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/layer/children.hpp>
+#include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/rule/named_value_is_kept.hpp>
 #include <regimen/rule/value_is_kept_once.hpp>
@@ -31,11 +32,23 @@ struct is_named<Keep<Name>> : std::true_type {};
 template <class Name>
 struct is_named<Read<Name>> : std::true_type {};
 
+/// What else reads a named value counts as its Read.
+template <class Layer>
+struct as_read {
+  using type = Layer;
+};
+template <class Name, class Layout, detail::BiasIs bias, class Rate>
+struct as_read<detail::AttendTo<Name, Layout, bias, Rate>> {
+  using type = Read<Name>;
+};
+template <class Layer>
+using as_read_t = typename as_read<Layer>::type;
+
 /// The rules for all names in a model's layers, in the order in which these are computed.
 template <class Layers>
 struct named_rules {
  private:
-  using All = detail::layers_in<Layers>;
+  using All = boost::mp11::mp_transform<as_read_t, detail::layers_in<Layers>>;
   using Named = boost::mp11::mp_copy_if<All, is_named>;
   using Names = boost::mp11::mp_unique<boost::mp11::mp_transform<boost::mp11::mp_first, Named>>;
   template <class Name>

@@ -4,6 +4,7 @@
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
@@ -22,6 +23,7 @@
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/conv2d_takes_options.hpp>
+#include <regimen/rule/cross_attention_takes_option.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/epsilon_above_zero.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
@@ -214,6 +216,31 @@ struct layer_rules<Keep<Name>, X> {
 template <class Name, class X>
 struct layer_rules<Read<Name>, X> {
   using type = named_layer_rules<Read<Name>, Name, typename regimen::detail::shape_of_name<Name>::type, X>;
+};
+/// Of CrossAttention: those that do not speak of positions.
+template <class Option>
+inline constexpr bool crosses_with = attention_option<Option>::kind == AttentionOption::dropout ||
+                                     attention_option<Option>::kind == AttentionOption::without_bias ||
+                                     attention_option<Option>::kind == AttentionOption::key_heads ||
+                                     attention_option<Option>::kind == AttentionOption::head_width;
+template <class Name, class HeadCount, class... Options, class X>
+struct layer_rules<CrossAttention<Name, HeadCount, Options...>, X> {
+  using type =
+      mp::mp_list<rule::input_matches<X, CrossAttention<Name, HeadCount, Options...>, Number<typename X::Element>>,
+                  rule::cross_attention_takes_option<HeadCount, false>>;
+};
+template <class Name, std::size_t Count, class... Options, class X>
+struct layer_rules<CrossAttention<Name, Heads<Count>, Options...>, X> {
+ private:
+  using Attention = CrossAttention<Name, Heads<Count>, Options...>;
+  using Head = head_width<Attention, Heads<Count>, X>;
+
+ public:
+  using type = mp::mp_append<
+      named_layer_rules<Attention, Name, typename regimen::detail::shape_of_name<Name>::type, X>, typename Head::rules,
+      mp::mp_list<rule::cross_attention_takes_option<Options, crosses_with<Options>>...,
+                  rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
+      typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 /// An argument of BatchNorm: which option it is, and its rules.
 template <class Option>
@@ -447,6 +474,22 @@ struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {
   }();
   static constexpr double elements =
       3 * double(X::rows) * (between + double(X::columns)) + 2 * (double(X::columns) + 1) * (between + 1);
+};
+template <class Name, class HeadCount, class... Options, class X, class Roles>
+struct check_layer<CrossAttention<Name, HeadCount, Options...>, X, Roles> {
+  using broken = broken_of<typename layer_rules<CrossAttention<Name, HeadCount, Options...>, X>::type>;
+  using Output = X;
+  // At most, as of SelfAttention, of both texts.
+  static constexpr double elements = [] {
+    using Layout = typename CrossAttention<Name, HeadCount, Options...>::Layout;
+    if constexpr (Layout::heads == 0 || !mp::mp_empty<broken>::value) return 0.0;
+    else {
+      using Text = Value<typename X::Element, typename Name::Shape>;
+      const double between = double(Layout::all) * double(Layout::width_in(X::columns)),
+                   columns = double(X::columns) + double(Text::columns);
+      return 3 * (double(X::rows) + double(Text::rows)) * (between + columns) + 3 * (columns + 1) * (between + 1);
+    }
+  }();
 };
 template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};

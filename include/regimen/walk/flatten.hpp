@@ -3,6 +3,7 @@
 
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
+#include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
@@ -145,6 +146,11 @@ struct with_parts<Done, At, mp::mp_list<Parts...>> {
 template <class Done, class At, class HeadCount, class... Options, class... Rest>
 struct Writer<Done, At, SelfAttention<HeadCount, Options...>, Rest...>
     : Writer<typename with_parts<Done, At, typename SelfAttention<HeadCount, Options...>::Parts>::type,
+             typename At::next, Rest...> {};
+
+template <class Done, class At, class Name, class HeadCount, class... Options, class... Rest>
+struct Writer<Done, At, CrossAttention<Name, HeadCount, Options...>, Rest...>
+    : Writer<typename with_parts<Done, At, typename CrossAttention<Name, HeadCount, Options...>::Parts>::type,
              typename At::next, Rest...> {};
 
 /// Replaces neighbours by their fused form. Names and, within rounding, results stay the same.

@@ -284,7 +284,10 @@ struct Node {
         .saved = offsets_from<Declared>(engine, floor),
         .path = path,
         .onto = d_y.onto};
-    if constexpr (has_name) call.d_named = engine.named[named_index].gradient;
+    if constexpr (has_name) {
+      call.named = engine.named[named_index].value;
+      call.d_named = engine.named[named_index].gradient;
+    }
     if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(engine, Place::transient, path);
     if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(engine, x, floor);
     if (reuse) call.d_x = d_y.offset;

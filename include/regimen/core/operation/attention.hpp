@@ -13,16 +13,20 @@ namespace regimen::op {
 
 /// Neighbouring heads may share keys and values: then there are fewer key heads, whose number divides that of heads.
 /// Below H is `heads`, K is of_keys(): q, k and v lie side by side per position, (B,T,H+2K,D), and head h attends to key
-/// head h / (H/K).
+/// head h / (H/K). Attention to another text has key_length S > 0: q (B,T,H,D), and k and v side by side, (B,S,2K,D).
 struct AttentionShape {
   static constexpr std::size_t largest_width = 2048;  // of a head
   std::size_t batch = 0, length = 0, heads = 0, width = 0;
   bool causal = false;
-  std::size_t key_heads = 0;  // 0: as many as heads
+  std::size_t key_heads = 0;   // 0: as many as heads
+  std::size_t key_length = 0;  // 0: k and v stand beside q
 
   REGIMEN_HD constexpr std::size_t of_keys() const { return key_heads == 0 ? heads : key_heads; }
   /// How many heads share a key head.
   REGIMEN_HD constexpr std::size_t group() const { return key_heads == 0 ? 1 : heads / key_heads; }
+  REGIMEN_HD constexpr bool crosses() const { return key_length > 0; }
+  /// How many keys there are.
+  REGIMEN_HD constexpr std::size_t keys() const { return crosses() ? key_length : length; }
   /// Heads of q, k and v: those of a position.
   REGIMEN_HD constexpr std::size_t all_heads() const { return heads + 2 * of_keys(); }
   /// Where q, k or v (part 0, 1, 2) that head h reads stands among them.
@@ -30,8 +34,8 @@ struct AttentionShape {
     return part == 0 ? h : heads + (part - 1) * of_keys() + h / group();
   }
 
-  constexpr double score_flops() const {  // of one T x T x D product over all heads; the causal half of it
-    return (causal ? 1.0 : 2.0) * double(batch * heads * width) * double(length) * double(length);
+  constexpr double score_flops() const {  // of one T x S x D product over all heads; the causal half of it
+    return (causal ? 1.0 : 2.0) * double(batch * heads * width) * double(length) * double(keys());
   }
 };
 
@@ -79,6 +83,40 @@ struct SharedAttentionBackward final {
   AttentionBackward<T> backward;
 
   constexpr Cost cost() const { return backward.cost(); }
+};
+
+/// y = softmax(q kᵀ / √D) v per head: every position sees all of another text
+///   q, y (B,T,H,D); kv (B,S,2K,D): k, v side by side per position; log_sum (B,H,T) S; shape.key_length = S
+///   drop as in Attention, by element (h·T + t)·S + u
+template <class T>
+struct CrossAttention final {
+  static constexpr const char* name = "cross_attention";
+  using S = statistic_t<T>;
+  View<T> q, kv, y;
+  View<S> log_sum;
+  AttentionShape shape;
+  Drop drop{};
+
+  constexpr Cost cost() const {
+    const double elements = double(2 * shape.length * shape.heads + 2 * shape.keys() * shape.of_keys());
+    return {2 * shape.score_flops(), double(shape.batch * shape.width) * elements * sizeof(T), 1};
+  }
+};
+
+/// d_q and d_kv from d_y, as AttentionBackward.   row_dot (B,H,T) S: scratch for Σ_D y · d_y
+template <class T>
+struct CrossAttentionBackward final {
+  static constexpr const char* name = "cross_attention_backward";
+  using S = statistic_t<T>;
+  View<T> q, kv, y, d_y, d_q, d_kv;
+  View<S> log_sum, row_dot;
+  AttentionShape shape;
+  Drop drop{};
+
+  constexpr Cost cost() const {
+    const double elements = double(2 * shape.length * shape.heads + 2 * shape.keys() * shape.of_keys());
+    return {5 * shape.score_flops(), 2 * double(shape.batch * shape.width) * elements * sizeof(T), 1};
+  }
 };
 
 /// keys[b,h,first + t,:] = k[b,t,h,:], and values likewise, for `length` new positions; earlier positions stay

@@ -22,7 +22,8 @@ struct AttentionForward final {
   using Tile = AttentionTile<S>;
   static constexpr std::size_t output_room = (Tile::queries + Tile::spare_rows) * Tile::largest_width;
 
-  const T* qkv;
+  const T* q;
+  const T* kv;  // the same as q where k and v stand beside it
   T* y;
   S* log_sum;  // of this head
   op::AttentionShape shape;
@@ -41,7 +42,7 @@ struct AttentionForward final {
 
   void operator()(std::size_t first, std::size_t count) {
     const HeadPieces<S> pieces{shape.width};
-    const std::size_t end = shape.causal ? first + count : shape.length;
+    const std::size_t end = shape.causal ? first + count : shape.keys();
     for (std::size_t first_key = 0; first_key < end; first_key += Tile::keys) {
       const std::size_t key_count = end - first_key < Tile::keys ? end - first_key : Tile::keys;
       if (!pieces.is_wide()) {
@@ -63,12 +64,12 @@ struct AttentionForward final {
 
   void pack_keys(std::size_t first_key, std::size_t count, std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    copy_columns(keys, qkv, HeadRows::of_qkv(shape, b, h, 1).from(pieces.begin(piece)), first_key, count,
+    copy_columns(keys, kv, HeadRows::of_qkv(shape, b, h, 1).from(pieces.begin(piece)), first_key, count,
                  pieces.size(piece));
   }
   void pack_values(std::size_t first_key, std::size_t count, std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    copy_rows(values, qkv, HeadRows::of_qkv(shape, b, h, 2).from(pieces.begin(piece)), first_key, count,
+    copy_rows(values, kv, HeadRows::of_qkv(shape, b, h, 2).from(pieces.begin(piece)), first_key, count,
               pieces.size(piece));
   }
 
@@ -77,7 +78,7 @@ struct AttentionForward final {
     const HeadPieces<S> pieces{shape.width};
     for (std::size_t c = 0; c < pieces.count(); ++c) {
       if (pieces.is_wide()) pack_keys(first_key, seen, c);
-      copy_rows(query, qkv, HeadRows::of_qkv(shape, b, h, 0).from(pieces.begin(c)), first + i, rows, pieces.size(c));
+      copy_rows(query, q, HeadRows::of_qkv(shape, b, h, 0).from(pieces.begin(c)), first + i, rows, pieces.size(c));
       multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
           rows, seen, pieces.size(c), query, keys, block_columns<S>, scores, Tile::score_stride, c > 0);
     }
@@ -127,10 +128,37 @@ struct AttentionForward final {
 
   void drop_row(S* p, std::size_t query_at, std::size_t first_key, std::size_t count) const {
     S factor[Tile::keys];
-    drop.fill(factor, (std::uint64_t{h} * shape.length + query_at) * shape.length + first_key, count);
+    drop.fill(factor, (std::uint64_t{h} * shape.length + query_at) * shape.keys() + first_key, count);
     for (std::size_t j = 0; j < count; ++j) p[j] *= factor[j];
   }
 };
+
+/// op::Attention and op::CrossAttention on the CPU.
+template <class T>
+void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at) {
+  using Forward = AttentionForward<T>;
+  check_head(o.shape.width);
+  const T *const queries = at(q), *const keys = at(kv);
+  T* const y = at(o.y);
+  auto* const log_sum = at(o.log_sum);
+  const std::size_t heads = o.shape.heads, length = o.shape.length;
+  const std::size_t rows = Forward::rows_of(o.shape.width), tiles = (length + rows - 1) / rows;
+  parallel_for(o.shape.batch * heads * tiles, [&](std::size_t chunk) {
+    const std::size_t head = chunk / tiles, tile = chunk % tiles, b = head / heads;
+    const std::size_t first = tile * rows;
+    Forward forward;
+    forward.q = queries;
+    forward.kv = keys;
+    forward.y = y;
+    forward.log_sum = log_sum + head * length;
+    forward.shape = o.shape;
+    forward.b = b;
+    forward.h = head % heads;
+    forward.drops = o.drop.threshold > 0;
+    forward.drop = DropRow<typename Forward::S>::of(o.drop, random_of(o.drop, at), b);
+    forward(first, length - first < rows ? length - first : rows);
+  });
+}
 
 }  // namespace detail
 
@@ -141,27 +169,12 @@ struct AttentionForward final {
 ///         skipped, in steps of a register block. Heads wider than 256: keys are packed again for every few queries
 template <class T>
 void compute(const op::Attention<T>& o, const Memory& at) {
-  using Forward = detail::AttentionForward<T>;
-  detail::check_head(o.shape.width);
-  const T* const qkv = at(o.qkv);
-  T* const y = at(o.y);
-  auto* const log_sum = at(o.log_sum);
-  const std::size_t heads = o.shape.heads, length = o.shape.length;
-  const std::size_t rows = Forward::rows_of(o.shape.width), tiles = (length + rows - 1) / rows;
-  parallel_for(o.shape.batch * heads * tiles, [&](std::size_t chunk) {
-    const std::size_t head = chunk / tiles, tile = chunk % tiles, b = head / heads;
-    const std::size_t first = tile * rows;
-    Forward forward;
-    forward.qkv = qkv;
-    forward.y = y;
-    forward.log_sum = log_sum + head * length;
-    forward.shape = o.shape;
-    forward.b = b;
-    forward.h = head % heads;
-    forward.drops = o.drop.threshold > 0;
-    forward.drop = detail::DropRow<typename Forward::S>::of(o.drop, random_of(o.drop, at), b);
-    forward(first, length - first < rows ? length - first : rows);
-  });
+  detail::attend_in_tiles(o, o.qkv, o.qkv, at);
+}
+
+template <class T>
+void compute(const op::CrossAttention<T>& o, const Memory& at) {
+  detail::attend_in_tiles(o, o.q, o.kv, at);
 }
 
 }  // namespace regimen::cpu

@@ -23,10 +23,12 @@ struct AttentionGradient final {
   using Tile = AttentionTile<S>;
   static constexpr std::size_t query_room = (128 << 10) / sizeof(S);  // elements of d_q that a pass can keep
 
-  const T* qkv;
+  const T* q;
+  const T* kv;  // the same as q where k and v stand beside it, as d_kv
   const T* y;
   const T* d_y;
-  T* d_qkv;
+  T* d_queries;
+  T* d_kv;
   const S* log_sum;  // of head h, as row_dot
   S* row_dot;
   op::AttentionShape shape;
@@ -44,11 +46,13 @@ struct AttentionGradient final {
   alignas(64) S d_k[sums_room], d_v[sums_room];                            // (keys,D)
   alignas(64) S d_q[query_room + Tile::spare_rows * Tile::largest_width];  // (queries of the pass, D rounded up)
 
-  /// The number of rows of a tile, and of tiles of a sequence.
+  /// The number of rows of a tile, and of tiles of so many positions.
   static std::size_t rows_of(std::size_t width) { return HeadPieces<S>{width}.rows(sums_room, Tile::keys); }
-  static std::size_t tiles(const op::AttentionShape& s) { return (s.length + rows_of(s.width) - 1) / rows_of(s.width); }
-  std::size_t tile_rows(std::size_t tile) const {
-    const std::size_t rows = rows_of(shape.width), left = shape.length - tile * rows;
+  static std::size_t tiles(std::size_t length, std::size_t width) {
+    return (length + rows_of(width) - 1) / rows_of(width);
+  }
+  std::size_t tile_rows(std::size_t tile, std::size_t length) const {
+    const std::size_t rows = rows_of(shape.width), left = length - tile * rows;
     return left < rows ? left : rows;
   }
   static bool keeps_queries(
@@ -70,17 +74,17 @@ struct AttentionGradient final {
 
   void pack_keys(std::size_t tile, std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile), from = pieces.begin(piece),
-                      size = pieces.size(piece);
-    copy_rows(key_rows, qkv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
-    copy_columns(key_columns, qkv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
-    copy_columns(value_columns, qkv, HeadRows::of_qkv(shape, b, h, 2).from(from), first, count, size);
+    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile, shape.keys()),
+                      from = pieces.begin(piece), size = pieces.size(piece);
+    copy_rows(key_rows, kv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
+    copy_columns(key_columns, kv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
+    copy_columns(value_columns, kv, HeadRows::of_qkv(shape, b, h, 2).from(from), first, count, size);
   }
   void pack_queries(std::size_t tile, std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile), from = pieces.begin(piece),
-                      size = pieces.size(piece);
-    copy_rows(query_rows, qkv, HeadRows::of_qkv(shape, b, h, 0).from(from), first, count, size);
+    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile, shape.length),
+                      from = pieces.begin(piece), size = pieces.size(piece);
+    copy_rows(query_rows, q, HeadRows::of_qkv(shape, b, h, 0).from(from), first, count, size);
     copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h).from(from), first, count, size);
   }
 
@@ -97,12 +101,13 @@ struct AttentionGradient final {
     const HeadPieces<S> pieces{shape.width};
     const std::size_t d_q_stride = round_up(shape.width, lanes<S>), tile = rows_of(shape.width);
     for (std::size_t key = key_begin; key < key_end; ++key) {
-      const std::size_t keys = tile_rows(key), first_query = shape.causal && key > query_begin ? key : query_begin;
+      const std::size_t keys = tile_rows(key, shape.keys()),
+                        first_query = shape.causal && key > query_begin ? key : query_begin;
       if (!pieces.is_wide()) pack_keys(key, 0);
       const std::size_t sharing = for_keys ? shape.group() : 1;
       for (std::size_t one = 0; one < sharing; ++one) {
         for (std::size_t query = first_query; query < query_end; ++query) {
-          const std::size_t queries = tile_rows(query);
+          const std::size_t queries = tile_rows(query, shape.length);
           if (!pieces.is_wide()) pack_queries(query, 0);
           const bool diagonal = shape.causal && query == key;
           for (std::size_t c = 0; c < pieces.count(); ++c) {
@@ -126,15 +131,15 @@ struct AttentionGradient final {
       if (for_keys)
         for (std::size_t j = 0; j < keys; ++j) {
           const std::size_t position = key * tile + j;
-          store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 1)(position), d_k + j * pieces.stride(), S(1), shape.width);
-          store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 2)(position), d_v + j * pieces.stride(), S(1), shape.width);
+          store_row(d_kv + HeadRows::of_qkv(shape, b, h, 1)(position), d_k + j * pieces.stride(), S(1), shape.width);
+          store_row(d_kv + HeadRows::of_qkv(shape, b, h, 2)(position), d_v + j * pieces.stride(), S(1), shape.width);
         }
     }
     if (!for_queries) return;
     const std::size_t first = query_begin * tile,
                       last = query_end * tile < shape.length ? query_end * tile : shape.length;
     for (std::size_t t = first; t < last; ++t)
-      store_row(d_qkv + HeadRows::of_qkv(shape, b, h, 0)(t), d_q + (t - first) * d_q_stride, S(1), shape.width);
+      store_row(d_queries + HeadRows::of_qkv(shape, b, h, 0)(t), d_q + (t - first) * d_q_stride, S(1), shape.width);
   }
 
   /// p ∘ f and d_s of one pair of tiles, 0 where a query does not see a key; complete with the head's last piece.
@@ -165,7 +170,7 @@ struct AttentionGradient final {
   void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys,
                     S scale) const {
     alignas(64) S factor[Tile::keys] = {};
-    if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.length + first_key, valid);
+    if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.keys() + first_key, valid);
     const Vector<S> log_of = log_sum[t], dot = row_dot[t], scales = scale;
     const auto each = [&](std::size_t j, auto keep) {
       const Vector<S> zero = S(0), probability = keep(exp_or_zero<S>(load<S>(p_row + j) * scales - log_of), zero);
@@ -211,27 +216,26 @@ struct AttentionGradient final {
   }
 };
 
-}  // namespace detail
-
-/// op::AttentionBackward on the CPU. All arithmetic in S = statistic_t<T>; d_qkv is rounded once.
-///
-/// error   as forward; row_dot is taken from the stored, rounded y
-/// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
-///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
-///         thread. Heads wider than 256: tiles of fewer rows, packed again for every pair of tiles. Heads that share
-///         keys: two passes
+/// A tensor, and its gradient.
 template <class T>
-void compute(const op::AttentionBackward<T>& o, const Memory& at) {
-  using Gradient = detail::AttentionGradient<T>;
+struct WithGradient final {
+  View<T> values, gradient;
+};
+
+/// op::AttentionBackward and op::CrossAttentionBackward on the CPU.
+template <class T>
+void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient<T> keys, const Memory& at) {
+  using Gradient = AttentionGradient<T>;
   using S = typename Gradient::S;
-  detail::check_head(o.shape.width);
-  const T* const qkv = at(o.qkv);
+  check_head(o.shape.width);
+  const T *const q = at(queries.values), *const kv = at(keys.values);
   const T* const y = at(o.y);
   const T* const d_y = at(o.d_y);
-  T* const d_qkv = at(o.d_qkv);
+  T *const d_q = at(queries.gradient), *const d_kv = at(keys.gradient);
   const S* const log_sum = at(o.log_sum);
   S* const row_dot = at(o.row_dot);
-  const std::size_t heads = o.shape.batch * o.shape.heads, tiles = Gradient::tiles(o.shape);
+  const std::size_t heads = o.shape.batch * o.shape.heads, tiles = Gradient::tiles(o.shape.length, o.shape.width),
+                    key_tiles = Gradient::tiles(o.shape.keys(), o.shape.width);
   // What a chunk does is data: the passes are compiled once.
   struct Work {
     bool rows, keys, queries;
@@ -243,34 +247,55 @@ void compute(const op::AttentionBackward<T>& o, const Memory& at) {
     parallel_for(heads / at_once * work.cut, [&](std::size_t chunk) {
       const std::size_t head = chunk / work.cut * at_once, tile = chunk % work.cut;
       Gradient gradient;
-      gradient.qkv = qkv;
+      gradient.q = q;
+      gradient.kv = kv;
       gradient.y = y;
       gradient.d_y = d_y;
-      gradient.d_qkv = d_qkv;
+      gradient.d_queries = d_q;
+      gradient.d_kv = d_kv;
       gradient.log_sum = log_sum + head * o.shape.length;
       gradient.row_dot = row_dot + head * o.shape.length;
       gradient.shape = o.shape;
       gradient.b = head / o.shape.heads;
       gradient.h = head % o.shape.heads;
       gradient.drops = o.drop.threshold > 0;
-      gradient.drop = detail::DropRow<S>::of(o.drop, random_of(o.drop, at), gradient.b);
+      gradient.drop = DropRow<S>::of(o.drop, random_of(o.drop, at), gradient.b);
       if (work.rows) gradient.sum_rows();
       if (!work.keys && !work.queries) return;
       const bool own_keys = !work.queries, own_queries = !work.keys;  // those of its tile alone
-      gradient.pass(own_keys ? tile : 0, own_keys || (own_queries && o.shape.causal) ? tile + 1 : tiles,
+      gradient.pass(own_keys ? tile : 0, own_keys || (own_queries && o.shape.causal) ? tile + 1 : key_tiles,
                     own_queries ? tile : 0, own_queries ? tile + 1 : tiles, work.keys, work.queries);
     });
   };
-  if (group == 1 && (tiles == 1 || (heads >= 16 && Gradient::keeps_queries(o.shape))))
+  if (group == 1 && ((tiles == 1 && key_tiles == 1) || (heads >= 16 && Gradient::keeps_queries(o.shape))))
     return on_heads({true, true, true, 1});
   on_heads({true, false, false, 1});
-  on_heads({false, true, false, tiles});
+  on_heads({false, true, false, key_tiles});
   on_heads({false, false, true, tiles});
+}
+
+}  // namespace detail
+
+/// op::AttentionBackward on the CPU. All arithmetic in S = statistic_t<T>; d_qkv is rounded once.
+///
+/// error   as forward; row_dot is taken from the stored, rounded y
+/// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
+///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
+///         thread. Heads wider than 256: tiles of fewer rows, packed again for every pair of tiles. Heads that share
+///         keys: two passes
+template <class T>
+void compute(const op::AttentionBackward<T>& o, const Memory& at) {
+  detail::differentiate_in_tiles<T>(o, {o.qkv, o.d_qkv}, {o.qkv, o.d_qkv}, at);
 }
 
 template <class T>
 void compute(const op::SharedAttentionBackward<T>& o, const Memory& at) {
   compute(o.backward, at);
+}
+
+template <class T>
+void compute(const op::CrossAttentionBackward<T>& o, const Memory& at) {
+  detail::differentiate_in_tiles<T>(o, {o.q, o.d_q}, {o.kv, o.d_kv}, at);
 }
 
 }  // namespace regimen::cpu

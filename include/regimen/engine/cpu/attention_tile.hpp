@@ -62,8 +62,11 @@ struct HeadRows final {
 
   std::size_t operator()(std::size_t t) const { return begin + t * stride; }
   HeadRows from(std::size_t channel) const { return {begin + channel, stride}; }
-  /// part 0, 1, 2 for what head h reads of q, k, v in (B,T,H+2K,D)
+  /// part 0, 1, 2 for what head h reads of q, k, v in (B,T,H+2K,D), or of q in (B,T,H,D) and k, v in (B,S,2K,D)
   static HeadRows of_qkv(const op::AttentionShape& s, std::size_t b, std::size_t h, std::size_t part) {
+    if (s.crosses() && part == 0) return of_y(s, b, h);
+    if (s.crosses())
+      return {(b * s.key_length * 2 * s.of_keys() + s.place(h, part) - s.heads) * s.width, 2 * s.of_keys() * s.width};
     return {(b * s.length * s.all_heads() + s.place(h, part)) * s.width, s.all_heads() * s.width};
   }
   /// in (B,T,H,D)

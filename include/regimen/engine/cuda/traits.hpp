@@ -136,6 +136,11 @@ struct Traits : engine::DefaultTraits {
     else if constexpr (sizeof(T) != 2) return 1;
     else return o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels ? 2 : 0;
   }
+  /// 4: keys of another text. Products of many heads and cuDNN could have them; these forms are not written yet.
+  template <class T>
+  static constexpr unsigned refused_part(const op::CrossAttention<T>&) {
+    return composes_attention || fuses_attention ? 4 : 0;
+  }
   /// Where the composed form's scores and weights lie in its scratch.
   template <class Operation>
   static constexpr AttentionPiece composed(const Operation& o) {

@@ -1,0 +1,161 @@
+// regimen/layer/cross_attention.hpp — multi-head attention to the positions of another text, which has a name.
+#pragma once
+
+#include <regimen/layer/children.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/named.hpp>
+#include <regimen/layer/self_attention.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen {
+
+namespace detail {
+
+/// softmax(q kᵀ / √D) v per head, where x is q, and (k, v) = kv(the named value): its product belongs to this layer, so
+/// that k and v lie in memory once, and nothing else of that text.
+template <class Name, class Layout, BiasIs bias, class Rate>
+struct AttendTo final {
+  static constexpr const char* name = "attend_to";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : NamedBound<Name, typename X::Element, typename Roles::kept> {
+    using T = typename X::Element;
+    using K = typename Roles::kept;
+    using S = statistic_t<T>;
+    using Base = NamedBound<Name, T, K>;
+    using Text = Value<T, typename Name::Shape>;
+    static constexpr std::size_t width = X::columns / Layout::heads;
+    using Product = LinearBound<2 * Layout::key_heads * width, Text, Roles, T, bias>;
+    using KeysAndValues = typename Product::Output;
+    using Element = T;
+    using Output = X;
+    static constexpr auto parameters = Product::parameters;
+    using OfText = PerSample<T, Text::size>;
+    using OfKeys = PerSample<T, KeysAndValues::size>;
+    using OfRows = PerSample<S, Layout::heads * X::rows>;
+    using Saved = Tensors<OfKeys, OfRows>;  // k and v, each row's log-sum-exp
+    using ForwardScratch = std::conditional_t<Base::casts, Tensors<OfText>, Tensors<>>;  // the named value in T
+    /// y · d_y, the gradient of k and v, that of the named value in T, and where that is not K: in K, and the value in T.
+    using BackwardScratch =
+        std::conditional_t<Base::casts, Tensors<OfRows, OfKeys, OfText, PerSample<K, Text::size>, OfText>,
+                           Tensors<OfRows, OfKeys, OfText>>;
+    static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
+    static constexpr bool adds_to_named = true, always_writes_d_x = true;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      auto product = call;
+      product.x = text<0>(engine, call);
+      product.y = call.saved[0];
+      Product::forward(engine, product);
+      engine.run(op::CrossAttention<T>{.q = {call.x},
+                                       .kv = {call.saved[0]},
+                                       .y = {call.y},
+                                       .log_sum = {call.saved[1]},
+                                       .shape = shape(engine.batch),
+                                       .drop = drop_of<Rate>(engine, call.path)});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      engine.run(op::CrossAttentionBackward<T>{.q = {call.x},
+                                               .kv = {call.saved[0]},
+                                               .y = {call.y},
+                                               .d_y = {call.d_y},
+                                               .d_q = {call.d_x},
+                                               .d_kv = {call.scratch[1]},
+                                               .log_sum = {call.saved[1]},
+                                               .row_dot = {call.scratch[0]},
+                                               .shape = shape(engine.batch),
+                                               .drop = drop_of<Rate>(engine, call.path)});
+      auto product = call;
+      product.x = text<4>(engine, call);
+      product.d_y = call.scratch[1];
+      product.d_x = call.scratch[2];
+      Product::backward(engine, product);
+      if constexpr (Base::casts)
+        Base::template add<T, K>(engine, call.scratch[2], call.d_named, std::array{call.scratch[3]});
+      else Base::template add<T, K>(engine, call.scratch[2], call.d_named, call.scratch);
+    }
+
+   private:
+    /// Where the named value lies in T: in a scratch tensor, if it has been kept in another type.
+    template <std::size_t scratch>
+    static constexpr std::size_t text(auto& engine, const auto& call) {
+      if constexpr (!Base::casts) return call.named;
+      else {
+        Base::template copy<K, T>(engine, call.named, call.scratch[scratch]);
+        return call.scratch[scratch];
+      }
+    }
+    static constexpr op::AttentionShape shape(std::size_t batch) {
+      return {.batch = batch,
+              .length = X::rows,
+              .heads = Layout::heads,
+              .width = width,
+              .key_heads = Layout::key_heads == Layout::heads ? 0 : Layout::key_heads,
+              .key_length = Text::rows};
+    }
+  };
+};
+
+struct q_label {
+  static constexpr const char* text = "q";
+};
+struct kv_label {
+  static constexpr const char* text = "kv";
+};
+
+}  // namespace detail
+
+/// y = projection(concat over heads of softmax(q kᵀ / √D) v),  q = q(x), (k, v) = kv(the value that Keep<Name> has kept)
+///
+///   struct Encoded : NamedValue<Shape<64, 512>> {};
+///   Model<..., Keep<Encoded>, ..., Residual<LayerNorm, CrossAttention<Encoded, Heads<8>>>, ...>
+///
+///   x, y (B,T,C)   the named value (B,S,C')   H = N heads of D = C / H channels, K = H key heads
+///   q.weight (HD,C), q.bias (HD)   kv.weight (2KD,C'), kv.bias (2KD)   projection.weight (C,HD), projection.bias (C)
+///   options, in any order:
+///     Dropout<Ratio<...>>    on the probabilities
+///     KeyHeads<K>            H / K neighbouring heads share keys and values
+///     HeadWidth<D>           the channels of a head, whatever C is
+///     WithoutBias            no product has a bias
+///
+/// Every position sees all S positions. It stands wherever a Read<Name> may stand.
+///
+/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary) and QueryKeyNorm; on a GPU forms other
+///          than Attention<Tiled>; generate
+/// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,S) is never stored
+/// cost     saves q, k, v, the heads' output, and B·H·T statistics; the named value and its gradient as Read
+template <class Name, class HeadCount, class... Options>
+struct CrossAttention final {
+  static constexpr const char* name = "cross_attention";
+  static constexpr std::size_t heads = detail::heads_in<HeadCount>;
+  using Chosen = detail::attention_options<Options...>;
+  using Layout = detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width>;
+  using Parts = boost::mp11::mp_list<
+      detail::AttentionPart<detail::HeadsProduct<detail::HeadLayout<heads, 0, Chosen::width>, Chosen::bias>,
+                            detail::q_label>,
+      detail::AttentionPart<detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate>, detail::kv_label>,
+      detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>;
+};
+
+/// Written out where it stands.
+template <class Name, class HeadCount, class... Options>
+struct children<CrossAttention<Name, HeadCount, Options...>> {
+  using type =
+      boost::mp11::mp_transform<detail::layer_of_part, typename CrossAttention<Name, HeadCount, Options...>::Parts>;
+  static constexpr std::size_t levels = 0;
+};
+
+namespace detail {
+template <class Name, class Layout, BiasIs bias, class Rate>
+inline constexpr bool is_composite<AttendTo<Name, Layout, bias, Rate>> = true;
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,19 @@
+// regimen/rule/cross_attention_takes_option.hpp — no option of CrossAttention is ignored.
+#pragma once
+
+namespace regimen::rule {
+
+/// Positions of two texts have no order, so there is no Causal and no Rotary.
+/// Known: whether Option is one of CrossAttention's options.   docs/errors/cross_attention_takes_option.md
+template <class Option, bool Known = false>
+struct cross_attention_takes_option {
+  static constexpr bool holds = Known;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: CrossAttention<Name, Heads<N>, ...> takes KeyHeads, HeadWidth, Dropout, WithoutBias; nothing else");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,20 @@
+// Attention to another text whose positions it should not see.
+// expect: CrossAttention<Name, Heads<N>, \.\.\.> takes KeyHeads, HeadWidth, Dropout, WithoutBias; nothing else
+// names: Causal
+#include "../support/model_recipe.hpp"
+
+#include <regimen/layer/cross_attention.hpp>
+
+using namespace regimen;
+
+struct Source : NamedValue<Shape<8>> {};
+#ifndef REGIMEN_MISUSE
+using Attend = CrossAttention<Source, Heads<2>, WithoutBias>;
+#else
+using Attend = CrossAttention<Source, Heads<2>, WithoutBias, Causal>;
+#endif
+struct Small : Model<Input<Vector<8>>, Keep<Source>, Attend, Linear<4>> {};
+
+using Train = Trainer<Small>;
+
+int main() { return sizeof(Train) == 0; }

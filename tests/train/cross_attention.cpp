@@ -1,0 +1,122 @@
+// Attention to another text: an encoder and a decoder in one model; its gradients are those of calculus and its bits the
+// same however it is computed; against what PyTorch computed.
+#include <regimen/comm/launch.hpp>
+#include <regimen/regimen.hpp>
+#include <regimen/train/gradient_check.hpp>
+
+#include "support/catch.hpp"
+#include "support/weights.hpp"
+#include "train/recorded.hpp"
+
+#include <vector>
+
+using namespace regimen;
+using regimen::test::check_layer;
+
+namespace {
+
+/// A Transformer of a text of 7 tokens and what follows it, 4 tokens: both are one input.
+constexpr std::size_t source = 7, target = 4, words = 9, width = 8;
+struct Encoded : NamedValue<Shape<source, width>> {};
+using Mlp = Residual<LayerNorm, Linear<16>, Gelu, Linear<width>>;
+using EncoderBlock = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>>>, Mlp>;
+template <class... Options>
+using DecoderBlock = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
+                                Residual<LayerNorm, CrossAttention<Encoded, Heads<2>, Options...>>, Mlp>;
+using Encoder = Sequential<Slice<0, source>, Embedding<Vocabulary<words>, width>, PositionEmbedding,
+                           Repeat<2, EncoderBlock>, LayerNorm, Keep<Encoded>>;
+using Target = Sequential<Slice<source, target>, Embedding<Vocabulary<words>, width>, PositionEmbedding>;
+template <class... Options>
+struct Transformer final
+    : Model<Input<Tokens<source + target>>, Fork<ConcatAlong<0>, Encoder, Target>, SliceAlong<0, source, target>,
+            Repeat<2, DecoderBlock<Options...>>, LayerNorm, Linear<words>> {};
+using Shared = Transformer<KeyHeads<1>, HeadWidth<3>, WithoutBias, Dropout<Ratio<1, 4>>>;
+
+/// Attention in T to a text that is kept in fp32.
+struct Narrow : NamedValue<Shape<1, 3, 6>> {};
+template <class T>
+struct Mixed final : Model<Input<Image<1, 3, 5>>, Linear<6>, Keep<Narrow>, SliceAlong<1, 0, 2>,
+                           As<T, CrossAttention<Narrow, Heads<2>>>, Linear<4>> {};
+
+/// Positions 7 to 10 attend to the first ten channels of positions 0 to 6.
+struct Recorded_ : NamedValue<Shape<7, 10>> {};
+using Asking = Sequential<
+    Fork<ConcatAlong<0>,
+         Sequential<SliceAlong<0, 0, 7>, Fork<Concat, Sequential<Slice<0, 10>, Keep<Recorded_>>, Slice<10, 2>>>,
+         SliceAlong<0, 7, 4>>,
+    SliceAlong<0, 7, 4>, CrossAttention<Recorded_, Heads<3>>>;
+
+std::vector<double> numbers(auto& trainer) {
+  static const Fake fake({.samples = 24, .classes = words, .seed = 4});
+  trainer.poison_dead_memory();
+  const double loss = trainer.fit(fake, {.steps = 4, .progress = false}).loss;
+  CHECK(trainer.used().peak == trainer.planned().peak);
+  std::vector<double> all = support::weights_of<double>(trainer);
+  all.push_back(loss);
+  return all;
+}
+template <class Network, class... Policies>
+std::vector<double> trained() {
+  Trainer<Network, Batch<4>, Policies...> trainer;
+  return numbers(trainer);
+}
+
+template <class Network, class... Policies>
+std::vector<double> on_two() {
+  std::vector<double> found;
+  launch(2, [&](comm::Threads& ranks) {
+    Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
+    const auto own = numbers(trainer);
+    if (ranks.rank() == 0) found = own;
+  });
+  return found;
+}
+
+/// The gradient of the layer that makes the text, and of the text's product, where T computes attention.
+template <class T>
+std::vector<double> gradients_in() {
+  Trainer<Mixed<T>, Batch<3>, Loss<MeanSquaredError>> trainer;
+  trainer.poison_dead_memory();
+  std::vector<float> x(3 * 15), labels(3 * 8);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i % 7) / 4 - 0.75f;
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = float(i % 5) / 4;
+  trainer.backward(trainer.forward(x, labels));
+  std::vector<double> all;
+  for (const auto& gradient : trainer.gradients())
+    if (gradient.name == "0.weight" || gradient.name == "3.0.kv.weight")
+      all.insert(all.end(), gradient.values.begin(), gradient.values.end());
+  REQUIRE(all.size() == 30 + 72);
+  return all;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("an encoder and a decoder have the gradients of calculus", "", Transformer<>, Shared) {
+  CHECK(gradient_check<TestType, Batch<2>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
+}
+TEMPLATE_TEST_CASE("they have the same bits in the planned memory when they are computed again", "", Transformer<>,
+                   Shared) {
+  const std::vector<double> plain = trained<TestType>();
+  CHECK(trained<TestType, Checkpoint<Every<1>>>() == plain);
+  CHECK(trained<TestType, Checkpoint<Selective<Keep<Encoded>, LayerNorm, Gelu>>>() == plain);
+}
+TEST_CASE("also on two ranks, however their weights are cut") {
+  const std::vector<double> whole = on_two<Shared>();
+  CHECK(on_two<Shared, Shard<ZeRO1>>() == whole);
+  CHECK(on_two<Shared, Shard<ZeRO2>>() == whole);
+  CHECK(on_two<Shared, Shard<ZeRO3>>() == whole);
+  CHECK(on_two<Shared, Shard<Hybrid<2>>, Checkpoint<Every<2>>>() == whole);
+}
+TEST_CASE("a text is read in another type than it is kept in") {
+  const std::vector<double> wide = gradients_in<fp32>(), narrow = gradients_in<bf16>();
+  double off = 0, all = 0;
+  for (std::size_t i = 0; i < wide.size(); ++i) off += std::abs(wide[i] - narrow[i]), all += std::abs(wide[i]);
+  CHECK(off > 0);
+  CHECK(off < 0.05 * all);  // some ten roundings by 2^-9
+  CHECK(trained<Mixed<bf16>, Loss<MeanSquaredError>, Checkpoint<Selective<Keep<Narrow>, SliceAlong<1, 0, 2>>>>() ==
+        trained<Mixed<bf16>, Loss<MeanSquaredError>>());
+}
+TEST_CASE("attention to another text agrees with PyTorch") {
+  check_layer<Asking, 2, 11, 12>(
+      "cross_attention", {"q.weight", "q.bias", "kv.weight", "kv.bias", "projection.weight", "projection.bias"});
+}
