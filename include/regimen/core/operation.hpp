@@ -14,6 +14,7 @@
 #include <regimen/core/operation/group_norm.hpp>
 #include <regimen/core/operation/image.hpp>
 #include <regimen/core/operation/layer.hpp>
+#include <regimen/core/operation/nt_xent.hpp>
 #include <regimen/core/operation/rotary.hpp>
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/operation/step.hpp>

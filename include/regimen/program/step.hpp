@@ -24,6 +24,7 @@ struct Step : Forward<Bound_> {
   using Roles = typename Bound::Roles;
   using Output = typename Bound::Output;
   using Labels = typename Loss::template Labels<Output>;
+  static constexpr std::size_t classes = regimen::detail::labels_below<Loss, Output>();
   using Master = typename Roles::master;
   using Reduce = typename Roles::reduce;
   using Sharding = typename Bound::Ctx::Sharding;
