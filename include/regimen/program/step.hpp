@@ -3,6 +3,7 @@
 
 #include <regimen/core/defect.hpp>
 #include <regimen/core/whole_tensor.hpp>
+#include <regimen/policy/loss.hpp>
 #include <regimen/policy/optimizer.hpp>
 #include <regimen/program/forward.hpp>
 #include <regimen/program/input_ring.hpp>
