@@ -29,6 +29,7 @@
 #include <regimen/layer/softmax.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/adam.hpp>

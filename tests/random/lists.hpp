@@ -193,11 +193,31 @@ template <class Parent, template <class...> class Combinator, std::size_t count,
 using Around = AroundDrawn<Parent, Combinator, Chain<Parent, count, keeps, closes>>;
 inline constexpr std::size_t deepest = 3;
 
+/// A set of weights for each place that draws one: in one place, or in several that are one layer together.
+template <Id id>
+struct Set;
+template <Id id, std::size_t form>
+struct OfSet {
+  template <class... Layers>
+  using One = Shared<Set<id>, Layers...>;
+  template <class... Layers>
+  using of = mp::mp_at_c<mp::mp_list<One<Layers...>, Sequential<One<Layers...>, One<Layers...>>,
+                                     Fork<Multiply, One<Layers...>, One<Layers...>>>,
+                         form>;
+};
 struct AnySequential {
   template <class At>
   static constexpr bool fits = At::level < deepest;
+  template <class At, bool is_set>
+  struct drawn {
+    using type = Around<At, Sequential, 1 + At::below(0, 3), At::keeps, false>;
+  };
   template <class At>
-  using make = Around<At, Sequential, 1 + At::below(0, 3), At::keeps, false>;
+  struct drawn<At, true> {
+    using type = Around<At, OfSet<At::id, 0>::template of, 1 + At::below(0, 3), At::keeps, false>;
+  };
+  template <class At>
+  using make = typename drawn<At, At::below(3, 3) == 0>::type;
 };
 /// A layer that stands for several.
 template <class... Layers>
@@ -288,8 +308,14 @@ struct AnyNamed {
             typename At::X, mp::mp_append<typename Inner::leaves, typename Reader::leaves>, typename Inner::weighted,
             mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, At::id>>>;
 };
-template <std::size_t Count>
+/// Blocks of their own weights, or of a set's.
+template <std::size_t Count, Id id, std::size_t form>
 struct Repeated {
+  template <class... Layers>
+  using of = Repeat<Count, typename OfSet<id, form>::template of<Layers...>>;
+};
+template <std::size_t Count, Id id>
+struct Repeated<Count, id, 3> {
   template <class... Layers>
   using of = Repeat<Count, typename block<Layers...>::type>;
 };
@@ -297,7 +323,10 @@ struct AnyRepeat {
   template <class At>
   static constexpr bool fits = At::reads_numbers && At::level < deepest;
   template <class At>
-  using make = Around<At, Repeated<At::one_of(1, {1, 2, 3, 4, 5})>::template of, 1 + At::below(0, 3), true, true>;
+  using make = Around<
+      At,
+      Repeated<At::one_of(1, {1, 2, 3, 4, 5}), At::id, (At::below(3, 6) < 3 ? At::below(3, 6) : 3)>::template of,
+      1 + At::below(0, 3), true, true>;
 };
 /// In a type that fits the program's: fp64 does not mix with others, and fp16 needs a loss scale.
 template <class Compute, std::size_t Which>

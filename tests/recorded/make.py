@@ -429,6 +429,27 @@ def soft_cross_entropy():
            **results(*twice(compute))})
 
 
+def nt_xent():
+    g = torch.Generator().manual_seed(10)
+    samples, channels = 5, 3
+    views = random(g, samples, 2, channels, scale=2)
+    views[3] *= 100
+    target = torch.tensor([0, -100, 0, 0, 0])
+
+    def compute(dtype):
+        x = leaf(views, dtype)
+        z = functional.normalize(x[target == 0].flatten(0, 1), dim=1)
+        similarity = (z @ z.T / 0.1).masked_fill(torch.eye(len(z), dtype=torch.bool), float("-inf"))
+        total = functional.cross_entropy(similarity, torch.arange(len(z)) ^ 1, reduction="sum")
+        total.backward()
+        return {"loss_sum": total.reshape(1), "loss": (total.detach() / len(z)).reshape(1), "gradient.output": x.grad}
+
+    write("nt_xent", "cross-entropy of cosine similarities, divided by a temperature of 1/10, of all views but the row's "
+          "own, with the other view as target; samples of target -100 do not exist; gradient.output is of loss_sum",
+          {"output": views.numpy(), "target": whole(target), "count": numpy.array([8], dtype=numpy.int32),
+           **results(*twice(compute))})
+
+
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
 
@@ -741,8 +762,8 @@ def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, soft_cross_entropy, cross_attention, optimizers, whole_tensor_optimizers,
-                 loss_scales, curves, gpt2):
+                 losses, more_losses, soft_cross_entropy, cross_attention, nt_xent, optimizers,
+                 whole_tensor_optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

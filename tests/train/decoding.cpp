@@ -37,8 +37,10 @@ struct Odd : Model<Input<Tokens<window>>, Table, Repeat<2, Repeat<3, PostNorm>>,
 // Positions by rotation alone, in heads that share keys and are wider than their part of the channels.
 using Shared = SelfAttention<Heads<4>, KeyHeads<2>, HeadWidth<6>, Causal, QueryKeyNorm<Epsilon<Ratio<1, 100>>>,
                              Rotary<Ratio<100>>, WithoutBias>;
-struct Turned : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, Repeat<3, Residual<RmsNorm, Shared>>,
-                      RmsNorm, Linear<words>> {};
+// One set of weights for all iterations.
+struct OneSet;
+struct Turned : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>,
+                      Repeat<3, regimen::Shared<OneSet, Residual<RmsNorm, Shared>>>, RmsNorm, Linear<words>> {};
 
 /// y = 2 x, which says that it couples no positions, or does not say.
 template <bool says>

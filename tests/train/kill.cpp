@@ -25,7 +25,7 @@ const regimen::Options<AdamW> options{
 constexpr std::uint64_t every = 2;
 
 enum State : int { starting, training, saving, failed };
-struct Shared {
+struct Common {
   std::atomic<int> state;
   std::atomic<std::uint64_t> loaded, saved;  // steps: in the file that was loaded; in the last save that returned
   char error[400];
@@ -36,7 +36,7 @@ void one_step(Train& trainer) {
   trainer.step(tiny::tokens(4, step), tiny::tokens(4, step + 1'000'000));
 }
 
-[[noreturn]] void train_until_killed(const std::string& path, Shared& shared) {
+[[noreturn]] void train_until_killed(const std::string& path, Common& shared) {
   try {
     Train trainer(options);
     if (std::filesystem::exists(path)) trainer.load(path);
@@ -61,9 +61,9 @@ void one_step(Train& trainer) {
 TEST_CASE("a kill at any moment leaves a file that the next run loads") {
   ::test::Directory directory;
   const std::string path = directory / "state.safetensors";
-  void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, sizeof(Common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
-  Shared& shared = *new (memory) Shared{};
+  Common& shared = *new (memory) Common{};
   int killed_in[3] = {0, 0, 0};
   std::uint64_t saved = 0;
   for (std::uint64_t round = 0; round < 200; ++round) {
@@ -107,5 +107,5 @@ TEST_CASE("a kill at any moment leaves a file that the next run loads") {
   CHECK(directory.files() == 1);  // what killed writers left behind is gone
   std::printf("%d kills while starting, %d while training, %d while saving; %llu steps saved\n", killed_in[0],
               killed_in[1], killed_in[2], static_cast<unsigned long long>(saved));
-  ::munmap(memory, sizeof(Shared));
+  ::munmap(memory, sizeof(Common));
 }

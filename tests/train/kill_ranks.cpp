@@ -33,7 +33,7 @@ constexpr std::uint64_t every = 2;
 constexpr int rounds = 100;
 
 enum State : int { starting, training, saving };
-struct Shared {
+struct Common {
   std::atomic<int> state;                                // of the rank that is to be killed
   std::atomic<std::uint64_t> loaded, saved;              // steps: in what was loaded; in the last save that returned
   std::atomic<std::int64_t> killed_at, ended_at[ranks];  // milliseconds
@@ -55,7 +55,7 @@ typename Train<Ranks>::Options options() {
 }
 
 /// Without end.
-void train(comm::Tcp& world, const std::string& path, bool is_victim, Shared& shared) {
+void train(comm::Tcp& world, const std::string& path, bool is_victim, Common& shared) {
   Train<Tcp> trainer(world, options<Tcp>());
   if (std::filesystem::exists(path)) trainer.load(path);
   if (world.rank() == 0) shared.loaded = trainer.steps_done();
@@ -73,7 +73,7 @@ void train(comm::Tcp& world, const std::string& path, bool is_victim, Shared& sh
 }
 
 /// What all ranks said of a training in which one is killed.
-std::string kill_one(int round, std::size_t victim, const std::string& path, Shared& shared) {
+std::string kill_one(int round, std::size_t victim, const std::string& path, Common& shared) {
   const std::uint64_t random = mix(21, static_cast<std::uint64_t>(round));
   const auto moment = static_cast<useconds_t>(random % (1u << (4 + random / 97 % 12)));  // up to 32 ms, often much less
   try {
@@ -124,9 +124,9 @@ std::string resume(std::size_t count, const std::string& path, std::atomic<std::
 TEST_CASE("a rank that is killed at any moment ends all, and what was saved is loaded by as many ranks, or fewer") {
   const ::test::Directory directory;
   const std::string path = directory / "state";
-  void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, sizeof(Common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
-  Shared& shared = *new (memory) Shared{};
+  Common& shared = *new (memory) Common{};
   int killed_in[3] = {0, 0, 0};
   std::uint64_t saved = 0;
   std::int64_t slowest = 0;
@@ -188,6 +188,6 @@ TEST_CASE("a rank that is killed at any moment ends all, and what was saved is l
       "%d kills while starting, %d while training, %d while saving; %llu steps saved; the others ended within %lld ms\n",
       killed_in[starting], killed_in[training], killed_in[saving], static_cast<unsigned long long>(saved),
       static_cast<long long>(slowest));
-  ::munmap(memory, sizeof(Shared));
+  ::munmap(memory, sizeof(Common));
 }
 // SPDX-License-Identifier: Apache-2.0

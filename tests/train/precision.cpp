@@ -167,12 +167,12 @@ TEST_CASE("a step that has begun cannot be taken apart in another order") {
 
 namespace {
 using Words = Embedding<Vocabulary<11>, 8>;
-struct Shared : Model<Input<Tokens<4>>, As<fp32, Words>, As<fp32, TiedLinear<Words>>> {};
+struct SharedWords : Model<Input<Tokens<4>>, As<fp32, Words>, As<fp32, TiedLinear<Words>>> {};
 }  // namespace
 
 TEST_CASE("a tied table inside As is kept in its type: such a model is fp32, whatever the rest would be") {
-  using InBf16 = Trainer<Shared, Batch<4>, Precision<bf16, fp32>>;
-  using InFp32 = Trainer<Shared, Batch<4>, Precision<fp32>>;
+  using InBf16 = Trainer<SharedWords, Batch<4>, Precision<bf16, fp32>>;
+  using InFp32 = Trainer<SharedWords, Batch<4>, Precision<fp32>>;
   InBf16 half;
   InFp32 whole;
   const Work<InBf16> work(4);

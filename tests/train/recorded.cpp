@@ -20,6 +20,7 @@ struct Logits final : Model<Input<Tokens<10>>, Embedding<Vocabulary<10>, 7>> {};
 struct Outputs final : Model<Input<Tokens<4>>, Embedding<Vocabulary<4>, 3>> {};
 template <std::size_t inputs>
 struct Sixteen final : Model<Input<Vector<inputs>>, Linear<16>> {};
+struct Views final : Model<Input<Tokens<2>>, Embedding<Vocabulary<10>, 3>> {};
 struct TinyGpt final : Model<Input<Tokens<8>>, Embedding<Vocabulary<11>, 16>, PositionEmbedding,
                              Repeat<2, Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
                                                   Residual<LayerNorm, Linear<64>, GeluTanh, Linear<16>>>>,
@@ -40,14 +41,14 @@ void check_embedding() {
   compare<T>(from, "gradient.position.weight", trainer.gradients()[1].values);
 }
 
-template <class Network, class Function, class T>
+template <class Network, class Function, class T, std::size_t batch = 1>
 void check_loss(const std::string& name, const std::string& output) {
   INFO(name);
   const Recorded from(name);
-  using Train = Trainer<Network, Precision<T>, Batch<1>, Loss<Function>>;
+  using Train = Trainer<Network, Precision<T>, Batch<batch>, Loss<Function>>;
   Train trainer;
   from.fill(trainer.parameters()[0], output);
-  std::vector<std::int32_t> rows(Train::input_size);
+  std::vector<std::int32_t> rows(batch * Train::input_size);
   std::iota(rows.begin(), rows.end(), 0);
   std::vector<typename Train::Label> target;
   if constexpr (std::is_same_v<typename Train::Label, std::int32_t>)
@@ -208,6 +209,8 @@ TEST_CASE("losses agree with PyTorch") {
   check_loss<Outputs, Huber<Ratio<1, 2>>, fp64>("huber", "output");
   check_loss<Outputs, BinaryCrossEntropy, fp32>("binary_cross_entropy", "output");
   check_loss<Outputs, BinaryCrossEntropy, fp64>("binary_cross_entropy", "output");
+  check_loss<Views, NtXent<Ratio<1, 10>>, fp32, 5>("nt_xent", "output");
+  check_loss<Views, NtXent<Ratio<1, 10>>, fp64, 5>("nt_xent", "output");
 }
 TEST_CASE("update rules agree with PyTorch") {
   check_rule<AdamW>("adamw", {.learning_rate = 1e-2, .beta2 = 0.99, .weight_decay = 0.1});

@@ -17,6 +17,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/softmax.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/state/safetensors.hpp>

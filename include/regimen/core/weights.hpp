@@ -63,8 +63,8 @@ struct NamedTensor {
 /// Names that a model may have.
 inline constexpr std::size_t named_limit = 32;
 
-/// Tables that several layers of one model may share.
-inline constexpr std::size_t tied_limit = 4;
+/// Tied tables and Shared sets that a model may have.
+inline constexpr std::size_t tied_limit = 16;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

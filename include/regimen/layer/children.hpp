@@ -60,6 +60,13 @@ struct children<Residual<Layers...>> {
   template <class... Others>
   using with = Residual<Others...>;
 };
+template <class Name, class... Layers>
+struct children<Shared<Name, Layers...>> {
+  using type = boost::mp11::mp_list<Layers...>;
+  static constexpr std::size_t levels = 1;
+  template <class... Others>
+  using with = Shared<Name, Others...>;
+};
 /// The layers of its branches are one list, a branch's behind those of the branch before.
 template <class Join, class... Layers>
 struct children<Fork<Join, Layers...>> {

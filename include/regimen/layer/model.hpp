@@ -75,6 +75,28 @@ struct Repeat final {
   static constexpr const char* name = "repeat";
 };
 
+/// Layers with one set of weights, used in several places: all Shared<Name, Layers...> of a model are the same layers,
+/// and have one set of parameters, with one gradient, one update, and one place in files, under the name of the first.
+/// Name is a type of the program.
+///
+///   struct Tower;
+///   using Encode = Shared<Tower, Linear<64>, Relu, Linear<16>>;
+///   Fork<ConcatAlong<0>, Sequential<SliceAlong<0, 0, 1>, Encode>, Sequential<SliceAlong<0, 1, 1>, Encode>>   Siamese
+///   Repeat<12, Shared<Block, Residual<...>>>                                                                 ALBERT
+///
+/// It stands anywhere, in combinators and in another Shared, too. Its inputs may have other shapes elsewhere, if the
+/// parameters stay the same. Random numbers depend on the place. A BatchNorm moves its statistics once for each use.
+///
+/// cost     each place saves what its backward reads. With several ranks the set is a unit, as a tied table is: it is
+///          gathered before forward and kept to the end of backward
+/// refuses  one name with two lists of layers, parameters that differ between places, an As<T, ...> around some places
+/// source   Bromley et al. 1993, "Signature verification using a Siamese time delay neural network"; Lan et al. 2020,
+///          "ALBERT"
+template <class Name, class... Layers>
+struct Shared final {
+  static constexpr const char* name = "shared";
+};
+
 /// Layers that compute in another element type than the rest of the model: `As<fp32, Linear<10>>`.
 template <class T, class... Layers>
 struct As;

@@ -18,6 +18,13 @@ inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::templat
 /// from another would inherit.
 template <class Function>
 inline constexpr bool takes_padded_rows = false;
+
+/// Integer labels are below.
+template <class Function, class Output>
+constexpr std::size_t labels_below() {
+  if constexpr (requires { Function::template labels_below<Output>; }) return Function::template labels_below<Output>;
+  else return Output::columns;
+}
 }  // namespace detail
 
 /// Decides the loss: a sum over the valid targets and their count.
@@ -32,6 +39,9 @@ inline constexpr bool takes_padded_rows = false;
 ///   rows<Output>      how many labels a sample has
 ///   run<gradient, Output>(engine, output, target, scalars, scale)
 ///   couples_samples   static constexpr bool: whether the loss of a sample depends on the other samples
+/// and may have
+///   gathers_samples        it couples them, and gathers those of all ranks: then ranks do not cut its batch
+///   labels_below<Output>   integer labels are below, where that is not the number of the output's columns
 template <class Function>
 struct Loss final {
   using axis = regimen::axis::loss;

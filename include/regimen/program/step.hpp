@@ -3,6 +3,7 @@
 
 #include <regimen/core/defect.hpp>
 #include <regimen/core/whole_tensor.hpp>
+#include <regimen/policy/loss.hpp>
 #include <regimen/policy/optimizer.hpp>
 #include <regimen/program/forward.hpp>
 #include <regimen/program/input_ring.hpp>
@@ -24,6 +25,7 @@ struct Step : Forward<Bound_> {
   using Roles = typename Bound::Roles;
   using Output = typename Bound::Output;
   using Labels = typename Loss::template Labels<Output>;
+  static constexpr std::size_t classes = regimen::detail::labels_below<Loss, Output>();
   using Master = typename Roles::master;
   using Reduce = typename Roles::reduce;
   using Sharding = typename Bound::Ctx::Sharding;

@@ -14,6 +14,13 @@ template <class Accumulate, class Communicator, class World>
 inline constexpr bool cuts_the_batch = Accumulate::count > 1 ||
                                        (!std::is_same_v<typename Communicator::ranks, Solo> && World::ranks != 1);
 
+/// Whether a loss gathers the samples of all ranks, so that these do not cut its batch.
+template <class LossOrLayer>
+inline constexpr bool gathers_samples = false;
+template <class LossOrLayer>
+  requires requires { LossOrLayer::gathers_samples; }
+inline constexpr bool gathers_samples<LossOrLayer> = LossOrLayer::gathers_samples;
+
 }  // namespace regimen::detail
 
 namespace regimen::rule {
@@ -23,7 +30,9 @@ namespace regimen::rule {
 /// docs/errors/coupled_samples_stay_together.md
 template <class LossOrLayer, bool Couples, class Accumulate, class Communicator, class World>
 struct coupled_samples_stay_together {
-  static constexpr bool holds = !Couples || !detail::cuts_the_batch<Accumulate, Communicator, World>;
+  static constexpr bool holds =
+      !Couples || (detail::gathers_samples<LossOrLayer> ? Accumulate::count == 1
+                                                        : !detail::cuts_the_batch<Accumulate, Communicator, World>);
   struct must_hold {
     static_assert(
         holds,

@@ -263,7 +263,7 @@ struct Session final {
     const std::uint64_t step = steps_done + ahead;
     const std::string where = "step " + std::to_string(step + 1);
     check_tokens(inputs, input_size, vocabulary, where, first);
-    check_labels(targets, target_size, Step::Output::columns, where, first);
+    check_labels(targets, target_size, Step::classes, where, first);
     uploaded.wait();  // earlier uploads have been read
     walk.batch = samples;
     given.random = {seed, step, first};

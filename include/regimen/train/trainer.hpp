@@ -358,7 +358,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// The extents of this model's samples, for a data source.
   static constexpr SampleShape sample_shape() {
-    return {input_size, target_size, Session::vocabulary, std::is_integral_v<Label> ? Step::Output::columns : 0};
+    return {input_size, target_size, Session::vocabulary, std::is_integral_v<Label> ? Step::classes : 0};
   }
 
   /// For tests: from now on fills freed memory with NaN.

@@ -34,6 +34,9 @@
 #include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/shard_cuts_even_units.hpp>
+#include <regimen/rule/shared_keeps_parameters.hpp>
+#include <regimen/rule/shared_layers_agree.hpp>
+#include <regimen/rule/shared_places_share_a_type.hpp>
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/spans_stay_on_the_host.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
@@ -70,6 +73,37 @@ struct shared_types {
   using one =
       rule::tied_layers_share_a_type<Table,
                                      mp::mp_size<typename walk::tied_types<Table, Compute, Layers>::type>::value <= 1>;
+};
+
+/// The rules of sets that Shared names.
+template <class Compute, class Layers>
+struct shared_rules {
+ private:
+  using Sets = walk::shared_sets<Layers>;
+  template <class Set>
+  struct of {
+    template <class Other>
+    using has_my_name = mp::mp_bool<std::is_same_v<mp::mp_first<Set>, mp::mp_first<Other>>>;
+    using First = mp::mp_front<mp::mp_copy_if<Sets, has_my_name>>;
+    using agrees = rule::shared_layers_agree<mp::mp_first<Set>, First, Set>;
+    using types = rule::shared_places_share_a_type<
+        mp::mp_first<Set>, (mp::mp_size<typename walk::tied_types<Set, Compute, Layers>::type>::value <= 1)>;
+  };
+  template <class Set>
+  using agrees = typename of<Set>::agrees;
+  template <class Set>
+  using types = typename of<Set>::types;
+
+ public:
+  using type = mp::mp_append<mp::mp_transform<agrees, Sets>, mp::mp_transform<types, Sets>>;
+};
+/// The parameters of a set are the same in all places.
+template <class Bound>
+struct set_rules {
+  template <class Set>
+  using keeps = rule::shared_keeps_parameters<mp::mp_first<Set>,
+                                              walk::have_same_parameters<typename Bound::template PlacesOf<Set>>>;
+  using type = broken_of<mp::mp_transform<keeps, mp::mp_copy_if<typename Bound::Tied, walk::is_set>>>;
 };
 
 template <class Layer>
@@ -292,7 +326,12 @@ using budget_rule = typename budget_rule_of<Network, Configuration>::type;
 
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
-  if constexpr (!trains) {
+  using Bound =
+      typename std::conditional_t<trains, Recipe<Network, Configuration>, InferenceRecipe<Network, Configuration>>::Bound;
+  using Sets = typename set_rules<Bound>::type;
+  if constexpr (!mp::mp_empty<Sets>::value) {
+    return Sets{};
+  } else if constexpr (!trains) {
     return machine_rules<InferenceRecipe<Network, Configuration>, Configuration>();
   } else if constexpr (!budget_rule<Network, Configuration>::holds) {
     return mp::mp_list<budget_rule<Network, Configuration>>{};
@@ -343,6 +382,7 @@ constexpr auto rules_of_layers() {
       typename freeze_rules<typename Configuration::freeze, All>::type, typename named_rules<typename P::Layers>::type,
       mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
+      typename shared_rules<typename Roles::computed, typename P::Layers>::type,
       mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
                   rule::kept_blocks_below_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;

@@ -64,6 +64,7 @@
 #include <regimen/rule/synchronous_needs_queue.hpp>
 #include <regimen/rule/target_computes_in.hpp>
 #include <regimen/rule/target_takes_bound.hpp>
+#include <regimen/rule/temperature_above_zero.hpp>
 #include <regimen/rule/tf32_is_stored_as_fp32.hpp>
 #include <regimen/rule/unaligned_is_counted.hpp>
 #include <regimen/rule/update_rule_is_whole.hpp>
@@ -182,6 +183,13 @@ template <class Loss>
 struct loss_rules<Loss> {
   using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::delta>,
                             rule::delta_above_zero<typename Loss::delta>>;
+};
+template <class Loss>
+  requires requires { typename Loss::temperature; }
+struct loss_rules<Loss> {
+  using rules =
+      mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::temperature>,
+                  rule::temperature_above_zero<typename Loss::temperature>>;
 };
 
 /// The rules about an update rule: its options, and its update with this many states.

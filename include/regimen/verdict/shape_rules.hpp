@@ -397,6 +397,8 @@ struct begins_with_norm<BatchNorm<Options...>> {
 };
 template <class First, class... Others>
 struct begins_with_norm<Sequential<First, Others...>> : begins_with_norm<First> {};
+template <class Name, class First, class... Others>
+struct begins_with_norm<Shared<Name, First, Others...>> : begins_with_norm<First> {};
 /// The rules of two neighbours.
 template <class Before, class... Rest>
 struct neighbour_rules {
@@ -521,6 +523,16 @@ struct check_layer<Residual<Layers...>, X, Roles> {
                                          rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
                                          rule::residual_keeps_shape<X, X>>>>>;
   using Output = X;
+  static constexpr double elements = Inner::elements;
+};
+template <class Name, class... Layers, class X, class Roles>
+struct check_layer<Shared<Name, Layers...>, X, Roles> {
+  using Inner = check_chain<X, Roles, Layers...>;
+  using broken =
+      mp::mp_append<broken_of<mp::mp_list<rule::layers_one_to_255<Shared<Name, Layers...>,
+                                                                  layer_count<mp::mp_list<Layers...>>>>>,
+                    typename Inner::broken>;
+  using Output = typename Inner::Output;
   static constexpr double elements = Inner::elements;
 };
 /// The rules of a join about the outputs of branches, if they are sound. A program's own join may have none.

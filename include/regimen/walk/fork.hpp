@@ -96,8 +96,9 @@ struct ForkWalker;
 template <class Join, class... Branch, class X, class Context, bool flows>
 struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   static constexpr std::size_t count = sizeof...(Branch);
+  using Branches = mp::mp_list<Branch...>;
   template <std::size_t i>
-  using At = mp::mp_at_c<mp::mp_list<Branch...>, i>;
+  using At = mp::mp_at_c<Branches, i>;
   using Joined = typename Join::template of<typename Branch::Output...>;
   using Output = typename Joined::Output;
   static constexpr bool adds = requires { requires Join::adds; };

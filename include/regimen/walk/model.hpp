@@ -8,6 +8,7 @@
 #include <regimen/walk/repeat.hpp>
 #include <regimen/walk/residual.hpp>
 #include <regimen/walk/sequential.hpp>
+#include <regimen/walk/shared.hpp>
 
 namespace regimen::walk {
 
@@ -31,6 +32,12 @@ struct is_tied<TiedLinear<Table>> : std::true_type {};
 template <class Layers>
 using tied_tables = mp::mp_unique<mp::mp_transform<mp::mp_first, mp::mp_copy_if<detail::layers_in<Layers>, is_tied>>>;
 
+/// The sets that Shared names anywhere in the layers.
+template <class Layer>
+using is_set = mp::mp_bool<is_shared<Layer>>;
+template <class Layers>
+using shared_sets = mp::mp_unique<mp::mp_copy_if<typename detail::all_in<Layers>::type, is_set>>;
+
 /// The names of the values that a Keep anywhere in the layers keeps.
 template <class Layer>
 struct is_keep : std::false_type {};
@@ -46,7 +53,7 @@ struct SharedValues final {
   using Named = Named_;
 };
 
-/// The compute type of the layers that use a table, inside layers that compute in Compute. There is one such type: the
+/// The compute type of the layers that use a table, or are a set, inside layers that compute in Compute. There is one such type: the
 /// rule tied_layers_share_a_type refuses others.
 template <class Table, class Compute, class Layer>
 struct tied_types {
@@ -77,8 +84,9 @@ struct BoundModel {
   struct parts {
     using Roles = typename Facts::Roles;
     using X = typename InputKind::template value<typename Roles::statistic>;
-    using Tied = tied_tables<mp::mp_list<Layers...>>;
-    static_assert(mp::mp_size<Tied>::value <= tied_limit, "regimen: a model has at most 4 tied tables; share fewer");
+    using Tied = mp::mp_append<tied_tables<mp::mp_list<Layers...>>, shared_sets<mp::mp_list<Layers...>>>;
+    static_assert(mp::mp_size<Tied>::value <= tied_limit,
+                  "regimen: a model has at most 16 tied tables and sets of Shared; share fewer");
     using Named = kept_names<mp::mp_list<Layers...>>;
     static_assert(mp::mp_size<Named>::value <= named_limit, "regimen: a model keeps at most 32 values; keep fewer");
     using Ctx = ContextOf<Facts, SharedValues<Tied, Named>, typename Roles::computed, true>;
@@ -103,16 +111,32 @@ struct BoundModel {
   using Output = typename Body::Output;
   static constexpr Path path{};
   static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
+  static constexpr bool has_sets = mp::mp_any_of<Tied, is_set>::value;
 
+  /// The walkers of all places of a set.
+  template <class Set>
+  using PlacesOf = places_of_set<Set, typename shared_places<Flat>::type>;
+
+ private:
+  template <class Table, bool is_set>
+  struct table_unit {
+    using type = Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
+                                     typename Ctx::inner::template with_compute<mp::mp_front<
+                                         typename tied_types<Table, typename Roles::computed, typename Parts::List>::type>>,
+                                     false>>,
+                      Ctx>;
+  };
+  template <class Set>
+  struct table_unit<Set, true> {
+    using type = Unit<SharedSet<mp::mp_front<PlacesOf<Set>>>, Ctx>;
+  };
+
+ public:
+  /// The unit of a tied table, or of a set.
   template <class Table>
-  using TableUnit =
-      Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
-                          typename Ctx::inner::template with_compute<mp::mp_front<
-                              typename tied_types<Table, typename Roles::computed, typename Parts::List>::type>>,
-                          false>>,
-           Ctx>;
+  using TableUnit = typename table_unit<Table, is_shared<Table>>::type;
 
-  /// Bytes of the persistent regions: the children's units, then the tied tables.
+  /// Bytes of the persistent regions: the children's units, then the tied tables, then the sets.
   static constexpr UnitOffsets size(std::size_t ranks) {
     UnitOffsets sum = Body::unit_offset(Body::count, ranks);
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>(
@@ -138,29 +162,38 @@ struct BoundModel {
   static constexpr void for_each_unit(std::size_t ranks, auto&& f) {
     Body::for_each_unit(ranks, path, f);
     for_each_table(ranks, [&]<class Unit>(UnitOffsets at, std::size_t, Path table) {
-      f.template operator()<Unit>(at, std::size_t{1}, table);
+      if constexpr (Unit::layout.count > 0) f.template operator()<Unit>(at, std::size_t{1}, table);
     });
   }
 
   /// Calls visit(name, parameter, whether it ends a residual branch) in the order of the units' tensors, and
-  /// visit(name, buffer) in that of the buffers. A tied table
-  /// has the name of the layer that owns it.
+  /// visit(name, buffer) in that of the buffers. A tied table has the name of the layer that owns it, a set that of its
+  /// first place.
   static void name_tensors(auto&& visit) {
     Body::name_tensors("", false, visit);
+    FirstNames first;
+    if constexpr (has_sets) Body::name_tensors("", false, first);
     std::size_t index = 0;
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
       using Table = typename decltype(table)::type;
-      TableUnit<Table>::Node::name_tensors(name_of_table<Table>(index++), visit);
+      if constexpr (is_shared<Table>) TableUnit<Table>::Node::name_tensors(first.names[index], visit);
+      else TableUnit<Table>::Node::name_tensors(name_of_table<Table>(index), visit);
+      ++index;
     });
   }
 
-  /// Before forward: gathers tied tables that are kept in slices, and gives their places to their layers; with
-  /// gradients, also the places of these. Its memory lies on the saved stack until leave_tied.
+  /// Before forward: gathers tied tables and sets that are kept in slices, and gives their places to their layers; with
+  /// gradients, also the places of these. Its memory lies on the saved stack until the end of backward.
   static constexpr void enter_tied(auto& engine, Weights base, bool with_gradients) {
+    [[maybe_unused]] std::size_t buffers = base.buffers + Body::layout.buffer_bytes;
     for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
       Weights& tied = engine.tied[index];
       tied = {base.values + at.parameters, base.gradients + at.gradients, base.add};
-      if (engine.ranks == 1) return;
+      if constexpr (Unit::layout.buffer_bytes > 0) {
+        tied.buffers = buffers;
+        buffers += Unit::layout.buffer_bytes;
+      }
+      if (engine.ranks == 1 || Unit::layout.count == 0) return;
       if constexpr (Unit::Sharding::slices_parameters) {
         const std::size_t kept = tied.values;
         tied.values =
@@ -183,7 +216,7 @@ struct BoundModel {
   static constexpr std::size_t tied_bytes(std::size_t ranks, bool with_gradients) {
     std::size_t sum = 0;
     for_each_table(ranks, [&]<class Unit>(UnitOffsets, std::size_t, Path) {
-      if (ranks == 1) return;
+      if (ranks == 1 || Unit::layout.count == 0) return;
       if constexpr (Unit::Sharding::slices_parameters) sum += Arena::align(Unit::gathered_bytes(ranks));
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each)
         sum += with_gradients ? Unit::whole_gradient_bytes(ranks) : 0;

@@ -17,9 +17,9 @@ struct UnitOffsets {
   }
 };
 
-/// A child of the model, an iteration of a Repeat, or a tied table: one flat buffer each of parameters, gradients and
-/// optimizer state. If all kernels read the master weights, these are the parameters; otherwise a copy in the compute
-/// types lies before them.
+/// A child of the model, an iteration of a Repeat, a tied table, or the layers of a Shared: one flat buffer each of
+/// parameters, gradients and optimizer state. If all kernels read the master weights, these are the parameters;
+/// otherwise a copy in the compute types lies before them.
 ///
 /// With several ranks a buffer is padded to as many equal parts as there are ranks, each of whole aligned lines.
 /// Sharding says which buffers a rank keeps whole, and of which it keeps its slice; kernels read the gathered buffer.

@@ -1,0 +1,139 @@
+// regimen/engine/cpu/nt_xent.hpp — the operations of NtXent: pairs in the order of all ranks' rows, so that it does not
+// matter which rank has a row.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/loss.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/simd.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace regimen::cpu {
+namespace detail {
+
+template <class S>
+S dot(const S* a, const S* b, std::size_t count) {  // beyond a short register both are 0
+  return sum_of<S>(count, [&](std::size_t i, auto n) { return load<S>(a + i, n) * load<S>(b + i, n); });
+}
+/// body(k, t_ik) for all rows but i that exist, in their order.
+template <class S, class Body>
+void for_pairs(const op::Embeddings<S>& z, const S* all, std::size_t i, double temperature, const Body& body) {
+  for (std::size_t k = 0; k < z.count(); ++k)
+    if (k != i && z.exists(all[z.length(k)]))
+      body(k, static_cast<double>(dot(all + z.row(i), all + z.row(k), z.columns)) / temperature);
+}
+
+/// body(row, chunk) for all rows, in so many chunks.
+template <class Body>
+void for_each_row(std::size_t rows, std::size_t chunks, const Body& body) {
+  parallel_for(chunks, [&](std::size_t chunk) {
+    const std::size_t end = part_begin(rows, chunks, chunk + 1);
+    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) body(row, chunk);
+  });
+}
+
+}  // namespace detail
+
+template <class S>
+void compute(const op::NormalizeViews<S>& o, const Memory& at) {
+  const S* const x = at(o.x);
+  const std::int32_t* const target = at(o.target);
+  S* const all = at(o.z.all);
+  detail::for_each_row(
+      o.z.rows, detail::partials_for(o.z.rows, o.z.rows * o.z.columns), [&](std::size_t row, std::size_t) {
+        const S* const from = x + row * o.z.columns;
+        S *const z = all + o.z.row(o.z.own(row)), &length = all[o.z.length(o.z.own(row))];
+        if (row >= 2 * o.samples || target[row / 2] == ignore_index) {
+          length = S(-1);
+          for (std::size_t i = 0; i < o.z.columns; ++i) z[i] = S(0);
+          return;
+        }
+        const double size = std::sqrt(sum_of<double>(o.z.columns,
+                                                     [&](std::size_t i, auto n) {
+                                                       const Vector<double> v = load<double>(from + i, n);
+                                                       return v * v;
+                                                     })),
+                     share = size == 0 ? 0.0 : 1 / size;
+        length = static_cast<S>(size);
+        for (std::size_t i = 0; i < o.z.columns; ++i) z[i] = static_cast<S>(static_cast<double>(from[i]) * share);
+      });
+}
+
+template <class S>
+void compute(const op::NtXent<S>& o, const Memory& at) {
+  const op::Embeddings<S>& z = o.z;
+  const S* const all = at(z.all);
+  S* const log_sums = at(o.log_sums);
+  double losses[most_partials] = {};
+  std::size_t counts[most_partials] = {}, correct[most_partials] = {};
+  const std::size_t chunks = detail::partials_for(z.rows, z.rows * z.count() * z.columns);
+  detail::for_each_row(z.rows, chunks, [&](std::size_t row, std::size_t chunk) {
+    const std::size_t i = z.own(row);
+    log_sums[z.sum(i)] = S(0);
+    if (!z.exists(all[z.length(i)])) return;
+    constexpr double none = -std::numeric_limits<double>::infinity();
+    double most = none, others = none, sum = 0, wanted = 0;
+    detail::for_pairs(z, all, i, o.temperature, [&](std::size_t k, double t) {
+      if (k == (i ^ 1)) wanted = t;
+      else others = std::max(others, t);
+      if (t > most) {
+        sum = sum * std::exp(most - t) + 1;
+        most = t;
+      } else {
+        sum += std::exp(t - most);
+      }
+    });
+    const double log_sum = most + std::log(sum);
+    log_sums[z.sum(i)] = static_cast<S>(log_sum);
+    losses[chunk] += log_sum - wanted;
+    counts[chunk] += 1;
+    correct[chunk] += wanted >= others ? 1 : 0;
+  });
+  Scalars& scalars = *at(o.scalars);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    scalars.loss_sum += losses[chunk];
+    scalars.count += static_cast<double>(counts[chunk]);
+    scalars.correct += static_cast<double>(correct[chunk]);
+  }
+}
+
+template <class S>
+void compute(const op::NtXentBackward<S>& o, const Memory& at) {
+  const op::Embeddings<S>& z = o.z;
+  const S *const all = at(z.all), *const log_sums = at(o.log_sums);
+  S* const d_x = at(o.d_x);
+  const double factor = o.scale * at(o.scalars)->loss_scale / o.temperature;
+  const std::size_t rows = 2 * o.samples;
+  if (rows == 0) return;
+  detail::for_each_row(
+      rows, detail::partials_for(rows, rows * z.count() * z.columns), [&](std::size_t row, std::size_t) {
+        const std::size_t i = z.own(row);
+        const S *const own = all + z.row(i), length = all[z.length(i)];
+        S* const d = d_x + row * z.columns;
+        std::fill_n(d, z.columns, S(0));
+        if (!z.exists(length) || length == S(0)) return;
+        const double log_sum = static_cast<double>(log_sums[z.sum(i)]);
+        detail::for_pairs(z, all, i, o.temperature, [&](std::size_t k, double t) {
+          const S weight = static_cast<S>(std::exp(t - log_sum) + std::exp(t - static_cast<double>(log_sums[z.sum(k)])) -
+                                          (k == (i ^ 1) ? 2 : 0));
+          const S* const other = all + z.row(k);
+          for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
+            store(load<S>(d + c, n) + load<S>(other + c, n) * weight, d + c, n);
+          });
+        });
+        const S along = detail::dot(d, own, z.columns),
+                share = static_cast<S>(factor / static_cast<double>(length));
+        for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
+          store((load<S>(d + c, n) - load<S>(own + c, n) * along) * share, d + c, n);
+        });
+      });
+}
+
+}  // namespace regimen::cpu
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,87 @@
+// regimen/loss/nt_xent.hpp — the contrastive loss of SimCLR: two views of a sample find each other among all.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/ratio.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/policy/loss.hpp>
+#include <regimen/policy/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen {
+
+/// −log(exp(t_ij) / Σ_{k≠i} exp(t_ik)),  t_ik = cos(x_i, x_k) / Temperature, averaged over all embeddings i of the
+/// global batch; j is the other view of i's sample, and k runs over all embeddings of all ranks
+///
+///   x (B,2,C) or (B,2 C): the embeddings of two views of each sample, one behind the other, at least fp32; overwritten
+///   by the gradient. The loss divides them by their lengths; one of length 0 stays 0, and has no gradient
+///   target (B) int32: 0, or ignore_index: that sample is left out, also as a negative
+///   Temperature: a Ratio above 0
+///
+/// Every rank gathers the embeddings of all; so N ranks compute what one computes with N times the batch. The rows that
+/// a short batch lacks are nobody's negatives. In evaluation `accuracy` is the share of embeddings that are most similar
+/// to the other view.
+///
+/// cost     products of all pairs, once in forward and once in backward; memory for the embeddings of all ranks
+/// wire     2 B (C + 1) elements, then 2 B, to each other rank
+/// refuses  an output whose first extent is odd; Accumulate and SimulateWorld, which cut the batch
+/// source   Chen et al. 2020, "A simple framework for contrastive learning of visual representations", equation 1
+template <class Temperature = Ratio<1, 2>>
+struct NtXent final {
+  using option_of = axis::loss;
+  using temperature = Temperature;
+  static constexpr bool couples_samples = true, gathers_samples = true;
+  template <class Output>
+  using Labels = Value<std::int32_t, Shape<1>>;
+  template <class Output>
+  static constexpr std::size_t labels_below = 1;
+  template <class Output>
+  static constexpr bool accepts = Number<typename Output::Element> && Output::Shape::extent(0) % 2 == 0;
+  template <class Output>
+  static constexpr std::size_t rows = 2;  // embeddings of a sample; the loss is their mean
+
+  template <bool gradient, class Output>
+  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+    using S = typename Output::Element;
+    const std::size_t views = 2 * engine.capacity;
+    const Everywhere<S> z(engine, views * (Output::size / 2 + 1)), log_sums(engine, views);
+    const op::Embeddings<S> embeddings{
+        {z.all}, engine.ranks, engine.rank, views, Output::size / 2, z.bytes / sizeof(S), log_sums.bytes / sizeof(S)};
+    engine.path = path;
+    engine.run(op::NormalizeViews<S>{{output}, {target}, embeddings, engine.batch});
+    z.gather(engine);
+    engine.run(op::NtXent<S>{embeddings, {log_sums.all}, scalars, Temperature::value});
+    if constexpr (gradient) {
+      log_sums.gather(engine);
+      engine.run(op::NtXentBackward<S>{
+          embeddings, {log_sums.all}, {output}, scalars, engine.batch, Temperature::value, scale});
+    }
+    engine.arena.give(log_sums.all);
+    engine.arena.give(z.all);
+  }
+
+ private:
+  static constexpr Path path = Path::outside(9, "loss");
+
+  /// A buffer with a slice of each rank.
+  template <class S>
+  struct Everywhere {
+    std::size_t bytes, all;
+    constexpr Everywhere(auto& engine, std::size_t elements)
+        : bytes(Arena::align(elements * sizeof(S))),
+          all(engine.arena.take(engine.ranks * bytes,
+                                engine.ranks > 1 ? MemoryKind::communication : MemoryKind::scratch, path)) {}
+    constexpr void gather(auto& engine) const {
+      if (engine.ranks > 1)
+        engine.await(
+            engine.all_gather({.own = all + engine.rank * bytes, .all = all, .bytes = bytes, .path = path}));
+    }
+  };
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

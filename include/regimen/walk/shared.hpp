@@ -1,0 +1,173 @@
+// regimen/walk/shared.hpp — the walker of Shared: layers whose parameters lie elsewhere, where all its places find them.
+//
+// A set is the layers of all Shared<Name, ...> of a model. Its parameters are a unit of their own, as a tied table is;
+// the walk knows where they lie (Walk::tied). The first backward of a place assigns the gradients, later ones add.
+#pragma once
+
+#include <regimen/layer/children.hpp>
+#include <regimen/walk/fork.hpp>
+#include <regimen/walk/repeat.hpp>
+#include <regimen/walk/residual.hpp>
+#include <regimen/walk/sequential.hpp>
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
+namespace regimen::walk {
+
+template <class Name, class... Layers, class X, class Context, bool flows>
+struct Node<Shared<Name, Layers...>, X, Context, flows> {
+  using Branch = typename BranchOf<0, X, Context, flows, Layers...>::type;
+  using Output = typename Branch::Output;
+  static constexpr std::size_t index = mp::mp_find<typename Context::Tied, Shared<Name, Layers...>>::value;
+  static constexpr ParameterLayout layout{};
+  static constexpr bool active = Branch::active, reads_input = Branch::reads_input,
+                        reads_output = Branch::reads_output, recomputes_output = false, reads_weights = false,
+                        keeps_d_y = Branch::keeps_d_y, sums_y = Branch::sums_y, sums_d_x = Branch::sums_d_x;
+
+  static constexpr std::size_t footprint(const auto& engine, Place place) { return Branch::footprint(engine, place); }
+  static constexpr bool is_idle(Place place) { return Branch::is_idle(place); }
+  static constexpr std::size_t forward(auto& engine, Tensor x, Weights, Path path, Way way) {
+    return Branch::forward(engine, x, engine.tied[index], path, way);
+  }
+  static constexpr void retire_output(auto& engine, Place place) { Branch::retire_output(engine, place); }
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights, Path path,
+                                        Place place) {
+    const std::size_t d_x = Branch::backward(engine, d_y, x, floor, engine.tied[index], path, place);
+    if constexpr (Branch::layout.trained > 0) engine.tied[index].add = true;
+    return d_x;
+  }
+
+  static constexpr void place_tensors(TensorPlace*&, TensorPlace) {}
+  /// The parameters have no place here. A visitor may ask for the places of sets.
+  static void name_tensors(const std::string& prefix, bool, auto& visit) {
+    if constexpr (requires { visit.found(index, prefix); }) {
+      visit.found(index, prefix);
+      Branch::name_tensors(prefix, false, visit);
+    }
+  }
+};
+
+/// A set without the walk.   Place   the walker of its first place
+template <class Place>
+struct SharedSet final {
+  static constexpr ParameterLayout layout = Place::Branch::layout;
+  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Place::Branch::place_tensors(out, at); }
+  static void name_tensors(const std::string& prefix, auto& visit) {
+    Place::Branch::name_tensors(prefix, false, visit);
+  }
+};
+
+template <class Layer>
+inline constexpr bool is_shared = false;
+template <class Name, class... Layers>
+inline constexpr bool is_shared<Shared<Name, Layers...>> = true;
+
+/// The chains that a walker is made of. Each child of a combinator of a program's own reads the combinator's input.
+template <class Walker>
+struct chains_of {
+  using type = mp::mp_list<>;
+};
+template <Combinator Layer, class X, class Context, bool flows>
+struct chains_of<Node<Layer, X, Context, flows>> {
+ private:
+  template <class... Children>
+  static auto chains(mp::mp_list<Children...>) -> mp::mp_list<Inner<X, Context, flows, Children>...>;
+
+ public:
+  using type = decltype(chains(typename children<Layer>::type{}));
+};
+template <class Name, class... Layers, class X, class Context, bool flows>
+struct chains_of<Node<Shared<Name, Layers...>, X, Context, flows>> {
+  using type = mp::mp_list<typename Node<Shared<Name, Layers...>, X, Context, flows>::Branch>;
+};
+template <class... Layers, class X, class Context, bool flows>
+struct chains_of<Node<Residual<Layers...>, X, Context, flows>> {
+  using type = mp::mp_list<typename Node<Residual<Layers...>, X, Context, flows>::Branch>;
+};
+template <std::size_t Count, class Block, class X, class Context, bool flows>
+struct chains_of<Node<Repeat<Count, Block>, X, Context, flows>> {
+  using type = mp::mp_list<typename Node<Repeat<Count, Block>, X, Context, flows>::Body>;
+};
+template <class Join, class... Branches, class X, class Context, bool flows>
+struct chains_of<Node<Fork<Join, Branches...>, X, Context, flows>> {
+  using type = typename Node<Fork<Join, Branches...>, X, Context, flows>::Branches;
+};
+
+/// The walkers of the places of all sets, in the order of the walk: each before those inside of it.
+template <class Walker>
+struct shared_places {
+  using type = mp::mp_list<>;
+};
+template <class... Walkers>
+struct shared_places<mp::mp_list<Walkers...>> {
+  using type = mp::mp_append<mp::mp_list<>, typename shared_places<Walkers>::type...>;
+};
+template <class Layer, class X, class Context, bool flows>
+  requires Combinator<Layer>
+struct shared_places<Node<Layer, X, Context, flows>> {
+  using Walker = Node<Layer, X, Context, flows>;
+  using Inside = typename shared_places<typename chains_of<Walker>::type>::type;
+  using type = mp::mp_if_c<is_shared<Layer>, mp::mp_push_front<Inside, Walker>, Inside>;
+};
+template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again>
+struct shared_places<Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>> {
+ private:
+  using Walked = Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>;
+  template <std::size_t... i>
+  static auto walkers(std::index_sequence<i...>) -> mp::mp_list<typename Walked::template At<i>...>;
+
+ public:
+  using type = typename shared_places<decltype(walkers(std::make_index_sequence<sizeof...(Entries)>{}))>::type;
+};
+
+/// The places of a set among those of all.
+template <class Set>
+struct place_of_set {
+  template <class Place>
+  struct fn : std::false_type {};
+  template <class X, class Context, bool flows>
+  struct fn<Node<Set, X, Context, flows>> : std::true_type {};
+};
+template <class Set, class Places>
+using places_of_set = mp::mp_copy_if_q<Places, place_of_set<Set>>;
+
+/// Whether two places of a set have the same parameters.
+template <class A, class B>
+constexpr bool has_same_parameters() {
+  constexpr ParameterLayout a = A::Branch::layout, b = B::Branch::layout;
+  if constexpr (a.count != b.count || a.tensors != b.tensors || a.value_bytes != b.value_bytes ||
+                a.buffer_bytes != b.buffer_bytes) {
+    return false;
+  } else {
+    std::array<TensorPlace, a.tensors + 1> of_a{}, of_b{};
+    TensorPlace *out_a = of_a.data(), *out_b = of_b.data();
+    A::Branch::place_tensors(out_a, {});
+    B::Branch::place_tensors(out_b, {});
+    for (std::size_t i = 0; i < a.tensors; ++i)
+      if (of_a[i].count != of_b[i].count || of_a[i].rows != of_b[i].rows || of_a[i].values != of_b[i].values)
+        return false;
+    return true;
+  }
+}
+template <class Places>
+inline constexpr bool have_same_parameters = true;
+template <class First, class... Others>
+inline constexpr bool have_same_parameters<mp::mp_list<First, Others...>> =
+    (has_same_parameters<First, Others>() && ...);
+
+/// Remembers the names of the first places of sets.
+struct FirstNames {
+  std::string names[tied_limit];
+  bool is_known[tied_limit] = {};
+
+  void found(std::size_t index, const std::string& name) {
+    if (!is_known[index]) names[index] = name;
+    is_known[index] = true;
+  }
+  void operator()(const std::string&, const Parameter&, bool = false) {}
+};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
