@@ -24,6 +24,16 @@ struct Step : Forward<Bound_> {
   using Roles = typename Bound::Roles;
   using Output = typename Bound::Output;
   using Labels = typename Loss::template Labels<Output>;
+  /// Upper bound of labels that are whole numbers; of a sum of losses that of each.
+  static constexpr auto classes = [] {
+    if constexpr (regimen::detail::is_bundle<typename Labels::Element>) return Output::Shape::columns_of;
+    else return Output::columns;
+  }();
+  /// Whether an evaluation has an accuracy.
+  template <class Walk>
+  static constexpr bool counts_correct = requires(Walk& walk, std::size_t at, View<Scalars> scalars) {
+    Loss::template count_correct<Output>(walk, at, at, scalars);
+  };
   using Master = typename Roles::master;
   using Reduce = typename Roles::reduce;
   using Sharding = typename Bound::Ctx::Sharding;
@@ -225,7 +235,7 @@ struct Step : Forward<Bound_> {
 
   static constexpr void evaluate_now(auto& engine, const Resident& r) {
     const std::size_t output = Base::predict(engine, r);
-    if constexpr (requires { Loss::template count_correct<Output>(engine, output, r.target, r.scalars); })
+    if constexpr (counts_correct<std::remove_cvref_t<decltype(engine)>>)
       Loss::template count_correct<Output>(engine, output, r.target, r.scalars);
     Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);
     engine.arena.give(output);

@@ -68,7 +68,7 @@ struct Session final {
   static constexpr std::size_t batch = Recipe::batch, micro_batches = Recipe::micro_batches;
   static constexpr std::size_t steps = Recipe::steps;  // of a launch
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;
-  static constexpr std::size_t vocabulary = vocabulary_of<typename Recipe::Network>();
+  static constexpr auto vocabulary = vocabulary_of<typename Recipe::Network>();
   static constexpr bool waits =
       Configuration::debug::template uses<Profile> || Configuration::debug::template uses<Synchronous>;
 
@@ -263,7 +263,7 @@ struct Session final {
     const std::uint64_t step = steps_done + ahead;
     const std::string where = "step " + std::to_string(step + 1);
     check_tokens(inputs, input_size, vocabulary, where, first);
-    check_labels(targets, target_size, Step::Output::columns, where, first);
+    check_labels(targets, target_size, Step::classes, where, first);
     uploaded.wait();  // earlier uploads have been read
     walk.batch = samples;
     given.random = {seed, step, first};
