@@ -21,6 +21,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/part.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
@@ -32,6 +33,7 @@
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
+#include <regimen/loss/sum_of.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/lamb.hpp>

@@ -530,6 +530,10 @@ void steps() {
   agree(c, op::Calculate<Halve>{ranks, scalars, 1}, ranks, 1, 0);
   agree(c, op::Finish<Descent>{scalars}, sums_of(scalars), sums, 0x1p-40);
   const auto kept = c.scalars();
+  agree(c, op::BeginLosses{scalars, kept, 1}, sums_of(kept), sums, 0);
+  op::SumLosses total{.scalars = scalars, .losses = kept, .count = 1, .samples = 3, .correct = 0.5};
+  total.weights[0] = 0.75;
+  agree(c, total, sums_of(scalars), sums, 0x1p-40);
   agree(c, op::KeepResults{scalars, kept}, sums_of(kept), sums, 0);
   // The second of three slots, of odd sizes.
   constexpr std::size_t stride = 1024, input_bytes = 301, target_bytes = 76;

@@ -128,6 +128,47 @@ TEST_CASE("a step begins with empty sums and no anomaly") {
   CHECK(arena.memory()(o.scalars)->anomaly.path.name == std::string("model"));  // memory of the host
 }
 
+TEST_CASE("losses of a sum begin at zero, and are added with their weights") {
+  const auto begin = [](Arena& arena) {
+    const op::BeginLosses o{arena.scalars(some_scalars()), arena.room<Scalars>(3), 3};
+    return o;
+  };
+  const auto own = [](const Arena& arena, const auto& o) {
+    Values all;
+    for (std::size_t i = 0; i < o.count; ++i)
+      for (const double value : all_scalars(arena, op::Begin{o.losses + i})) all.push_back(value);
+    return all;
+  };
+  is_the_cpu(room, begin, own);
+  in_every_way(room, begin, [&](const Arena& arena, const auto& o) {
+    Scalars zero = some_scalars();
+    zero.loss_sum = zero.count = zero.correct = 0;
+    const Values found = own(arena, o), expected = members(zero);
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == expected[i % expected.size()]);
+  });
+  const auto sum = [](Arena& arena) {
+    const op::SumLosses o{.scalars = arena.scalars(some_scalars()),
+                          .losses = arena.room<Scalars>(2),
+                          .count = 2,
+                          .samples = 5,
+                          .correct = 0.5,
+                          .weights = {2, 0.25}};
+    for (std::size_t i = 0; i < 2; ++i) {
+      Scalars one{};
+      one.loss_sum = 3 + double(i), one.count = 100, one.correct = 4;
+      arena.memory()(o.losses)[i] = one;
+    }
+    return o;
+  };
+  is_the_cpu(room, sum, all_scalars);
+  in_every_way(room, sum, [](const Arena& arena, const auto& o) {
+    const Values found = all_scalars(arena, o);
+    CHECK(found[0] == 12.5 + 2 * 3 + 0.25 * 4);
+    CHECK(found[1] == 7 + 5);
+    CHECK(found[2] == 3 + 0.5 * 8);
+  });
+}
+
 TEST_CASE("ranks share their sums, and add them as trees") {
   const auto share = [](Arena& arena) {
     return op::ShareSums{arena.scalars(some_scalars()), {arena.put<double>(values<double>(4)).offset}};

@@ -448,6 +448,33 @@ def nt_xent():
           "own, with the other view as target; samples of target -100 do not exist; gradient.output is of loss_sum",
           {"output": views.numpy(), "target": whole(target), "count": numpy.array([8], dtype=numpy.int32),
            **results(*twice(compute))})
+def weighted_sum():
+    g = torch.Generator().manual_seed(31)
+    logits, numbers = random(g, 6, 5, scale=2), random(g, 6, 3)
+    target, goal = torch.randint(5, (6,), generator=g), random(g, 6, 3)
+    ignoring = target.clone()
+    ignoring[[1, 4]] = -100
+
+    def total(x, y, dtype, target):
+        if (target == -100).any():  # an ignored target adds nothing, and counts
+            classes = functional.cross_entropy(x, target, reduction="none", ignore_index=-100).mean()
+        else:
+            classes = functional.cross_entropy(x, target)
+        return classes + 0.5 * functional.mse_loss(y, goal.to(dtype))
+
+    def compute(dtype):
+        found = {}
+        for suffix, labels in (("", target), (".ignoring", ignoring)):
+            x, y = leaf(logits, dtype), leaf(numbers, dtype)
+            loss = total(x, y, dtype, labels)
+            loss.backward()
+            found |= {"loss" + suffix: loss.reshape(1), "gradient.logits" + suffix: x.grad, "gradient.numbers" + suffix: y.grad}
+        return found
+
+    write("weighted_sum", "cross-entropy of logits plus 1/2 mean squared error of numbers; .ignoring: the same with "
+          "target.ignoring, where -100 adds nothing and counts",
+          {"logits": logits.numpy(), "numbers": numbers.numpy(), "target": whole(target), "target.ignoring": whole(ignoring),
+           "goal": goal.numpy(), **results(*twice(compute))})
 
 
 # --- optimizers ------------------------------------------------------------------------------------------------------
@@ -762,7 +789,7 @@ def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, soft_cross_entropy, cross_attention, nt_xent, optimizers,
+                 losses, more_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum, optimizers,
                  whole_tensor_optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))

@@ -17,7 +17,7 @@ namespace {
 
 struct Embedded final : Model<Input<Tokens<6>>, Embedding<Vocabulary<11>, 8>, PositionEmbedding> {};
 struct Logits final : Model<Input<Tokens<10>>, Embedding<Vocabulary<10>, 7>> {};
-struct Outputs final : Model<Input<Tokens<4>>, Embedding<Vocabulary<4>, 3>> {};
+struct Table final : Model<Input<Tokens<4>>, Embedding<Vocabulary<4>, 3>> {};
 template <std::size_t inputs>
 struct Sixteen final : Model<Input<Vector<inputs>>, Linear<16>> {};
 struct Views final : Model<Input<Tokens<2>>, Embedding<Vocabulary<10>, 3>> {};
@@ -192,6 +192,41 @@ void check_loss_scale(const std::string& name) {
 
 }  // namespace
 
+/// The outputs of six samples are the rows of two tables.
+struct TwoTables final : Model<Input<Bundle<Tokens<1>, Tokens<1>>>,
+                               Fork<Outputs, Sequential<Part<0>, Embedding<Vocabulary<6>, 5>, Flatten>,
+                                    Sequential<Part<1>, Embedding<Vocabulary<6>, 3>, Flatten>>> {};
+template <class T>
+void check_weighted_sum(const std::string& suffix) {
+  INFO(name_of<T> << suffix);
+  const Recorded from("weighted_sum");
+  using Train =
+      Trainer<TwoTables, Precision<T>, Batch<6>, Loss<SumOf<CrossEntropy, Weighted<MeanSquaredError, Ratio<1, 2>>>>>;
+  Train trainer;
+  from.fill(trainer.parameters()[0], "logits");
+  from.fill(trainer.parameters()[1], "numbers");
+  std::vector<typename Train::Input> rows(6);
+  std::vector<typename Train::Label> targets(6);
+  const auto target = from.values<std::int32_t>("target" + suffix);
+  const auto goal = from.values<float>("goal");
+  for (std::size_t s = 0; s < 6; ++s) {
+    rows[s].template get<0>()[0] = rows[s].template get<1>()[0] = static_cast<std::int32_t>(s);
+    targets[s].template get<0>()[0] = target[s];
+    std::copy_n(goal.begin() + static_cast<std::ptrdiff_t>(3 * s), 3, targets[s].template get<1>().begin());
+  }
+  const auto loss = trainer.forward(rows, targets);
+  compare<T>(from, "loss" + suffix, std::vector<double>{loss.value()});
+  trainer.backward(loss);
+  compare<T>(from, "gradient.logits" + suffix, trainer.gradients()[0].values, trainer.gradient_divisor());
+  compare<T>(from, "gradient.numbers" + suffix, trainer.gradients()[1].values, trainer.gradient_divisor());
+}
+
+TEST_CASE("a weighted sum of losses agrees with PyTorch") {
+  check_weighted_sum<fp32>("");
+  check_weighted_sum<fp64>("");
+  check_weighted_sum<fp32>(".ignoring");
+  check_weighted_sum<fp64>(".ignoring");
+}
 TEST_CASE("embeddings agree with PyTorch") {
   check_embedding<fp32>();
   check_embedding<fp64>();
@@ -203,12 +238,12 @@ TEST_CASE("losses agree with PyTorch") {
   check_cross_entropy<SmoothedCrossEntropy<Ratio<1, 10>>>("cross_entropy_smoothing");
   check_cross_entropy<SmoothedCrossEntropy<Ratio<1, 10>>>("cross_entropy_ignore_smoothing");
   check_cross_entropy<SoftCrossEntropy>("soft_cross_entropy");
-  check_loss<Outputs, MeanSquaredError, fp32>("squared_error", "output");
-  check_loss<Outputs, MeanSquaredError, fp64>("squared_error", "output");
-  check_loss<Outputs, Huber<Ratio<1, 2>>, fp32>("huber", "output");
-  check_loss<Outputs, Huber<Ratio<1, 2>>, fp64>("huber", "output");
-  check_loss<Outputs, BinaryCrossEntropy, fp32>("binary_cross_entropy", "output");
-  check_loss<Outputs, BinaryCrossEntropy, fp64>("binary_cross_entropy", "output");
+  check_loss<Table, MeanSquaredError, fp32>("squared_error", "output");
+  check_loss<Table, MeanSquaredError, fp64>("squared_error", "output");
+  check_loss<Table, Huber<Ratio<1, 2>>, fp32>("huber", "output");
+  check_loss<Table, Huber<Ratio<1, 2>>, fp64>("huber", "output");
+  check_loss<Table, BinaryCrossEntropy, fp32>("binary_cross_entropy", "output");
+  check_loss<Table, BinaryCrossEntropy, fp64>("binary_cross_entropy", "output");
   check_loss<Views, NtXent<Ratio<1, 10>>, fp32, 5>("nt_xent", "output");
   check_loss<Views, NtXent<Ratio<1, 10>>, fp64, 5>("nt_xent", "output");
 }

@@ -20,6 +20,7 @@
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
+#include <regimen/loss/sum_of.hpp>
 #include <regimen/state/safetensors.hpp>
 #include <regimen/train/trainer.hpp>
 

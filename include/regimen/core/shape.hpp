@@ -1,6 +1,7 @@
 // regimen/core/shape.hpp — shapes are types and describe one sample; the batch is a value that the engine holds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <type_traits>
 
@@ -30,6 +31,36 @@ struct Shape final {
     return product;
   }
 };
+
+/// The shapes of several outputs of a model, which lie one behind the other, each for the whole batch. As a shape: one
+/// row of the elements of all of them.
+template <class... Shapes>
+struct JoinedShapes final {
+  static constexpr std::size_t count = sizeof...(Shapes), rank = 1, size = (std::size_t{0} + ... + Shapes::size),
+                               columns = size, rows = size == 0 ? 0 : 1;
+  static constexpr std::array<std::size_t, count> sizes{Shapes::size...}, columns_of{Shapes::columns...};
+  static constexpr std::size_t extent(std::size_t axis) { return axis == 0 ? size : 0; }
+  static constexpr std::size_t size_from(std::size_t axis) { return axis == 0 ? size : 1; }
+
+ private:
+  template <std::size_t i, class First, class... Others>
+  struct found : found<i - 1, Others...> {};
+  template <class First, class... Others>
+  struct found<0, First, Others...> {
+    using type = First;
+  };
+
+ public:
+  template <std::size_t i>
+  using at = typename found<i, Shapes...>::type;
+};
+
+namespace detail {
+template <class TensorShape>
+inline constexpr bool is_joined = false;
+template <class... Shapes>
+inline constexpr bool is_joined<JoinedShapes<Shapes...>> = true;
+}  // namespace detail
 
 /// An element type and a shape: what flows between two layers.
 template <class Element_, class Shape_>

@@ -21,6 +21,22 @@ REGIMEN_HD inline void begin(const op::Begin& o, Scalars& s) {
   s.anomaly = o.none;
 }
 
+/// op::BeginLosses.
+REGIMEN_HD inline void begin_losses(const op::BeginLosses& o, const Scalars& s, Scalars* losses) {
+  for (std::size_t i = 0; i < o.count; ++i) {
+    losses[i] = s;
+    losses[i].loss_sum = losses[i].count = losses[i].correct = 0;
+  }
+}
+/// op::SumLosses.
+REGIMEN_HD inline void sum_losses(const op::SumLosses& o, Scalars& s, const Scalars* losses) {
+  for (std::size_t i = 0; i < o.count; ++i) {
+    s.loss_sum += o.weights[i] * losses[i].loss_sum;
+    s.correct += o.correct * losses[i].correct;
+  }
+  s.count += o.samples;
+}
+
 /// op::ShareSums.
 REGIMEN_HD inline void share(const Scalars& s, RankSums& own) {
   own.loss_sum = s.loss_sum;

@@ -1,6 +1,7 @@
 // regimen/data/fake.hpp — synthetic samples that a model can learn, for tests, benchmarks and first programs.
 #pragma once
 
+#include <regimen/core/bundled.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/data/source.hpp>
 
@@ -8,6 +9,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 namespace regimen {
 
@@ -18,6 +21,9 @@ namespace regimen {
 ///   tokens, tokens   an arithmetic sequence modulo c, of random start and a step of 1 to 7:
 ///                    any two tokens determine the next
 ///   tokens, class    the same sequence; label = index mod c
+///
+/// Values of a Bundle and targets of a SumOf: with label = index mod c, inputs as for a class, classes and tokens = label,
+/// and floats = label / c.
 ///
 /// failure  Error when the model has fewer ids than `classes`
 /// error    nearly normal: mean 0, variance 1, kurtosis 2.7, within 3.47 of 0; computed from integers, so the same on
@@ -55,6 +61,20 @@ class Fake final {
     for (std::int32_t& target : sample.target) target = static_cast<std::int32_t>(label);
   }
 
+  template <class In, class Label>
+    requires(detail::is_bundle<In> || detail::is_bundle<Label>)
+  void read(std::size_t index, Sample<In, Label> sample) const {
+    for_each_value(sample.input,
+                   [&]<class T>(std::span<T> values) { read(index, Sample<T, std::int32_t>{values, {}}); });
+    const std::size_t label = index % options_.classes;
+    for_each_value(sample.target, [&]<class T>(std::span<T> values) {
+      for (T& value : values)
+        if constexpr (std::floating_point<T>)
+          value = static_cast<T>(static_cast<double>(label) / static_cast<double>(options_.classes));
+        else value = static_cast<T>(label);
+    });
+  }
+
   template <std::floating_point In, std::floating_point Label>
   void read(std::size_t index, Sample<In, Label> sample) const {
     normals(index, sample.input);
@@ -82,6 +102,19 @@ class Fake final {
 
  private:
   static constexpr std::uint64_t stream = 0xFA4E;  // differs from other streams of this seed
+
+  /// f(the values of a part) for all parts of a sample.
+  template <class T>
+  static void for_each_value(std::span<T> sample, auto&& f) {
+    if constexpr (detail::is_bundle<T>) {
+      for (T& bundle : sample)
+        [&]<std::size_t... i>(std::index_sequence<i...>) {
+          (f(std::span(bundle.template get<i>().data(), bundle.template get<i>().size())), ...);
+        }(std::make_index_sequence<T::count>{});
+    } else {
+      f(sample);
+    }
+  }
 
   /// Sums of four uniform 16-bit integers, shifted and scaled to mean 0 and variance 1 (Irwin 1927, Hall 1927).
   template <class T>

@@ -20,6 +20,12 @@ namespace regimen::kernel {
 namespace detail {
 
 REGIMEN_HD inline void decide(const op::Begin& o, const Memory& at) { step_decisions::begin(o, *at(o.scalars)); }
+REGIMEN_HD inline void decide(const op::BeginLosses& o, const Memory& at) {
+  step_decisions::begin_losses(o, *at(o.scalars), at(o.losses));
+}
+REGIMEN_HD inline void decide(const op::SumLosses& o, const Memory& at) {
+  step_decisions::sum_losses(o, *at(o.scalars), at(o.losses));
+}
 REGIMEN_HD inline void decide(const op::ShareSums& o, const Memory& at) {
   step_decisions::share(*at(o.scalars), *at(o.sums));
 }

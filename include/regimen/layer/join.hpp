@@ -195,6 +195,45 @@ struct ConcatAlong final {
   };
 };
 
+/// The outputs of a model of several, each for a loss of its own: the last layer of a model of which Loss<SumOf<...>>
+/// has as many losses as there are branches.
+///
+///   Model<..., Fork<Outputs, Linear<10>, Sequential<Linear<64>, Relu, Linear<1>>>>
+///
+///   values of any shapes, in the type of final outputs, rounded to it once. predict gives the outputs of a sample one
+///   behind the other: output i of sample s begins at s · output_size + the sizes of the outputs before i
+///
+/// cost     a copy of each output, and of its gradient
+struct Outputs final {
+  static constexpr const char* name = "outputs";
+  template <class First, class... Others>
+  struct of {
+    using T = typename First::Element;
+    using Output = Value<T, JoinedShapes<typename First::Shape, typename Others::Shape...>>;
+    static constexpr bool reads_values = false;
+    static constexpr std::size_t count = 1 + sizeof...(Others);
+
+    static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
+      for (std::size_t i = 0; i < count; y += bytes(engine, i++)) copy(engine, values[i], y, i);
+    }
+    static constexpr void backward(auto& engine, std::size_t d_y, const std::array<std::size_t, count>&,
+                                   const std::array<std::size_t, count>& d_values) {
+      for (std::size_t i = 0; i < count; d_y += bytes(engine, i++))
+        if (d_values[i] != View<T>::absent) copy(engine, d_y, d_values[i], i);
+    }
+
+   private:
+    static constexpr std::size_t bytes(const auto& engine, std::size_t i) {
+      return engine.batch * Output::Shape::sizes[i] * sizeof(T);
+    }
+    static constexpr void copy(auto& engine, std::size_t from, std::size_t to, std::size_t i) {
+      const std::size_t size = Output::Shape::sizes[i];
+      engine.run(op::CopyColumns<T>{
+          .x = {from}, .y = {to}, .rows = engine.batch, .columns = size, .from_row = size, .to_row = size});
+    }
+  };
+};
+
 /// ConcatAlong the innermost axis: channels.
 struct Concat final {
   static constexpr const char* name = "concat";

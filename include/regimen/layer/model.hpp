@@ -1,6 +1,7 @@
 // regimen/layer/model.hpp — the types that a model is written with: inputs, Model, and the containers of layers.
 #pragma once
 
+#include <regimen/core/bundled.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/shape.hpp>
 
@@ -30,7 +31,15 @@ struct Image final {
   using value = Value<Statistic, Shape<Height, Width, Channels>>;
 };
 
-/// The kind of a sample: `Tokens<T>`, `Vector<N>`, or `Image<Height, Width, Channels>`.
+/// A sample is several values, of the same kinds or others: `Bundle<Tokens<64>, Vector<8>>`. The model reads value I of
+/// it by `Part<I>` (layer/part.hpp); in memory a sample is a Bundled struct, Trainer::Input: `inputs[s].get<1>()[k]`.
+template <class... Kinds>
+struct Bundle final {
+  template <class Statistic>
+  using value = Value<Bundled<typename Kinds::template value<Statistic>...>, Shape<1>>;
+};
+
+/// The kind of a sample: `Tokens<T>`, `Vector<N>`, `Image<Height, Width, Channels>`, or a `Bundle` of them.
 template <class Kind>
 struct Input final {
   using kind = Kind;
@@ -55,7 +64,7 @@ struct Sequential final {
 ///   Fork<Multiply, Sequential<Linear<64>, Silu>, Linear<64>>            a gate
 ///   Fork<Concat, Identity, Sequential<...>>                             a skip
 ///
-/// Joins: Add, Multiply, Concat, ConcatAlong<axis> (layer/join.hpp), or a program's own.
+/// Joins: Add, Multiply, Concat, ConcatAlong<axis>, at the end of a model Outputs (layer/join.hpp), or a program's own.
 template <class Join, class... Branches>
 struct Fork final {
   static constexpr const char* name = "fork";

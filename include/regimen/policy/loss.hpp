@@ -8,6 +8,10 @@
 namespace regimen {
 
 struct CrossEntropy;  // regimen/loss/cross_entropy.hpp, the default
+template <class... Losses>
+struct SumOf;  // regimen/loss/sum_of.hpp
+template <class Function, class Weight>
+struct Weighted;
 
 namespace detail {
 /// A loss declares the labels that it compares an output with.
@@ -29,7 +33,7 @@ constexpr std::size_t labels_below() {
 
 /// Decides the loss: a sum over the valid targets and their count.
 ///
-///   choices   any loss; regimen/loss has the library's
+///   choices   any loss; regimen/loss has the library's; SumOf<...> of them for a model of several outputs
 ///   default   Loss<CrossEntropy>
 ///   refuses   a type that is no loss; a loss that cannot read the model's output; a loss that couples the samples of a
 ///             batch, where Accumulate, SimulateWorld or ranks would cut the batch

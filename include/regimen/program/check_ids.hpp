@@ -2,9 +2,11 @@
 // and classes, before it is loaded.
 #pragma once
 
+#include <regimen/core/bundled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,6 +31,29 @@ namespace regimen::train {
       found, "mend the data, or give the last layer as many outputs as there are classes");
 }
 
+/// Calls check(value I of a sample, the index of the sample, where, as a bundle says it, std::integral_constant I) for
+/// all values of whole numbers.
+template <class... Values>
+void for_each_ids(std::span<const Bundled<Values...>> samples, const std::string& where, auto&& check) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    const auto look = [&]<std::size_t I, class Element>(std::integral_constant<std::size_t, I> index, Element*) {
+      if constexpr (std::is_integral_v<Element>) {
+        const std::string part = where + ", part " + std::to_string(I);
+        for (std::size_t s = 0; s < samples.size(); ++s)
+          check(std::span<const Element>(samples[s].template get<I>()), s, part, index);
+      }
+    };
+    (look(std::integral_constant<std::size_t, i>{}, static_cast<typename Values::Element*>(nullptr)), ...);
+  }(std::index_sequence_for<Values...>{});
+}
+
+/// The bound that a data source is told: none of a bundle, each of whose values has its own.
+constexpr std::size_t single_bound(std::size_t bound) { return bound; }
+template <std::size_t count>
+constexpr std::size_t single_bound(const std::array<std::size_t, count>&) {
+  return 0;
+}
+
 /// failure   Error naming sample (the first of these is `first`), position and token
 template <class Input>
 void check_tokens([[maybe_unused]] std::span<const Input> inputs, [[maybe_unused]] std::size_t per_sample,
@@ -40,6 +65,17 @@ void check_tokens([[maybe_unused]] std::span<const Input> inputs, [[maybe_unused
       if (!std::in_range<std::size_t>(inputs[i]) || std::cmp_greater_equal(inputs[i], vocabulary))
         refuse_token(where, first + i / per_sample, i % per_sample, vocabulary, std::to_string(inputs[i]));
   }
+}
+
+/// The same for bundles.   vocabulary   of each value
+template <class... Values>
+void check_tokens(std::span<const Bundled<Values...>> inputs, std::size_t,
+                  const std::array<std::size_t, sizeof...(Values)>& vocabulary, const std::string& where,
+                  std::size_t first) {
+  for_each_ids(inputs, where,
+               [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
+                 check_tokens(ids, ids.size(), vocabulary[i], part, first + sample);
+               });
 }
 
 /// failure   Error naming sample (the first of these is `first`), row and label
@@ -56,6 +92,16 @@ void check_labels([[maybe_unused]] std::span<const Label> targets, [[maybe_unuse
                    std::to_string(label));
     }
   }
+}
+/// The same for bundles.   classes   of each value
+template <class... Values>
+void check_labels(std::span<const Bundled<Values...>> targets, std::size_t,
+                  const std::array<std::size_t, sizeof...(Values)>& classes, const std::string& where,
+                  std::size_t first) {
+  for_each_ids(targets, where,
+               [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
+                 check_labels(ids, ids.size(), classes[i], part, first + sample);
+               });
 }
 
 }  // namespace regimen::train

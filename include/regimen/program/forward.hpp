@@ -106,11 +106,23 @@ void download(auto& walk, View<T> at, std::span<T> to) {
   walk.engine.download(at.offset, std::as_writable_bytes(to)).wait();
 }
 
-/// Rows of the model's output at `from`, without what lies between them.
+/// Rows of the model's output at `from`, without what lies between them. Several outputs, which lie there one behind the
+/// other, come sample by sample.
 template <class Output>
 void download_rows(auto& walk, std::size_t from, std::span<typename Output::Element> to) {
   using T = typename Output::Element;
-  if constexpr (Output::leading == Output::columns) {
+  if constexpr (regimen::detail::is_joined<typename Output::Shape>) {
+    std::vector<T> stored(to.size());
+    download(walk, View<T>{from}, std::span(stored));
+    const std::size_t samples = to.size() / Output::size;
+    auto next = stored.begin();
+    std::size_t before = 0;
+    for (const std::size_t size : Output::Shape::sizes) {
+      for (std::size_t s = 0; s < samples; ++s, next += static_cast<std::ptrdiff_t>(size))
+        std::copy_n(next, size, to.begin() + static_cast<std::ptrdiff_t>(s * Output::size + before));
+      before += size;
+    }
+  } else if constexpr (Output::leading == Output::columns) {
     download(walk, View<T>{from}, to);
   } else {
     std::vector<T> stored(to.size() / Output::columns * Output::leading);
@@ -122,11 +134,11 @@ void download_rows(auto& walk, std::size_t from, std::span<typename Output::Elem
 }
 
 /// The outputs of any number of samples, a batch at a time.   inputs (samples,X)  →  (samples,Output)
-///   vocabulary   upper bound of tokens; 0: inputs are no tokens
+///   vocabulary   upper bound of tokens, of a bundle those of its values; 0: they are no tokens
 template <class Forward>
 std::vector<typename Forward::Output::Element> predict_all(auto& walk, const Resident& r,
                                                            std::span<const typename Forward::X::Element> inputs,
-                                                           std::size_t vocabulary, const char* who) {
+                                                           const auto& vocabulary, const char* who) {
   using Output = typename Forward::Output::Element;
   constexpr std::size_t input_size = Forward::X::size, output_size = Forward::Output::size;
   if (inputs.size() % input_size != 0)

@@ -25,7 +25,16 @@ struct Step : Forward<Bound_> {
   using Roles = typename Bound::Roles;
   using Output = typename Bound::Output;
   using Labels = typename Loss::template Labels<Output>;
-  static constexpr std::size_t classes = regimen::detail::labels_below<Loss, Output>();
+  /// Upper bound of labels that are whole numbers; of a sum of losses that of each.
+  static constexpr auto classes = [] {
+    if constexpr (regimen::detail::is_bundle<typename Labels::Element>) return Output::Shape::columns_of;
+    else return regimen::detail::labels_below<Loss, Output>();
+  }();
+  /// Whether an evaluation has an accuracy.
+  template <class Walk>
+  static constexpr bool counts_correct = requires(Walk& walk, std::size_t at, View<Scalars> scalars) {
+    Loss::template count_correct<Output>(walk, at, at, scalars);
+  };
   using Master = typename Roles::master;
   using Reduce = typename Roles::reduce;
   using Sharding = typename Bound::Ctx::Sharding;
@@ -227,7 +236,7 @@ struct Step : Forward<Bound_> {
 
   static constexpr void evaluate_now(auto& engine, const Resident& r) {
     const std::size_t output = Base::predict(engine, r);
-    if constexpr (requires { Loss::template count_correct<Output>(engine, output, r.target, r.scalars); })
+    if constexpr (counts_correct<std::remove_cvref_t<decltype(engine)>>)
       Loss::template count_correct<Output>(engine, output, r.target, r.scalars);
     Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);
     engine.arena.give(output);
@@ -370,20 +379,19 @@ struct Step : Forward<Bound_> {
     constexpr walk::TensorPlace tensor = Unit::tensors[index];
     if constexpr (tensor.trains) {
       using T = std::conditional_t<Unit::shares_master, Master, element_t<tensor.element>>;
-      update_whole_tensor(
-          engine,
-          op::UpdateTensor<UpdateRule, Master, T, Reduce>{
-              .master = {unit.master + tensor.master * sizeof(Master)},
-              .state = state_at(unit.state + tensor.gradient * sizeof(Master)),
-              .copy = unit.values == walk::absent ? View<T>{} : View<T>{unit.values + tensor.values},
-              .gradient = {unit.gradient + tensor.gradient * sizeof(Reduce)},
-              .scalars = r.scalars,
-              .rows = tensor.rows,
-              .columns = tensor.count / tensor.rows,
-              .state_stride = unit.state_stride,
-              .decays = tensor.decays,
-              .options = options},
-          path);
+      update_whole_tensor(engine,
+                          op::UpdateTensor<UpdateRule, Master, T, Reduce>{
+                              .master = {unit.master + tensor.master * sizeof(Master)},
+                              .state = state_at(unit.state + tensor.gradient * sizeof(Master)),
+                              .copy = unit.values == walk::absent ? View<T>{} : View<T>{unit.values + tensor.values},
+                              .gradient = {unit.gradient + tensor.gradient * sizeof(Reduce)},
+                              .scalars = r.scalars,
+                              .rows = tensor.rows,
+                              .columns = tensor.count / tensor.rows,
+                              .state_stride = unit.state_stride,
+                              .decays = tensor.decays,
+                              .options = options},
+                          path);
     }
   }
   template <class Unit>
@@ -406,8 +414,8 @@ struct Step : Forward<Bound_> {
     constexpr bool gathers_master = !Unit::shares_master || Sharding::slices_parameters;
     const std::size_t slice = Unit::slice(engine.ranks), index = Sharding::slice_of(engine.rank), begin = index * slice,
                       whole = slice * Sharding::slices(engine.ranks), kept = in_slice(Unit::layout.count, slice, index),
-                      values = r.parameters + at.parameters,
-                      own_master = values + Unit::master_offset(engine.ranks), own_state = r.states + at.states;
+                      values = r.parameters + at.parameters, own_master = values + Unit::master_offset(engine.ranks),
+                      own_state = r.states + at.states;
     const auto take = [&](std::size_t bytes) { return engine.arena.take(bytes, MemoryKind::communication, path); };
     std::size_t ticket = no_ticket;
     const auto gather = [&](std::size_t own, std::size_t all, std::size_t element) {
@@ -433,8 +441,7 @@ struct Step : Forward<Bound_> {
     for (std::size_t s = 0; s < UpdateRule::states; ++s)
       keep(unit.state + s * whole * sizeof(Master), own_state + s * slice * sizeof(Master));
     if constexpr (!Unit::shares_master) {
-      if constexpr (Sharding::slices_parameters)
-        engine.run(op::Cast<Master, Value>{{own_master}, {values}, kept});
+      if constexpr (Sharding::slices_parameters) engine.run(op::Cast<Master, Value>{{own_master}, {values}, kept});
       else engine.run(op::Cast<Master, Value>{{unit.master}, {values}, Unit::layout.count});
     }
     if constexpr (UpdateRule::states > 0) engine.arena.give(unit.state);

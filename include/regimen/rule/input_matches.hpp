@@ -1,6 +1,8 @@
 // regimen/rule/input_matches.hpp — a layer that looks up tokens gets tokens, other layers get numbers.
 #pragma once
 
+#include <regimen/core/bundled.hpp>
+
 #include <type_traits>
 
 namespace regimen::rule {
@@ -22,6 +24,15 @@ struct input_matches<Input, Layer, Accepts> {
   static constexpr bool holds = Accepts;
   struct must_hold {
     static_assert(holds, "regimen: this layer computes on numbers and is given tokens; put Embedding<...> before it");
+  };
+};
+
+template <class Input, class Layer, bool Accepts>
+  requires detail::is_bundle<typename Input::Element>
+struct input_matches<Input, Layer, Accepts> {
+  static constexpr bool holds = Accepts;
+  struct must_hold {
+    static_assert(holds, "regimen: this layer reads one value and is given a Bundle; put Part<I> before it");
   };
 };
 

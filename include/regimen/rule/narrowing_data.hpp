@@ -11,7 +11,7 @@ namespace regimen::rule {
 /// docs/errors/narrowing_data.md
 template <class From, class To>
 struct narrowing_data {
-  static constexpr bool holds = !std::is_same_v<From, fp64> || std::is_same_v<To, fp64> || std::is_integral_v<To>;
+  static constexpr bool holds = !std::is_same_v<From, fp64> || std::is_same_v<To, fp64> || !Number<To>;
   struct must_hold {
     static_assert(
         holds,

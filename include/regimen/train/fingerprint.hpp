@@ -3,6 +3,7 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/bundled.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/engine/engine.hpp>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace regimen::train {
@@ -24,6 +26,18 @@ template <class T>
 std::uint64_t bits_of_number(T value) {
   if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(static_cast<double>(value));
   else return static_cast<std::uint64_t>(value);
+}
+/// A hash of all numbers of a bundle.
+template <class... Values>
+std::uint64_t bits_of_number(const Bundled<Values...>& bundle) {
+  std::uint64_t print = 0;
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    const auto add = [&](const auto& values) {
+      for (const auto value : values) print = mix(print, bits_of_number(value));
+    };
+    (add(bundle.template get<i>()), ...);
+  }(std::index_sequence_for<Values...>{});
+  return print;
 }
 
 /// A hash of three updates of fixed numbers with these options: any option that changes an update changes the hash.

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace regimen {
@@ -155,18 +156,29 @@ class GradientProbe final {
     write(View<In>{resident_.input},
           numbers<In>(walk_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(),
                       mix(mix(seed_, 2), micro_batch)));
-    std::vector<Label> targets =
-        numbers<Label>(walk_.batch * Step::Labels::size, Step::Output::columns, mix(mix(seed_, 3), micro_batch));
-    if constexpr (std::is_integral_v<Label>)
-      for (std::size_t i = 4; i < targets.size(); i += 5) targets[i] = ignore_index;
-    write(View<Label>{resident_.target}, targets);
+    write(View<Label>{resident_.target},
+          numbers<Label>(walk_.batch * Step::Labels::size, Step::classes, mix(mix(seed_, 3), micro_batch), true));
   }
+  ///   bound   of whole numbers; of a bundle those of its values
   template <class T>
-  static std::vector<T> numbers(std::size_t count, [[maybe_unused]] std::size_t bound, std::uint64_t key) {
+  static std::vector<T> numbers(std::size_t count, [[maybe_unused]] const auto& bound, std::uint64_t key,
+                                [[maybe_unused]] bool ignores = false) {
     std::vector<T> values(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (std::is_integral_v<T>) values[i] = static_cast<T>(Philox::draw(key, i, 0).word[0] % bound);
-      else values[i] = check_number(key, i);
+    if constexpr (is_bundle<T>) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        const auto fill = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+          using Value = typename bundled_value<i, T>::type;
+          const auto all = numbers<typename Value::Element>(count * Value::size, bound[i], mix(key, i), ignores);
+          for (std::size_t s = 0; s < count; ++s)
+            std::copy_n(all.data() + s * Value::size, Value::size, values[s].template get<i>().begin());
+        };
+        (fill(std::integral_constant<std::size_t, I>{}), ...);
+      }(std::make_index_sequence<T::count>{});
+    } else if constexpr (std::is_integral_v<T>) {
+      for (std::size_t i = 0; i < count; ++i)
+        values[i] = ignores && i % 5 == 4 ? ignore_index : static_cast<T>(Philox::draw(key, i, 0).word[0] % bound);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) values[i] = check_number(key, i);
     }
     return values;
   }

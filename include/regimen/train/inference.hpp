@@ -187,6 +187,7 @@ class Inference {
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
+  /// Several outputs of a sample come one behind the other.
   std::vector<Output> predict(std::span<const Input> inputs) {
     expect_weights("Inference::predict");
     [[maybe_unused]] const auto scope = walk_.engine.scope();

@@ -68,7 +68,7 @@ struct Session final {
   static constexpr std::size_t batch = Recipe::batch, micro_batches = Recipe::micro_batches;
   static constexpr std::size_t steps = Recipe::steps;  // of a launch
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;
-  static constexpr std::size_t vocabulary = vocabulary_of<typename Recipe::Network>();
+  static constexpr auto vocabulary = vocabulary_of<typename Recipe::Network>();
   static constexpr bool waits =
       Configuration::debug::template uses<Profile> || Configuration::debug::template uses<Synchronous>;
 

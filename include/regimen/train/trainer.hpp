@@ -63,11 +63,13 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   using Configuration = Configured<Policies...>;
   using Recipe = train::Recipe<Network, Configuration>;
   using Step = typename Recipe::Step;
-  using Schedule = typename Recipe::Schedule;  // what it recomputes: of Budget<Bytes>, the Checkpoint<...> that was chosen
+  using Schedule =
+      typename Recipe::Schedule;  // what it recomputes: of Budget<Bytes>, the Checkpoint<...> that was chosen
   using UpdateRule = typename Recipe::UpdateRule;
   using Options = regimen::Options<UpdateRule>;
-  using Input = typename Step::X::Element;        // of a sample: int32 for tokens, fp32 (fp64) for vectors and images
-  using Label = typename Step::Labels::Element;   // int32 for classes and tokens
+  using Input = typename Step::X::Element;        // of a sample: int32 for tokens, fp32 (fp64) for vectors and images;
+                                                  // a Bundled struct for a Bundle
+  using Label = typename Step::Labels::Element;   // int32 for classes and tokens; a Bundled struct for SumOf
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;  // of gradients
@@ -224,11 +226,13 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
       train::expect_finite(found);
     });
     Evaluation evaluation{mean_of(found.loss_sum, found.count), no_value, static_cast<std::size_t>(found.count)};
-    if constexpr (std::is_integral_v<Label>) evaluation.accuracy = mean_of(found.correct, found.count);
+    if constexpr (Step::template counts_correct<decltype(session_.walk)>)
+      evaluation.accuracy = mean_of(found.correct, found.count);
     return evaluation;
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
+  /// Several outputs of a sample come one behind the other.
   std::vector<Output> predict(std::span<const Input> inputs) {
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
     const typename Session::Mode mode(session_);
@@ -358,7 +362,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// The extents of this model's samples, for a data source.
   static constexpr SampleShape sample_shape() {
-    return {input_size, target_size, Session::vocabulary, std::is_integral_v<Label> ? Step::classes : 0};
+    return {input_size, target_size, train::single_bound(Session::vocabulary),
+            std::is_integral_v<Label> ? train::single_bound(Step::classes) : 0};
   }
 
   /// For tests: from now on fills freed memory with NaN.

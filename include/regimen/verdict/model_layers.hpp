@@ -7,12 +7,14 @@
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
 
 #include <boost/mp11.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <type_traits>
 
@@ -87,22 +89,39 @@ constexpr std::size_t most_times(mp::mp_list<Layers...>) {
 template <class Layers>
 inline constexpr std::size_t repeat_depth = most_times(typename detail::all_in<Layers>::type{});
 
-/// The vocabulary of the model's Embedding; 0 without one.
+/// The vocabulary of the model's Embedding; 0 without one. Of a bundle, for each value: the largest of an Embedding
+/// behind its Part.
 template <class Layer>
 struct vocabulary {
-  static constexpr std::size_t size = 0;
+  static constexpr std::size_t size = 0, part = ~std::size_t{0};
 };
 template <class Words, std::size_t Channels>
-struct vocabulary<Embedding<Words, Channels>> {
+struct vocabulary<Embedding<Words, Channels>> : vocabulary<void> {
   static constexpr std::size_t size = Words::size;
 };
+template <std::size_t I>
+struct vocabulary<Part<I>> : vocabulary<void> {
+  static constexpr std::size_t part = I;
+};
 template <class Network>
-constexpr std::size_t vocabulary_of() {
-  std::size_t size = 0;
-  mp::mp_for_each<mp::mp_transform<vocabulary, detail::layers_in<typename parts_t<Network>::Layers>>>([&](auto layer) {
-    if (decltype(layer)::size != 0) size = decltype(layer)::size;
-  });
-  return size;
+constexpr auto vocabulary_of() {
+  using In = typename parts_t<Network>::InputKind::template value<fp32>::Element;
+  using Layers = mp::mp_transform<vocabulary, detail::layers_in<typename parts_t<Network>::Layers>>;
+  if constexpr (regimen::detail::is_bundle<In>) {
+    std::array<std::size_t, In::count> sizes{};
+    std::size_t part = 0;
+    mp::mp_for_each<Layers>([&]<class Found>(Found) {
+      if (Found::part < In::count) part = Found::part;
+      sizes[part] = (std::max)(sizes[part], Found::size);
+    });
+    return sizes;
+  } else {
+    std::size_t size = 0;
+    mp::mp_for_each<Layers>([&]<class Found>(Found) {
+      if (Found::size != 0) size = Found::size;
+    });
+    return size;
+  }
 }
 
 /// The number of layers in the flattened list; As adds a cast before and one after.

@@ -3,10 +3,12 @@
 
 #include <regimen/layer/norm.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/sum_of.hpp>
 #include <regimen/program/recipe.hpp>
 #include <regimen/rule/as_fits_precision.hpp>
 #include <regimen/rule/as_fp16_needs_loss_scale.hpp>
 #include <regimen/rule/budget_reaches_least.hpp>
+#include <regimen/rule/bundle_holds_kinds.hpp>
 #include <regimen/rule/bytes_can_be_counted.hpp>
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
@@ -26,8 +28,10 @@
 #include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/loss_is_whole.hpp>
+#include <regimen/rule/losses_match_outputs.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/operation_has_kernel.hpp>
+#include <regimen/rule/outputs_come_last.hpp>
 #include <regimen/rule/pieces_of_a_batch_are_meant.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/rows_are_aligned.hpp>
@@ -196,6 +200,80 @@ concept WholeLoss =
       Loss::template run<false, Output>(engine, at, at, scalars, scale);
     };
 
+/// The rules about the last layer: its output is at least fp32, and what the loss reads.
+template <class Layer>
+struct last_layer_rules {
+  using type = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<Layer>::type>>;
+};
+template <class... Branches>
+struct last_layer_rules<Fork<Outputs, Branches...>> {
+  using type = mp::mp_append<typename last_layer_rules<Branches>::type...>;
+};
+template <class Loss, class Output, class Found>
+struct loss_and_output_rules {
+  using type = mp::mp_list<rule::loss_accepts_output<Loss, Output, accepts_output<Loss, Found>()>,
+                           rule::loss_is_whole<Loss, Output, WholeLoss<Loss, Output>>>;
+};
+template <class Loss, class Output, class Found>
+  requires(regimen::detail::is_joined<typename Output::Shape>)
+struct loss_and_output_rules<Loss, Output, Found> {
+  using type = mp::mp_list<rule::losses_match_outputs<Loss, Output>>;
+};
+template <class... Losses, class Output, class Found>
+struct loss_and_output_rules<SumOf<Losses...>, Output, Found> {
+  using type = mp::mp_list<rule::losses_match_outputs<SumOf<Losses...>, Output>>;
+};
+template <class... Losses, class T, class... Shapes, class Found>
+  requires(sizeof...(Losses) == sizeof...(Shapes))
+struct loss_and_output_rules<SumOf<Losses...>, Value<T, JoinedShapes<Shapes...>>, Found> {
+  using type =
+      mp::mp_append<typename loss_and_output_rules<typename regimen::detail::weighed<Losses>::Function,
+                                                   Value<T, Shapes>, Value<typename Found::Element, Shapes>>::type...>;
+};
+
+/// Whether a layer is, or ends with, a Fork<Outputs, ...>.
+template <class Layer>
+inline constexpr bool has_outputs = false;
+template <class... Branches>
+inline constexpr bool has_outputs<Fork<Outputs, Branches...>> = true;
+template <class Layer>
+inline constexpr bool ends_with_outputs = has_outputs<Layer>;
+template <class First, class... Others>
+inline constexpr bool ends_with_outputs<Sequential<First, Others...>> =
+    ends_with_outputs<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <class Layers>
+constexpr bool outputs_come_last() {
+  std::size_t count = 0;
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, typename detail::all_in<Layers>::type>>(
+      [&]<class Layer>(mp::mp_identity<Layer>) { count += has_outputs<Layer> ? 1 : 0; });
+  return count == (ends_with_outputs<mp::mp_back<Layers>> ? 1 : 0);
+}
+
+// ---- inputs of several values
+
+/// A Bundle of anything but one kind or more; and the elements of its values.
+template <class Kind>
+struct kind_rules {
+  using type = mp::mp_list<>;
+};
+template <class... Kinds>
+struct kind_rules<Bundle<Kinds...>> {
+  template <class Kind>
+  static constexpr bool is_bundle = regimen::detail::is_bundle<typename Kind::template value<fp32>::Element>;
+  using type =
+      mp::mp_list<rule::bundle_holds_kinds<Bundle<Kinds...>, (sizeof...(Kinds) > 0 && !(is_bundle<Kinds> || ...))>>;
+};
+template <class Kind, class X>
+struct input_extents {
+  using type = rule::extents_at_least_one<Input<Kind>, X::size>;
+  static constexpr double elements = elements_in<typename X::Shape>;
+};
+template <class Kind, class... Values>
+struct input_extents<Kind, Value<Bundled<Values...>, Shape<1>>> {
+  using type = rule::extents_at_least_one<Input<Kind>, Values::size...>;
+  static constexpr double elements = (0.0 + ... + elements_in<typename Values::Shape>);
+};
+
 // ---- memory
 
 template <class Recipe>
@@ -326,8 +404,8 @@ using budget_rule = typename budget_rule_of<Network, Configuration>::type;
 
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
-  using Bound =
-      typename std::conditional_t<trains, Recipe<Network, Configuration>, InferenceRecipe<Network, Configuration>>::Bound;
+  using Bound = typename std::conditional_t<trains, Recipe<Network, Configuration>,
+                                            InferenceRecipe<Network, Configuration>>::Bound;
   using Sets = typename set_rules<Bound>::type;
   if constexpr (!mp::mp_empty<Sets>::value) {
     return Sets{};
@@ -359,7 +437,7 @@ struct shapes_of {
 
   /// Whether the bytes of so many samples do not overflow.
   static constexpr bool can_count(double samples) {
-    constexpr double of_a_sample = elements_in<typename X::Shape>;
+    constexpr double of_a_sample = input_extents<typename P::InputKind, X>::elements;
     return (Checked::elements + of_a_sample) * samples < 0x1p+52 &&
            of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60;
   }
@@ -383,11 +461,12 @@ constexpr auto rules_of_layers() {
       mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
       typename shared_rules<typename Roles::computed, typename P::Layers>::type,
-      mp::mp_list<rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
+      mp::mp_list<rule::outputs_come_last<Network, outputs_come_last<typename P::Layers>()>,
+                  rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
                   rule::kept_blocks_below_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
   using Shapes = typename shapes_of<Network, Configuration>::Checked;
-  using Extents = mp::mp_list<rule::extents_at_least_one<Input<typename P::InputKind>, X::size>,
+  using Extents = mp::mp_list<typename input_extents<typename P::InputKind, X>::type,
                               rule::layers_one_to_255<Network, layer_count<typename P::Layers>>,
                               rule::levels_at_most_7<Network, 1 + level_count<typename P::Layers>>>;
   if constexpr (!mp::mp_empty<broken_of<Extents>>::value) return broken_of<Extents>{};
@@ -398,9 +477,9 @@ constexpr auto rules_of_layers() {
     using Output = Value<typename Roles::statistic, typename Shapes::Output::Shape>;
     using Loss = typename Configuration::loss::function;
     using Last =
-        mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<mp::mp_back<typename P::Layers>>::type>,
-                    rule::loss_accepts_output<Loss, Output, !trains || accepts_output<Loss, typename Shapes::Output>()>,
-                    rule::loss_is_whole<Loss, Output, !trains || WholeLoss<Loss, Output>>>;
+        mp::mp_append<typename last_layer_rules<mp::mp_back<typename P::Layers>>::type,
+                      typename std::conditional_t<trains, loss_and_output_rules<Loss, Output, typename Shapes::Output>,
+                                                  mp::mp_identity<mp::mp_list<>>>::type>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
     using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch,
                                                  shapes_of<Network, Configuration>::can_count(samples)>;
@@ -416,6 +495,9 @@ constexpr auto rules_of_model() {
     return mp::mp_list<rule::model_begins_with_input<Network>>{};
   } else if constexpr (!rule::input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
     return mp::mp_list<rule::input_takes_kind<typename parts_t<Network>::InputKind>>{};
+  } else if constexpr (!mp::mp_empty<
+                           broken_of<typename kind_rules<typename parts_t<Network>::InputKind>::type>>::value) {
+    return broken_of<typename kind_rules<typename parts_t<Network>::InputKind>::type>{};
   } else if constexpr (!holds_layers<typename parts_t<Network>::Layers>) {
     return mp::mp_unique<unknown_layers_in<typename parts_t<Network>::Layers>>{};
   } else {

@@ -69,6 +69,7 @@
 #include <regimen/rule/unaligned_is_counted.hpp>
 #include <regimen/rule/update_rule_is_whole.hpp>
 #include <regimen/rule/update_rule_states_agree.hpp>
+#include <regimen/rule/weight_above_zero.hpp>
 #include <regimen/rule/world_is_a_number.hpp>
 #include <regimen/rule/world_needs_communicator.hpp>
 
@@ -190,6 +191,26 @@ struct loss_rules<Loss> {
   using rules =
       mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::temperature>,
                   rule::temperature_above_zero<typename Loss::temperature>>;
+};
+
+/// Those of all losses of a sum.
+template <class Loss>
+struct weighed_rules {
+  using type = mp::mp_list<rule::policy_takes_option<axis::loss, Loss>>;
+};
+template <class Loss>
+  requires belongs_to<Loss, axis::loss>
+struct weighed_rules<Loss> {
+  using type = typename loss_rules<Loss>::rules;
+};
+template <class Loss, class Weight>
+struct weighed_rules<Weighted<Loss, Weight>> {
+  using type = mp::mp_append<typename weighed_rules<Loss>::type,
+                             mp::mp_list<rule::fraction_is_a_ratio<Weight>, rule::weight_above_zero<Weight>>>;
+};
+template <class... Losses>
+struct loss_rules<SumOf<Losses...>> {
+  using rules = mp::mp_append<mp::mp_list<>, typename weighed_rules<Losses>::type...>;
 };
 
 /// The rules about an update rule: its options, and its update with this many states.

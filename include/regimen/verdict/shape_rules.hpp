@@ -11,6 +11,7 @@
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/part.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
@@ -20,8 +21,10 @@
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/batch_norm_takes_option.hpp>
 #include <regimen/rule/bias_is_felt.hpp>
+#include <regimen/rule/branches_keep_element.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
+#include <regimen/rule/bundle_has_part.hpp>
 #include <regimen/rule/conv2d_takes_options.hpp>
 #include <regimen/rule/cross_attention_takes_option.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
@@ -45,6 +48,7 @@
 #include <regimen/rule/name_declares_shape.hpp>
 #include <regimen/rule/named_value_has_its_shape.hpp>
 #include <regimen/rule/norm_groups_divide_channels.hpp>
+#include <regimen/rule/part_of_a_bundle.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recurrent_takes_option.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
@@ -195,14 +199,25 @@ struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
   using type = mp::mp_list<rule::input_matches<X, RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
                            rule::epsilon_above_zero<Value>>;
 };
+template <class Layer, std::size_t extent, std::size_t Begin, std::size_t Count, class X>
+using part_rules = mp::mp_list<rule::input_matches<X, Layer, !regimen::detail::is_bundle<typename X::Element>>,
+                               rule::slice_fits_extent<Layer, typename X::Shape, extent, Begin, Count>>;
 template <std::size_t axis, std::size_t Begin, std::size_t Count, class X>
 struct layer_rules<SliceAlong<axis, Begin, Count>, X> {
-  using type = mp::mp_list<
-      rule::slice_fits_extent<SliceAlong<axis, Begin, Count>, typename X::Shape, X::Shape::extent(axis), Begin, Count>>;
+  using type = part_rules<SliceAlong<axis, Begin, Count>, X::Shape::extent(axis), Begin, Count, X>;
 };
 template <std::size_t Begin, std::size_t Count, class X>
 struct layer_rules<Slice<Begin, Count>, X> {
-  using type = mp::mp_list<rule::slice_fits_extent<Slice<Begin, Count>, typename X::Shape, X::columns, Begin, Count>>;
+  using type = part_rules<Slice<Begin, Count>, X::columns, Begin, Count, X>;
+};
+template <std::size_t I, class X>
+struct layer_rules<Part<I>, X> {
+  using type = mp::mp_list<rule::part_of_a_bundle<X, Part<I>>>;
+};
+template <std::size_t I, class X>
+  requires regimen::detail::is_bundle<typename X::Element>
+struct layer_rules<Part<I>, X> {
+  using type = mp::mp_list<rule::bundle_has_part<Part<I>, X, I, X::Element::count>>;
 };
 template <class Layer, class Name, class Found, class X>
 using named_layer_rules = mp::mp_if<
@@ -327,10 +342,10 @@ struct layer_rules<Conv2d<Channels, Window, Options...>, X> {
                   rule::window_fits_image<Layer, span(o.height), span(o.width), o.padding, typename X::Shape>>;
 };
 template <class Layer, std::size_t Width, class X>
-using recurrent_rules = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
-                                    rule::layer_takes_positions<Layer, typename X::Shape>,
-                                    rule::recurrent_takes_option<Layer, Layer::takes_options>,
-                                    rule::extents_at_least_one<Layer, Width>>;
+using recurrent_rules =
+    mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                rule::layer_takes_positions<Layer, typename X::Shape>,
+                rule::recurrent_takes_option<Layer, Layer::takes_options>, rule::extents_at_least_one<Layer, Width>>;
 template <std::size_t Width, auto... More, class X>
 struct layer_rules<Lstm<Width, More...>, X> {
   using type = recurrent_rules<Lstm<Width, More...>, Width, X>;
@@ -360,6 +375,8 @@ template <class TensorShape>
 inline constexpr double elements_in = 1;
 template <std::size_t... Extents>
 inline constexpr double elements_in<Shape<Extents...>> = (1.0 * ... * double(Extents));
+template <class... Shapes>
+inline constexpr double elements_in<JoinedShapes<Shapes...>> = (0.0 + ... + elements_in<Shapes>);
 
 /// The elements of a bound layer: its parameters, and its output for one sample.
 template <class Bound>
@@ -528,10 +545,9 @@ struct check_layer<Residual<Layers...>, X, Roles> {
 template <class Name, class... Layers, class X, class Roles>
 struct check_layer<Shared<Name, Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
-  using broken =
-      mp::mp_append<broken_of<mp::mp_list<rule::layers_one_to_255<Shared<Name, Layers...>,
-                                                                  layer_count<mp::mp_list<Layers...>>>>>,
-                    typename Inner::broken>;
+  using broken = mp::mp_append<
+      broken_of<mp::mp_list<rule::layers_one_to_255<Shared<Name, Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
+      typename Inner::broken>;
   using Output = typename Inner::Output;
   static constexpr double elements = Inner::elements;
 };
@@ -584,7 +600,13 @@ struct check_layer<Fork<Join, Branches...>, X, Roles> {
   using own = broken_of<
       mp::mp_list<rule::fork_joins_branches<Fork<Join, Branches...>, is_whole>,
                   rule::layers_one_to_255<Fork<Join, Branches...>, (std::size_t{0} + ... + layer_count<Branches>)>>>;
-  using inner = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
+  using sound = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
+  static constexpr std::size_t numbers =
+      (std::size_t{0} + ... + (Number<typename check_chain<X, Roles, Branches>::Output::Element> ? 1 : 0));
+  using inner = mp::mp_append<
+      sound,
+      broken_of<mp::mp_list<rule::branches_keep_element<
+          Fork<Join, Branches...>, !mp::mp_empty<sound>::value || numbers == 0 || numbers == sizeof...(Branches)>>>>;
   using Joined = joined<mp::mp_empty<inner>::value, Join, X, typename check_chain<X, Roles, Branches>::Output...>;
 
  public:

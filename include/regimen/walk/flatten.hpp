@@ -5,9 +5,11 @@
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/padded.hpp>
+#include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
 
 #include <boost/mp11.hpp>
@@ -83,6 +85,20 @@ template <class Layer>
   requires requires { Layer::keeps_element; }
 inline constexpr bool keeps_element<Layer> = Layer::keeps_element;
 
+/// The element type of a layer's output, behind Element, where it computes in what is stored as Stored.
+template <class Layer, class Element, class Stored>
+struct element_behind {
+  using type = std::conditional_t<!Number<Element> && keeps_element<Layer>, Element, Stored>;
+};
+template <std::size_t I, class Element, class Stored>
+struct element_behind<Part<I>, Element, Stored> {
+  using type = typename detail::bundled_value<I, Element>::type::Element;
+};
+template <class... Branches, class Element, class Stored>
+struct element_behind<Fork<Outputs, Branches...>, Element, Stored> {
+  using type = statistic_t<Stored>;
+};
+
 /// The list written so far, and the element type of its output: int32 for tokens.
 template <class Entries_, class Element_>
 struct Written final {
@@ -96,9 +112,9 @@ struct Written final {
               Stored>;
   /// With layers of one compute type. Of a layer that keeps what it reads tokens stay tokens.
   template <class Layer, class... More>
-  using with = Written<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>,
-                       std::conditional_t<!Number<Element> && keeps_element<typename Layer::Layer>, Element,
-                                          stored_t<typename Layer::Compute>>>;
+  using with =
+      Written<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>,
+              typename element_behind<typename Layer::Layer, Element, stored_t<typename Layer::Compute>>::type>;
 };
 
 /// Where the next layer stands in the user's lists.

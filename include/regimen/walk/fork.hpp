@@ -30,28 +30,33 @@ inline constexpr bool is_input = false;
 template <class X, bool flows>
 inline constexpr bool is_input<InputBranch<X, flows>> = true;
 
-/// A branch whose layers begin at `place` of the list that paths refer to. Its output has the element type of the
-/// Fork's input or, where that is tokens, the compute type. A Sequential stands for its layers.
-template <std::size_t place, class X, class Context, bool flows, class... Layers>
+/// The element type of the outputs of branches: that of the Fork's input or, where that is tokens, the compute type.
+/// Outputs joins final outputs of the model.
+template <class Join, class X, class Context>
+using branch_element = std::conditional_t<
+    std::is_same_v<Join, Outputs>, typename Context::Roles::statistic,
+    std::conditional_t<Number<typename X::Element>, typename X::Element, stored_t<typename Context::Roles::computed>>>;
+
+/// A branch whose layers begin at `place` of the list that paths refer to. A Sequential stands for its layers.
+template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
 struct BranchOf {
-  using Final =
-      std::conditional_t<Number<typename X::Element>, typename X::Element, stored_t<typename Context::Roles::computed>>;
   using type = Chain<typename flatten<typename Context::Fusing, typename X::Element, typename Context::Roles::computed,
                                       Final, Layers...>::type,
                      X, Context, flows, place == 0 ? not_grouped : place>;
 };
-template <std::size_t place, class X, class Context, bool flows, class... Layers>
-struct BranchOf<place, X, Context, flows, Sequential<Layers...>> : BranchOf<place, X, Context, flows, Layers...> {};
+template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
+struct BranchOf<place, Final, X, Context, flows, Sequential<Layers...>>
+    : BranchOf<place, Final, X, Context, flows, Layers...> {};
 
 /// A branch whose last layer, an activation, is the join's work. That layer keeps its place, so that the random numbers of
 /// later branches are the same.
 template <class Branch>
 struct WithoutActivation final {};
-template <std::size_t place, class X, class Context, bool flows, class... Layers>
-struct BranchOf<place, X, Context, flows, WithoutActivation<Sequential<Layers...>>> {
+template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
+struct BranchOf<place, Final, X, Context, flows, WithoutActivation<Sequential<Layers...>>> {
   using Rest = mp::mp_pop_back<Sequential<Layers...>>;
-  struct type : BranchOf<place, X, Context, flows, Rest>::type {
-    static constexpr std::size_t length = BranchOf<place, X, Context, flows, Rest>::type::length + 1;
+  struct type : BranchOf<place, Final, X, Context, flows, Rest>::type {
+    static constexpr std::size_t length = BranchOf<place, Final, X, Context, flows, Rest>::type::length + 1;
   };
 };
 
@@ -76,19 +81,21 @@ struct fused_fork<Fusing, Multiply, A, B> {
       std::conditional_t<is_first, mp::mp_list<WithoutActivation<A>, B>, mp::mp_list<A, WithoutActivation<B>>>;
 };
 
-/// The walkers of all branches. The first Identity is the input itself.
-template <std::size_t place, bool has_input, class X, class Context, bool flows, class... Branches>
+/// The walkers of all branches. The first Identity is the input itself, if outputs have its type.
+template <std::size_t place, bool has_input, class Final, class X, class Context, bool flows, class... Branches>
 struct branches_of {
   using type = mp::mp_list<>;
 };
-template <std::size_t place, bool has_input, class X, class Context, bool flows, class First, class... Others>
-struct branches_of<place, has_input, X, Context, flows, First, Others...> {
-  static constexpr bool is_the_input = std::is_same_v<First, Identity> && !has_input;
+template <std::size_t place, bool has_input, class Final, class X, class Context, bool flows, class First,
+          class... Others>
+struct branches_of<place, has_input, Final, X, Context, flows, First, Others...> {
+  static constexpr bool is_the_input =
+      std::is_same_v<First, Identity> && std::is_same_v<Final, typename X::Element> && !has_input;
   using Walker = typename std::conditional_t<is_the_input, mp::mp_identity<InputBranch<X, flows>>,
-                                             BranchOf<place, X, Context, flows, First>>::type;
-  using type = mp::mp_push_front<
-      typename branches_of<place + Walker::length, has_input || is_the_input, X, Context, flows, Others...>::type,
-      Walker>;
+                                             BranchOf<place, Final, X, Context, flows, First>>::type;
+  using type = mp::mp_push_front<typename branches_of<place + Walker::length, has_input || is_the_input, Final, X,
+                                                      Context, flows, Others...>::type,
+                                 Walker>;
 };
 
 template <class Join, class Branches, class X, class Context, bool flows>
@@ -339,8 +346,10 @@ template <class Fused, class X, class Context, bool flows, class Branches = type
 struct WalkerOfFork;
 template <class Fused, class X, class Context, bool flows, class... Branches>
 struct WalkerOfFork<Fused, X, Context, flows, mp::mp_list<Branches...>>
-    : ForkWalker<typename Fused::Join, typename branches_of<0, false, X, Context, flows, Branches...>::type, X, Context,
-                 flows> {};
+    : ForkWalker<typename Fused::Join,
+                 typename branches_of<0, false, branch_element<typename Fused::Join, X, Context>, X, Context, flows,
+                                      Branches...>::type,
+                 X, Context, flows> {};
 template <class X, class Context, bool flows, class Join, class... Branches>
 struct Node<Fork<Join, Branches...>, X, Context, flows>
     : WalkerOfFork<fused_fork<typename Context::Fusing, Join, Branches...>, X, Context, flows> {};

@@ -124,6 +124,27 @@ struct CheckFinite final {
   constexpr Cost cost() const { return {0, double(count) * sizeof(T), 1}; }
 };
 
+/// Before the losses of a sum, each of which adds to scalars of its own: losses[0 .. count) = scalars, with sums of 0
+struct BeginLosses final {
+  static constexpr const char* name = "begin_losses";
+  View<Scalars> scalars, losses;
+  std::size_t count = 0;
+
+  constexpr Cost cost() const { return {0, double(1 + count) * sizeof(Scalars), 1}; }
+};
+/// After them: scalars.loss_sum += Σ_i weights[i] · losses[i].loss_sum; scalars.count += samples;
+/// scalars.correct += correct · Σ_i losses[i].correct
+struct SumLosses final {
+  static constexpr const char* name = "sum_losses";
+  static constexpr std::size_t limit = 8;
+  View<Scalars> scalars, losses{};
+  std::size_t count = 0;
+  double samples = 0, correct = 0;
+  std::array<double, limit> weights{};
+
+  constexpr Cost cost() const { return {4 * double(count), double(1 + count) * sizeof(Scalars), 1}; }
+};
+
 /// sums[rank] = this rank's loss_sum, count and correct from scalars; its square_sum is already there
 struct ShareSums final {
   static constexpr const char* name = "share_sums";

@@ -35,6 +35,13 @@ void compute(const op::CheckFinite<T>& o, const Memory& at) {
   }
 }
 
+inline void compute(const op::BeginLosses& o, const Memory& at) {
+  step_decisions::begin_losses(o, *at(o.scalars), at(o.losses));
+}
+inline void compute(const op::SumLosses& o, const Memory& at) {
+  step_decisions::sum_losses(o, *at(o.scalars), at(o.losses));
+}
+
 inline void compute(const op::ShareSums& o, const Memory& at) { step_decisions::share(*at(o.scalars), *at(o.sums)); }
 
 inline void compute(const op::CombineSums& o, const Memory& at) {

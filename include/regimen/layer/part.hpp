@@ -1,0 +1,35 @@
+// regimen/layer/part.hpp — one value of an input of several.
+#pragma once
+
+#include <regimen/core/bundled.hpp>
+#include <regimen/layer/layer.hpp>
+
+#include <cstddef>
+
+namespace regimen {
+
+/// y = value I of the model's input, a Bundle          y of that value's shape and kind, tokens or numbers; exact
+///
+///   Model<Input<Bundle<Tokens<8>, Vector<4>>>,
+///         Fork<Concat, Sequential<Part<0>, Embedding<Vocabulary<100>, 16>, MeanPool>, Sequential<Part<1>, Linear<16>>>,
+///         ...>
+///
+/// refuses  an input that is no Bundle; an I that it does not have
+/// cost     saves nothing; a copy; no gradient, as nothing before it trains
+template <std::size_t I>
+struct Part final {
+  static constexpr const char* name = "part";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using Output = typename detail::bundled_value<I, typename X::Element>::type;
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(detail::copy_of_value<I, typename X::Element>(engine.batch, call.x, call.y));
+    }
+    static constexpr void backward(auto&, const auto&) {}
+  };
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

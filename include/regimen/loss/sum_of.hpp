@@ -1,0 +1,158 @@
+// regimen/loss/sum_of.hpp — several losses of several outputs: their weighted sum.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/core/bundled.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/ratio.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/policy/loss.hpp>
+#include <regimen/policy/policy.hpp>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace regimen {
+
+/// A loss of a SumOf, times a Ratio above 0: `Weighted<MeanSquaredError, Ratio<1, 2>>`.
+template <class Function, class Weight>
+struct Weighted final {};
+
+namespace detail {
+
+template <class Function_>
+struct weighed {
+  using Function = Function_;
+  static constexpr double weight = 1;
+};
+template <class Function_, class Weight>
+struct weighed<Weighted<Function_, Weight>> {
+  using Function = Function_;
+  static constexpr double weight = Weight::value;
+};
+
+/// Output i of an output that Fork<Outputs, ...> has joined.
+template <std::size_t i, class Output>
+using part_of_output = Value<typename Output::Element, typename Output::Shape::template at<i>>;
+
+/// The targets of a sample: those of all losses.
+template <class Output, class Indices, class... Losses>
+struct joined_labels {
+  using type = Value<int, Shape<1>>;  // of no output that it reads
+};
+template <class Output, std::size_t... i, class... Losses>
+  requires(is_joined<typename Output::Shape>)
+struct joined_labels<Output, std::index_sequence<i...>, Losses...> {
+  using type =
+      Value<Bundled<typename weighed<Losses>::Function::template Labels<part_of_output<i, Output>>...>, Shape<1>>;
+};
+
+template <class Function, class Output, class Engine>
+concept CountsCorrect = requires(Engine& engine, std::size_t at, View<Scalars> scalars) {
+  Function::template count_correct<Output>(engine, at, at, scalars);
+};
+
+}  // namespace detail
+
+/// Σ_i w_i · (loss i of output i and target i), of a model whose last layer is Fork<Outputs, ...>
+///
+///   Loss<SumOf<CrossEntropy, Weighted<MeanSquaredError, Ratio<1, 2>>>>
+///
+///   x       the outputs of the branches of Outputs, one for each loss; overwritten by their gradients
+///   target  a Bundled of the losses' targets: labels[sample].get<i>()
+///
+/// Each loss is a mean: with N samples in the global batch and R_i targets a sample, its sum is divided by N · R_i. So
+///
+///   total = 1/N Σ_samples Σ_i w_i / R_i · Σ_rows loss_i(row)
+///
+/// which is exact for micro-batches, ranks and a short batch, whose samples add up. A target that is ignore_index adds
+/// nothing to loss and gradient, but counts in R_i: unlike CrossEntropy by itself, SumOf does not divide by the valid
+/// targets alone. StepResult::targets and Evaluation::targets are N. The accuracy is that of the first loss that has
+/// one: its correct rows divided by N · R_i.
+///
+///   Losses   at most 8: a loss, or Weighted<loss, Ratio>; weights are above 0, and 1 where none is given
+///
+/// refuses  a model with another number of outputs; a loss that does not read its output; a weight that is not above 0
+/// cost     a copy of each loss's targets, and two small operations
+template <class... Losses>
+struct SumOf final {
+ private:
+  template <std::size_t i, class Loss_, class Output_>
+  struct Place {
+    static constexpr std::size_t index = i;
+    using Output = Output_;
+    using Loss = typename detail::weighed<Loss_>::Function;
+    using Labels = typename Loss::template Labels<Output>;
+    static constexpr double rows = double(Loss::template rows<Output>), weight = detail::weighed<Loss_>::weight;
+  };
+  /// body(Place) for each loss.
+  template <class Output>
+  static constexpr void for_each(auto&& body) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      (body(Place<i, Losses, detail::part_of_output<i, Output>>{}), ...);
+    }(std::index_sequence_for<Losses...>{});
+  }
+  /// The first loss that counts correct rows, or `count`.
+  template <class Output, class Engine>
+  static constexpr std::size_t counting() {
+    std::size_t first = count;
+    for_each<Output>([&]<class At>(At) {
+      if (first == count && detail::CountsCorrect<typename At::Loss, typename At::Output, Engine>) first = At::index;
+    });
+    return first;
+  }
+  /// Runs body(Place, where its output begins, its targets, its sums) for each loss; then adds up the sums.
+  template <class Output>
+  static constexpr void each_by_itself(auto& engine, std::size_t output, std::size_t target, op::SumLosses sum,
+                                       auto&& body) {
+    sum.count = count;
+    sum.losses = {engine.arena.take(Arena::align(count * sizeof(Scalars)), MemoryKind::scratch, engine.path)};
+    engine.run(op::BeginLosses{sum.scalars, sum.losses, count});
+    for_each<Output>([&]<class At>(At at) {
+      const std::size_t labels =
+          engine.arena.take(Arena::align(engine.capacity * At::Labels::bytes), MemoryKind::scratch, engine.path);
+      engine.run(detail::copy_of_value<At::index, typename Labels<Output>::Element>(engine.batch, target, labels));
+      body(at, output, labels, sum.losses + At::index);
+      engine.arena.give(labels);
+      output += engine.batch * At::Output::size * sizeof(typename Output::Element);
+    });
+    engine.run(sum);
+    engine.arena.give(sum.losses.offset);
+  }
+
+ public:
+  using option_of = axis::loss;
+  static constexpr std::size_t count = sizeof...(Losses);
+  static_assert(count <= op::SumLosses::limit,
+                "regimen: SumOf has at most 8 losses; Concat outputs of one kind of loss");
+  static constexpr bool couples_samples = (detail::weighed<Losses>::Function::couples_samples || ...);
+
+  template <class Output>
+  using Labels = typename detail::joined_labels<Output, std::index_sequence_for<Losses...>, Losses...>::type;
+  template <class Output>
+  static constexpr std::size_t rows = 1;  // samples are what the sum is divided by
+
+  template <bool gradient, class Output>
+  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+    op::SumLosses sum{.scalars = scalars, .samples = double(engine.batch)};
+    for_each<Output>([&]<class At>(At) { sum.weights[At::index] = At::weight / At::rows; });
+    each_by_itself<Output>(engine, output, target, sum, [&]<class At>(At, std::size_t x, std::size_t labels, auto own) {
+      At::Loss::template run<gradient, typename At::Output>(engine, x, labels, own, scale * sum.weights[At::index]);
+    });
+  }
+  template <class Output, class Engine>
+    requires(counting<Output, Engine>() < sizeof...(Losses))
+  static constexpr void count_correct(Engine& engine, std::size_t output, std::size_t target, View<Scalars> scalars) {
+    constexpr std::size_t first = counting<Output, Engine>();
+    op::SumLosses sum{.scalars = scalars};
+    for_each<Output>([&]<class At>(At) { sum.correct = At::index == first ? 1 / At::rows : sum.correct; });
+    each_by_itself<Output>(engine, output, target, sum, [&]<class At>(At, std::size_t x, std::size_t labels, auto own) {
+      if constexpr (At::index == first) At::Loss::template count_correct<typename At::Output>(engine, x, labels, own);
+    });
+  }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
