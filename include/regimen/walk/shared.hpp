@@ -18,7 +18,7 @@ namespace regimen::walk {
 
 template <class Name, class... Layers, class X, class Context, bool flows>
 struct Node<Shared<Name, Layers...>, X, Context, flows> {
-  using Branch = typename BranchOf<0, X, Context, flows, Layers...>::type;
+  using Branch = typename BranchOf<0, branch_element<void, X, Context>, X, Context, flows, Layers...>::type;
   using Output = typename Branch::Output;
   static constexpr std::size_t index = mp::mp_find<typename Context::Tied, Shared<Name, Layers...>>::value;
   static constexpr ParameterLayout layout{};
