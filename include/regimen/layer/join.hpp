@@ -5,6 +5,8 @@
 #include <regimen/core/shape.hpp>
 #include <regimen/layer/layer.hpp>
 
+#include <boost/mp11/list.hpp>
+
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -191,6 +193,37 @@ struct ConcatAlong final {
                                     .columns = width,
                                     .from_row = from_row,
                                     .to_row = to_row});
+    }
+  };
+};
+
+/// y = the last value; the others play no part, and get no gradient but what reads a value of theirs by its name: an
+/// encoder beside its decoder
+///
+///   Fork<Last, Sequential<Part<0>, ..., Keep<Encoded>>, Sequential<Part<1>, ..., CrossAttention<Encoded, Heads<8>>>>
+///
+///   values of any shapes; exact
+/// cost     a copy of the last value; for the others a gradient of zeros
+struct Last final {
+  static constexpr const char* name = "last";
+  template <class First, class... Others>
+  struct of {
+    static constexpr std::size_t count = 1 + sizeof...(Others);
+    using Output = boost::mp11::mp_back<boost::mp11::mp_list<First, Others...>>;
+    using T = typename Output::Element;
+    static constexpr bool reads_values = false;
+    static constexpr std::array<std::size_t, count> sizes{First::size, Others::size...};
+
+    static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
+      engine.run(op::Cast<T, T>{{values[count - 1]}, {y}, engine.batch * Output::size});
+    }
+    static constexpr void backward(auto& engine, std::size_t d_y, const std::array<std::size_t, count>&,
+                                   const std::array<std::size_t, count>& d_values) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (d_values[i] == View<T>::absent) continue;
+        if (i + 1 < count) engine.run(op::Zero<T>{{d_values[i]}, engine.batch * sizes[i]});
+        else engine.run(op::Cast<T, T>{{d_y}, {d_values[i]}, engine.batch * sizes[i]});
+      }
     }
   };
 };

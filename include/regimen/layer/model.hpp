@@ -64,7 +64,8 @@ struct Sequential final {
 ///   Fork<Multiply, Sequential<Linear<64>, Silu>, Linear<64>>            a gate
 ///   Fork<Concat, Identity, Sequential<...>>                             a skip
 ///
-/// Joins: Add, Multiply, Concat, ConcatAlong<axis>, at the end of a model Outputs (layer/join.hpp), or a program's own.
+/// Joins: Add, Multiply, Concat, ConcatAlong<axis>, Last, at the end of a model Outputs (layer/join.hpp), or a program's
+/// own.
 template <class Join, class... Branches>
 struct Fork final {
   static constexpr const char* name = "fork";

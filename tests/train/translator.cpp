@@ -1,0 +1,86 @@
+// What stands in one model here stands alone elsewhere: two inputs, a set of weights, recurrence, an encoder whose text
+// the decoder's blocks attend to, gates, a norm over ranks, two outputs and losses, a rule of whole tensors, a budget.
+#include <regimen/comm/launch.hpp>
+#include <regimen/engine/emulated/device.hpp>
+#include <regimen/regimen.hpp>
+#include <regimen/train/gradient_check.hpp>
+
+#include "support/catch.hpp"
+#include "support/weights.hpp"
+
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+constexpr std::size_t source = 6, target = 4, words = 9, width = 8;
+struct Words;
+struct Encoded : NamedValue<Shape<source, width>> {};
+using Text = Shared<Words, Embedding<Vocabulary<words>, width>>;
+using Mlp = Residual<RmsNorm, Fork<Multiply, Sequential<Linear<12>, Silu>, Linear<12>>, Linear<width>>;
+using EncoderBlock = Sequential<Residual<RmsNorm, SelfAttention<Heads<2>>>, Mlp>;
+using DecoderBlock = Sequential<Residual<RmsNorm, SelfAttention<Heads<2>, Causal>>,
+                                Residual<RmsNorm, CrossAttention<Encoded, Heads<2>>>, Mlp>;
+template <class Norm>
+struct Translator final
+    : Model<Input<Bundle<Tokens<source>, Tokens<target>>>,
+            Fork<Last, Sequential<Part<0>, Text, Lstm<width>, Repeat<2, EncoderBlock>, Norm, Keep<Encoded>>,
+                 Sequential<Part<1>, Text, PositionEmbedding, Repeat<3, DecoderBlock>>>,
+            Fork<Outputs, Linear<words>, Sequential<MeanPool, Linear<2>>>> {};
+using Apart = Translator<RmsNorm>;
+using Coupled = Translator<BatchNorm<OverRanks>>;
+using Both = Loss<SumOf<CrossEntropy, Weighted<MeanSquaredError, Ratio<1, 2>>>>;
+
+std::vector<double> numbers(auto& trainer, std::size_t batches = 4) {
+  const Fake fake({.samples = 24, .classes = words, .seed = 4});
+  trainer.poison_dead_memory();
+  const double loss = trainer.fit(fake, {.steps = batches, .progress = false}).loss;
+  CHECK(trainer.used().peak == trainer.planned().peak);
+  std::vector<double> all = support::weights_of<double>(trainer);
+  all.push_back(loss);
+  return all;
+}
+template <class Network, class... Policies>
+std::vector<double> trained() {
+  Trainer<Network, Both, Batch<4>, Policies...> trainer;
+  return numbers(trainer);
+}
+template <class Network, class... Policies>
+std::vector<double> on_two() {
+  std::vector<double> found;
+  launch(2, [&](comm::Threads& ranks) {
+    Trainer<Network, Both, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
+    const auto own = numbers(trainer);
+    if (ranks.rank() == 0) found = own;
+  });
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a translator has the gradients of calculus") {
+  CHECK(gradient_check<Apart, Both, Batch<2>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
+}
+TEST_CASE("a translator has the same bits whatever is computed again") {
+  const std::vector<double> plain = trained<Apart>();
+  CHECK(trained<Apart, Checkpoint<Every<2>, Selective<RmsNorm>>>() == plain);
+  constexpr std::size_t least = Trainer<Apart, Both, Batch<4>, Checkpoint<Every<1>>>::plan().peak;
+  using Budgeted = Trainer<Apart, Both, Batch<4>, Checkpoint<Budget<least>>>;
+  static_assert(Budgeted::plan().peak <= least);
+  Budgeted budgeted;
+  CHECK(numbers(budgeted) == plain);
+}
+TEST_CASE("a translator has the same bits under every Shard") {
+  const std::vector<double> whole = on_two<Coupled, Optimizer<Muon>>();
+  CHECK(on_two<Coupled, Optimizer<Muon>, Shard<ZeRO1>>() == whole);
+  CHECK(on_two<Coupled, Optimizer<Muon>, Shard<ZeRO3>, Checkpoint<Every<1>>>() == whole);
+}
+TEST_CASE("a translator trains on a device, with its losses") {
+  Trainer<Apart, Both, Batch<4>, Precision<fp64>> host;
+  Trainer<Apart, Both, Batch<4>, Precision<fp64>, Device<Emulated>, Attention<Tiled>> device;
+  const std::vector<double> there = numbers(device), here = numbers(host);
+  double worst = 0;
+  for (std::size_t i = 0; i < here.size(); ++i) worst = std::max(worst, std::abs(here[i] - there[i]));
+  CHECK(worst < 1e-8);  // four steps of AdamW on sums in another order
+}
