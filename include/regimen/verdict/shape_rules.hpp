@@ -299,10 +299,10 @@ struct layer_rules<Conv2d<Channels, Window, Options...>, X> {
                   rule::window_fits_image<Layer, span(o.height), span(o.width), o.padding, typename X::Shape>>;
 };
 template <class Layer, std::size_t Width, class X>
-using recurrent_rules = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
-                                    rule::layer_takes_positions<Layer, typename X::Shape>,
-                                    rule::recurrent_takes_option<Layer, Layer::takes_options>,
-                                    rule::extents_at_least_one<Layer, Width>>;
+using recurrent_rules =
+    mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                rule::layer_takes_positions<Layer, typename X::Shape>,
+                rule::recurrent_takes_option<Layer, Layer::takes_options>, rule::extents_at_least_one<Layer, Width>>;
 template <std::size_t Width, auto... More, class X>
 struct layer_rules<Lstm<Width, More...>, X> {
   using type = recurrent_rules<Lstm<Width, More...>, Width, X>;
