@@ -21,6 +21,7 @@
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/pad_rows.hpp>
 #include <regimen/kernel/positions.hpp>
+#include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/rotary.hpp>
 #include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/softmax.hpp>
@@ -380,6 +381,44 @@ void group_norms(std::size_t groups) {
   agree(c, b, b.d_x, all, tolerance);
 }
 
+/// Cells inside of a text of four positions.
+template <class T>
+void recurrent_cells() {
+  using S = statistic_t<T>;
+  constexpr std::size_t samples = 5, length = 4, w = columns, all = samples * length * w;
+  const double tolerance = 512 * 0x1p-24 + neighbour<T>;  // sums of numbers up to 12, functions of some ulp
+  Case c;
+  op::LstmCell<T> l{};
+  l.gates = c.put<T>(4 * all, 3, 1), l.hidden = c.put<S>(samples * 4 * w, 3, 2), l.c_before = c.put<S>(all, 3, 3);
+  l.bias_ih = c.put<T>(4 * w, 3, 4), l.bias_hh = c.put<T>(4 * w, 3, 5), l.c = l.c_before + w;
+  l.y = c.put<T>(all, 0, 6), l.h = c.put<T>(samples * w, 0, 7), l.rows = samples, l.columns = w, l.length = length;
+  const View<T> gates = l.gates;
+  l.gates = gates + 4 * w;
+  agree(c, l, gates, 4 * all, tolerance);
+  agree(c, l, l.h, samples * w, tolerance);
+  agree(c, l, l.c_before, all, tolerance);
+  op::LstmCellBackward<T> lb{};
+  lb.gates = l.gates, lb.c = l.c, lb.c_before = l.c_before, lb.d_y = c.put<T>(all, 2, 8);
+  lb.d_hidden = c.put<S>(samples * w, 2, 9), lb.d_c = c.put<S>(samples * w, 2, 10),
+  lb.d_gates = c.put<T>(samples * 4 * w, 0, 11);
+  lb.rows = samples, lb.columns = w, lb.length = length;
+  agree(c, lb, lb.d_gates, samples * 4 * w, tolerance);
+  Case d;
+  op::GruCell<T> g{};
+  g.gates = d.put<T>(3 * all, 3, 1), g.hidden = d.put<S>(samples * 3 * w, 3, 2), g.inner = d.put<T>(all, 0, 3);
+  g.bias_ih = d.put<T>(3 * w, 3, 4), g.bias_hh = d.put<T>(3 * w, 3, 5);
+  g.state = g.state_before = d.put<S>(samples * w, 1, 6), g.y = d.put<T>(all, 0, 7), g.h = d.put<T>(samples * w, 0, 8);
+  g.rows = samples, g.columns = w, g.length = length;
+  agree(d, g, g.gates, 3 * all, tolerance);
+  agree(d, g, g.state, samples * w, tolerance);
+  op::GruCellBackward<T> gb{};
+  gb.gates = g.gates + 3 * w, gb.inner = g.inner + w, gb.y_before = g.y, gb.d_y = d.put<T>(all, 2, 9);
+  gb.d_state = d.put<S>(samples * w, 2, 10), gb.d_gates = d.put<T>(samples * 3 * w, 0, 11);
+  gb.rows = samples, gb.columns = w, gb.length = length;
+  agree(d, gb, gb.d_gates, samples * 3 * w, tolerance);
+  agree(d, gb, gb.d_state, samples * w, tolerance);
+}
+
 /// Between the products of composed attention.
 template <class T>
 void softmax(std::size_t length, bool causal) {
@@ -633,6 +672,10 @@ int main() {
   group_norms<bf16>(3);
   group_norms<fp16>(1);
   group_norms<double>(columns);
+  recurrent_cells<float>();
+  recurrent_cells<bf16>();
+  recurrent_cells<fp16>();
+  recurrent_cells<double>();
   losses<double>(columns, 1);
   soft_losses<double>(columns, 1);
   squares();

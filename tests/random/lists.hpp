@@ -153,6 +153,17 @@ struct AnySlice {
   template <class At, std::size_t begin = At::below(0, At::X::columns)>
   using make = Leaf<Slice<begin, 1 + At::below(1, At::X::columns - begin)>, At>;
 };
+/// A layer without options, or half of the time a recurrent one, where that has positions.
+template <class Layer>
+struct OrRecurrent {
+  template <class At>
+  static constexpr bool fits = At::reads_numbers;
+  template <class At, std::size_t width = At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 5, 8, 9})>
+  using make = Leaf<mp::mp_at_c<mp::mp_list<Layer, Layer, Layer, Layer, Lstm<width>, Gru<width>, Lstm<width, NoBias>,
+                                            Gru<width, NoBias>>,
+                                At::X::Shape::rank == 2 ? At::below(5, 8) : 0>,
+                    At>;
+};
 struct AnyAttention {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
@@ -346,13 +357,14 @@ struct AnyAs {
                       At::keeps, false>;
 };
 
-using Layers = mp::mp_list<
-    Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh, Softmax>>,
-    Often<2, Plain<Gelu>>, Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
-    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
-    Often<8, AnyEmbedding>, Often<1, Plain<PositionEmbedding>>, Often<3, AnyTiedLinear>, Often<2, AnyDropout>,
-    Often<1, AnyGroupedNorm>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>,
-    Often<1, AnyNamed>, Often<2, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
+using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>,
+                           Often<1, OneOf<Silu, Sigmoid, Tanh, Softmax>>, Often<2, OrRecurrent<Gelu>>,
+                           Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
+                           Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>,
+                           Often<2, AnyAttention>, Often<8, AnyEmbedding>, Often<1, OrRecurrent<PositionEmbedding>>,
+                           Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyGroupedNorm>,
+                           Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>,
+                           Often<1, AnyNamed>, Often<2, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
 
 // ---- inputs
 

@@ -17,9 +17,9 @@ using namespace regimen;
 namespace {
 
 /// First, in a Repeat, in a Residual, in a branch, without biases.
-struct Net final : Model<Input<Tokens<6>>, Embedding<Vocabulary<9>, 8>, Lstm<8>, Repeat<3, Residual<Lstm<8>, Gru<8>>>,
-                         Fork<Concat, Identity, Sequential<Gru<5, NoBias>, Lstm<4, NoBias>>>, LayerNorm, Gru<7>,
-                         Linear<9>> {};
+struct Net final
+    : Model<Input<Tokens<6>>, Embedding<Vocabulary<9>, 8>, Lstm<8>, Repeat<3, Residual<Lstm<8>, Gru<8>>>,
+            Fork<Concat, Identity, Sequential<Gru<5, NoBias>, Lstm<4, NoBias>>>, LayerNorm, Gru<7>, Linear<9>> {};
 
 const Text& text() {  // 22 samples of 6 tokens: the sixth batch of 4 is short
   static const Text one = Text::from_string("she sells sea shells here by", Text::Characters);
@@ -115,7 +115,8 @@ std::vector<double> gru(const Cell& p, const std::vector<double>& x) {
   }
   return y;
 }
-struct Two final : Model<Input<Tokens<7>>, Embedding<Vocabulary<5>, 3>, Lstm<6>, Gru<4, NoBias>, Lstm<2, NoBias>, Gru<5>> {};
+struct Two final
+    : Model<Input<Tokens<7>>, Embedding<Vocabulary<5>, 3>, Lstm<6>, Gru<4, NoBias>, Lstm<2, NoBias>, Gru<5>> {};
 
 template <class Layer, class Shape, class... Policies>
 double worst() {
@@ -258,7 +259,8 @@ TEMPLATE_TEST_CASE("a text that takes memory is learnt, and continued in the sam
     for (std::size_t t = beginning; t <= 16; ++t) {
       const std::vector<float> logits =
           t == beginning ? model.start(std::span(line).first(t)) : model.next(line[t - 1]);
-      for (std::size_t i = 0; i < 5; ++i) far = std::max(far, std::abs(double(logits[i]) - double(whole[(t - 1) * 5 + i])));
+      for (std::size_t i = 0; i < 5; ++i)
+        far = std::max(far, std::abs(double(logits[i]) - double(whole[(t - 1) * 5 + i])));
     }
     CHECK(far < 1e-4);
   }

@@ -88,8 +88,7 @@ struct Kernel<op::LstmCellBackward<T>> final {
       const S d_h = static_cast<S>(d_y[here]) + detail::value_or_zero<S>(d_hidden, dense);
       const S e = d_h * out * ((S(1) - t) * (S(1) + t)) + (d_hidden == nullptr ? S(0) : d_c[dense]);
       gate[0] = d_gate[0] = static_cast<T>(e * g * in * (S(1) - in));
-      gate[w] = d_gate[w] =
-          static_cast<T>(e * detail::value_or_zero<S>(c_before, here) * forget * (S(1) - forget));
+      gate[w] = d_gate[w] = static_cast<T>(e * detail::value_or_zero<S>(c_before, here) * forget * (S(1) - forget));
       gate[2 * w] = d_gate[2 * w] = static_cast<T>(e * in * (S(1) - g) * (S(1) + g));
       gate[3 * w] = d_gate[3 * w] = static_cast<T>(d_h * t * out * (S(1) - out));
       d_c[dense] = e * forget;

@@ -87,9 +87,9 @@ struct LstmOn final {
   template <class X, class Roles>
   struct Bound : LstmBound<Width, has_bias, X, Roles> {
     using Base = LstmBound<Width, has_bias, X, Roles>;
+    using Base::wide;
     using typename Base::S;
     using typename Base::T;
-    using Base::wide;
     static constexpr bool is_whole = X::rows == Window;
     using Saved = std::conditional_t<is_whole, typename Base::Saved, Tensors<>>;
     using ForwardScratch = std::conditional_t<is_whole, typename Base::ForwardScratch,
@@ -136,14 +136,14 @@ struct GruOn final {
   template <class X, class Roles>
   struct Bound : GruBound<Width, has_bias, X, Roles> {
     using Base = GruBound<Width, has_bias, X, Roles>;
+    using Base::wide;
     using typename Base::S;
     using typename Base::T;
-    using Base::wide;
     static constexpr bool is_whole = X::rows == Window, is_wider = !std::is_same_v<T, S>;
     using Saved = std::conditional_t<is_whole, typename Base::Saved, Tensors<>>;
-    using ForwardScratch =
-        std::conditional_t<is_whole, typename Base::ForwardScratch,
-                           Tensors<PerSample<S, wide>, PerSample<T, wide>, PerSample<T, Width>>>;  // hidden, gates, inner
+    using ForwardScratch = std::conditional_t<
+        is_whole, typename Base::ForwardScratch,
+        Tensors<PerSample<S, wide>, PerSample<T, wide>, PerSample<T, Width>>>;  // hidden, gates, inner
     using Cache = std::conditional_t<is_wider, Tensors<Fixed<T, (Window + 1) * Width>, Fixed<S, (Window + 1) * Width>>,
                                      Tensors<Fixed<T, (Window + 1) * Width>>>;
 
@@ -153,8 +153,7 @@ struct GruOn final {
       if constexpr (is_whole) {
         Base::forward(engine, call);
         engine.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
-        if constexpr (is_wider)
-          engine.run(op::Cast<T, S>{.x = {call.y}, .y = state + Width, .count = Window * Width});
+        if constexpr (is_wider) engine.run(op::Cast<T, S>{.x = {call.y}, .y = state + Width, .count = Window * Width});
       } else {
         const std::size_t before = engine.position * Width, here = before + Width;
         if (before == 0) {

@@ -74,12 +74,8 @@ struct RecurrentBound : LayerDefaults {
   static constexpr void run_input_backward(auto& engine, const auto& call, View<T> d_gates) {
     const std::size_t rows = engine.batch * length;
     if (call.wants_d_x())
-      engine.run(op::Product<F, F, T>{.a = {d_gates.offset},
-                                      .b = {call.parameters[0]},
-                                      .c = {call.d_x},
-                                      .m = rows,
-                                      .n = in,
-                                      .k = wide});
+      engine.run(op::Product<F, F, T>{
+          .a = {d_gates.offset}, .b = {call.parameters[0]}, .c = {call.d_x}, .m = rows, .n = in, .k = wide});
     if (call.trains())
       engine.run(op::Product<F, F, G>{.a = {d_gates.offset},
                                       .b = {call.x},
@@ -122,10 +118,10 @@ struct RecurrentBound : LayerDefaults {
 template <std::size_t Width, bool has_bias, class X, class Roles>
 struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
   using Base = RecurrentBound<Width, 4, has_bias, X, Roles>;
+  using Base::length, Base::wide;
   using typename Base::G;
   using typename Base::S;
   using typename Base::T;
-  using Base::length, Base::wide;
   using Saved = Tensors<PerSample<T, length * wide>, PerSample<S, length * Width>>;  // gates, c
   using ForwardScratch = Tensors<PerSample<S, wide>, PerSample<T, Width>>;           // the state's product, h
   using BackwardScratch = Tensors<PerSample<T, wide>, PerSample<S, Width>, PerSample<S, Width>>;  // of gates, h, c
@@ -190,9 +186,9 @@ struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
 template <std::size_t Width, bool has_bias, class X, class Roles>
 struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
   using Base = RecurrentBound<Width, 3, has_bias, X, Roles>;
+  using Base::length, Base::wide;
   using typename Base::S;
   using typename Base::T;
-  using Base::length, Base::wide;
   using Saved = Tensors<PerSample<T, length * wide>, PerSample<T, length * Width>>;  // gates, the inner product
   using ForwardScratch =
       Tensors<PerSample<S, wide>, PerSample<T, Width>, PerSample<S, Width>>;  // the state's product, h, the state

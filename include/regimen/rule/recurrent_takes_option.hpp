@@ -9,7 +9,8 @@ struct recurrent_takes_option {
   static constexpr bool holds = Holds;
   struct must_hold {
     static_assert(
-        holds, "regimen: Lstm<N> and Gru<N> take the width of their output, then at most NoBias; write no other option");
+        holds,
+        "regimen: Lstm<N> and Gru<N> take the width of their output, then at most NoBias; write no other option");
   };
 };
 

@@ -103,7 +103,8 @@ struct GruCellBackward final {
   constexpr Cost cost() const {
     const double elements = double(rows * columns);
     return {24 * elements,
-            elements * ((6 + 2 + 3 + 1 + (y_before.is_absent() ? 0 : 1)) * sizeof(T) + (is_last ? 1 : 2) * sizeof(S)), 1};
+            elements * ((6 + 2 + 3 + 1 + (y_before.is_absent() ? 0 : 1)) * sizeof(T) + (is_last ? 1 : 2) * sizeof(S)),
+            1};
   }
 };
 
