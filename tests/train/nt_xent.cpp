@@ -1,6 +1,8 @@
 // NtXent: its definition, in loops; ranks compute what one computes with their batches together, also where batches are
 // short; towers with one set of weights train with it.
 #include <regimen/comm/launch.hpp>
+#include <regimen/comm/tracing.hpp>
+#include <regimen/engine/emulated/device.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
@@ -131,4 +133,35 @@ TEST_CASE("ranks compare their samples with those of all, in whole batches and s
   CHECK(on<Batch<4>, Shard<ZeRO3>>(2) == two);
   for (const Outcome& ranks : {two, on<Batch<2>>(4)})
     for (std::size_t i = 0; i < alone.losses.size(); ++i) CHECK(std::abs(ranks.losses[i] - alone.losses[i]) < 1e-12);
+}
+
+TEST_CASE("the plan counts what ranks send, collective by collective") {
+  using Train = Trainer<Siamese, Contrast, Batch<4>, Communicator<Threads>>;
+  std::vector<std::size_t> sent(2);
+  launch(2, [&](comm::Threads& threads) {
+    comm::Tracing<comm::Threads> tracing(threads);
+    Train trainer(tracing);
+    trainer.fit(Views{8, 0}, {.steps = 1, .progress = false});
+    tracing.reset();
+    trainer.fit(Views{8, 0}, {.steps = 2, .progress = false});
+    for (const comm::Span& span : tracing.spans())
+      if (span.kind != comm::CollectiveKind::AllGatherSmall) sent[threads.rank()] += span.bytes;
+  });
+  CHECK(sent == std::vector<std::size_t>(2, Train::plan(4, 2).wire()));
+  // Beyond what the gradients need: eight rows of seven numbers, and eight numbers, in whole lines.
+  using Other = Trainer<Siamese, Loss<MeanSquaredError>, Batch<4>, Communicator<Threads>>;
+  CHECK(Train::plan(4, 2).wire() - Other::plan(4, 2).wire() == Arena::align(8 * 7 * 4) + Arena::align(8 * 4));
+}
+
+TEST_CASE("NtXent on the emulated device is that of the CPU") {
+  Trainer<Siamese, Contrast, Batch<8>> here;
+  Trainer<Siamese, Contrast, Batch<8>, Device<Emulated>> there;
+  const Views data{20, 7};
+  here.fit(data, {.steps = 6, .progress = false});
+  there.fit(data, {.steps = 6, .progress = false});
+  CHECK(there.used().peak == there.planned().peak);
+  // Steps of 1e-3 in the direction of gradients whose sums are ordered otherwise.
+  const Evaluation a = here.evaluate(data), b = there.evaluate(data);
+  CHECK(std::abs(a.loss - b.loss) < 1e-4);
+  CHECK(a.targets == b.targets);
 }
