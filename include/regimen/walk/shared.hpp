@@ -90,9 +90,9 @@ template <std::size_t Count, class Block, class X, class Context, bool flows>
 struct chains_of<Node<Repeat<Count, Block>, X, Context, flows>> {
   using type = mp::mp_list<typename Node<Repeat<Count, Block>, X, Context, flows>::Body>;
 };
-template <class Join, class... Branches, class X, class Context, bool flows>
-struct chains_of<Node<Fork<Join, Branches...>, X, Context, flows>> {
-  using type = typename Node<Fork<Join, Branches...>, X, Context, flows>::Branches;
+template <class Join, class... Layers, class X, class Context, bool flows>
+struct chains_of<Node<Fork<Join, Layers...>, X, Context, flows>> {
+  using type = typename Node<Fork<Join, Layers...>, X, Context, flows>::Branches;
 };
 
 /// The walkers of the places of all sets, in the order of the walk: each before those inside of it.
