@@ -40,8 +40,7 @@ Values embeddings_of(const Case& c) {
     for (std::size_t i = 0; i < c.columns; ++i) squares += drawn[k * c.columns + i] * drawn[k * c.columns + i];
     const double length = k % c.rows == 0 ? 0 : std::sqrt(squares);
     for (std::size_t i = 0; i < c.columns; ++i)
-      all[z.row(k) + i] =
-          c.exists(k) && length > 0 ? number(rounded<S>(drawn[k * c.columns + i] / length)) : 0;
+      all[z.row(k) + i] = c.exists(k) && length > 0 ? number(rounded<S>(drawn[k * c.columns + i] / length)) : 0;
     all[z.length(k)] = c.exists(k) ? number(rounded<S>(length)) : -1;
   }
   return all;
@@ -87,8 +86,8 @@ TEMPLATE_TEST_CASE("views are divided by their lengths", "", float, double) {
     by_definition(
         bytes,
         [&](Arena& arena) {
-          return op::NormalizeViews<S>{
-              arena.put<S>(x), put_integers(arena, targets), c.embeddings<S>(arena.put<S>(before)), samples};
+          return op::NormalizeViews<S>{arena.put<S>(x), put_integers(arena, targets),
+                                       c.embeddings<S>(arena.put<S>(before)), samples};
         },
         [&](const Arena& arena, const op::NormalizeViews<S>& o) {
           Values expected = before;
@@ -192,8 +191,9 @@ TEMPLATE_TEST_CASE("a row's gradient is that of the losses of all rows", "", flo
               expected[row * c.columns + n] = (d[n] - along * all[o.z.row(i) + n]) / (c.temperature * length);
               // Weights are off by as many roundings as a quotient has, d by as many as it has terms, its part along z by
               // as many as z has columns, all of at most the sum of weights.
-              tolerance[row * c.columns + n] =
-                  weights * 2 * (roundings(c) + double(c.count()) + double(c.columns) + 8) * u / (c.temperature * length);
+              tolerance[row * c.columns + n] = weights * 2 *
+                                               (roundings(c) + double(c.count()) + double(c.columns) + 8) * u /
+                                               (c.temperature * length);
             }
           }
           CHECK(misses(arena.get(o.d_x, expected.size()), expected, [&](std::size_t i) { return tolerance[i]; }) == 0);

@@ -21,8 +21,8 @@ namespace {
 struct Tower;
 using Encode = Shared<Tower, Linear<16>, Gelu, Linear<6>>;
 /// Two views of six numbers, and the embeddings that one tower gives them.
-struct Siamese final : Model<Input<Vector<12>>, Fork<Concat, Sequential<Slice<0, 6>, Encode>,
-                                                     Sequential<Slice<6, 6>, Encode>>> {};
+struct Siamese final
+    : Model<Input<Vector<12>>, Fork<Concat, Sequential<Slice<0, 6>, Encode>, Sequential<Slice<6, 6>, Encode>>> {};
 using Contrast = Loss<NtXent<Ratio<1, 5>>>;
 
 /// Two noisy views of a point; where every[i] samples are one, they are to be left out.
@@ -35,9 +35,7 @@ struct Views {
       sample.input[i] = static_cast<T>(normal(index, i % 6) + 0.25 * normal(1000 + index, i));
     sample.target[0] = leave_out > 0 && index % leave_out == 1 ? ignore_index : 0;
   }
-  static double normal(std::uint64_t key, std::uint64_t i) {
-    return (double(mix(key, i) >> 11) * 0x1p-53 - 0.5) * 3;
-  }
+  static double normal(std::uint64_t key, std::uint64_t i) { return (double(mix(key, i) >> 11) * 0x1p-53 - 0.5) * 3; }
 };
 
 /// The loss and the share of rows whose nearest row is their other view, of rows that all exist.
@@ -90,9 +88,7 @@ Outcome trained(Ranks&... ranks) {
 template <class... Policies>
 Outcome on(std::size_t count) {
   std::vector<Outcome> all(count);
-  launch(count, [&](comm::Threads& ranks) {
-    all[ranks.rank()] = trained<Communicator<Threads>, Policies...>(ranks);
-  });
+  launch(count, [&](comm::Threads& ranks) { all[ranks.rank()] = trained<Communicator<Threads>, Policies...>(ranks); });
   CHECK(all[0].as_planned);
   for (const Outcome& each : all) CHECK(each == all[0]);
   return all[0];
@@ -109,7 +105,8 @@ TEST_CASE("NtXent is its definition, of the rows that there are") {
   const std::vector<double> y = trainer.predict(x);
   std::vector<std::vector<double>> rows;
   for (std::size_t i = 0; i < 10; ++i)
-    if (targets[i / 2] == 0) rows.emplace_back(y.begin() + std::ptrdiff_t(i * 6), y.begin() + std::ptrdiff_t(i * 6 + 6));
+    if (targets[i / 2] == 0)
+      rows.emplace_back(y.begin() + std::ptrdiff_t(i * 6), y.begin() + std::ptrdiff_t(i * 6 + 6));
   const Expected expected = by_definition(rows, 0.2);
   CHECK(rows.size() == 8);
   const Evaluation evaluation = trainer.evaluate(data);

@@ -177,7 +177,8 @@ struct Other;
 template <class... Layers>
 using Set = Shared<Tower, Layers...>;
 static_assert(Composable<Numbers<Fork<Add, Set<Linear<4>, Relu>, Set<Linear<4>, Relu>>>>);
-static_assert(Composable<Numbers<Repeat<3, Set<Residual<Linear<8>>>>, Shared<Other, Set<Residual<Linear<8>>>>, Linear<4>>>);
+static_assert(
+    Composable<Numbers<Repeat<3, Set<Residual<Linear<8>>>>, Shared<Other, Set<Residual<Linear<8>>>>, Linear<4>>>);
 static_assert(Composable<Ids<Fork<ConcatAlong<0>, Sequential<SliceAlong<0, 0, 1>, Set<Linear<4>>>, Set<Linear<4>>>>>);
 static_assert(breaks<Numbers<Set<Linear<4>>, Set<Linear<4>, Relu>>,
                      rule::shared_layers_agree<Tower, Set<Linear<4>>, Set<Linear<4>, Relu>>>);

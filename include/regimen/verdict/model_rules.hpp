@@ -306,8 +306,8 @@ constexpr auto unit_rules() {
 
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
-  using Bound =
-      typename std::conditional_t<trains, Recipe<Network, Configuration>, InferenceRecipe<Network, Configuration>>::Bound;
+  using Bound = typename std::conditional_t<trains, Recipe<Network, Configuration>,
+                                            InferenceRecipe<Network, Configuration>>::Bound;
   using Sets = typename set_rules<Bound>::type;
   if constexpr (!mp::mp_empty<Sets>::value) {
     return Sets{};

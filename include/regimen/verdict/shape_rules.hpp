@@ -468,10 +468,9 @@ struct check_layer<Residual<Layers...>, X, Roles> {
 template <class Name, class... Layers, class X, class Roles>
 struct check_layer<Shared<Name, Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
-  using broken =
-      mp::mp_append<broken_of<mp::mp_list<rule::layers_one_to_255<Shared<Name, Layers...>,
-                                                                  layer_count<mp::mp_list<Layers...>>>>>,
-                    typename Inner::broken>;
+  using broken = mp::mp_append<
+      broken_of<mp::mp_list<rule::layers_one_to_255<Shared<Name, Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
+      typename Inner::broken>;
   using Output = typename Inner::Output;
   static constexpr double elements = Inner::elements;
 };

@@ -22,9 +22,9 @@ struct Node<Shared<Name, Layers...>, X, Context, flows> {
   using Output = typename Branch::Output;
   static constexpr std::size_t index = mp::mp_find<typename Context::Tied, Shared<Name, Layers...>>::value;
   static constexpr ParameterLayout layout{};
-  static constexpr bool active = Branch::active, reads_input = Branch::reads_input,
-                        reads_output = Branch::reads_output, recomputes_output = false, reads_weights = false,
-                        keeps_d_y = Branch::keeps_d_y, sums_y = Branch::sums_y, sums_d_x = Branch::sums_d_x;
+  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = Branch::reads_output,
+                        recomputes_output = false, reads_weights = false, keeps_d_y = Branch::keeps_d_y,
+                        sums_y = Branch::sums_y, sums_d_x = Branch::sums_d_x;
 
   static constexpr std::size_t footprint(const auto& engine, Place place) { return Branch::footprint(engine, place); }
   static constexpr bool is_idle(Place place) { return Branch::is_idle(place); }
