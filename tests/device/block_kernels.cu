@@ -19,6 +19,7 @@
 #include <regimen/kernel/image.hpp>
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
+#include <regimen/kernel/nt_xent.hpp>
 #include <regimen/kernel/pad_rows.hpp>
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/recurrent.hpp>
@@ -463,6 +464,27 @@ void losses(std::size_t width, std::size_t gap) {
   agree(c, op::CountCorrect<S>{o.logits, o.target, o.scalars, rows, width, o.leading}, sums_of(o.scalars), sums, 0);
 }
 
+/// Of two ranks, of which this is the second one.
+template <class S>
+void contrastive_losses(std::size_t width) {
+  Case c;
+  constexpr std::size_t views = 36, samples = 16;
+  op::Embeddings<S> z{{}, 2, 1, views, width, views * (width + 1) + 3, views + 1};
+  const std::size_t all = 2 * z.slice, sums_of_rows = 2 * z.sum_slice;
+  z.all = c.put<S>(all, 1 / std::sqrt(double(width)), 1);
+  for (std::size_t k = 0; k < z.count(); ++k)
+    reinterpret_cast<S*>(c.here.data() + z.all.offset)[z.length(k)] = S(k / 2 == 3 ? -1 : 1);
+  const View<S> log_sums = c.put<S>(sums_of_rows, 1, 2), x = c.put<S>(views * width, 3, 3);
+  const View<std::int32_t> target = c.put<std::int32_t>(samples, 1, 4);
+  reinterpret_cast<std::int32_t*>(c.here.data() + target.offset)[5] = ignore_index;
+  const View<Scalars> scalars = c.scalars();
+  const double tolerance = 16 * of_sums(width) + 4 * of_sums(2 * views);
+  agree(c, op::NormalizeViews<S>{x, target, z, samples}, z.all, all, tolerance);
+  agree(c, op::NtXent<S>{z, log_sums, scalars, 0.5}, log_sums, sums_of_rows, tolerance);
+  agree(c, op::NtXent<S>{z, log_sums, scalars, 0.5}, sums_of(scalars), 2, tolerance);
+  agree(c, op::NtXentBackward<S>{z, log_sums, x, scalars, samples, 0.5, 1}, x, views * width, 16 * tolerance);
+}
+
 /// gap   between two rows of logits; targets are dense
 template <class S>
 void soft_losses(std::size_t width, std::size_t gap) {
@@ -678,6 +700,8 @@ int main() {
   recurrent_cells<double>();
   losses<double>(columns, 1);
   soft_losses<double>(columns, 1);
+  for (const std::size_t width : {5u, 129u, 700u}) contrastive_losses<float>(width);
+  contrastive_losses<double>(columns);
   squares();
   updates<AdamW, bf16>();
   updates<AdamW, fp16>();

@@ -334,10 +334,10 @@ struct AnyRepeat {
   template <class At>
   static constexpr bool fits = At::reads_numbers && At::level < deepest;
   template <class At>
-  using make = Around<
-      At,
-      Repeated<At::one_of(1, {1, 2, 3, 4, 5}), At::id, (At::below(3, 6) < 3 ? At::below(3, 6) : 3)>::template of,
-      1 + At::below(0, 3), true, true>;
+  using make =
+      Around<At,
+             Repeated<At::one_of(1, {1, 2, 3, 4, 5}), At::id, (At::below(3, 6) < 3 ? At::below(3, 6) : 3)>::template of,
+             1 + At::below(0, 3), true, true>;
 };
 /// In a type that fits the program's: fp64 does not mix with others, and fp16 needs a loss scale.
 template <class Compute, std::size_t Which>

@@ -1,6 +1,8 @@
 // NtXent: its definition, in loops; ranks compute what one computes with their batches together, also where batches are
 // short; towers with one set of weights train with it.
 #include <regimen/comm/launch.hpp>
+#include <regimen/comm/tracing.hpp>
+#include <regimen/engine/emulated/device.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
@@ -19,8 +21,8 @@ namespace {
 struct Tower;
 using Encode = Shared<Tower, Linear<16>, Gelu, Linear<6>>;
 /// Two views of six numbers, and the embeddings that one tower gives them.
-struct Siamese final : Model<Input<Vector<12>>, Fork<Concat, Sequential<Slice<0, 6>, Encode>,
-                                                     Sequential<Slice<6, 6>, Encode>>> {};
+struct Siamese final
+    : Model<Input<Vector<12>>, Fork<Concat, Sequential<Slice<0, 6>, Encode>, Sequential<Slice<6, 6>, Encode>>> {};
 using Contrast = Loss<NtXent<Ratio<1, 5>>>;
 
 /// Two noisy views of a point; where every[i] samples are one, they are to be left out.
@@ -33,9 +35,7 @@ struct Views {
       sample.input[i] = static_cast<T>(normal(index, i % 6) + 0.25 * normal(1000 + index, i));
     sample.target[0] = leave_out > 0 && index % leave_out == 1 ? ignore_index : 0;
   }
-  static double normal(std::uint64_t key, std::uint64_t i) {
-    return (double(mix(key, i) >> 11) * 0x1p-53 - 0.5) * 3;
-  }
+  static double normal(std::uint64_t key, std::uint64_t i) { return (double(mix(key, i) >> 11) * 0x1p-53 - 0.5) * 3; }
 };
 
 /// The loss and the share of rows whose nearest row is their other view, of rows that all exist.
@@ -88,9 +88,7 @@ Outcome trained(Ranks&... ranks) {
 template <class... Policies>
 Outcome on(std::size_t count) {
   std::vector<Outcome> all(count);
-  launch(count, [&](comm::Threads& ranks) {
-    all[ranks.rank()] = trained<Communicator<Threads>, Policies...>(ranks);
-  });
+  launch(count, [&](comm::Threads& ranks) { all[ranks.rank()] = trained<Communicator<Threads>, Policies...>(ranks); });
   CHECK(all[0].as_planned);
   for (const Outcome& each : all) CHECK(each == all[0]);
   return all[0];
@@ -107,7 +105,8 @@ TEST_CASE("NtXent is its definition, of the rows that there are") {
   const std::vector<double> y = trainer.predict(x);
   std::vector<std::vector<double>> rows;
   for (std::size_t i = 0; i < 10; ++i)
-    if (targets[i / 2] == 0) rows.emplace_back(y.begin() + std::ptrdiff_t(i * 6), y.begin() + std::ptrdiff_t(i * 6 + 6));
+    if (targets[i / 2] == 0)
+      rows.emplace_back(y.begin() + std::ptrdiff_t(i * 6), y.begin() + std::ptrdiff_t(i * 6 + 6));
   const Expected expected = by_definition(rows, 0.2);
   CHECK(rows.size() == 8);
   const Evaluation evaluation = trainer.evaluate(data);
@@ -131,4 +130,35 @@ TEST_CASE("ranks compare their samples with those of all, in whole batches and s
   CHECK(on<Batch<4>, Shard<ZeRO3>>(2) == two);
   for (const Outcome& ranks : {two, on<Batch<2>>(4)})
     for (std::size_t i = 0; i < alone.losses.size(); ++i) CHECK(std::abs(ranks.losses[i] - alone.losses[i]) < 1e-12);
+}
+
+TEST_CASE("the plan counts what ranks send, collective by collective") {
+  using Train = Trainer<Siamese, Contrast, Batch<4>, Communicator<Threads>>;
+  std::vector<std::size_t> sent(2);
+  launch(2, [&](comm::Threads& threads) {
+    comm::Tracing<comm::Threads> tracing(threads);
+    Train trainer(tracing);
+    trainer.fit(Views{8, 0}, {.steps = 1, .progress = false});
+    tracing.reset();
+    trainer.fit(Views{8, 0}, {.steps = 2, .progress = false});
+    for (const comm::Span& span : tracing.spans())
+      if (span.kind != comm::CollectiveKind::AllGatherSmall) sent[threads.rank()] += span.bytes;
+  });
+  CHECK(sent == std::vector<std::size_t>(2, Train::plan(4, 2).wire()));
+  // Beyond what the gradients need: eight rows of seven numbers, and eight numbers, in whole lines.
+  using Other = Trainer<Siamese, Loss<MeanSquaredError>, Batch<4>, Communicator<Threads>>;
+  CHECK(Train::plan(4, 2).wire() - Other::plan(4, 2).wire() == Arena::align(8 * 7 * 4) + Arena::align(8 * 4));
+}
+
+TEST_CASE("NtXent on the emulated device is that of the CPU") {
+  Trainer<Siamese, Contrast, Batch<8>> here;
+  Trainer<Siamese, Contrast, Batch<8>, Device<Emulated>> there;
+  const Views data{20, 7};
+  here.fit(data, {.steps = 6, .progress = false});
+  there.fit(data, {.steps = 6, .progress = false});
+  CHECK(there.used().peak == there.planned().peak);
+  // Steps of 1e-3 in the direction of gradients whose sums are ordered otherwise.
+  const Evaluation a = here.evaluate(data), b = there.evaluate(data);
+  CHECK(std::abs(a.loss - b.loss) < 1e-4);
+  CHECK(a.targets == b.targets);
 }

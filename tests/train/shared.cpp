@@ -36,8 +36,8 @@ struct All final : Model<Input<Vector<8>>, Half, Linear<8>, Repeat<4, Shared<Dee
 using Table = Embedding<Vocabulary<11>, 8>;
 using Read_ = Shared<Words, Table, Residual<Linear<8>, Gelu>>;
 struct Texts final
-    : Model<Input<Tokens<5>>, Fork<ConcatAlong<0>, Sequential<SliceAlong<0, 0, 2>, Read_>,
-                                   Sequential<SliceAlong<0, 1, 3>, Read_>>,
+    : Model<Input<Tokens<5>>,
+            Fork<ConcatAlong<0>, Sequential<SliceAlong<0, 0, 2>, Read_>, Sequential<SliceAlong<0, 1, 3>, Read_>>,
             Shared<Deep, Block>, Shared<Deep, Block>, TiedLinear<Table>> {};
 /// Alone, and as the last layer.
 struct Last final : Model<Input<Vector<11>>, Shared<Tower, Linear<11>>, Relu, Shared<Tower, Linear<11>>> {};
@@ -176,9 +176,11 @@ TEST_CASE("a set is frozen by its layers' names, saved once, and goes on as it w
 }
 
 TEST_CASE("statistics of a BatchNorm in a set move once for each use") {
-  struct Twice final : Model<Input<Vector<3>>, Fork<Add, Shared<Tower, BatchNorm<Momentum<Ratio<1, 4>>>>,
-                                                    Shared<Tower, BatchNorm<Momentum<Ratio<1, 4>>>>>,
-                             Linear<5>> {};
+  struct Twice final
+      : Model<
+            Input<Vector<3>>,
+            Fork<Add, Shared<Tower, BatchNorm<Momentum<Ratio<1, 4>>>>, Shared<Tower, BatchNorm<Momentum<Ratio<1, 4>>>>>,
+            Linear<5>> {};
   Trainer<Twice, Batch<3>, Checkpoint<Selective<BatchNorm<Momentum<Ratio<1, 4>>>>>> trainer;
   trainer.poison_dead_memory();
   trainer.step(std::vector<float>{1, 2, 3, 4, 6, -3, 7, 10, 0}, std::vector<std::int32_t>{0, 1, 2});

@@ -1,4 +1,5 @@
 // Which networks compose: the shapes, names and lists of layers that users get wrong.
+#include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 
 #include "support/model_recipe.hpp"
@@ -195,6 +196,22 @@ static_assert(Composable<Ids<MeanPool, Fork<Concat, Identity, TiedLinear<Table>>
 static_assert(breaks<Ids<TiedLinear<Embedding<Words, 4>>>, rule::tied_layer_exists<Embedding<Words, 4>>>);
 static_assert(breaks<Ids<Linear<8>, TiedLinear<Linear<8>>>, rule::tied_layer_exists<Linear<8>, true, false>>);
 
+// sets of shared weights: one list for a name, one type, one shape of each weight
+struct Tower;
+struct Other;
+template <class... Layers>
+using Set = Shared<Tower, Layers...>;
+static_assert(Composable<Numbers<Fork<Add, Set<Linear<4>, Relu>, Set<Linear<4>, Relu>>>>);
+static_assert(
+    Composable<Numbers<Repeat<3, Set<Residual<Linear<8>>>>, Shared<Other, Set<Residual<Linear<8>>>>, Linear<4>>>);
+static_assert(Composable<Ids<Fork<ConcatAlong<0>, Sequential<SliceAlong<0, 0, 1>, Set<Linear<4>>>, Set<Linear<4>>>>>);
+static_assert(breaks<Numbers<Set<Linear<4>>, Set<Linear<4>, Relu>>,
+                     rule::shared_layers_agree<Tower, Set<Linear<4>>, Set<Linear<4>, Relu>>>);
+static_assert(breaks<Numbers<Linear<8>, Set<Linear<8>>, As<fp32, Set<Linear<8>>>, Linear<4>>,
+                     rule::shared_places_share_a_type<Tower, false>, Precision<bf16, fp32>>);
+static_assert(breaks<Numbers<Set<Linear<4>>, Set<Linear<4>>>, rule::shared_keeps_parameters<Tower, false>>);
+static_assert(breaks<Numbers<Set<>, Linear<4>>, rule::layers_one_to_255<Set<>, 0>>);
+
 // names
 static_assert(breaks<Numbers<Linear<4>>, rule::every_at_most_depth<Checkpoint<Every<1>>, 0>, Checkpoint<Every<1>>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>>, Linear<16>>, rule::selective_names_a_layer<SelfAttention<Heads<2>>>,
@@ -226,6 +243,11 @@ static_assert(Composable<Ids<Linear<16>>, Loss<MeanSquaredError>>);
 static_assert(Composable<Numbers<Linear<1>>, Loss<MeanSquaredError>> && !Composable<Numbers<Linear<1>>>);
 static_assert(Composable<Numbers<Linear<2>>, Loss<SoftCrossEntropy>> &&
               !Composable<Numbers<Linear<1>>, Loss<SoftCrossEntropy>>);
+static_assert(Composable<Numbers<Linear<6>>, Loss<NtXent<>>> && !Composable<Numbers<Linear<5>>, Loss<NtXent<>>> &&
+              Composable<Numbers<Linear<6>>, Loss<NtXent<>>, Communicator<Threads>, Shard<ZeRO3>> &&
+              !Composable<Numbers<Linear<6>>, Loss<NtXent<>>, Accumulate<2>> &&
+              !Composable<Numbers<Linear<6>>, Loss<NtXent<>>, SimulateWorld<2>> &&
+              !Composable<Numbers<Linear<6>>, Loss<NtXent<Ratio<0>>>>);
 static_assert(Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<bf16, fp32>>);
 static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>,
                      Precision<bf16, fp32>>);

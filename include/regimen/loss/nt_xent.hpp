@@ -77,8 +77,7 @@ struct NtXent final {
                                 engine.ranks > 1 ? MemoryKind::communication : MemoryKind::scratch, path)) {}
     constexpr void gather(auto& engine) const {
       if (engine.ranks > 1)
-        engine.await(
-            engine.all_gather({.own = all + engine.rank * bytes, .all = all, .bytes = bytes, .path = path}));
+        engine.await(engine.all_gather({.own = all + engine.rank * bytes, .all = all, .bytes = bytes, .path = path}));
     }
   };
 };

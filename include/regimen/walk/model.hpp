@@ -120,11 +120,12 @@ struct BoundModel {
  private:
   template <class Table, bool is_set>
   struct table_unit {
-    using type = Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
-                                     typename Ctx::inner::template with_compute<mp::mp_front<
-                                         typename tied_types<Table, typename Roles::computed, typename Parts::List>::type>>,
-                                     false>>,
-                      Ctx>;
+    using type =
+        Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
+                            typename Ctx::inner::template with_compute<mp::mp_front<
+                                typename tied_types<Table, typename Roles::computed, typename Parts::List>::type>>,
+                            false>>,
+             Ctx>;
   };
   template <class Set>
   struct table_unit<Set, true> {

@@ -22,9 +22,9 @@ struct Node<Shared<Name, Layers...>, X, Context, flows> {
   using Output = typename Branch::Output;
   static constexpr std::size_t index = mp::mp_find<typename Context::Tied, Shared<Name, Layers...>>::value;
   static constexpr ParameterLayout layout{};
-  static constexpr bool active = Branch::active, reads_input = Branch::reads_input,
-                        reads_output = Branch::reads_output, recomputes_output = false, reads_weights = false,
-                        keeps_d_y = Branch::keeps_d_y, sums_y = Branch::sums_y, sums_d_x = Branch::sums_d_x;
+  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = Branch::reads_output,
+                        recomputes_output = false, reads_weights = false, keeps_d_y = Branch::keeps_d_y,
+                        sums_y = Branch::sums_y, sums_d_x = Branch::sums_d_x;
 
   static constexpr std::size_t footprint(const auto& engine, Place place) { return Branch::footprint(engine, place); }
   static constexpr bool is_idle(Place place) { return Branch::is_idle(place); }
@@ -90,9 +90,9 @@ template <std::size_t Count, class Block, class X, class Context, bool flows>
 struct chains_of<Node<Repeat<Count, Block>, X, Context, flows>> {
   using type = mp::mp_list<typename Node<Repeat<Count, Block>, X, Context, flows>::Body>;
 };
-template <class Join, class... Branches, class X, class Context, bool flows>
-struct chains_of<Node<Fork<Join, Branches...>, X, Context, flows>> {
-  using type = typename Node<Fork<Join, Branches...>, X, Context, flows>::Branches;
+template <class Join, class... Layers, class X, class Context, bool flows>
+struct chains_of<Node<Fork<Join, Layers...>, X, Context, flows>> {
+  using type = typename Node<Fork<Join, Layers...>, X, Context, flows>::Branches;
 };
 
 /// The walkers of the places of all sets, in the order of the walk: each before those inside of it.

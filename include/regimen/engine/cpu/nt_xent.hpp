@@ -120,15 +120,14 @@ void compute(const op::NtXentBackward<S>& o, const Memory& at) {
         if (!z.exists(length) || length == S(0)) return;
         const double log_sum = static_cast<double>(log_sums[z.sum(i)]);
         detail::for_pairs(z, all, i, o.temperature, [&](std::size_t k, double t) {
-          const S weight = static_cast<S>(std::exp(t - log_sum) + std::exp(t - static_cast<double>(log_sums[z.sum(k)])) -
-                                          (k == (i ^ 1) ? 2 : 0));
+          const S weight = static_cast<S>(
+              std::exp(t - log_sum) + std::exp(t - static_cast<double>(log_sums[z.sum(k)])) - (k == (i ^ 1) ? 2 : 0));
           const S* const other = all + z.row(k);
           for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
             store(load<S>(d + c, n) + load<S>(other + c, n) * weight, d + c, n);
           });
         });
-        const S along = detail::dot(d, own, z.columns),
-                share = static_cast<S>(factor / static_cast<double>(length));
+        const S along = detail::dot(d, own, z.columns), share = static_cast<S>(factor / static_cast<double>(length));
         for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
           store((load<S>(d + c, n) - load<S>(own + c, n) * along) * share, d + c, n);
         });

@@ -17,6 +17,7 @@
 #include <regimen/kernel/image.hpp>
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
+#include <regimen/kernel/nt_xent.hpp>
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/rotary.hpp>

@@ -1,0 +1,193 @@
+// regimen/kernel/nt_xent.hpp — the operations of NtXent: a block takes a row, its threads take the rows it is compared
+// with.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/step.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace regimen::kernel {
+
+namespace detail {
+
+/// The row that a row is compared with, by one thread.
+REGIMEN_HD_UNCHECKED
+template <class S>
+REGIMEN_HD S similarity(const S* a, const S* b, std::size_t columns, S share) {
+  S sum = S(0);
+  for (std::size_t c = 0; c < columns; ++c) sum += a[c] * b[c];
+  return sum * share;
+}
+
+}  // namespace detail
+
+/// Unit vectors and lengths.
+///
+/// cost   x twice, the second time from the caches; z once
+template <class S>
+struct Kernel<op::NormalizeViews<S>> final {
+  static constexpr unsigned threads = 128;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>;
+  op::NormalizeViews<S> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.z.rows, 1); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    S* const all = at(o.z.all);
+    for (std::size_t row = block.index(); row < o.z.rows; row += block.blocks()) {
+      const bool exists = row < 2 * o.samples && at(o.target)[row / 2] != ignore_index;
+      const S* const x = at(o.x) + row * o.z.columns;
+      S* const z = all + o.z.row(o.z.own(row));
+      double squares = 0;
+      if (exists)
+        for (std::size_t c = block.thread(); c < o.z.columns; c += block.threads())
+          squares += static_cast<double>(x[c]) * static_cast<double>(x[c]);
+      const double size = std::sqrt(combined<Sum>(block, squares)), share = size == 0 ? 0.0 : 1 / size;
+      for (std::size_t c = block.thread(); c < o.z.columns; c += block.threads())
+        z[c] = exists ? static_cast<S>(static_cast<double>(x[c]) * share) : S(0);
+      if (block.thread() == 0) all[o.z.length(o.z.own(row))] = exists ? static_cast<S>(size) : S(-1);
+    }
+  }
+};
+
+/// The logarithm of a row's sum, its loss, and whether its other view is the nearest row.
+///
+/// cost   all rows once for each row of this rank, by threads that read a row each: from the caches
+template <class S>
+struct Kernel<op::NtXent<S>, 0> final {
+  static constexpr unsigned passes = 2, threads = 256;
+  static constexpr std::size_t shared_bytes = combined_bytes<S>;
+  op::NtXent<S> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::NtXent<S>& operation) {
+    return 2 * operation.z.rows * sizeof(double);
+  }  // rows' losses; 1 for those whose other view is the nearest
+  constexpr unsigned blocks() const { return blocks_for(o.z.rows, 1); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    constexpr S none = -std::numeric_limits<S>::infinity();
+    const S* const all = at(o.z.all);
+    double* const losses = at.template scratch_of<double>();
+    const S share = static_cast<S>(1 / o.temperature);
+    for (std::size_t row = block.index(); row < o.z.rows; row += block.blocks()) {
+      const std::size_t i = o.z.own(row);
+      const S* const own = all + o.z.row(i);
+      const bool exists = o.z.exists(all[o.z.length(i)]);
+      S most = none, others = none, sum = S(0), wanted = S(0);
+      if (exists)
+        for (std::size_t k = block.thread(); k < o.z.count(); k += block.threads()) {
+          if (k == i || !o.z.exists(all[o.z.length(k)])) continue;
+          const S t = detail::similarity(own, all + o.z.row(k), o.z.columns, share);
+          if (k == (i ^ 1)) wanted = t;
+          else others = Largest{}(others, t);
+          const S next = Largest{}(most, t);
+          sum = (most == none ? S(0) : sum * std::exp(most - next)) + std::exp(t - next);
+          most = next;
+        }
+      const S largest = combined<Largest>(block, most);
+      sum = combined<Sum>(block, most == none ? S(0) : sum * std::exp(most - largest));
+      wanted = combined<Sum>(block, wanted);
+      others = combined<Largest>(block, others);
+      if (block.thread() == 0) {
+        const double log_sum = static_cast<double>(largest) + std::log(static_cast<double>(sum));
+        at(o.log_sums)[o.z.sum(i)] = exists ? static_cast<S>(log_sum) : S(0);
+        losses[row] = exists ? log_sum - static_cast<double>(wanted) : 0.0;
+        losses[o.z.rows + row] = exists && wanted >= others ? 1.0 : 0.0;
+      }
+    }
+  }
+};
+
+/// One block adds the rows'.
+template <class S>
+struct Kernel<op::NtXent<S>, 1> final {
+  static constexpr unsigned threads = 1024;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>;
+  op::NtXent<S> o;
+  Memory at;
+
+  static constexpr unsigned blocks() { return 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const S* const all = at(o.z.all);
+    const double* const losses = at.template scratch_of<double>();
+    double loss = 0, correct = 0, count = 0;
+    for (std::size_t row = block.thread(); row < o.z.rows; row += block.threads()) {
+      loss += losses[row];
+      correct += losses[o.z.rows + row];
+      count += o.z.exists(all[o.z.length(o.z.own(row))]) ? 1 : 0;
+    }
+    loss = combined<Sum>(block, loss);
+    correct = combined<Sum>(block, correct);
+    count = combined<Sum>(block, count);
+    if (block.thread() == 0) {
+      Scalars& scalars = *at(o.scalars);
+      scalars.loss_sum += loss;
+      scalars.correct += correct;
+      scalars.count += count;
+    }
+  }
+};
+
+/// Threads compute the weights of as many rows as there are threads, then each adds these rows for its columns.
+///
+/// cost   all rows twice for each row of this rank, from the caches
+template <class S>
+struct Kernel<op::NtXentBackward<S>> final {
+  static constexpr unsigned threads = 128;
+  static constexpr std::size_t shared_bytes = combined_bytes<S> + threads * sizeof(S);
+  op::NtXentBackward<S> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return o.samples == 0 ? 0 : blocks_for(2 * o.samples, 1); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const S *const all = at(o.z.all), *const log_sums = at(o.log_sums);
+    auto weights = block.template shared<S>(combined_bytes<S>, block.threads());
+    const S share = static_cast<S>(1 / o.temperature);
+    const double factor = o.scale * at(o.scalars)->loss_scale / o.temperature;
+    for (std::size_t row = block.index(); row < 2 * o.samples; row += block.blocks()) {
+      const std::size_t i = o.z.own(row);
+      const S *const own = all + o.z.row(i), length = all[o.z.length(i)];
+      S* const d = at(o.d_x) + row * o.z.columns;
+      for (std::size_t c = block.thread(); c < o.z.columns; c += block.threads()) d[c] = S(0);
+      if (!o.z.exists(length) || length == S(0)) continue;  // all threads of the block alike
+      for (std::size_t first = 0; first < o.z.count(); first += block.threads()) {
+        const std::size_t k = first + block.thread();
+        S weight = S(0);
+        if (k < o.z.count() && k != i && o.z.exists(all[o.z.length(k)])) {
+          const S t = detail::similarity(own, all + o.z.row(k), o.z.columns, share);
+          weight = std::exp(t - log_sums[o.z.sum(i)]) + std::exp(t - log_sums[o.z.sum(k)]) - S(k == (i ^ 1) ? 2 : 0);
+        }
+        weights[block.thread()] = weight;
+        block.sync();
+        const std::size_t left = o.z.count() - first, count = left < block.threads() ? left : block.threads();
+        for (std::size_t c = block.thread(); c < o.z.columns; c += block.threads()) {
+          S sum = d[c];
+          for (std::size_t n = 0; n < count; ++n) sum += static_cast<S>(weights[n]) * all[o.z.row(first + n) + c];
+          d[c] = sum;
+        }
+        block.sync();
+      }
+      S along = S(0);
+      for (std::size_t c = block.thread(); c < o.z.columns; c += block.threads()) along += d[c] * own[c];
+      along = combined<Sum>(block, along);
+      const S by = static_cast<S>(factor / static_cast<double>(length));
+      for (std::size_t c = block.thread(); c < o.z.columns; c += block.threads()) d[c] = (d[c] - own[c] * along) * by;
+    }
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0
