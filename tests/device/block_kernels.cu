@@ -640,6 +640,18 @@ void attends() {
   agree(c, op::Attention<T>{shared.qkv, shared.y, shared.log_sum, shared.shape, shared.drop}, shared.log_sum, 3 * rows,
         256 * 0x1p-24);
   agree(c, op::SharedAttentionBackward<T>{shared}, shared.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
+  // (1,29,3,25) attend to (1,37,1,25).
+  op::CrossAttentionBackward<T> across{};
+  across.q = shared.qkv, across.kv = shared.qkv + 29 * 3 * (columns / 5), across.y = shared.y, across.d_y = shared.d_y;
+  across.d_q = shared.d_qkv, across.d_kv = shared.d_qkv + 29 * 3 * (columns / 5);
+  across.log_sum = shared.log_sum, across.row_dot = shared.row_dot, across.drop = shared.drop;
+  across.shape = {1, 29, 3, columns / 5, false, 1, rows};
+  agree(c, op::CrossAttention<T>{across.q, across.kv, across.y, across.log_sum, across.shape, across.drop}, across.y,
+        29 * 3 * (columns / 5), tolerance);
+  agree(c, op::CrossAttention<T>{across.q, across.kv, across.y, across.log_sum, across.shape, across.drop},
+        across.log_sum, 3 * 29, 256 * 0x1p-24);
+  agree(c, across, across.d_q, 29 * 3 * (columns / 5), tolerance);
+  agree(c, across, across.d_kv, rows * 2 * (columns / 5), 3 * tolerance);
   const auto keys = c.put<T>(count, 0, 8), values = c.put<T>(count, 0, 9);
   agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, keys, count, 0);
   agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, values, count, 0);

@@ -7,13 +7,13 @@
 
 using namespace regimen;
 
-struct Source : NamedValue<Shape<8>> {};
+struct Other : NamedValue<Shape<8>> {};
 #ifndef REGIMEN_MISUSE
-using Attend = CrossAttention<Source, Heads<2>, WithoutBias>;
+using Attend = CrossAttention<Other, Heads<2>, WithoutBias>;
 #else
-using Attend = CrossAttention<Source, Heads<2>, WithoutBias, Causal>;
+using Attend = CrossAttention<Other, Heads<2>, WithoutBias, Causal>;
 #endif
-struct Small : Model<Input<Vector<8>>, Keep<Source>, Attend, Linear<4>> {};
+struct Small : Model<Input<Vector<8>>, Keep<Other>, Attend, Linear<4>> {};
 
 using Train = Trainer<Small>;
 

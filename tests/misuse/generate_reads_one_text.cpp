@@ -5,9 +5,9 @@
 
 using namespace regimen;
 
-struct Source : NamedValue<Shape<8, 8>> {};
-struct Net : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Keep<Source>,
-                   Residual<LayerNorm, CrossAttention<Source, Heads<2>>>, Linear<16>> {};
+struct Other : NamedValue<Shape<8, 8>> {};
+struct Net : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Keep<Other>,
+                   Residual<LayerNorm, CrossAttention<Other, Heads<2>>>, Linear<16>> {};
 
 int main() {
   Trainer<Net, Batch<4>> trainer;

@@ -1,16 +1,16 @@
 // Attention to a text that nothing keeps.
 // expect: a layer reads a value by a name that is kept nowhere before; put Keep<Name> before it
-// names: Source
+// names: Other
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/cross_attention.hpp>
 
 using namespace regimen;
 
-struct Source : NamedValue<Shape<8>> {};
-using Attend = Residual<CrossAttention<Source, Heads<2>>>;
+struct Other : NamedValue<Shape<8>> {};
+using Attend = Residual<CrossAttention<Other, Heads<2>>>;
 #ifndef REGIMEN_MISUSE
-struct Small : Model<Input<Vector<8>>, Keep<Source>, Attend, Linear<4>> {};
+struct Small : Model<Input<Vector<8>>, Keep<Other>, Attend, Linear<4>> {};
 #else
 struct Small : Model<Input<Vector<8>>, Attend, Linear<4>> {};
 #endif

@@ -155,23 +155,20 @@ static_assert(
 static_assert(breaks<Ids<SelfAttention<Heads<0>, HeadWidth<4>>, Linear<16>>, rule::extents_at_least_one<Heads<0>, 0>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, HeadWidth<3>, Rotary<>>, Linear<16>>,
                      rule::rotary_turns_pairs<HeadWidth<3>, 3>>);
-struct Source : NamedValue<Shape<3, 6>> {};
-struct Shapeless {};
+struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
-using Across = CrossAttention<Source, Options...>;
-template <class... Layers>  // what is kept is another value than what attends to it
-using Asks = Ids<Fork<Concat, Sequential<SliceAlong<0, 0, 3>, Linear<6>, Keep<Source>, Flatten>, Flatten>, Layers...,
-                 Linear<16>>;
+using Across = CrossAttention<Other, Options...>;
+template <class... Layers>
+using Asks = Ids<Linear<6>, Keep<Other>, Linear<12>, Layers..., Linear<16>>;
 static_assert(Composable<Asks<Across<Heads<2>, KeyHeads<1>, HeadWidth<5>, WithoutBias, Dropout<Ratio<1, 2>>>>>);
 static_assert(breaks<Asks<Across<Heads<2>, Rotary<>>>, rule::cross_attention_takes_option<Rotary<>>>);
 static_assert(breaks<Asks<Across<Heads<2>, QueryKeyNorm<>>>, rule::cross_attention_takes_option<QueryKeyNorm<>>>);
 static_assert(breaks<Asks<Across<Causal, Heads<2>>>, rule::cross_attention_takes_option<Causal>>);
-static_assert(breaks<Asks<Across<Heads<4>>>, rule::heads_divide_width<Heads<4>, Shape<82>>>);
+static_assert(breaks<Asks<Across<Heads<5>>>, rule::heads_divide_width<Heads<5>, Shape<4, 12>>>);
 static_assert(breaks<Asks<Across<Heads<2>, KeyHeads<3>>>, rule::key_heads_divide_heads<Heads<2>, KeyHeads<3>>>);
 static_assert(breaks<Asks<Across<Heads<2>, WithoutBias, WithoutBias>>,
                      rule::attention_options_differ<Across<Heads<2>, WithoutBias, WithoutBias>, 2>>);
-static_assert(breaks<Ids<CrossAttention<Shapeless, Heads<2>>, Linear<16>>, rule::name_declares_shape<Shapeless>>);
-static_assert(breaks<Ids<Across<Heads<2>>, Linear<16>>, rule::named_value_is_kept<Source, false>>);
+static_assert(breaks<Ids<Across<Heads<2>>, Linear<16>>, rule::named_value_is_kept<Other, false>>);
 using Twice = SelfAttention<Heads<2>, Dropout<Ratio<1, 2>>, Causal, Dropout<Ratio<0>>>;
 static_assert(breaks<Ids<Twice, Linear<16>>, rule::attention_options_differ<Twice, 2>>);
 using Attends = SelfAttention<Heads<2>, Causal, Causal>;

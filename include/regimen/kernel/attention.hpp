@@ -202,7 +202,7 @@ struct Kernel<op::CrossAttention<T>> final {
       detail::attend<S>(block, Rows::of_y(at(o.q), s, head)(t), Rows::of_kv(at(o.kv), s, head, 1),
                         Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width,
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
-                        detail::DropFactor<S>(o.drop, at, s, head, s.key_length), t);
+                        detail::CrossDropFactor<S>(o.drop, at, s, head), t);
     }
   }
 };
@@ -327,6 +327,7 @@ struct AttentionBackwardLaunch {
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   using Rows = detail::HeadRows<const T>;
+  using Dropped = std::conditional_t<crosses, detail::CrossDropFactor<S>, detail::DropFactor<S>>;
   static constexpr unsigned threads = Tile::threads;
   static constexpr std::size_t shared_bytes =
       pass == 1 ? Tile::shared_bytes_with_masks(1, 1) : Tile::shared_bytes(2, 2);
@@ -342,7 +343,7 @@ struct AttentionBackwardLaunch {
     const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
     for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
       const std::size_t of_head = pass == 1 ? s.length : key_count(), head = row / of_head, t = row % of_head;
-      const detail::DropFactor<S> drop = dropped(head * (pass == 1 ? 1 : group()));
+      const Dropped drop(o.drop, at, s, head * (pass == 1 ? 1 : group()));
       if constexpr (pass == 1) of_query(block, head, t, scale, drop);
       else of_key(block, head * group(), t, scale, drop);
     }
@@ -355,9 +356,6 @@ struct AttentionBackwardLaunch {
            (pass == 1 ? o.shape.length : key_count());
   }
   REGIMEN_HD constexpr std::size_t key_count() const { return crosses ? o.shape.key_length : o.shape.length; }
-  REGIMEN_HD detail::DropFactor<S> dropped(std::size_t head) const {
-    return detail::DropFactor<S>(o.drop, at, o.shape, head, key_count());
-  }
   REGIMEN_HD Rows part(std::size_t head, std::size_t of_three) const {
     if constexpr (crosses)
       return of_three == 0 ? Rows::of_y(at(o.q), o.shape, head) : Rows::of_kv(at(o.kv), o.shape, head, of_three);
@@ -422,7 +420,7 @@ struct AttentionBackwardLaunch {
     add_head(block, head, u, scale, drop, true);
     if constexpr (shares)
       for (std::size_t other = head + 1; other < head + o.shape.group(); ++other)
-        add_head(block, other, u, scale, dropped(other), false);
+        add_head(block, other, u, scale, Dropped(o.drop, at, o.shape, other), false);
     write(block, head, 1, u, d_k);
     write(block, head, 2, u, d_v);
   }

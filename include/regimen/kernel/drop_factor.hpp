@@ -12,23 +12,19 @@ namespace regimen::kernel::detail {
 /// The factors of dropped probabilities: the very numbers of the CPU engine. Where nothing is dropped, `random` is not
 /// read.
 template <class S>
-struct DropFactor final {
+struct DropFactor {
   std::uint64_t key = 0, sample = 0, first = 0, length = 0;
   std::uint32_t threshold = 0;
   S keep = S(1);
 
   REGIMEN_HD DropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head)
-      : DropFactor(drop, at, s, head, s.length) {}
-  /// keys   of each query
-  REGIMEN_HD DropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head,
-                        std::size_t keys)
       : threshold(drop.threshold) {
     if (threshold == 0) return;
     const op::Random random = *at(drop.random);
     key = mix(mix(random.seed, random.step), drop.stream);
     sample = random.first_sample + head / s.heads;
-    length = keys;
-    first = std::uint64_t{head % s.heads} * s.length * length;
+    length = s.length;
+    first = std::uint64_t{head % s.heads} * length * length;
     keep = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(threshold)));
   }
   REGIMEN_HD S operator()(std::size_t query, std::size_t key_at) const { return factor(kept<1>(query, key_at)); }
@@ -75,6 +71,16 @@ struct DropFactor final {
       bits |= (((word >> (16 * (i % 2))) & 0xFFFFu) < threshold ? 0u : 1u) << k;
     }
     return bits;
+  }
+};
+
+/// The same of keys of another text.
+template <class S>
+struct CrossDropFactor final : DropFactor<S> {
+  REGIMEN_HD CrossDropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head)
+      : DropFactor<S>(drop, at, s, head) {
+    this->length = s.key_length;
+    this->first = std::uint64_t{head % s.heads} * s.length * s.key_length;
   }
 };
 
