@@ -123,6 +123,11 @@ struct BudgetSearch {
     std::array<std::uint64_t, 6> bits{};
     std::size_t count = 0;
   };
+  static constexpr bool are_one(std::size_t bit, std::size_t other) {
+    bool one = true;
+    for (const OutlinePart& part : parts) one = one && ((part.again >> bit) & 1) == ((part.again >> other) & 1);
+    return one;
+  }
   static constexpr Selectable selectable = [] {
     std::array<std::size_t, 64> takes{};
     std::array<std::size_t, size> times{};
@@ -144,6 +149,8 @@ struct BudgetSearch {
         if (takes[bit] > 0 && !((refused >> bit) & 1) && (most == 64 || takes[bit] > takes[most])) most = bit;
       if (most == 64) break;
       chosen.bits[chosen.count] = std::uint64_t{1} << most;
+      for (std::size_t bit = 0; bit < 64; ++bit)  // what is fused with it is recomputed with it
+        if (bit != most && are_one(most, bit)) takes[bit] = 0;
       takes[most] = 0;
     }
     return chosen;
