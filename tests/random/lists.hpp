@@ -116,7 +116,11 @@ struct AnyFlatten {
                                        : At::X::Shape::extent(0) % 2 == 0 && At::X::Shape::extent(1) % 2 == 0 ? 2
                                                                                                               : 1;
   template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
-  using OfImage = mp::mp_at_c<mp::mp_list<Patches<size>, AveragePool<size>, Upsample<2>>, At::below(6, 3)>;
+  using Pool = mp::mp_at_c<mp::mp_list<AveragePool<size>, AveragePool<3, Stride<2>, Padding<1>>>, At::below(7, 2)>;
+  template <class At>
+  using Larger = mp::mp_at_c<mp::mp_list<Upsample<2>, Upsample<2, Bilinear>>, At::below(7, 2)>;
+  template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
+  using OfImage = mp::mp_at_c<mp::mp_list<Patches<size>, Pool<At>, Larger<At>>, At::below(6, 3)>;
   template <class At>
   using Chosen = mp::mp_at_c<mp::mp_list<Flatten, Flatten, Flatten, MeanPool, TakeFirst, ClassToken,
                                          std::conditional_t<(patch<At> > 0), OfImage<At>, Flatten>>,

@@ -300,6 +300,24 @@ def convolutions():
 # --- losses ----------------------------------------------------------------------------------------------------------
 
 
+def pools():
+    g = torch.Generator().manual_seed(35)
+
+    def of_image(name, meaning, height, width, map_image, seed):
+        def forward(x, p):  # channels last, positions row by row
+            y = map_image(x.reshape(2, height, width, 3).permute(0, 3, 1, 2))
+            return y.permute(0, 2, 3, 1).reshape(2, -1, 3)
+
+        layer(name, f"{meaning} of images (2,{height},{width},3), which are permuted to (2,3,{height},{width}) and back",
+              forward, random(g, 2, height * width, 3), seed=seed)
+
+    of_image("max_pool", "MaxPool2d(3, stride 2, padding 1)", 7, 6, lambda x: functional.max_pool2d(x, 3, 2, 1), 35)
+    of_image("average_pool", "AvgPool2d(3, stride 2, padding 1)", 7, 6, lambda x: functional.avg_pool2d(x, 3, 2, 1), 36)
+    for size, name, height, width in (2, "upsample_bilinear", 3, 4), (3, "upsample_bilinear_3", 2, 3):
+        of_image(name, f"Upsample({size}, bilinear, align_corners=False)", height, width,
+                 lambda x: functional.interpolate(x, scale_factor=size, mode="bilinear", align_corners=False), 35 + size)
+
+
 def losses():
     g = torch.Generator().manual_seed(2)
     rows, vocabulary = 10, 7
@@ -633,7 +651,7 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, rotary_layers, more_layers, norms_and_pools, state, convolutions, losses, more_losses, soft_cross_entropy,
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, state, convolutions, pools, losses, more_losses, soft_cross_entropy,
                  optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))

@@ -136,10 +136,14 @@ TEST_CASE("layers between images and positions have the gradients of their funct
   holds<AveragePool<3>, Shape<3, 6, 2>>();
   holds<MaxPool<2>, Shape<4, 6, 3>>(kinked_tolerance, kinked);
   holds<MaxPool<3>, Shape<3, 6, 2>>(kinked_tolerance, kinked);
+  holds<AveragePool<3, Stride<2>, Padding<1>>, Shape<5, 6, 2>>();
+  holds<MaxPool<3, Stride<2>, Padding<1>>, Shape<6, 5, 2>>(kinked_tolerance, kinked);
   holds<GlobalMaxPool, Shape<2, 3, 4>>(kinked_tolerance, kinked);
   holds<GlobalMaxPool, Shape<5, 3>>(kinked_tolerance, kinked);
   holds<Upsample<2>, Shape<2, 3, 3>>();
   holds<Upsample<3>, Shape<1, 2, 2>>();
+  holds<Upsample<2, Bilinear>, Shape<3, 2, 3>>();
+  holds<Upsample<3, Bilinear>, Shape<2, 1, 2>>();
   holds<ClassToken, Shape<3, 5>>();
   holds<ClassToken, Shape<3, 5>, Accumulate<3>>();
   holds<TakeFirst, Shape<3, 5>>();

@@ -41,6 +41,7 @@
 #include <regimen/rule/name_declares_shape.hpp>
 #include <regimen/rule/named_value_has_its_shape.hpp>
 #include <regimen/rule/norm_groups_divide_channels.hpp>
+#include <regimen/rule/pool_takes_options.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
@@ -49,7 +50,9 @@
 #include <regimen/rule/slice_fits_extent.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
+#include <regimen/rule/upsample_takes_mode.hpp>
 #include <regimen/rule/window_fits_image.hpp>
+#include <regimen/rule/window_sees_pixels.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 #include <regimen/walk/walk.hpp>
@@ -269,19 +272,35 @@ template <std::size_t Size, class X>
 struct layer_rules<Patches<Size>, X> {
   using type = square_rules<Patches<Size>, Size, X>;
 };
-template <std::size_t Size, class X>
-struct layer_rules<MaxPool<Size>, X> {
-  using type = square_rules<MaxPool<Size>, Size, X>;
+/// A pool that cuts the image into squares, or, with options, has windows.
+template <class Layer, std::size_t Size, class X, auto... Options>
+struct pool_rules {
+  static constexpr auto o = regimen::detail::pool_options<Size, Options...>;
+  using type =
+      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                  rule::layer_takes_images<Layer, typename X::Shape>, rule::pool_takes_options<Layer, o.are_sound()>,
+                  rule::extents_at_least_one<Layer, Size, o.stride>,
+                  rule::window_sees_pixels<Layer, (Size > 0 ? Size : 1), o.padding>,
+                  rule::window_fits_image<Layer, Size, Size, o.padding, typename X::Shape>>;
 };
-template <std::size_t Size, class X>
-struct layer_rules<AveragePool<Size>, X> {
-  using type = square_rules<AveragePool<Size>, Size, X>;
+template <class Layer, std::size_t Size, class X>
+struct pool_rules<Layer, Size, X> {
+  using type = square_rules<Layer, Size, X>;
 };
-template <std::size_t Size, class X>
-struct layer_rules<Upsample<Size>, X> {
-  using type = mp::mp_list<rule::input_matches<X, Upsample<Size>, Number<typename X::Element>>,
-                           rule::layer_takes_images<Upsample<Size>, typename X::Shape>,
-                           rule::extents_at_least_one<Upsample<Size>, Size>>;
+template <std::size_t Size, auto... Options, class X>
+struct layer_rules<MaxPool<Size, Options...>, X> : pool_rules<MaxPool<Size, Options...>, Size, X, Options...> {};
+template <std::size_t Size, auto... Options, class X>
+struct layer_rules<AveragePool<Size, Options...>, X> : pool_rules<AveragePool<Size, Options...>, Size, X, Options...> {
+};
+template <std::size_t Size, class... Mode, class X>
+struct layer_rules<Upsample<Size, Mode...>, X> {
+  using Layer = Upsample<Size, Mode...>;
+  using type =
+      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                  rule::layer_takes_images<Layer, typename X::Shape>,
+                  rule::upsample_takes_mode<Layer, sizeof...(Mode) == 0 ||
+                                                       std::is_same_v<mp::mp_list<Mode...>, mp::mp_list<Bilinear>>>,
+                  rule::extents_at_least_one<Layer, Size>>;
 };
 template <std::size_t Channels, auto Window, auto... Options, class X>
 struct layer_rules<Conv2d<Channels, Window, Options...>, X> {
