@@ -5,6 +5,7 @@
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/group_norm.hpp>
@@ -141,9 +142,12 @@ struct AnyConv {
   using Other = mp::mp_at_c<mp::mp_list<Conv2d<At::one_of(0, {1, 2, 3, 4}), Window<2, 3>, Padding<1>, Stride<2>>,
                                         Conv2d<in, 3, Stride<2>, Padding<1>, Groups<in>, NoBias>>,
                             At::below(5, 2)>;
+  template <class At, std::size_t in>
+  using Any = std::conditional_t<At::below(7, 3) == 0,
+                                 ConvTranspose2d<At::one_of(0, {1, 2, 3, 4}), Window<3, 2>, Stride<2>>, Other<At, in>>;
   template <class At>
   using make =
-      Leaf<std::conditional_t<At::keeps || At::below(6, 2) == 0, Same<At, At::X::columns>, Other<At, At::X::columns>>,
+      Leaf<std::conditional_t<At::keeps || At::below(6, 2) == 0, Same<At, At::X::columns>, Any<At, At::X::columns>>,
            At>;
 };
 /// Of channels.

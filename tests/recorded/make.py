@@ -297,7 +297,17 @@ def convolutions():
               forward, random(g, batch, height * width, channels), parameters, 23, height=height, width=width, **options)
 
 
-# --- losses ----------------------------------------------------------------------------------------------------------
+def transposed_convolution():
+    g = torch.Generator().manual_seed(36)
+
+    def forward(x, p):  # channels last, in the weight too; positions row by row
+        y = functional.conv_transpose2d(x.reshape(2, 3, 2, 4).permute(0, 3, 1, 2), p["weight"].permute(0, 3, 1, 2),
+                                        p["bias"], stride=2, padding=1, output_padding=1, groups=2)
+        return y.permute(0, 2, 3, 1).flatten(1, 2)
+
+    layer("conv_transpose2d", "transposed convolution of images of 3 x 2: positions (height width), weight (in, window "
+          "height, window width, out / groups); stride 2, padding 1, output padding 1, 2 groups", forward,
+          random(g, 2, 6, 4), {"weight": random(g, 4, 3, 2, 2), "bias": random(g, 4)}, 39)
 
 
 def pools():
@@ -316,6 +326,9 @@ def pools():
     for size, name, height, width in (2, "upsample_bilinear", 3, 4), (3, "upsample_bilinear_3", 2, 3):
         of_image(name, f"Upsample({size}, bilinear, align_corners=False)", height, width,
                  lambda x: functional.interpolate(x, scale_factor=size, mode="bilinear", align_corners=False), 35 + size)
+
+
+# --- losses ----------------------------------------------------------------------------------------------------------
 
 
 def losses():
@@ -651,7 +664,7 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, rotary_layers, more_layers, norms_and_pools, state, convolutions, pools, losses, more_losses, soft_cross_entropy,
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, state, convolutions, transposed_convolution, pools, losses, more_losses, soft_cross_entropy,
                  optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))

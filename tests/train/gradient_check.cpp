@@ -159,6 +159,10 @@ TEST_CASE("convolutions have the gradients of their functions") {
   holds<Conv2d<6, 3, Dilation<2>, Groups<6>, Stride<2>, Padding<2>, NoBias>, Shape<5, 4, 6>>();
   holds<Conv2d<7, 1>, Shape<2, 3, 4>>();
   holds<Conv2d<7, 1, Stride<2>>, Shape<4, 3, 4>>();
+  holds<ConvTranspose2d<4, Window<2, 3>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>, Shape<3, 2, 6>,
+        Accumulate<2>>();
+  holds<ConvTranspose2d<3, 1>, Shape<2, 3, 4>>();
+  holds<ConvTranspose2d<6, 3, Dilation<2>, Groups<6>, NoBias>, Shape<2, 3, 6>>();
 }
 
 TEST_CASE("activations have the gradients of their functions, with and without the bias of their neighbour") {

@@ -42,7 +42,8 @@ struct OfSkips final : Model<Input<Image<4, 8, 3>>, Linear<6>, HardSwish, Fork<C
 struct OfConvolutions final
     : Model<Input<Image<6, 7, 3>>, Conv2d<8, 3, Stride<2>, Padding<1>>, LayerNorm, Gelu,
             Repeat<2, Residual<Conv2d<8, 3, Groups<8>, Padding<1>>, Conv2d<12, 1>, Gelu, Conv2d<8, 1, NoBias>>>,
-            Conv2d<6, Window<2, 3>, Dilation<1>, Groups<2>, NoBias>, Silu, MeanPool, Linear<5>> {
+            ConvTranspose2d<6, 3, Stride<2>, Padding<2>>, Gelu, Conv2d<6, Window<2, 3>, Dilation<1>, Groups<2>, NoBias>,
+            Silu, MeanPool, Linear<5>> {
   using Recomputed = Selective<Gelu, Conv2d<12, 1>, Conv2d<8, 3, Groups<8>, Padding<1>>>;
 };
 

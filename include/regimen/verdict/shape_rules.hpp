@@ -4,6 +4,7 @@
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
@@ -21,6 +22,7 @@
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/conv2d_takes_options.hpp>
+#include <regimen/rule/conv_transpose2d_takes_options.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/epsilon_above_zero.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
@@ -41,6 +43,8 @@
 #include <regimen/rule/name_declares_shape.hpp>
 #include <regimen/rule/named_value_has_its_shape.hpp>
 #include <regimen/rule/norm_groups_divide_channels.hpp>
+#include <regimen/rule/output_padding_below_stride.hpp>
+#include <regimen/rule/padding_leaves_output.hpp>
 #include <regimen/rule/pool_takes_options.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
@@ -315,6 +319,22 @@ struct layer_rules<Conv2d<Channels, Window, Options...>, X> {
                   rule::groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
                   rule::window_fits_image<Layer, span(o.height), span(o.width), o.padding, typename X::Shape>>;
 };
+template <std::size_t Channels, auto Window, auto... Options, class X>
+struct layer_rules<ConvTranspose2d<Channels, Window, Options...>, X> {
+  using Layer = ConvTranspose2d<Channels, Window, Options...>;
+  static constexpr auto o = Layer::options;
+  /// Of the output, with what padding takes off; other rules refuse what has no extent.
+  static constexpr std::size_t padded(std::size_t axis, std::size_t window) {
+    return X::Shape::rank == 3 && window > 0 ? o.padded(X::Shape::extent(axis), window) : 2 * o.padding + 1;
+  }
+  using type = mp::mp_list<
+      rule::input_matches<X, Layer, Number<typename X::Element>>, rule::layer_takes_images<Layer, typename X::Shape>,
+      rule::conv_transpose2d_takes_options<Layer, o.are_sound()>,
+      rule::extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,
+      rule::groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
+      rule::output_padding_below_stride<Layer, o.output_padding, (o.stride > 0 ? o.stride : o.output_padding + 1)>,
+      rule::padding_leaves_output<Layer, padded(0, o.height), padded(1, o.width), o.padding>>;
+};
 template <class Rate, class X>
 struct layer_rules<DropPath<Rate>, X> {
   using type = mp::mp_list<rule::input_matches<X, DropPath<Rate>, Number<typename X::Element>>,
@@ -357,6 +377,9 @@ inline constexpr bool ends_with_bias<Linear<Width>> = true;
 template <std::size_t Channels, auto Window, auto... Options>
 inline constexpr bool ends_with_bias<Conv2d<Channels, Window, Options...>> =
     Conv2d<Channels, Window, Options...>::options.bias;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<ConvTranspose2d<Channels, Window, Options...>> =
+    ConvTranspose2d<Channels, Window, Options...>::options.bias;
 template <class First, class... Others>
 inline constexpr bool ends_with_bias<Sequential<First, Others...>> =
     ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
