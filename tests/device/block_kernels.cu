@@ -28,6 +28,7 @@
 #include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
 #include <regimen/kernel/update.hpp>
+#include <regimen/kernel/windows.hpp>
 #include <regimen/optimizer/adamw.hpp>
 
 #include <cmath>
@@ -213,6 +214,16 @@ void elementwise() {
   agree(c, op::SpreadSquares<T>{x, y, squares, 0.25}, y, count, 0);
   agree(c, op::MaxSquares<T>{x, y, squares}, y, count / 4, 0);
   agree(c, op::MaxSquaresBackward<T>{x, x, y, squares}, y, count, 0);
+  const std::size_t enlarged = squares.count() * squares.size * squares.size * squares.columns;
+  agree(c, op::Interpolate<T>{x, y, squares}, y, enlarged, rounding);
+  agree(c, op::InterpolateBackward<T>{x, y, squares}, y, count / 4, rounding);
+  const op::Windows windows{
+      .samples = 1, .height = rows, .width = 3, .columns = columns / 3, .size = 3, .stride = 2, .padding = 1};
+  const std::size_t image = windows.pixels() * windows.columns, seen = windows.count() * windows.columns;
+  agree(c, op::SumWindows<T>{x, y, windows, 0.25}, y, seen, rounding);
+  agree(c, op::SpreadWindows<T>{x, y, windows, 0.25}, y, image, rounding);
+  agree(c, op::MaxWindows<T>{x, y, windows}, y, seen, 0);
+  agree(c, op::MaxWindowsBackward<T>{x, x, y, windows}, y, image, rounding);
   agree(c, op::MeanRows<T>{x, y, 1, rows, columns}, y, columns, rounding);
   agree(c, op::MaxRows<T>{x, y, 1, rows, columns}, y, columns, 0);
   agree(c, op::MaxRowsBackward<T>{x, table, y, 1, rows, columns}, y, count, 0);

@@ -1,5 +1,5 @@
 // Groups that would not be equal.
-// expect: Groups<N> cuts channels into equal runs; let N divide the channels of Conv2d and of its input
+// expect: Groups<N> cuts channels into equal runs; let N divide those of the layer and of its input
 // names: regimen::Shape<6, 6, 8>
 #include "../support/model_recipe.hpp"
 

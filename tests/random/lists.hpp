@@ -5,6 +5,7 @@
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
@@ -120,7 +121,11 @@ struct AnyFlatten {
                                        : At::X::Shape::extent(0) % 2 == 0 && At::X::Shape::extent(1) % 2 == 0 ? 2
                                                                                                               : 1;
   template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
-  using OfImage = mp::mp_at_c<mp::mp_list<Patches<size>, AveragePool<size>, Upsample<2>>, At::below(6, 3)>;
+  using Pool = mp::mp_at_c<mp::mp_list<AveragePool<size>, AveragePool<3, Stride<2>, Padding<1>>>, At::below(7, 2)>;
+  template <class At>
+  using Larger = mp::mp_at_c<mp::mp_list<Upsample<2>, Upsample<2, Bilinear>>, At::below(7, 2)>;
+  template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
+  using OfImage = mp::mp_at_c<mp::mp_list<Patches<size>, Pool<At>, Larger<At>>, At::below(6, 3)>;
   template <class At>
   using Chosen = mp::mp_at_c<mp::mp_list<Flatten, Flatten, Flatten, MeanPool, TakeFirst, ClassToken,
                                          std::conditional_t<(patch<At> > 0), OfImage<At>, Flatten>>,
@@ -141,9 +146,12 @@ struct AnyConv {
   using Other = mp::mp_at_c<mp::mp_list<Conv2d<At::one_of(0, {1, 2, 3, 4}), Window<2, 3>, Padding<1>, Stride<2>>,
                                         Conv2d<in, 3, Stride<2>, Padding<1>, Groups<in>, NoBias>>,
                             At::below(5, 2)>;
+  template <class At, std::size_t in>
+  using Any = std::conditional_t<At::below(7, 3) == 0,
+                                 ConvTranspose2d<At::one_of(0, {1, 2, 3, 4}), Window<3, 2>, Stride<2>>, Other<At, in>>;
   template <class At>
   using make =
-      Leaf<std::conditional_t<At::keeps || At::below(6, 2) == 0, Same<At, At::X::columns>, Other<At, At::X::columns>>,
+      Leaf<std::conditional_t<At::keeps || At::below(6, 2) == 0, Same<At, At::X::columns>, Any<At, At::X::columns>>,
            At>;
 };
 /// Of channels.

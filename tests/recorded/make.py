@@ -334,6 +334,37 @@ def convolutions():
               forward, random(g, batch, height * width, channels), parameters, 23, height=height, width=width, **options)
 
 
+def transposed_convolution():
+    g = torch.Generator().manual_seed(36)
+
+    def forward(x, p):  # channels last, in the weight too; positions row by row
+        y = functional.conv_transpose2d(x.reshape(2, 3, 2, 4).permute(0, 3, 1, 2), p["weight"].permute(0, 3, 1, 2),
+                                        p["bias"], stride=2, padding=1, output_padding=1, groups=2)
+        return y.permute(0, 2, 3, 1).flatten(1, 2)
+
+    layer("conv_transpose2d", "transposed convolution of images of 3 x 2: positions (height width), weight (in, window "
+          "height, window width, out / groups); stride 2, padding 1, output padding 1, 2 groups", forward,
+          random(g, 2, 6, 4), {"weight": random(g, 4, 3, 2, 2), "bias": random(g, 4)}, 39)
+
+
+def pools():
+    g = torch.Generator().manual_seed(35)
+
+    def of_image(name, meaning, height, width, map_image, seed):
+        def forward(x, p):  # channels last, positions row by row
+            y = map_image(x.reshape(2, height, width, 3).permute(0, 3, 1, 2))
+            return y.permute(0, 2, 3, 1).reshape(2, -1, 3)
+
+        layer(name, f"{meaning} of images (2,{height},{width},3), which are permuted to (2,3,{height},{width}) and back",
+              forward, random(g, 2, height * width, 3), seed=seed)
+
+    of_image("max_pool", "MaxPool2d(3, stride 2, padding 1)", 7, 6, lambda x: functional.max_pool2d(x, 3, 2, 1), 35)
+    of_image("average_pool", "AvgPool2d(3, stride 2, padding 1)", 7, 6, lambda x: functional.avg_pool2d(x, 3, 2, 1), 36)
+    for size, name, height, width in (2, "upsample_bilinear", 3, 4), (3, "upsample_bilinear_3", 2, 3):
+        of_image(name, f"Upsample({size}, bilinear, align_corners=False)", height, width,
+                 lambda x: functional.interpolate(x, scale_factor=size, mode="bilinear", align_corners=False), 35 + size)
+
+
 # --- losses ----------------------------------------------------------------------------------------------------------
 
 
@@ -789,8 +820,9 @@ def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum, optimizers,
-                 whole_tensor_optimizers, loss_scales, curves, gpt2):
+                 losses, more_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
+                 transposed_convolution, pools, optimizers, whole_tensor_optimizers, loss_scales, curves,
+                 gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

@@ -136,10 +136,14 @@ TEST_CASE("layers between images and positions have the gradients of their funct
   holds<AveragePool<3>, Shape<3, 6, 2>>();
   holds<MaxPool<2>, Shape<4, 6, 3>>(kinked_tolerance, kinked);
   holds<MaxPool<3>, Shape<3, 6, 2>>(kinked_tolerance, kinked);
+  holds<AveragePool<3, Stride<2>, Padding<1>>, Shape<5, 6, 2>>();
+  holds<MaxPool<3, Stride<2>, Padding<1>>, Shape<6, 5, 2>>(kinked_tolerance, kinked);
   holds<GlobalMaxPool, Shape<2, 3, 4>>(kinked_tolerance, kinked);
   holds<GlobalMaxPool, Shape<5, 3>>(kinked_tolerance, kinked);
   holds<Upsample<2>, Shape<2, 3, 3>>();
   holds<Upsample<3>, Shape<1, 2, 2>>();
+  holds<Upsample<2, Bilinear>, Shape<3, 2, 3>>();
+  holds<Upsample<3, Bilinear>, Shape<2, 1, 2>>();
   holds<ClassToken, Shape<3, 5>>();
   holds<ClassToken, Shape<3, 5>, Accumulate<3>>();
   holds<TakeFirst, Shape<3, 5>>();
@@ -155,6 +159,10 @@ TEST_CASE("convolutions have the gradients of their functions") {
   holds<Conv2d<6, 3, Dilation<2>, Groups<6>, Stride<2>, Padding<2>, NoBias>, Shape<5, 4, 6>>();
   holds<Conv2d<7, 1>, Shape<2, 3, 4>>();
   holds<Conv2d<7, 1, Stride<2>>, Shape<4, 3, 4>>();
+  holds<ConvTranspose2d<4, Window<2, 3>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>, Shape<3, 2, 6>,
+        Accumulate<2>>();
+  holds<ConvTranspose2d<3, 1>, Shape<2, 3, 4>>();
+  holds<ConvTranspose2d<6, 3, Dilation<2>, Groups<6>, NoBias>, Shape<2, 3, 6>>();
 }
 
 TEST_CASE("activations have the gradients of their functions, with and without the bias of their neighbour") {

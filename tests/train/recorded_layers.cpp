@@ -87,6 +87,15 @@ TEST_CASE("convolutions agree with PyTorch") {
   check_layer<Sequential<AsImage<4, 5>, Conv2d<6, 3, Padding<1>, Groups<6>, NoBias>>, 2, 20, 6>("conv2d_depthwise",
                                                                                                 {"weight"});
   check_layer<Sequential<AsImage<3, 2>, Conv2d<7, 1>>, 2, 6, 5>("conv2d_pixels", {"weight", "bias"});
+  check_layer<
+      Sequential<AsImage<3, 2>, ConvTranspose2d<4, Window<3, 2>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>>,
+      2, 6, 4>("conv_transpose2d", {"weight", "bias"});
+}
+TEST_CASE("pools with windows that overlap, and images between pixels, agree with PyTorch") {
+  check_layer<Sequential<AsImage<7, 6>, MaxPool<3, Stride<2>, Padding<1>>>, 2, 42, 3>("max_pool");
+  check_layer<Sequential<AsImage<7, 6>, AveragePool<3, Stride<2>, Padding<1>>>, 2, 42, 3>("average_pool");
+  check_layer<Sequential<AsImage<3, 4>, Upsample<2, Bilinear>>, 2, 12, 3>("upsample_bilinear");
+  check_layer<Sequential<AsImage<2, 3>, Upsample<3, Bilinear>>, 2, 6, 3>("upsample_bilinear_3");
 }
 TEST_CASE("forks agree with PyTorch") {
   check_layer<Fork<Multiply, Sequential<Linear<7, NoBias>, Silu>, Linear<7, NoBias>>, 2, 3, 5>("gate",

@@ -24,14 +24,14 @@ template <class Norm, std::size_t Depth, std::size_t Channels, std::size_t Step>
 using Stage = Sequential<Bottleneck<Norm, Channels, Step, ConvNorm<Norm, 4 * Channels, 1, Step>>,
                          Repeat<Depth - 1, Bottleneck<Norm, Channels, 1, Identity>>>;
 
-/// He et al. 2016, table 1, with the stride in the 3x3, as torchvision; pooled by squares of two.
+/// He et al. 2016, table 1, with the stride in the 3x3, as torchvision.
 struct ResNet50 final
-    : Model<Input<Image<224, 224, 3>>, ConvNorm<BatchNorm<>, 64, 7, 2>, Relu, MaxPool<2>, Stage<BatchNorm<>, 3, 64, 1>,
-            Stage<BatchNorm<>, 4, 128, 2>, Stage<BatchNorm<>, 6, 256, 2>, Stage<BatchNorm<>, 3, 512, 2>,
-            GlobalAveragePool, Linear<1000>> {};
+    : Model<Input<Image<224, 224, 3>>, ConvNorm<BatchNorm<>, 64, 7, 2>, Relu, MaxPool<3, Stride<2>, Padding<1>>,
+            Stage<BatchNorm<>, 3, 64, 1>, Stage<BatchNorm<>, 4, 128, 2>, Stage<BatchNorm<>, 6, 256, 2>,
+            Stage<BatchNorm<>, 3, 512, 2>, GlobalAveragePool, Linear<1000>> {};
 template <class Norm>
-struct Small final : Model<Input<Image<8, 8, 3>>, ConvNorm<Norm, 4, 3>, Relu, AveragePool<2>, Stage<Norm, 3, 2, 1>,
-                           Stage<Norm, 2, 3, 2>, GlobalAveragePool, Linear<5>> {};
+struct Small final : Model<Input<Image<8, 8, 3>>, ConvNorm<Norm, 4, 3>, Relu, MaxPool<3, Stride<2>, Padding<1>>,
+                           Stage<Norm, 3, 2, 1>, Stage<Norm, 2, 3, 2>, GlobalAveragePool, Linear<5>> {};
 using Whole = Small<BatchNorm<>>;
 using Pieces = Small<BatchNorm<PerMicroBatch>>;
 

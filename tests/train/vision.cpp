@@ -30,18 +30,20 @@ struct WithMean final
 };
 
 /// The shape of a U-Net, with maps of single pixels in place of convolutions: skips around two levels of pooling.
-using Bottom = Sequential<AveragePool<2>, Linear<4>, Gelu, Upsample<2>>;
-using Middle = Sequential<MaxPool<2>, Linear<8>, Gelu, Fork<Concat, Identity, Bottom>, Linear<6>, Upsample<2>>;
+using Bottom = Sequential<AveragePool<3, Stride<2>, Padding<1>>, Linear<4>, Gelu, Upsample<2, Bilinear>>;
+using Middle = Sequential<MaxPool<3, Stride<2>, Padding<1>>, Linear<8>, Gelu, Fork<Concat, Identity, Bottom>, Linear<6>,
+                          Upsample<2>>;
 struct OfSkips final : Model<Input<Image<4, 8, 3>>, Linear<6>, HardSwish, Fork<Concat, Identity, Middle>, Linear<8>,
                              Repeat<2, Residual<LayerNorm, Linear<8>, Gelu>>, Linear<5>> {
-  using Recomputed = Selective<Gelu, Upsample<2>, MaxPool<2>>;
+  using Recomputed = Selective<Gelu, Upsample<2, Bilinear>, MaxPool<3, Stride<2>, Padding<1>>>;
 };
 
 /// Convolutions with a stride, by channel, by pixel, and with a window that is no square.
 struct OfConvolutions final
     : Model<Input<Image<6, 7, 3>>, Conv2d<8, 3, Stride<2>, Padding<1>>, LayerNorm, Gelu,
             Repeat<2, Residual<Conv2d<8, 3, Groups<8>, Padding<1>>, Conv2d<12, 1>, Gelu, Conv2d<8, 1, NoBias>>>,
-            Conv2d<6, Window<2, 3>, Dilation<1>, Groups<2>, NoBias>, Silu, MeanPool, Linear<5>> {
+            ConvTranspose2d<6, 3, Stride<2>, Padding<2>>, Gelu, Conv2d<6, Window<2, 3>, Dilation<1>, Groups<2>, NoBias>,
+            Silu, MeanPool, Linear<5>> {
   using Recomputed = Selective<Gelu, Conv2d<12, 1>, Conv2d<8, 3, Groups<8>, Padding<1>>>;
 };
 

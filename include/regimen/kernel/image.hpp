@@ -114,5 +114,64 @@ struct Kernel<op::MaxSquaresBackward<T>> final {
   }
 };
 
+template <class T>
+struct Kernel<op::Interpolate<T>> final {
+  static constexpr unsigned threads = 256;
+  using S = statistic_t<T>;
+  op::Interpolate<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const {
+    return blocks_for(o.squares.count() * o.squares.size * o.squares.size * o.squares.columns, threads);
+  }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const op::Squares& q = o.squares;
+    const std::size_t width = q.width * q.size, height = q.height * q.size;
+    for_pieces(block, q.samples * height * width * q.columns, [&](std::size_t i) {
+      const std::size_t pixel = i / q.columns, line = pixel / width, sample = line / height;
+      const op::Between<S> lines(line % height, q.size, q.height), row(pixel % width, q.size, q.width);
+      const auto along = [&](std::size_t of_line) {
+        const T* const from = at(o.x) + (sample * q.height + of_line) * q.width * q.columns + i % q.columns;
+        return static_cast<S>(from[row.first * q.columns]) * (S(1) - row.part) +
+               static_cast<S>(from[row.second * q.columns]) * row.part;
+      };
+      at(o.y)[i] = static_cast<T>(along(lines.first) * (S(1) - lines.part) + along(lines.second) * lines.part);
+    });
+  }
+};
+
+template <class T>
+struct Kernel<op::InterpolateBackward<T>> final {
+  static constexpr unsigned threads = 256;
+  using S = statistic_t<T>;
+  using Between = op::Between<S>;
+  op::InterpolateBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return detail::blocks_of(o.squares, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const op::Squares& q = o.squares;
+    const std::size_t width = q.width * q.size;
+    detail::for_channels(block, q, [&](std::size_t pixel, std::size_t channel) {
+      const std::size_t line = pixel / q.width % q.height, column = pixel % q.width,
+                        sample = pixel / q.width / q.height, end = Between::begin(line + 2, q.size, q.height),
+                        last = Between::begin(column + 2, q.size, q.width);
+      S sum = 0;
+      for (std::size_t r = Between::begin(line, q.size, q.height); r < end; ++r) {
+        S along = 0;
+        for (std::size_t c = Between::begin(column, q.size, q.width); c < last; ++c)
+          along += static_cast<S>(at(o.d_y)[((sample * q.height * q.size + r) * width + c) * q.columns + channel]) *
+                   Between::weight(c, column, q.size, q.width);
+        sum += along * Between::weight(r, line, q.size, q.height);
+      }
+      at(o.d_x)[pixel * q.columns + channel] = static_cast<T>(sum);
+    });
+  }
+};
+
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

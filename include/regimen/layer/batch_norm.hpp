@@ -66,7 +66,7 @@ struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
 ///                     sums. A rank without samples counts nothing. Running statistics have the same bits on all ranks
 /// both                the micro-batches of all ranks together
 ///
-/// refuses   a Linear or Conv2d with a bias directly before it, unless it says AfterBias
+/// refuses   a Linear or a convolution with a bias directly before it, unless it says AfterBias
 /// couples   the samples of a batch: where Accumulate<N> cuts it, results differ, and only PerMicroBatch compiles; among
 ///           ranks PerMicroBatch or OverRanks. Every step of ranks ends with the mean of their running statistics: each
 ///           counts as much, one without samples with what it had; with OverRanks it changes nothing. OverRanks among

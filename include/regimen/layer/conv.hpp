@@ -3,6 +3,7 @@
 
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/linear.hpp>
+#include <regimen/layer/window.hpp>
 
 #include <array>
 #include <cstddef>
@@ -10,23 +11,15 @@
 
 namespace regimen {
 
-// Options of Conv2d: values, as NoBias is.
+// More options of Conv2d.
 struct WindowOption {
   std::size_t height = 1, width = 1;
 };
-enum class StrideOption : std::size_t {};
-enum class PaddingOption : std::size_t {};
 enum class DilationOption : std::size_t {};
 enum class GroupsOption : std::size_t {};
 /// The pixels that an output reads: Window<3, 5> are 3 lines of 5. A number alone is a square.
 template <std::size_t Height, std::size_t Width = Height>
 inline constexpr WindowOption Window{Height, Width};
-/// Lines and columns from output to output.
-template <std::size_t Size>
-inline constexpr StrideOption Stride{Size};
-/// Lines and columns of zeros on each side of the image.
-template <std::size_t Size>
-inline constexpr PaddingOption Padding{Size};
 /// Lines and columns from a pixel of the window to the next.
 template <std::size_t Size>
 inline constexpr DilationOption Dilation{Size};

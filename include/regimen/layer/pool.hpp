@@ -3,8 +3,11 @@
 #pragma once
 
 #include <regimen/layer/layer.hpp>
+#include <regimen/layer/window.hpp>
 
+#include <array>
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen {
 
@@ -13,41 +16,91 @@ namespace detail {
 /// The squares between an image X and one with height and width divided by Size.
 template <std::size_t Size, class X>
 struct Pooled {
+  using T = typename X::Element;
+  using Sum = op::SumSquares<T>;
+  using Spread = op::SpreadSquares<T>;
+  using Max = op::MaxSquares<T>;
+  using MaxBackward = op::MaxSquaresBackward<T>;
   static constexpr std::size_t height = X::Shape::extent(0) / Size, width = X::Shape::extent(1) / Size;
-  using Output = Value<typename X::Element, Shape<height, width, X::columns>>;
+  using Output = Value<T, Shape<height, width, X::columns>>;
   static constexpr op::Squares squares(const auto& engine) {
     return {.samples = engine.batch, .height = height, .width = width, .columns = X::columns, .size = Size};
   }
 };
 
+/// The options of a pool, and how often each is given.
+struct PoolOptions {
+  std::size_t stride = 0, padding = 0;
+  std::array<unsigned, 2> given{};
+  bool known = true;
+
+  constexpr void add(StrideOption lines) { stride = static_cast<std::size_t>(lines), ++given[0]; }
+  constexpr void add(PaddingOption lines) { padding = static_cast<std::size_t>(lines), ++given[1]; }
+  constexpr void add(auto) { known = false; }
+  constexpr bool are_sound() const { return known && given[0] <= 1 && given[1] <= 1; }
+};
+template <std::size_t Size, auto... Options>
+inline constexpr PoolOptions pool_options = [] {
+  PoolOptions all;
+  (all.add(Options), ...);
+  if (all.given[0] == 0) all.stride = Size;
+  return all;
+}();
+
+/// The windows of an image X, and the operations on them.
+template <std::size_t Size, class X, auto... Options>
+struct PooledWindows {
+  using T = typename X::Element;
+  using Sum = op::SumWindows<T>;
+  using Spread = op::SpreadWindows<T>;
+  using Max = op::MaxWindows<T>;
+  using MaxBackward = op::MaxWindowsBackward<T>;
+  static constexpr PoolOptions options = pool_options<Size, Options...>;
+  static constexpr op::Windows of_one{.samples = 1,
+                                      .height = X::Shape::extent(0),
+                                      .width = X::Shape::extent(1),
+                                      .columns = X::columns,
+                                      .size = Size,
+                                      .stride = options.stride,
+                                      .padding = options.padding};
+  using Output = Value<T, Shape<of_one.windows_high(), of_one.windows_wide(), X::columns>>;
+  static constexpr op::Windows squares(const auto& engine) {
+    op::Windows all = of_one;
+    all.samples = engine.batch;
+    return all;
+  }
+};
+template <std::size_t Size, class X, auto... Options>
+using pooled = std::conditional_t<sizeof...(Options) == 0, Pooled<Size, X>, PooledWindows<Size, X, Options...>>;
+
 }  // namespace detail
 
-/// y[b,i,j,c] = max of x[b, i·Size + r, j·Size + s, c] over 0 <= r, s < Size
+/// y[b,i,j,c] = max of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, where x has it
 ///
-///   x (B,H,W,C)   y (B,H/Size,W/Size,C)   exact; NaN where one of its pixels is. The gradient goes to the first of
-///   several largest
+///   x (B,H,W,C)   y (B,H',W',C)   H' = ⌊(H + 2·padding − Size) / stride⌋ + 1, W' alike. Exact; NaN where one of its
+///   pixels is. The gradient goes to the first of several largest
 ///
-/// refuses  extents that Size does not divide
-/// cost     saves x
-template <std::size_t Size>
+/// MaxPool<2> cuts the image into squares. Options, in any order, each once: Stride<N> (otherwise Size), Padding<N>.
+/// refuses  without options, extents that Size does not divide; padding that is no less than Size; a window that is
+///          larger than the padded image
+/// cost     saves x. With options, backward looks for the largest pixel of a window again for each pixel of it
+template <std::size_t Size, auto... Options>
 struct MaxPool final {
   static constexpr const char* name = "max_pool";
   static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using Pooled = detail::Pooled<Size, X>;
+    using Pooled = detail::pooled<Size, X, Options...>;
     using Output = typename Pooled::Output;
     static constexpr Reads backward_reads(bool) { return Reads::input; }
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::MaxSquares<T>{.x = {call.x}, .y = {call.y}, .squares = Pooled::squares(engine)});
+      engine.run(typename Pooled::Max{{call.x}, {call.y}, Pooled::squares(engine)});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       if (call.wants_d_x())
-        engine.run(op::MaxSquaresBackward<T>{
-            .x = {call.x}, .d_y = {call.d_y}, .d_x = {call.d_x}, .squares = Pooled::squares(engine)});
+        engine.run(typename Pooled::MaxBackward{{call.x}, {call.d_y}, {call.d_x}, Pooled::squares(engine)});
     }
   };
 };
@@ -82,45 +135,48 @@ struct GlobalMaxPool final {
   };
 };
 
-/// y[b,i,j,c] = mean of x[b, i·Size + r, j·Size + s, c] over 0 <= r, s < Size
+/// y[b,i,j,c] = mean of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, x being 0 outside
 ///
-///   x (B,H,W,C)   y (B,H/Size,W/Size,C)
+///   x (B,H,W,C)   y (B,H',W',C)   as of MaxPool, with its options
 ///
-/// refuses  extents that Size does not divide
+/// Padding counts: the sum is divided by Size² (PyTorch's default, count_include_pad).
+/// refuses  as MaxPool
 /// error    a sum in at least fp32, times 1 / Size² in that type; one rounding
 /// cost     saves nothing
-template <std::size_t Size>
+template <std::size_t Size, auto... Options>
 struct AveragePool final {
   static constexpr const char* name = "average_pool";
   static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using Pooled = detail::Pooled<Size, X>;
+    using Pooled = detail::pooled<Size, X, Options...>;
     using Output = typename Pooled::Output;
     static constexpr double scale = 1 / double(Size * Size);
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::SumSquares<T>{.x = {call.x}, .y = {call.y}, .squares = Pooled::squares(engine), .scale = scale});
+      engine.run(typename Pooled::Sum{{call.x}, {call.y}, Pooled::squares(engine), scale});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x())
-        engine.run(
-            op::SpreadSquares<T>{.x = {call.d_y}, .y = {call.d_x}, .squares = Pooled::squares(engine), .scale = scale});
+      if (call.wants_d_x()) engine.run(typename Pooled::Spread{{call.d_y}, {call.d_x}, Pooled::squares(engine), scale});
     }
   };
 };
 
-/// y[b,i,j,c] = x[b, i / Size, j / Size, c]: the nearest pixel
+/// Upsample<N, Bilinear>: pixels between others, by their distances.
+struct Bilinear final {};
+
+/// Upsample<N>             y[b,i,j,c] = x[b, i / N, j / N, c]: the nearest pixel
+/// Upsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) / N − 1/2, column (j + 1/2) / N − 1/2, between the four pixels
+///                         around it; beyond the outer ones their values (PyTorch's align_corners=False)
 ///
-///   x (B,H,W,C)   y (B,H·Size,W·Size,C)   exact; the gradient is summed in at least fp32
+///   x (B,H,W,C)   y (B,H·N,W·N,C)   the nearest is exact; other sums, and gradients, are in at least fp32, one rounding
 ///
 /// cost     saves nothing
-template <std::size_t Size>
+template <std::size_t Size, class... Mode>
 struct Upsample final {
   static constexpr const char* name = "upsample";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, is_bilinear = (std::is_same_v<Mode, Bilinear> || ...);
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -129,10 +185,15 @@ struct Upsample final {
     static constexpr auto squares(const auto& engine) { return detail::Pooled<Size, Output>::squares(engine); }
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::SpreadSquares<T>{.x = {call.x}, .y = {call.y}, .squares = squares(engine)});
+      if constexpr (is_bilinear)
+        engine.run(op::Interpolate<T>{.x = {call.x}, .y = {call.y}, .squares = squares(engine)});
+      else engine.run(op::SpreadSquares<T>{.x = {call.x}, .y = {call.y}, .squares = squares(engine)});
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(op::SumSquares<T>{.x = {call.d_y}, .y = {call.d_x}, .squares = squares(engine)});
+      if (!call.wants_d_x()) return;
+      if constexpr (is_bilinear)
+        engine.run(op::InterpolateBackward<T>{.d_y = {call.d_y}, .d_x = {call.d_x}, .squares = squares(engine)});
+      else engine.run(op::SumSquares<T>{.x = {call.d_y}, .y = {call.d_x}, .squares = squares(engine)});
     }
   };
 };

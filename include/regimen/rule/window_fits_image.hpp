@@ -12,9 +12,8 @@ struct window_fits_image {
   static constexpr bool holds = ImageShape::rank != 3 || (ImageShape::extent(0) + 2 * Padding >= Height &&
                                                           ImageShape::extent(1) + 2 * Padding >= Width);
   struct must_hold {
-    static_assert(
-        holds,
-        "regimen: the window of Conv2d is larger than the padded image; make the window smaller, or add Padding<N>");
+    static_assert(holds,
+                  "regimen: a window is larger than the padded image; make the window smaller, or add Padding<N>");
   };
 };
 

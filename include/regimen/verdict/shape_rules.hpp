@@ -4,6 +4,7 @@
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/group_norm.hpp>
@@ -26,6 +27,7 @@
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/bundle_has_part.hpp>
 #include <regimen/rule/conv2d_takes_options.hpp>
+#include <regimen/rule/conv_transpose2d_takes_options.hpp>
 #include <regimen/rule/cross_attention_takes_option.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/epsilon_above_zero.hpp>
@@ -48,7 +50,10 @@
 #include <regimen/rule/name_declares_shape.hpp>
 #include <regimen/rule/named_value_has_its_shape.hpp>
 #include <regimen/rule/norm_groups_divide_channels.hpp>
+#include <regimen/rule/output_padding_below_stride.hpp>
+#include <regimen/rule/padding_leaves_output.hpp>
 #include <regimen/rule/part_of_a_bundle.hpp>
+#include <regimen/rule/pool_takes_options.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recurrent_takes_option.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
@@ -58,7 +63,9 @@
 #include <regimen/rule/slice_fits_extent.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
+#include <regimen/rule/upsample_takes_mode.hpp>
 #include <regimen/rule/window_fits_image.hpp>
+#include <regimen/rule/window_sees_pixels.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 #include <regimen/walk/walk.hpp>
@@ -314,19 +321,35 @@ template <std::size_t Size, class X>
 struct layer_rules<Patches<Size>, X> {
   using type = square_rules<Patches<Size>, Size, X>;
 };
-template <std::size_t Size, class X>
-struct layer_rules<MaxPool<Size>, X> {
-  using type = square_rules<MaxPool<Size>, Size, X>;
+/// A pool that cuts the image into squares, or, with options, has windows.
+template <class Layer, std::size_t Size, class X, auto... Options>
+struct pool_rules {
+  static constexpr auto o = regimen::detail::pool_options<Size, Options...>;
+  using type =
+      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                  rule::layer_takes_images<Layer, typename X::Shape>, rule::pool_takes_options<Layer, o.are_sound()>,
+                  rule::extents_at_least_one<Layer, Size, o.stride>,
+                  rule::window_sees_pixels<Layer, (Size > 0 ? Size : 1), o.padding>,
+                  rule::window_fits_image<Layer, Size, Size, o.padding, typename X::Shape>>;
 };
-template <std::size_t Size, class X>
-struct layer_rules<AveragePool<Size>, X> {
-  using type = square_rules<AveragePool<Size>, Size, X>;
+template <class Layer, std::size_t Size, class X>
+struct pool_rules<Layer, Size, X> {
+  using type = square_rules<Layer, Size, X>;
 };
-template <std::size_t Size, class X>
-struct layer_rules<Upsample<Size>, X> {
-  using type = mp::mp_list<rule::input_matches<X, Upsample<Size>, Number<typename X::Element>>,
-                           rule::layer_takes_images<Upsample<Size>, typename X::Shape>,
-                           rule::extents_at_least_one<Upsample<Size>, Size>>;
+template <std::size_t Size, auto... Options, class X>
+struct layer_rules<MaxPool<Size, Options...>, X> : pool_rules<MaxPool<Size, Options...>, Size, X, Options...> {};
+template <std::size_t Size, auto... Options, class X>
+struct layer_rules<AveragePool<Size, Options...>, X> : pool_rules<AveragePool<Size, Options...>, Size, X, Options...> {
+};
+template <std::size_t Size, class... Mode, class X>
+struct layer_rules<Upsample<Size, Mode...>, X> {
+  using Layer = Upsample<Size, Mode...>;
+  using type =
+      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                  rule::layer_takes_images<Layer, typename X::Shape>,
+                  rule::upsample_takes_mode<Layer, sizeof...(Mode) == 0 ||
+                                                       std::is_same_v<mp::mp_list<Mode...>, mp::mp_list<Bilinear>>>,
+                  rule::extents_at_least_one<Layer, Size>>;
 };
 template <std::size_t Channels, auto Window, auto... Options, class X>
 struct layer_rules<Conv2d<Channels, Window, Options...>, X> {
@@ -353,6 +376,22 @@ struct layer_rules<Lstm<Width, More...>, X> {
 template <std::size_t Width, auto... More, class X>
 struct layer_rules<Gru<Width, More...>, X> {
   using type = recurrent_rules<Gru<Width, More...>, Width, X>;
+};
+template <std::size_t Channels, auto Window, auto... Options, class X>
+struct layer_rules<ConvTranspose2d<Channels, Window, Options...>, X> {
+  using Layer = ConvTranspose2d<Channels, Window, Options...>;
+  static constexpr auto o = Layer::options;
+  /// Of the output, with what padding takes off; other rules refuse what has no extent.
+  static constexpr std::size_t padded(std::size_t axis, std::size_t window) {
+    return X::Shape::rank == 3 && window > 0 ? o.padded(X::Shape::extent(axis), window) : 2 * o.padding + 1;
+  }
+  using type = mp::mp_list<
+      rule::input_matches<X, Layer, Number<typename X::Element>>, rule::layer_takes_images<Layer, typename X::Shape>,
+      rule::conv_transpose2d_takes_options<Layer, o.are_sound()>,
+      rule::extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,
+      rule::groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
+      rule::output_padding_below_stride<Layer, o.output_padding, (o.stride > 0 ? o.stride : o.output_padding + 1)>,
+      rule::padding_leaves_output<Layer, padded(0, o.height), padded(1, o.width), o.padding>>;
 };
 template <class Rate, class X>
 struct layer_rules<DropPath<Rate>, X> {
@@ -398,6 +437,9 @@ inline constexpr bool ends_with_bias<Linear<Width>> = true;
 template <std::size_t Channels, auto Window, auto... Options>
 inline constexpr bool ends_with_bias<Conv2d<Channels, Window, Options...>> =
     Conv2d<Channels, Window, Options...>::options.bias;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<ConvTranspose2d<Channels, Window, Options...>> =
+    ConvTranspose2d<Channels, Window, Options...>::options.bias;
 template <class First, class... Others>
 inline constexpr bool ends_with_bias<Sequential<First, Others...>> =
     ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;

@@ -102,5 +102,53 @@ void compute(const op::MaxSquaresBackward<T>& o, const Memory& at) {
   });
 }
 
+template <class T>
+void compute(const op::Interpolate<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const op::Squares& q = o.squares;
+  const std::size_t width = q.width * q.size, height = q.height * q.size;
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  for_rows(q.samples * height * width, q.columns, [&](std::size_t pixel, std::size_t begin, std::size_t end) {
+    const std::size_t line = pixel / width, sample = line / height;
+    const op::Between<S> lines(line % height, q.size, q.height), row(pixel % width, q.size, q.width);
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
+      const auto along = [&](std::size_t of_line) {
+        const T* const from = x + (sample * q.height + of_line) * q.width * q.columns + i;
+        return load<S>(from + row.first * q.columns, n) * Vector<S>(S(1) - row.part) +
+               load<S>(from + row.second * q.columns, n) * Vector<S>(row.part);
+      };
+      store(along(lines.first) * Vector<S>(S(1) - lines.part) + along(lines.second) * Vector<S>(lines.part),
+            y + pixel * q.columns + i, n);
+    });
+  });
+}
+
+template <class T>
+void compute(const op::InterpolateBackward<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  using Between = op::Between<S>;
+  const op::Squares& q = o.squares;
+  const std::size_t width = q.width * q.size;
+  const T* const d_y = at(o.d_y);
+  T* const d_x = at(o.d_x);
+  for_rows(q.count(), q.columns, [&](std::size_t pixel, std::size_t begin, std::size_t end) {
+    const std::size_t line = pixel / q.width % q.height, column = pixel % q.width, sample = pixel / q.width / q.height;
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
+      Vector<S> sum = S(0);
+      for (std::size_t r = Between::begin(line, q.size, q.height); r < Between::begin(line + 2, q.size, q.height);
+           ++r) {
+        Vector<S> along = S(0);
+        for (std::size_t c = Between::begin(column, q.size, q.width); c < Between::begin(column + 2, q.size, q.width);
+             ++c)
+          along += load<S>(d_y + ((sample * q.height * q.size + r) * width + c) * q.columns + i, n) *
+                   Vector<S>(Between::weight(c, column, q.size, q.width));
+        sum += along * Vector<S>(Between::weight(r, line, q.size, q.height));
+      }
+      store(sum, d_x + pixel * q.columns + i, n);
+    });
+  });
+}
+
 }  // namespace regimen::cpu
 // SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,116 @@
+// regimen/layer/conv_transpose.hpp — convolutions that enlarge images: ConvTranspose2d.
+#pragma once
+
+#include <regimen/layer/conv.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace regimen {
+
+enum class OutputPaddingOption : std::size_t {};
+/// More lines and columns at the end of the output: a Conv2d with a stride maps several sizes to one.
+template <std::size_t Size>
+inline constexpr OutputPaddingOption OutputPadding{Size};
+
+namespace detail {
+
+struct ConvTransposeOptions : ConvOptions {
+  std::size_t output_padding = 0;
+  unsigned output_paddings = 0;
+
+  using ConvOptions::add;
+  constexpr void add(OutputPaddingOption size) { output_padding = static_cast<std::size_t>(size), ++output_paddings; }
+  constexpr bool are_sound() const { return ConvOptions::are_sound() && output_paddings <= 1; }
+  /// Lines of the output, with those that padding takes off at both ends.
+  constexpr std::size_t padded(std::size_t extent, std::size_t window) const {
+    return (extent - 1) * stride + dilation * (window - 1) + 1 + output_padding;
+  }
+};
+template <auto Window, auto... Options>
+inline constexpr ConvTransposeOptions conv_transpose_options = [] {
+  ConvTransposeOptions all;
+  all.take(Window);
+  (all.add(Options), ...);
+  return all;
+}();
+
+}  // namespace detail
+
+/// The gradient of Conv2d as a layer: y[b, i·stride + r·dilation − padding, j·stride + s·dilation − padding, o] gets
+/// weight[c,r,s,o] · x[b,i,j,c] of all i, j, r, s, c that lead there, and bias[o]
+///
+///   x (B,H,W,C), y (B,H',W',Channels)   H' = (H − 1)·stride − 2·padding + dilation·(R − 1) + 1 + output padding, W' alike
+///   weight (C,R,S,Channels/groups)      uniform in ±1/√(R·S·Channels/groups), as PyTorch's; o counts the channels of c's
+///                                       group
+///   bias (Channels)                     zero
+///
+/// ConvTranspose2d<64, 2, Stride<2>> doubles height and width. Options: those of Conv2d, and OutputPadding<N>.
+/// error    sums in at least fp32; one rounding, and one of the bias
+/// refuses  padding that leaves no output; output padding that is no less than the stride; groups that do not divide C
+///          and Channels
+/// cost     2·B·H·W·C·R·S·Channels/groups flops forward, twice that backward; saves x. The operations are Conv2d's
+template <std::size_t Channels, auto Window, auto... Options>
+struct ConvTranspose2d final {
+  static constexpr const char* name = "conv_transpose2d";
+  static constexpr bool couples_samples = false;
+  static constexpr std::size_t channels = Channels;
+  static constexpr detail::ConvTransposeOptions options = detail::conv_transpose_options<Window, Options...>;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using G = typename Roles::reduce;
+    using Element = T;
+    static constexpr std::size_t height = options.padded(X::Shape::extent(0), options.height) - 2 * options.padding,
+                                 width = options.padded(X::Shape::extent(1), options.width) - 2 * options.padding;
+    using Output = Value<T, Shape<height, width, Channels>>;
+    /// The convolution whose gradient this is: from the output to x.
+    static constexpr op::Convolution of_one = options.shape(height, width, Channels, X::columns);
+    static constexpr auto parameters = [] {
+      auto all = detail::conv_parameters<options.bias>(of_one);
+      if constexpr (options.bias) all[1].extents[0] = Channels;
+      return all;
+    }();
+    static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
+    static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
+
+    static constexpr op::Convolution shape(const auto& engine) {
+      op::Convolution all = of_one;
+      all.samples = engine.batch;
+      return all;
+    }
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(
+          op::ConvInput<T>{.d_y = {call.x}, .weight = {call.parameters[0]}, .d_x = {call.y}, .shape = shape(engine)});
+      if constexpr (options.bias)
+        engine.run(op::BiasActivation<activation::Identity, T>{.x = {call.y},
+                                                               .bias = {call.parameters[1]},
+                                                               .y = {call.y},
+                                                               .rows = shape(engine).pixels(),
+                                                               .columns = Channels});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x())
+        engine.run(
+            op::Conv<T>{.x = {call.d_y}, .weight = {call.parameters[0]}, .y = {call.d_x}, .shape = shape(engine)});
+      if (call.trains()) {
+        engine.run(op::ConvWeight<T, G>{.x = {call.d_y},
+                                        .d_y = {call.x},
+                                        .d_weight = {call.gradients[0]},
+                                        .shape = shape(engine),
+                                        .add = call.add});
+        if constexpr (options.bias)
+          engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
+                                                                  .d_x = {call.d_y},
+                                                                  .d_bias = {call.gradients[1]},
+                                                                  .rows = shape(engine).pixels(),
+                                                                  .columns = Channels,
+                                                                  .add = call.add});
+      }
+    }
+  };
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
