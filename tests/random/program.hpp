@@ -98,9 +98,8 @@ struct DrawnModel final {
                                   TwoOutputs<typename All::Out>, OneOutput<typename All::Out>>;
 
  public:
-  using type =
-      mp::mp_apply<Model, mp::mp_push_front<mp::mp_append<typename All::Layers, typename Ends::Layers>,
-                                                  Input<typename Kind::template make<Extents>>>>;
+  using type = mp::mp_apply<Model, mp::mp_push_front<mp::mp_append<typename All::Layers, typename Ends::Layers>,
+                                                     Input<typename Kind::template make<Extents>>>>;
   using Out = typename Ends::Out;
   using leaves = mp::mp_unique<typename All::leaves>;
   using weighted = mp::mp_unique<typename All::weighted>;

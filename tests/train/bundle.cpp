@@ -22,8 +22,9 @@ namespace {
 /// Reads words and measurements; names a class, and estimates two numbers.
 using Words = Sequential<Part<0>, Embedding<Vocabulary<7>, 6>, Residual<LayerNorm, SelfAttention<Heads<2>>>, MeanPool>;
 using Numbers = Sequential<Part<1>, Linear<5>>;
-struct Patient final : Model<Input<Bundle<Tokens<5>, Vector<3>>>, Fork<Concat, Words, Numbers>, Linear<8>, Repeat<2, Residual<Linear<8>, Gelu>>,
-                             Fork<Outputs, Linear<4>, Sequential<Linear<6>, Silu, Linear<2>>>> {};
+struct Patient final
+    : Model<Input<Bundle<Tokens<5>, Vector<3>>>, Fork<Concat, Words, Numbers>, Linear<8>,
+            Repeat<2, Residual<Linear<8>, Gelu>>, Fork<Outputs, Linear<4>, Sequential<Linear<6>, Silu, Linear<2>>>> {};
 using Both = Loss<SumOf<CrossEntropy, Weighted<MeanSquaredError, Ratio<1, 2>>>>;
 
 template <class... Policies>
@@ -33,11 +34,11 @@ using In = Train::Input;
 using Out = Train::Label;
 
 /// A part that is the input of the whole batch, parts of one float, and a row of tokens each of which has a target.
-struct Tagger final
-    : Model<Input<Bundle<Vector<1>, Tokens<3>, Image<2, 2, 1>>>,
-            Fork<Outputs, Sequential<Part<1>, Embedding<Vocabulary<6>, 4>, Gelu, Linear<5>>, Part<0>,
-                 Sequential<Part<2>, Flatten, Linear<4>>>> {};
-using Three = Loss<SumOf<Weighted<CrossEntropy, Ratio<3>>, Huber<>, Weighted<SmoothedCrossEntropy<Ratio<1, 10>>, Ratio<1, 4>>>>;
+struct Tagger final : Model<Input<Bundle<Vector<1>, Tokens<3>, Image<2, 2, 1>>>,
+                            Fork<Outputs, Sequential<Part<1>, Embedding<Vocabulary<6>, 4>, Gelu, Linear<5>>, Part<0>,
+                                 Sequential<Part<2>, Flatten, Linear<4>>>> {};
+using Three =
+    Loss<SumOf<Weighted<CrossEntropy, Ratio<3>>, Huber<>, Weighted<SmoothedCrossEntropy<Ratio<1, 10>>, Ratio<1, 4>>>>;
 
 const Fake& data() {
   static const Fake fake({.samples = 22, .classes = 4, .seed = 4});  // a last batch of two
@@ -62,7 +63,8 @@ double total_of(const std::vector<float>& outputs, const std::vector<Out>& targe
     for (std::size_t i = 0; i < 4; ++i) partition += std::exp(double(x[i]));
     const std::int32_t target = targets[s].get<0>()[0];
     if (target != ignore_index) total += std::log(partition) - double(x[target]);
-    for (std::size_t i = 0; i < 2; ++i) total += 0.5 / 2 * std::pow(double(x[4 + i]) - double(targets[s].get<1>()[i]), 2);
+    for (std::size_t i = 0; i < 2; ++i)
+      total += 0.5 / 2 * std::pow(double(x[4 + i]) - double(targets[s].get<1>()[i]), 2);
   }
   return total / double(targets.size());
 }

@@ -194,8 +194,8 @@ template <class T>
 void check_weighted_sum(const std::string& suffix) {
   INFO(name_of<T> << suffix);
   const Recorded from("weighted_sum");
-  using Train = Trainer<TwoTables, Precision<T>, Batch<6>,
-                        Loss<SumOf<CrossEntropy, Weighted<MeanSquaredError, Ratio<1, 2>>>>>;
+  using Train =
+      Trainer<TwoTables, Precision<T>, Batch<6>, Loss<SumOf<CrossEntropy, Weighted<MeanSquaredError, Ratio<1, 2>>>>>;
   Train trainer;
   from.fill(trainer.parameters()[0], "logits");
   from.fill(trainer.parameters()[1], "numbers");

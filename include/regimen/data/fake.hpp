@@ -64,7 +64,8 @@ class Fake final {
   template <class In, class Label>
     requires(detail::is_bundle<In> || detail::is_bundle<Label>)
   void read(std::size_t index, Sample<In, Label> sample) const {
-    for_each_value(sample.input, [&]<class T>(std::span<T> values) { read(index, Sample<T, std::int32_t>{values, {}}); });
+    for_each_value(sample.input,
+                   [&]<class T>(std::span<T> values) { read(index, Sample<T, std::int32_t>{values, {}}); });
     const std::size_t label = index % options_.classes;
     for_each_value(sample.target, [&]<class T>(std::span<T> values) {
       for (T& value : values)

@@ -45,7 +45,8 @@ struct joined_labels {
 template <class Output, std::size_t... i, class... Losses>
   requires(is_joined<typename Output::Shape>)
 struct joined_labels<Output, std::index_sequence<i...>, Losses...> {
-  using type = Value<Bundled<typename weighed<Losses>::Function::template Labels<part_of_output<i, Output>>...>, Shape<1>>;
+  using type =
+      Value<Bundled<typename weighed<Losses>::Function::template Labels<part_of_output<i, Output>>...>, Shape<1>>;
 };
 
 template <class Function, class Output, class Engine>
@@ -110,8 +111,8 @@ struct SumOf final {
     sum.losses = {engine.arena.take(Arena::align(count * sizeof(Scalars)), MemoryKind::scratch, engine.path)};
     engine.run(op::BeginLosses{sum.scalars, sum.losses, count});
     for_each<Output>([&]<class At>(At at) {
-      const std::size_t labels = engine.arena.take(Arena::align(engine.capacity * At::Labels::bytes),
-                                                   MemoryKind::scratch, engine.path);
+      const std::size_t labels =
+          engine.arena.take(Arena::align(engine.capacity * At::Labels::bytes), MemoryKind::scratch, engine.path);
       engine.run(detail::copy_of_value<At::index, typename Labels<Output>::Element>(engine.batch, target, labels));
       body(at, output, labels, sum.losses + At::index);
       engine.arena.give(labels);
@@ -124,7 +125,8 @@ struct SumOf final {
  public:
   using option_of = axis::loss;
   static constexpr std::size_t count = sizeof...(Losses);
-  static_assert(count <= op::SumLosses::limit, "regimen: SumOf has at most 8 losses; Concat outputs of one kind of loss");
+  static_assert(count <= op::SumLosses::limit,
+                "regimen: SumOf has at most 8 losses; Concat outputs of one kind of loss");
   static constexpr bool couples_samples = (detail::weighed<Losses>::Function::couples_samples || ...);
 
   template <class Output>
@@ -147,8 +149,7 @@ struct SumOf final {
     op::SumLosses sum{.scalars = scalars};
     for_each<Output>([&]<class At>(At) { sum.correct = At::index == first ? 1 / At::rows : sum.correct; });
     each_by_itself<Output>(engine, output, target, sum, [&]<class At>(At, std::size_t x, std::size_t labels, auto own) {
-      if constexpr (At::index == first)
-        At::Loss::template count_correct<typename At::Output>(engine, x, labels, own);
+      if constexpr (At::index == first) At::Loss::template count_correct<typename At::Output>(engine, x, labels, own);
     });
   }
 };

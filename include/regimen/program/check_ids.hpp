@@ -72,9 +72,10 @@ template <class... Values>
 void check_tokens(std::span<const Bundled<Values...>> inputs, std::size_t,
                   const std::array<std::size_t, sizeof...(Values)>& vocabulary, const std::string& where,
                   std::size_t first) {
-  for_each_ids(inputs, where, [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
-    check_tokens(ids, ids.size(), vocabulary[i], part, first + sample);
-  });
+  for_each_ids(inputs, where,
+               [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
+                 check_tokens(ids, ids.size(), vocabulary[i], part, first + sample);
+               });
 }
 
 /// failure   Error naming sample (the first of these is `first`), row and label
@@ -97,9 +98,10 @@ template <class... Values>
 void check_labels(std::span<const Bundled<Values...>> targets, std::size_t,
                   const std::array<std::size_t, sizeof...(Values)>& classes, const std::string& where,
                   std::size_t first) {
-  for_each_ids(targets, where, [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
-    check_labels(ids, ids.size(), classes[i], part, first + sample);
-  });
+  for_each_ids(targets, where,
+               [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
+                 check_labels(ids, ids.size(), classes[i], part, first + sample);
+               });
 }
 
 }  // namespace regimen::train

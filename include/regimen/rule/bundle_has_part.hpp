@@ -10,8 +10,7 @@ template <class Layer, class Input, std::size_t I, std::size_t Count>
 struct bundle_has_part {
   static constexpr bool holds = I < Count;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: this Bundle has fewer values than Part<I> counts, from 0 on; write a smaller I");
+    static_assert(holds, "regimen: this Bundle has fewer values than Part<I> counts, from 0 on; write a smaller I");
   };
 };
 

@@ -1,7 +1,6 @@
 // regimen/rule/bundle_holds_kinds.hpp — what a Bundle is made of.
 #pragma once
 
-
 namespace regimen::rule {
 
 /// A Bundle has a value, and each is of a kind that is no Bundle. Kinds: whether it is so.   docs/errors/bundle_holds_kinds.md
@@ -9,8 +8,9 @@ template <class Bundle, bool Kinds = false>
 struct bundle_holds_kinds {
   static constexpr bool holds = Kinds;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: a Bundle holds Tokens<T>, Vector<N> and Image<...>; write one or more, and no Bundle among them");
+    static_assert(
+        holds,
+        "regimen: a Bundle holds Tokens<T>, Vector<N> and Image<...>; write one or more, and no Bundle among them");
   };
 };
 

@@ -1,7 +1,6 @@
 // regimen/rule/losses_match_outputs.hpp — a loss for each output.
 #pragma once
 
-
 namespace regimen::rule {
 
 /// Match: whether there are as many losses as outputs.   docs/errors/losses_match_outputs.md
@@ -9,8 +8,9 @@ template <class Loss, class Output, bool Match = false>
 struct losses_match_outputs {
   static constexpr bool holds = Match;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: SumOf has a loss for each branch of Fork<Outputs, ...>, the last layer; write as many of both");
+    static_assert(
+        holds,
+        "regimen: SumOf has a loss for each branch of Fork<Outputs, ...>, the last layer; write as many of both");
   };
 };
 

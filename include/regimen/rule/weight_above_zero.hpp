@@ -15,7 +15,8 @@ template <class Weight>
 struct weight_above_zero<Weight> {
   static constexpr bool holds = Weight::value > 0;
   struct must_hold {
-    static_assert(holds, "regimen: the weight of a loss is above 0; write Weighted<Loss, Ratio<1, 2>>, or leave it out");
+    static_assert(holds,
+                  "regimen: the weight of a loss is above 0; write Weighted<Loss, Ratio<1, 2>>, or leave it out");
   };
 };
 

@@ -190,9 +190,9 @@ struct loss_and_output_rules<SumOf<Losses...>, Output, Found> {
 template <class... Losses, class T, class... Shapes, class Found>
   requires(sizeof...(Losses) == sizeof...(Shapes))
 struct loss_and_output_rules<SumOf<Losses...>, Value<T, JoinedShapes<Shapes...>>, Found> {
-  using type = mp::mp_append<
-      typename loss_and_output_rules<typename regimen::detail::weighed<Losses>::Function, Value<T, Shapes>,
-                                     Value<typename Found::Element, Shapes>>::type...>;
+  using type =
+      mp::mp_append<typename loss_and_output_rules<typename regimen::detail::weighed<Losses>::Function,
+                                                   Value<T, Shapes>, Value<typename Found::Element, Shapes>>::type...>;
 };
 
 /// Whether a layer is, or ends with, a Fork<Outputs, ...>.
@@ -224,7 +224,8 @@ template <class... Kinds>
 struct kind_rules<Bundle<Kinds...>> {
   template <class Kind>
   static constexpr bool is_bundle = regimen::detail::is_bundle<typename Kind::template value<fp32>::Element>;
-  using type = mp::mp_list<rule::bundle_holds_kinds<Bundle<Kinds...>, (sizeof...(Kinds) > 0 && !(is_bundle<Kinds> || ...))>>;
+  using type =
+      mp::mp_list<rule::bundle_holds_kinds<Bundle<Kinds...>, (sizeof...(Kinds) > 0 && !(is_bundle<Kinds> || ...))>>;
 };
 template <class Kind, class X>
 struct input_extents {
@@ -414,10 +415,10 @@ constexpr auto rules_of_layers() {
   else {
     using Output = Value<typename Roles::statistic, typename Shapes::Output::Shape>;
     using Loss = typename Configuration::loss::function;
-    using Last = mp::mp_append<
-        typename last_layer_rules<mp::mp_back<typename P::Layers>>::type,
-        typename std::conditional_t<trains, loss_and_output_rules<Loss, Output, typename Shapes::Output>,
-                                    mp::mp_identity<mp::mp_list<>>>::type>;
+    using Last =
+        mp::mp_append<typename last_layer_rules<mp::mp_back<typename P::Layers>>::type,
+                      typename std::conditional_t<trains, loss_and_output_rules<Loss, Output, typename Shapes::Output>,
+                                                  mp::mp_identity<mp::mp_list<>>>::type>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
     using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch,
                                                  shapes_of<Network, Configuration>::can_count(samples)>;
@@ -433,7 +434,8 @@ constexpr auto rules_of_model() {
     return mp::mp_list<rule::model_begins_with_input<Network>>{};
   } else if constexpr (!rule::input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
     return mp::mp_list<rule::input_takes_kind<typename parts_t<Network>::InputKind>>{};
-  } else if constexpr (!mp::mp_empty<broken_of<typename kind_rules<typename parts_t<Network>::InputKind>::type>>::value) {
+  } else if constexpr (!mp::mp_empty<
+                           broken_of<typename kind_rules<typename parts_t<Network>::InputKind>::type>>::value) {
     return broken_of<typename kind_rules<typename parts_t<Network>::InputKind>::type>{};
   } else if constexpr (!holds_layers<typename parts_t<Network>::Layers>) {
     return mp::mp_unique<unknown_layers_in<typename parts_t<Network>::Layers>>{};

@@ -196,7 +196,7 @@ struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
 };
 template <class Layer, std::size_t extent, std::size_t Begin, std::size_t Count, class X>
 using part_rules = mp::mp_list<rule::input_matches<X, Layer, !regimen::detail::is_bundle<typename X::Element>>,
-                                rule::slice_fits_extent<Layer, typename X::Shape, extent, Begin, Count>>;
+                               rule::slice_fits_extent<Layer, typename X::Shape, extent, Begin, Count>>;
 template <std::size_t axis, std::size_t Begin, std::size_t Count, class X>
 struct layer_rules<SliceAlong<axis, Begin, Count>, X> {
   using type = part_rules<SliceAlong<axis, Begin, Count>, X::Shape::extent(axis), Begin, Count, X>;
@@ -533,9 +533,9 @@ struct check_layer<Fork<Join, Branches...>, X, Roles> {
   static constexpr std::size_t numbers =
       (std::size_t{0} + ... + (Number<typename check_chain<X, Roles, Branches>::Output::Element> ? 1 : 0));
   using inner = mp::mp_append<
-      sound, broken_of<mp::mp_list<rule::branches_keep_element<
-                 Fork<Join, Branches...>,
-                 !mp::mp_empty<sound>::value || numbers == 0 || numbers == sizeof...(Branches)>>>>;
+      sound,
+      broken_of<mp::mp_list<rule::branches_keep_element<
+          Fork<Join, Branches...>, !mp::mp_empty<sound>::value || numbers == 0 || numbers == sizeof...(Branches)>>>>;
   using Joined = joined<mp::mp_empty<inner>::value, Join, X, typename check_chain<X, Roles, Branches>::Output...>;
 
  public:

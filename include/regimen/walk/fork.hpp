@@ -33,10 +33,9 @@ inline constexpr bool is_input<InputBranch<X, flows>> = true;
 /// The element type of the outputs of branches: that of the Fork's input or, where that is tokens, the compute type.
 /// Outputs joins final outputs of the model.
 template <class Join, class X, class Context>
-using branch_element =
-    std::conditional_t<std::is_same_v<Join, Outputs>, typename Context::Roles::statistic,
-                       std::conditional_t<Number<typename X::Element>, typename X::Element,
-                                          stored_t<typename Context::Roles::computed>>>;
+using branch_element = std::conditional_t<
+    std::is_same_v<Join, Outputs>, typename Context::Roles::statistic,
+    std::conditional_t<Number<typename X::Element>, typename X::Element, stored_t<typename Context::Roles::computed>>>;
 
 /// A branch whose layers begin at `place` of the list that paths refer to. A Sequential stands for its layers.
 template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
@@ -311,10 +310,9 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
 
 template <class X, class Context, bool flows, class Join, class... Branches>
 struct Node<Fork<Join, Branches...>, X, Context, flows>
-    : ForkWalker<
-          Join,
-          typename branches_of<0, false, branch_element<Join, X, Context>, X, Context, flows, Branches...>::type, X,
-          Context, flows> {};
+    : ForkWalker<Join,
+                 typename branches_of<0, false, branch_element<Join, X, Context>, X, Context, flows, Branches...>::type,
+                 X, Context, flows> {};
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0
