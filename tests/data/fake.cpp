@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace regimen;
@@ -44,6 +46,24 @@ TEST_CASE("fake regression targets are means of inputs") {
   Fake().read(3, Sample<float, float>{input, target});
   REQUIRE(target[0] == Approx((input[0] + input[2] + input[4]) / 3));
   REQUIRE(target[1] == Approx((input[1] + input[3]) / 2));
+}
+
+TEST_CASE("fake bundles are fake values and the class in each target") {
+  using Values = Bundled<Value<float, Shape<5>>, Value<std::int32_t, Shape<4>>>;
+  using Targets = Bundled<Value<std::int32_t, Shape<1>>, Value<float, Shape<2>>>;
+  const Fake fake({.samples = 100, .classes = 10, .seed = 1});
+  static_assert(Source<Fake, Values, Targets> && Source<Fake, Values, std::int32_t> && Source<Fake, float, Targets>);
+  Values values{};
+  Targets targets{};
+  fake.read(13, Sample<Values, Targets>{{&values, 1}, {&targets, 1}});
+  float numbers[5];
+  std::int32_t tokens[4], label = 0, next[4];
+  fake.read(13, Sample<float, std::int32_t>{numbers, {&label, 1}});
+  fake.read(13, Sample<std::int32_t, std::int32_t>{tokens, next});
+  REQUIRE(std::equal(numbers, numbers + 5, values.get<0>().begin()));
+  REQUIRE(std::equal(tokens, tokens + 4, values.get<1>().begin()));
+  REQUIRE(targets.get<0>()[0] == 3);
+  REQUIRE(targets.get<1>() == std::array<float, 2>{0.3f, 0.3f});
 }
 
 TEST_CASE("fake tokens step by a constant") {

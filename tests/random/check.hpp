@@ -54,6 +54,21 @@ T value_at(std::uint64_t key, std::uint64_t index, [[maybe_unused]] std::size_t 
   else return static_cast<T>(static_cast<double>(number_at(key, index) % 4096) / 2048 - 1);
 }
 
+/// Targets of several losses: of every fifth, no class.
+template <class... Values, std::size_t count>
+void fill_targets(Bundled<Values...>& targets, std::uint64_t index, const std::array<std::size_t, count>& classes) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    const auto fill = [&]<class T, std::size_t size>(std::array<T, size>& part, std::uint64_t key, std::size_t bound) {
+      for (std::size_t j = 0; j < size; ++j) {
+        part[j] = value_at<T>(key, index + j, bound);
+        if constexpr (std::is_integral_v<T>)
+          if (number_at(3, index + j) % 5 == 0) part[j] = ignore_index;
+      }
+    };
+    (fill(targets.template get<i>(), 4 + i, classes[i]), ...);
+  }(std::index_sequence_for<Values...>{});
+}
+
 /// Which samples a rank has in a step: `count` of the global batch, where ranks alternate micro-batch by micro-batch.
 struct Place {
   std::uint64_t step = 0;
@@ -268,7 +283,8 @@ class SubjectOf final : public Subject {
         inputs_[i * input_size + j] = value_at<In>(1, sample * 4096 + j, words > 0 ? words : 2);
       for (std::size_t j = 0; j < target_size; ++j) {
         Label& target = targets_[i * target_size + j];
-        target = value_at<Label>(2, sample * 4096 + j, columns);
+        if constexpr (regimen::detail::is_bundle<Label>) fill_targets(target, sample * 4096, Train::Step::classes);
+        else target = value_at<Label>(2, sample * 4096 + j, columns);
         if constexpr (std::is_same_v<typename Train::Configuration::loss::function, SoftCrossEntropy>)
           target = (1 + target) / static_cast<Label>(columns);  // in sum about 1
         if constexpr (std::is_integral_v<Label>)

@@ -26,6 +26,7 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
+#include <regimen/loss/sum_of.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/lamb.hpp>
@@ -396,6 +397,21 @@ struct AnyImage {
 };
 using Inputs = mp::mp_list<Often<4, AnyTokens>, Often<2, AnyVector>, Often<1, AnyImage>>;
 
+// ---- outputs
+
+template <class X>
+struct OneOutput {
+  using Layers = mp::mp_list<>;
+  using Out = X;
+};
+/// What the layers make, and three columns more.
+template <class X>
+struct TwoOutputs {
+  using Layers = mp::mp_list<Fork<Outputs, Identity, Linear<3>>>;
+  using Out =
+      Value<fp32, JoinedShapes<typename X::Shape, typename regimen::detail::with_columns<typename X::Shape, 3>::type>>;
+};
+
 // ---- policies: a list of choices for each axis, in the order in which they are drawn; a choice may decide
 // neighbouring axes with it
 
@@ -438,6 +454,15 @@ struct SayPointwise {
   template <class Model>
   using make = mp::mp_list<
       Loss<std::conditional_t<Model::Source::below(of_policy, 8, 3) == 0, BinaryCrossEntropy, MeanSquaredError>>>;
+};
+/// A loss of each of two outputs.
+struct SaySum {
+  template <class Model>
+  static constexpr bool fits = regimen::detail::is_joined<typename Model::Out::Shape>;
+  template <class Model, class First = Value<fp32, typename Model::Out::Shape::template at<0>>>
+  using make = mp::mp_list<Loss<
+      SumOf<std::conditional_t<train::accepts_output<CrossEntropy, First>(), CrossEntropy, Weighted<Huber<>, Ratio<3>>>,
+            Weighted<MeanSquaredError, Ratio<1, 2>>>>>;
 };
 /// Every<1> to Every<depth>; sometimes with a layer of the model besides.
 struct SayEvery {
@@ -506,7 +531,7 @@ using Formats = mp::mp_list<Often<4, Say<>>, Often<2, Say<Precision<tf32>>>, Oft
                             Often<1, Say<Precision<fp16, fp32>, LossScale<Dynamic>>>,
                             Often<1, Say<Precision<fp16, fp32>, LossScale<Static<64>>>>,
                             Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
-using Losses = Equally<SayClasses, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayPointwise>;
+using Losses = Equally<SayClasses, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayPointwise, SaySum>;
 using Rules = Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>,
                       SayRule<rules::Lamb, Lamb, Muon>>;
 using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;

@@ -93,14 +93,18 @@ struct DrawnModel final {
   using Root = At<Source, 0, typename Kind::template make<Extents>::template value<fp32>,
                   typename Kind::template Table<Extents>, 0, false>;
   using All = Chain<Root, 1 + Source::below(of_model, 98, 5), false, false>;
+  /// Sometimes a second output.
+  using Ends = std::conditional_t<Source::has(of_model + 3) && Source::below(of_model, 97, 8) == 0,
+                                  TwoOutputs<typename All::Out>, OneOutput<typename All::Out>>;
 
  public:
-  using type =
-      mp::mp_apply<Model, mp::mp_push_front<typename All::Layers, Input<typename Kind::template make<Extents>>>>;
-  using Out = typename All::Out;
+  using type = mp::mp_apply<Model, mp::mp_push_front<mp::mp_append<typename All::Layers, typename Ends::Layers>,
+                                                     Input<typename Kind::template make<Extents>>>>;
+  using Out = typename Ends::Out;
   using leaves = mp::mp_unique<typename All::leaves>;
   using weighted = mp::mp_unique<typename All::weighted>;
-  using ids = mp::mp_push_back<typename All::ids, std::integral_constant<Id, of_model + 1>>;
+  using ids = mp::mp_push_back<typename All::ids, std::integral_constant<Id, of_model + 1>,
+                               std::integral_constant<Id, of_model + 3>>;
   static constexpr std::size_t depth = train::repeat_depth<typename All::Layers>;
 };
 

@@ -8,9 +8,12 @@
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
+#include <regimen/rule/branches_keep_element.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
 #include <regimen/rule/budget_reaches_least.hpp>
+#include <regimen/rule/bundle_has_part.hpp>
+#include <regimen/rule/bundle_holds_kinds.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/rule/conv2d_takes_options.hpp>
 #include <regimen/rule/cross_attention_takes_option.hpp>
@@ -43,11 +46,14 @@
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
+#include <regimen/rule/losses_match_outputs.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/narrowing_data.hpp>
 #include <regimen/rule/norm_groups_divide_channels.hpp>
+#include <regimen/rule/outputs_come_last.hpp>
+#include <regimen/rule/part_of_a_bundle.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
@@ -63,6 +69,7 @@
 #include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
+#include <regimen/rule/weight_above_zero.hpp>
 #include <regimen/rule/window_fits_image.hpp>
 
 #include <cstdint>
@@ -114,6 +121,14 @@ static_assert(branches_keep_extents<1, Shape<4, 8>, Shape<4, 9>>::holds &&
 static_assert(!branches_keep_extents<1, Shape<4, 8>, Shape<32>>::holds &&
               !branches_keep_extents<2, Shape<4, 8>, Shape<4, 8>>::holds);
 static_assert(selected_output_is_not_read<Thing, false>::holds && !selected_output_is_not_read<Thing>::holds);
+static_assert(branches_keep_element<Thing, true>::holds && !branches_keep_element<Thing>::holds);
+static_assert(outputs_come_last<Thing, true>::holds && !outputs_come_last<Thing>::holds);
+static_assert(losses_match_outputs<Thing, Numbers, true>::holds && !losses_match_outputs<Thing, Numbers>::holds);
+static_assert(bundle_holds_kinds<Thing, true>::holds && !bundle_holds_kinds<Thing>::holds);
+static_assert(part_of_a_bundle<Numbers, Thing, true>::holds && !part_of_a_bundle<Numbers, Thing>::holds);
+static_assert(bundle_has_part<Thing, Numbers, 1, 2>::holds && !bundle_has_part<Thing, Numbers, 2, 2>::holds);
+static_assert(weight_above_zero<Ratio<1, 10>>::holds && !weight_above_zero<Ratio<0>>::holds &&
+              !weight_above_zero<Ratio<-1>>::holds && weight_above_zero<Thing>::holds);
 static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
 static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);

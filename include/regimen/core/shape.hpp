@@ -32,12 +32,12 @@ struct Shape final {
   }
 };
 
-/// The shapes of several outputs of a model, which lie one behind the other, each for the whole batch. As a shape: one
-/// row of the elements of all of them.
+/// The shapes of several outputs of a model, which lie one behind the other, each for the whole batch. As a shape: the
+/// elements of all of them, in one axis that has no rows.
 template <class... Shapes>
 struct JoinedShapes final {
   static constexpr std::size_t count = sizeof...(Shapes), rank = 1, size = (std::size_t{0} + ... + Shapes::size),
-                               columns = size, rows = size == 0 ? 0 : 1;
+                               columns = size, rows = 0;
   static constexpr std::array<std::size_t, count> sizes{Shapes::size...}, columns_of{Shapes::columns...};
   static constexpr std::size_t extent(std::size_t axis) { return axis == 0 ? size : 0; }
   static constexpr std::size_t size_from(std::size_t axis) { return axis == 0 ? size : 1; }

@@ -16,6 +16,8 @@ namespace regimen {
 ///   tokens            Sample<std::int32_t, std::int32_t>    input (T), target (T)
 ///   vectors, images   Sample<float, std::int32_t>           input (N) or (H,W,C), target (1), a class
 ///   regression        Sample<float, float>                  input (N), target (M)
+///   several values    Sample<Bundled<...>, Bundled<...>>    input (1), target (1): Trainer::Input, Trainer::Label, each
+///                     of which may also be one of the above
 template <class In, class Label>
 struct Sample {
   std::span<In> input;

@@ -163,7 +163,7 @@ class GradientProbe final {
   template <class T>
   static std::vector<T> numbers(std::size_t count, [[maybe_unused]] const auto& bound, std::uint64_t key,
                                 [[maybe_unused]] bool ignores = false) {
-    std::vector<T> values(count);
+    std::vector<T> values(count);  // 0 where nothing bounds them
     if constexpr (is_bundle<T>) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         const auto fill = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
@@ -175,7 +175,7 @@ class GradientProbe final {
         (fill(std::integral_constant<std::size_t, I>{}), ...);
       }(std::make_index_sequence<T::count>{});
     } else if constexpr (std::is_integral_v<T>) {
-      for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t i = 0; i < count && bound > 0; ++i)
         values[i] = ignores && i % 5 == 4 ? ignore_index : static_cast<T>(Philox::draw(key, i, 0).word[0] % bound);
     } else {
       for (std::size_t i = 0; i < count; ++i) values[i] = check_number(key, i);

@@ -26,7 +26,7 @@ constexpr double mean_of(double sum, double count) { return count > 0 ? sum / co
 ///   applied         false: a gradient was not finite, and only data, schedule and loss scale advanced; or targets is
 ///                   0, and only data and schedule advanced
 ///   samples         of all ranks, computed as this rank's times the number of ranks; inexact for a short last batch
-///   targets         the number of valid targets of all ranks
+///   targets         the number of valid targets of all ranks; for SumOf, of samples
 struct StepResult {
   std::uint64_t step = 0;
   double loss = no_value, gradient_norm = no_value, learning_rate = 0, loss_scale = 1;
@@ -35,7 +35,7 @@ struct StepResult {
   std::size_t samples = 0, targets = 0;
 };
 
-/// The result of an evaluation: means over all valid targets, NaN if there is none. accuracy
+/// The result of an evaluation: means over all valid targets, NaN if there is none; for SumOf over all samples. accuracy
 /// is NaN for losses without one.
 struct Evaluation {
   double loss = no_value, accuracy = no_value;

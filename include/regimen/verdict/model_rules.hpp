@@ -185,9 +185,11 @@ struct coupling_rules {
   using of = mp::mp_append<mp::mp_transform<rule::coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
 };
 
+/// Whether a loss reads this output, one.
 template <class Loss, class Output>
 constexpr bool accepts_output() {
-  if constexpr (requires { Loss::template accepts<Output>; }) return Loss::template accepts<Output>;
+  if constexpr (regimen::detail::is_joined<typename Output::Shape>) return false;
+  else if constexpr (requires { Loss::template accepts<Output>; }) return Loss::template accepts<Output>;
   else return Number<typename Output::Element>;
 }
 
