@@ -35,6 +35,7 @@
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
+#include <regimen/optimizer/split.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/inference.hpp>
 #include <regimen/train/trainer.hpp>

@@ -25,6 +25,7 @@
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
+#include <regimen/rule/group_takes_a_parameter.hpp>
 #include <regimen/rule/groups_divide_channels.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
@@ -53,6 +54,7 @@
 #include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/something_trains.hpp>
+#include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
@@ -72,6 +74,8 @@ static_assert(every_at_most_depth<Checkpoint<Every<6>>, 6>::holds &&
 static_assert(every_at_most_depth<Checkpoint<None>, 0>::holds && !every_at_most_depth<Checkpoint<Every<1>>, 0>::holds);
 static_assert(!selective_names_a_layer<Thing>::holds && selective_names_a_layer<Thing, true>::holds);
 static_assert(!freeze_names_a_layer<Thing>::holds && freeze_names_a_layer<Thing, true>::holds);
+static_assert(!group_takes_a_parameter<Thing>::holds && group_takes_a_parameter<Thing, true>::holds);
+static_assert(!split_ends_with_rest<Thing>::holds && split_ends_with_rest<Thing, true>::holds);
 static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);
 static_assert(final_output_at_least_fp32<fp32>::holds && final_output_at_least_fp32<fp64>::holds);
 static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least_fp32<fp16>::holds);

@@ -198,6 +198,9 @@ struct Session final {
   View<Master> state_view(const TensorRecord& tensor, std::size_t state) const {
     return View<Master>{resident.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient);
   }
+  static const char* name_of_state(std::size_t group, std::size_t state) {
+    return state_name_of<UpdateRule>(group, state);
+  }
   View<Reduce> gradient_view(const TensorRecord& tensor) const {
     return {resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)};
   }
@@ -268,7 +271,8 @@ struct Session final {
     walk.batch = samples;
     given.random = {seed, step, first};
     given.learning_rate = options.optimizer.learning_rate * options.schedule.share(step);
-    if (walk.training) check_rate<Master>(given.learning_rate, step + 1);
+    if (walk.training)
+      check_rate<Master>(GroupsOf<UpdateRule>::rate(options.optimizer) * options.schedule.share(step), step + 1);
   }
   /// Copies a micro-batch to the input, for operations that run from now on.
   void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
