@@ -514,6 +514,7 @@ void steps() {
   agree(c, op::Finish<Descent>{scalars}, sums_of(scalars), sums, 0x1p-40);
   const auto kept = c.scalars();
   agree(c, op::KeepResults{scalars, kept}, sums_of(kept), sums, 0);
+  agree(c, op::ScalarsOfGroup<AdamW>{scalars, kept}, sums_of(kept), sums, 0x1p-40);
   // The second of three slots, of odd sizes.
   constexpr std::size_t stride = 1024, input_bytes = 301, target_bytes = 76;
   const auto slots = c.put<std::uint8_t>(3 * stride, 255, 5);
