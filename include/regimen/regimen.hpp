@@ -31,6 +31,7 @@
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/averaged.hpp>
 #include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>

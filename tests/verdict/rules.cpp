@@ -7,6 +7,8 @@
 #include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/average_keeps_a_share.hpp>
+#include <regimen/rule/averages_are_kept.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
@@ -74,6 +76,10 @@ static_assert(every_at_most_depth<Checkpoint<Every<6>>, 6>::holds &&
 static_assert(every_at_most_depth<Checkpoint<None>, 0>::holds && !every_at_most_depth<Checkpoint<Every<1>>, 0>::holds);
 static_assert(!selective_names_a_layer<Thing>::holds && selective_names_a_layer<Thing, true>::holds);
 static_assert(!freeze_names_a_layer<Thing>::holds && freeze_names_a_layer<Thing, true>::holds);
+static_assert(average_keeps_a_share<Ratio<0>>::holds && average_keeps_a_share<Ratio<99, 100>>::holds);
+static_assert(!average_keeps_a_share<Ratio<1>>::holds && !average_keeps_a_share<Ratio<-1, 2>>::holds &&
+              !average_keeps_a_share<Ratio<1, 0>>::holds && !average_keeps_a_share<Thing>::holds);
+static_assert(!averages_are_kept<Thing>::holds && averages_are_kept<Thing, true>::holds);
 static_assert(!group_takes_a_parameter<Thing>::holds && group_takes_a_parameter<Thing, true>::holds);
 static_assert(!split_ends_with_rest<Thing>::holds && split_ends_with_rest<Thing, true>::holds);
 static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);

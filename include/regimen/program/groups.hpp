@@ -1,6 +1,7 @@
 // regimen/program/groups.hpp — the update rules of an Optimizer: one, or one for each group of parameters.
 #pragma once
 
+#include <regimen/optimizer/averaged.hpp>
 #include <regimen/optimizer/split.hpp>
 #include <regimen/policy/optimizer.hpp>
 

@@ -59,6 +59,8 @@ struct StateAccess {
   }
 
   static void expect_finished_step(const Session& session, const char* who) {
+    if (session.is_in_average())
+      throw Error(who, "a call outside of with_average", "one inside of it", "save_average writes the averages");
     if (!session.is_between_steps()) throw Error(who, "a finished step", "a step that has begun", "call apply first");
   }
 

@@ -237,8 +237,10 @@ struct Session final {
     ring_differs = fed > 0;
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
+  bool is_in_average() const { return waiting == Waiting::average; }
   /// fit reads on where it is, and counts what it has seen: neither follows a state that changes under it.
   void expect_no_fit(const char* who) const {
+    if (waiting == Waiting::average) in_average(who);
     if (fits)
       throw Error(who, "a call outside of fit", "one in a callback of fit",
                   "let the callback return false, which ends fit, and call it then");
@@ -246,7 +248,8 @@ struct Session final {
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
     explicit Mode(Session& of) : session(of) {
-      if (!session.is_between_steps()) out_of_order(session.waiting, "evaluate or predict");
+      if (!session.is_between_steps() && session.waiting != Waiting::average)
+        out_of_order(session.waiting, "evaluate or predict");
       session.walk.training = false;
     }
     ~Mode() {

@@ -15,6 +15,7 @@
 #include <regimen/rule/accumulate_at_least_one.hpp>
 #include <regimen/rule/anomaly_ends_a_launch.hpp>
 #include <regimen/rule/argument_is_a_policy.hpp>
+#include <regimen/rule/average_keeps_a_share.hpp>
 #include <regimen/rule/batch_at_least_one.hpp>
 #include <regimen/rule/bucket_reduces_once.hpp>
 #include <regimen/rule/checkpoint_is_built.hpp>
@@ -243,6 +244,10 @@ struct update_rules<UpdateRule> {
   }();
   using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>,
                             rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
+};
+template <class UpdateRule, class Decay>
+struct update_rules<Averaged<UpdateRule, Decay>> {
+  using rules = mp::mp_push_back<typename update_rules<UpdateRule>::rules, rule::average_keeps_a_share<Decay>>;
 };
 /// Of the rules of all groups; a Split in a Split is no update rule.
 template <class... Groups>
