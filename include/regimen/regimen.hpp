@@ -37,10 +37,12 @@
 #include <regimen/loss/sum_of.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/averaged.hpp>
 #include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
+#include <regimen/optimizer/split.hpp>
 #include <regimen/train/generate.hpp>
 #include <regimen/train/inference.hpp>
 #include <regimen/train/trainer.hpp>

@@ -607,6 +607,7 @@ void steps() {
   total.weights[0] = 0.75;
   agree(c, total, sums_of(scalars), sums, 0x1p-40);
   agree(c, op::KeepResults{scalars, kept}, sums_of(kept), sums, 0);
+  agree(c, op::ScalarsOfGroup<AdamW>{scalars, kept}, sums_of(kept), sums, 0x1p-40);
   // The second of three slots, of odd sizes.
   constexpr std::size_t stride = 1024, input_bytes = 301, target_bytes = 76;
   const auto slots = c.put<std::uint8_t>(3 * stride, 255, 5);

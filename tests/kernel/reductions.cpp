@@ -228,7 +228,7 @@ void updates(std::uint32_t apply) {
       if (!std::is_same_v<M, T>) o.copy = arena.put<T>(Values(count, 3));
       Scalars s;
       s.apply = apply, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
-      o.scalars = arena.scalars(s);
+      o.scalars = arena.scalars(s), o.divided = first > 0;
       return o;
     };
     Arena reference(room);

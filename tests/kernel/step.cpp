@@ -101,6 +101,24 @@ TEST_CASE("the decisions of a step are the CPU engine's") {
   finishes<Sgd>();
 }
 
+TEST_CASE("a group's scalars are the step's, with its own rate and corrections if the step counts") {
+  for (const std::uint32_t apply : {0u, 1u}) {
+    const auto make = [&](Arena& arena) {
+      Scalars s = some_scalars();
+      s.apply = apply, s.correction_first = s.correction_second = 1, s.factor = 0.5;
+      return op::ScalarsOfGroup<AdamW>{arena.scalars(s), arena.scalars({}), {.learning_rate = 0.25, .beta1 = 0.5}};
+    };
+    const auto group = [](const Arena& arena, const auto& o) { return all_scalars(arena, op::Begin{o.to}); };
+    is_the_cpu(room, make, group);
+    Scalars expected = some_scalars();
+    expected.apply = apply, expected.factor = 0.5, expected.learning_rate = 0.1 * 0.25;
+    expected.correction_first = expected.correction_second = 1;
+    if (apply != 0)
+      expected.correction_first = 1 / (1 - std::pow(0.5, 9)), expected.correction_second = 1 / (1 - std::pow(0.999, 9));
+    in_every_way(room, make, [&](const Arena& arena, const auto& o) { CHECK(group(arena, o) == members(expected)); });
+  }
+}
+
 TEST_CASE("a function calculates with numbers of the device and the step's scalars, once") {
   struct Ratio final {
     double share;

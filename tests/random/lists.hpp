@@ -29,10 +29,12 @@
 #include <regimen/loss/sum_of.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/averaged.hpp>
 #include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
+#include <regimen/optimizer/split.hpp>
 #include <regimen/program/initial.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_rules.hpp>
@@ -533,7 +535,7 @@ using Formats = mp::mp_list<Often<4, Say<>>, Often<2, Say<Precision<tf32>>>, Oft
                             Often<1, Say<Precision<fp16, fp32>, LossScale<DynamicScale<16, 2>>>>>;
 using Losses = Equally<SayClasses, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, SayPointwise, SaySum>;
 using Rules = Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>,
-                      SayRule<rules::Lamb, Lamb, Muon>>;
+                      SayRule<rules::Lamb, Lamb, Muon, Split<Matrices<Muon>, Rest<Averaged<AdamW>>>>>;
 using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;
 using Inits = Equally<Say<>, Say<Init<Gpt2>>>;
 using Seeds = Equally<Say<>, Say<Seed<7>>>;

@@ -148,8 +148,8 @@ TEST_CASE("a step that overflows leaves weights, state and copies as they are") 
   a_skipped_step_changes_nothing<rules::Lars, Device<Emulated>>("LARS on the device");
   // A loss scale that moves, and begins too high: the first steps are skipped.
   using Train = Trainer<OddMatrices, Batch<4>, Optimizer<Muon>, Precision<fp16, fp32>, LossScale<Dynamic>>;
-  using There = Trainer<OddMatrices, Batch<4>, Optimizer<Muon>, Precision<fp16, fp32>, LossScale<Dynamic>,
-                        Device<Emulated>>;
+  using There =
+      Trainer<OddMatrices, Batch<4>, Optimizer<Muon>, Precision<fp16, fp32>, LossScale<Dynamic>, Device<Emulated>>;
   CHECK(trained_by_rule<There>() == trained_by_rule<There>(true));
   CHECK(trained_by_rule<Train>().numbers.size() == trained_by_rule<There>().numbers.size());
 }
@@ -164,8 +164,8 @@ TEST_CASE("the plan has the operations, products and bytes of a rule by operatio
   static_assert(Cast::plan().update.operations - Train::plan().update.operations == tensors);
   // (rows, columns) of 13x7, 13x13, 5x1, five times 1x13, 1x1, 1x5. Products of an iteration: 4 inner² outer + 2
   // inner³.
-  constexpr double products = 5 * (4.0 * 7 * 7 * 13 + 2 * 7 * 7 * 7 + 6.0 * 13 * 13 * 13 + 2 * (4.0 * 5 + 2) +
-                                   5 * (4.0 * 13 + 2) + 6);
+  constexpr double products =
+      5 * (4.0 * 7 * 7 * 13 + 2 * 7 * 7 * 7 + 6.0 * 13 * 13 * 13 + 2 * (4.0 * 5 + 2) + 5 * (4.0 * 13 + 2) + 6);
   static_assert(Train::plan().update.flops > products && Train::plan().update.flops < 1.5 * products);
   const auto as_planned = []<class T>(std::type_identity<T>) {
     T trainer;

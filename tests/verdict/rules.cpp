@@ -7,6 +7,8 @@
 #include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/average_keeps_a_share.hpp>
+#include <regimen/rule/averages_are_kept.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
 #include <regimen/rule/branches_keep_element.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
@@ -32,6 +34,7 @@
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/generate_reads_one_text.hpp>
+#include <regimen/rule/group_takes_a_parameter.hpp>
 #include <regimen/rule/groups_divide_channels.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
 #include <regimen/rule/heads_divide_width.hpp>
@@ -66,6 +69,7 @@
 #include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
 #include <regimen/rule/something_trains.hpp>
+#include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
@@ -91,6 +95,12 @@ static_assert(kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<5>>, 6>::hol
               kept_blocks_below_depth<Checkpoint<None>, 0>::holds);
 static_assert(!selective_names_a_layer<Thing>::holds && selective_names_a_layer<Thing, true>::holds);
 static_assert(!freeze_names_a_layer<Thing>::holds && freeze_names_a_layer<Thing, true>::holds);
+static_assert(average_keeps_a_share<Ratio<0>>::holds && average_keeps_a_share<Ratio<99, 100>>::holds);
+static_assert(!average_keeps_a_share<Ratio<1>>::holds && !average_keeps_a_share<Ratio<-1, 2>>::holds &&
+              !average_keeps_a_share<Ratio<1, 0>>::holds && !average_keeps_a_share<Thing>::holds);
+static_assert(!averages_are_kept<Thing>::holds && averages_are_kept<Thing, true>::holds);
+static_assert(!group_takes_a_parameter<Thing>::holds && group_takes_a_parameter<Thing, true>::holds);
+static_assert(!split_ends_with_rest<Thing>::holds && split_ends_with_rest<Thing, true>::holds);
 static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);
 static_assert(final_output_at_least_fp32<fp32>::holds && final_output_at_least_fp32<fp64>::holds);
 static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least_fp32<fp16>::holds);

@@ -93,5 +93,17 @@ REGIMEN_HD void finish(const op::Finish<UpdateRule>& o, Scalars& s) {
   }
 }
 
+/// op::ScalarsOfGroup.
+REGIMEN_HD_UNCHECKED
+template <class Rule, class UpdateRule>
+REGIMEN_HD void of_group(const op::ScalarsOfGroup<UpdateRule>& o, const Scalars& s, Scalars& group) {
+  group = s;
+  group.learning_rate = s.learning_rate * o.options.learning_rate;
+  if (s.apply) {
+    group.correction_first = Rule::correction_first(o.options, s.updates);
+    group.correction_second = Rule::correction_second(o.options, s.updates);
+  }
+}
+
 }  // namespace regimen::step_decisions
 // SPDX-License-Identifier: Apache-2.0

@@ -38,6 +38,12 @@ REGIMEN_HD void decide(const op::Finish<UpdateRule>& o, const Memory& at) {
   step_decisions::finish<an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD<UpdateRule>>(o, *at(o.scalars));
 }
 REGIMEN_HD_UNCHECKED
+template <class UpdateRule>
+REGIMEN_HD void decide(const op::ScalarsOfGroup<UpdateRule>& o, const Memory& at) {
+  step_decisions::of_group<an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD<UpdateRule>>(o, *at(o.scalars),
+                                                                                                  *at(o.to));
+}
+REGIMEN_HD_UNCHECKED
 template <class Function>
 REGIMEN_HD void decide(const op::Calculate<Function>& o, const Memory& at) {
   a_function_on_a_device_is_marked_REGIMEN_HD<Function>::call(o.function, at(o.numbers), *at(o.scalars));

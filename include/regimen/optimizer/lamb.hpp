@@ -77,8 +77,7 @@ struct Lamb final : detail::Moments {
     engine.run(op::SumOfSquares<M>{t.weight, t.numbers, count});
     engine.run(op::SumOfSquares<M>{r, t.numbers + 1, count});
     engine.run(op::Calculate<Rate>{t.numbers, t.scalars, numbers});
-    engine.run(
-        Sum{.x = r, .y = t.weight, .count = count, .a = {-1, t.numbers}, .b = {1}, .scalars = t.scalars});
+    engine.run(Sum{.x = r, .y = t.weight, .count = count, .a = {-1, t.numbers}, .b = {1}, .scalars = t.scalars});
   }
 };
 

@@ -82,11 +82,8 @@ struct Muon final {
     const std::size_t count = t.count();
     const View<M> u = t.gradient;
     engine.run(Sum{.x = u, .y = t.state[0], .count = count, .b = {o.momentum}, .scalars = t.scalars});
-    engine.run(Sum{.x = t.state[0],
-                   .y = u,
-                   .count = count,
-                   .a = {o.nesterov ? o.momentum : 1},
-                   .b = {o.nesterov ? 1.0 : 0.0}});
+    engine.run(Sum{
+        .x = t.state[0], .y = u, .count = count, .a = {o.nesterov ? o.momentum : 1}, .b = {o.nesterov ? 1.0 : 0.0}});
     engine.run(op::Zero<double>{t.numbers, 1});
     engine.run(op::SumOfSquares<M>{u, t.numbers, count});
     engine.run(op::Calculate<Factors>{t.numbers, t.scalars, numbers, {o.epsilon, t.decays ? o.weight_decay : 0}});

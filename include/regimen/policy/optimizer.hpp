@@ -21,7 +21,8 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 /// Decides how gradients become updates. The update rule is a stateless type; its
 /// hyper-parameters are run-time options.
 ///
-///   choices   any update rule; regimen/optimizer has the library's
+///   choices   any update rule; regimen/optimizer has the library's. Split<...>: one for some parameters, another for
+///             others (optimizer/split.hpp)
 ///   default   Optimizer<AdamW>
 ///   refuses   a type that is no update rule (it lacks Options or states)
 ///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb. A rule of whole

@@ -9,6 +9,7 @@
 #include <regimen/policy/loss.hpp>
 #include <regimen/policy/policy.hpp>
 #include <regimen/policy/shard.hpp>
+#include <regimen/program/groups.hpp>
 #include <regimen/walk/node.hpp>
 #include <regimen/walk/sharding.hpp>
 
@@ -68,6 +69,7 @@ struct TrainingFacts final {
   using Checkpoint = typename Chosen::checkpoint;
   using Freeze = typename Chosen::freeze;
   using Sharding = Sharding_;
+  using Groups = typename GroupsOf<typename Chosen::optimizer::rule>::Choice;
   static constexpr std::size_t states = Chosen::optimizer::rule::states, alignment = alignment_,
                                row_alignment = row_alignment_;
   static constexpr bool fuses = Chosen::fusion::fuses;
@@ -79,6 +81,7 @@ struct InferenceFacts final {
   using Checkpoint = regimen::Checkpoint<None>;
   using Freeze = regimen::Freeze<>;
   using Sharding = Unsharded;
+  using Groups = void;
   static constexpr std::size_t states = 0, alignment = alignment_, row_alignment = row_alignment_;
   static constexpr bool fuses = Fusing::fuses;
 };

@@ -63,7 +63,7 @@ constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, s
 struct UnitFacts {
   std::span<const walk::TensorPlace> tensors{};
   walk::UnitOffsets first{}, size{};  // of the first iteration; of each
-  std::size_t count = 0, master_offset = 0, kept_state = 0, states = 0, slice = 0, from = 0;
+  std::size_t count = 0, master_offset = 0, kept_state = 0, slice = 0, from = 0;
   bool shares_master = true, is_sliced = false, slices_parameters = false;
 };
 [[gnu::noinline]] inline void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit) {
@@ -73,7 +73,7 @@ struct UnitFacts {
                           .unit = unit.first + unit.size * i,
                           .master_offset = unit.master_offset,
                           .state_stride = unit.kept_state,
-                          .states = unit.states,
+                          .states = place.states,
                           .shares_master = unit.shares_master,
                           .count = place.count,
                           .master = place.master,
@@ -130,7 +130,6 @@ template <class Bound>
                              .count = count,
                              .master_offset = Unit::master_offset(ranks),
                              .kept_state = Unit::kept_state(ranks),
-                             .states = Unit::states,
                              .slice = slice,
                              .from = Sharding::slice_of(rank) * slice,
                              .shares_master = Unit::shares_master,

@@ -22,7 +22,6 @@ namespace regimen::train {
 template <class Session>
 struct StateLoading {
   using Master = typename Session::Master;
-  using UpdateRule = typename Session::UpdateRule;
   using Saved = StateAccess<Session>;
 
   /// Step 0, no optimizer state; seed and loss scale stay.
@@ -48,7 +47,7 @@ struct StateLoading {
     for (const auto& tensor : session.tensors)
       if (resumes && tensor.place.trains)
         for (std::size_t state = 0; state < tensor.states; ++state) {
-          const std::string name = state_name(UpdateRule::state_names[state], tensor.name);
+          const std::string name = Saved::name_of_state(tensor, state);
           if (!file.contains(name))
             throw Error(path, "the optimizer state \"" + name + "\"", "the weights of this model without it",
                         weights_alone);
@@ -59,7 +58,7 @@ struct StateLoading {
       for (const auto& tensor : session.tensors) {
         known = known || found == tensor.name;
         for (std::size_t state = 0; state < tensor.states; ++state)
-          known = known || found == state_name(UpdateRule::state_names[state], tensor.name);
+          known = known || found == Saved::name_of_state(tensor, state);
       }
       if (!known && is_state_of_weights(session, found))
         throw Error(path, "optimizer state that this Trainer keeps", "the weights of this model and \"" + found + "\"",
@@ -107,8 +106,7 @@ struct StateLoading {
       session.write(session.master_view(tensor), std::span<const Master>(values));
       if (!tensor.place.trains || !resumes) continue;
       for (std::size_t state = 0; state < tensor.states; ++state) {
-        file.template copy<Master>(state_name(UpdateRule::state_names[state], tensor.name), tensor.first,
-                                   std::span(values));
+        file.template copy<Master>(Saved::name_of_state(tensor, state), tensor.first, std::span(values));
         session.write(session.state_view(tensor, state), std::span<const Master>(values));
       }
     }

@@ -54,7 +54,13 @@ struct StateAccess {
     return Session::Engine::template numerics<typename Session::Recipe::Roles::computed>();
   }
 
+  static std::string name_of_state(const auto& tensor, std::size_t state) {
+    return state_name(Session::name_of_state(tensor.place.group, state), tensor.name);
+  }
+
   static void expect_finished_step(const Session& session, const char* who) {
+    if (session.is_in_average())
+      throw Error(who, "a call outside of with_average", "one inside of it", "save_average writes the averages");
     if (!session.is_between_steps()) throw Error(who, "a finished step", "a step that has begun", "call apply first");
   }
 
@@ -186,11 +192,11 @@ struct StateAccess {
         for (const auto& tensor : session.tensors)
           for (std::size_t array = 0; array < arrays.size(); ++array) {
             if (array > 0 && !tensor.place.trains) continue;
-            const std::string name =
-                array == 0 ? tensor.name : state_name(UpdateRule::state_names[array - 1], tensor.name);
-            tensors.push_back({name, safetensors::dtype_of<Master>, shape_of(tensor.parameter),
-                               std::as_bytes(std::span(arrays[array].data() + at[array], tensor.place.count))});
+            const std::span<const Master> values(arrays[array].data() + at[array], tensor.place.count);
             at[array] += tensor.place.count;
+            if (array <= tensor.states)
+              tensors.push_back({array == 0 ? tensor.name : name_of_state(tensor, array - 1),
+                                 safetensors::dtype_of<Master>, shape_of(tensor.parameter), std::as_bytes(values)});
           }
         safetensors::write(path, tensors, metadata_of(session));
       }
@@ -203,8 +209,7 @@ struct StateAccess {
       f(tensor.name, tensor, session.master_view(tensor), tensor.first, tensor.count);
       if (!tensor.place.trains) continue;
       for (std::size_t state = 0; state < tensor.states; ++state)
-        f(state_name(UpdateRule::state_names[state], tensor.name), tensor, session.state_view(tensor, state),
-          tensor.first, tensor.count);
+        f(name_of_state(tensor, state), tensor, session.state_view(tensor, state), tensor.first, tensor.count);
     }
   }
   /// A tensor of the arena, to be written to a file.

@@ -125,10 +125,18 @@ template <class Trainer>
 std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
-  using UpdateRule = typename Trainer::UpdateRule;
-  if constexpr (UpdatesByOperations<UpdateRule>)
-    print = mix(print, fingerprint_of_operations<UpdateRule, typename Trainer::Engine>(options.optimizer));
-  else print = mix(print, fingerprint_of_rule<UpdateRule>(options.optimizer));
+  using Groups = GroupsOf<typename Trainer::UpdateRule>;
+  print = mix(print, bits_of_number(options.optimizer.learning_rate));
+  [&]<std::size_t... group>(std::index_sequence<group...>) {
+    const auto add = [&]<class UpdateRule>(UpdateRule*, const typename UpdateRule::Options& own) {
+      if constexpr (UpdatesByOperations<UpdateRule>)
+        print = mix(print, fingerprint_of_operations<UpdateRule, typename Trainer::Engine>(own));
+      else print = mix(print, fingerprint_of_rule<UpdateRule>(own));
+    };
+    (add(static_cast<rule_of<typename Trainer::UpdateRule, group>*>(nullptr),
+         Groups::template options<group>(options.optimizer)),
+     ...);
+  }(std::make_index_sequence<Groups::count>{});
   for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)
     print = mix(print, std::bit_cast<std::uint64_t>(options.schedule.share(step)));
   return print;

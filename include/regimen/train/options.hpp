@@ -70,7 +70,7 @@ struct Schedule final {
 
 /// The options of a Trainer's constructor: `Train trainer{{.optimizer = {.learning_rate = 3e-4}}};`
 ///
-///   optimizer   the update rule's own options
+///   optimizer   the update rule's own options; of a Split, those of each group's rule by its name
 ///   schedule    of the learning rate
 ///   seed        of initial weights, dropout and data order; 0: the Seed policy's
 ///   threads     for the CPU engine; 0: OMP_NUM_THREADS, else this rank's share of the processors

@@ -198,6 +198,9 @@ struct Session final {
   View<Master> state_view(const TensorRecord& tensor, std::size_t state) const {
     return View<Master>{resident.states + tensor.unit.states} + (state * tensor.state_stride + tensor.gradient);
   }
+  static const char* name_of_state(std::size_t group, std::size_t state) {
+    return state_name_of<UpdateRule>(group, state);
+  }
   View<Reduce> gradient_view(const TensorRecord& tensor) const {
     return {resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)};
   }
@@ -234,8 +237,10 @@ struct Session final {
     ring_differs = fed > 0;
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
+  bool is_in_average() const { return waiting == Waiting::average; }
   /// fit reads on where it is, and counts what it has seen: neither follows a state that changes under it.
   void expect_no_fit(const char* who) const {
+    if (waiting == Waiting::average) in_average(who);
     if (fits)
       throw Error(who, "a call outside of fit", "one in a callback of fit",
                   "let the callback return false, which ends fit, and call it then");
@@ -243,7 +248,8 @@ struct Session final {
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
     explicit Mode(Session& of) : session(of) {
-      if (!session.is_between_steps()) out_of_order(session.waiting, "evaluate or predict");
+      if (!session.is_between_steps() && session.waiting != Waiting::average)
+        out_of_order(session.waiting, "evaluate or predict");
       session.walk.training = false;
     }
     ~Mode() {
@@ -268,7 +274,8 @@ struct Session final {
     walk.batch = samples;
     given.random = {seed, step, first};
     given.learning_rate = options.optimizer.learning_rate * options.schedule.share(step);
-    if (walk.training) check_rate<Master>(given.learning_rate, step + 1);
+    if (walk.training)
+      check_rate<Master>(GroupsOf<UpdateRule>::rate(options.optimizer) * options.schedule.share(step), step + 1);
   }
   /// Copies a micro-batch to the input, for operations that run from now on.
   void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,

@@ -16,6 +16,7 @@
 #include <regimen/state/load_state.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/answers.hpp>
+#include <regimen/train/average.hpp>
 #include <regimen/train/expect.hpp>
 #include <regimen/train/fit.hpp>
 #include <regimen/train/generate.hpp>
@@ -337,6 +338,23 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   void finish_saving() { State::finish_saving(session_); }
   /// The same in one file, for other programs, under any Shard. Rank 0 gathers the whole state in host memory for this.
   void save_whole(const std::string& path) { State::save_whole(session_, path); }
+  /// Calls f() with the averages that an Averaged<...> rule keeps in the weights' place: for evaluate, predict, generate,
+  /// parameters. Afterwards, also after an exception, the weights are what they were, bit for bit; what f wrote to them is
+  /// lost. Needs host memory, outside the plan, for the weights that this rank keeps and kernels read. Parameters without
+  /// an average, and buffers, stay what they are. All ranks call it. Refuses to train or save inside, and where no step
+  /// has counted yet.
+  template <class F, class TheRule = UpdateRule>
+  void with_average(F&& f) {
+    static_assert(sizeof(typename rule::averages_are_kept<TheRule, train::keeps_averages<TheRule>>::must_hold));
+    train::Average<Session>::with(session_, "Trainer::with_average", f);
+  }
+  /// Writes the averages as weights, alone, into one file that Inference and load_weights read, as any program. All ranks
+  /// call it.
+  template <class TheRule = UpdateRule>
+  void save_average(const std::string& path) {
+    static_assert(sizeof(typename rule::averages_are_kept<TheRule, train::keeps_averages<TheRule>>::must_hold));
+    train::Average<Session>::save(session_, path);
+  }
   /// Reads a file that save wrote (of this or another run of the same model), or weights alone. Then training continues
   /// exactly as it would have, except where policies differ: a static loss scale is not changed by the file. Forgets a
   /// step that has begun by hand. Not in a callback of fit.

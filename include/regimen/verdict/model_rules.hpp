@@ -21,6 +21,7 @@
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
+#include <regimen/rule/group_takes_a_parameter.hpp>
 #include <regimen/rule/if_chooses_a_layer.hpp>
 #include <regimen/rule/input_takes_kind.hpp>
 #include <regimen/rule/kept_blocks_below_depth.hpp>
@@ -289,6 +290,10 @@ constexpr auto memory_rules() {
 
 // ---- operations
 
+template <class UpdateRule>
+using computes_on_spans =
+    std::bool_constant<regimen::detail::sees_whole_tensors<UpdateRule> && !UpdatesByOperations<UpdateRule>>;
+
 /// The owner of an operation that the device lacks: a layer, or the update rule.
 template <class Recipe, class Configuration>
 constexpr auto operation_rules() {
@@ -296,12 +301,12 @@ constexpr auto operation_rules() {
   using Attention = typename Configuration::attention;
   if constexpr (!Recipe::Planned::Engine::Traits::is_checked) return mp::mp_list<>{};
   else if constexpr (!Recipe::lacking.any) return mp::mp_list<>{};
-  else if constexpr (requires { typename Recipe::UpdateRule; } && Recipe::lacking.phase == op::Phase::update)
-    return mp::mp_list<std::conditional_t<regimen::detail::sees_whole_tensors<typename Recipe::UpdateRule> &&
-                                              !UpdatesByOperations<typename Recipe::UpdateRule>,
-                                          rule::spans_stay_on_the_host<typename Recipe::UpdateRule, Device, false>,
-                                          rule::operation_has_kernel<typename Recipe::UpdateRule, Device, false>>>{};
-  else {
+  else if constexpr (requires { typename Recipe::UpdateRule; } && Recipe::lacking.phase == op::Phase::update) {
+    using OnSpans = mp::mp_copy_if<typename GroupsOf<typename Recipe::UpdateRule>::Rules, computes_on_spans>;
+    if constexpr (mp::mp_empty<OnSpans>::value)
+      return mp::mp_list<rule::operation_has_kernel<typename Recipe::UpdateRule, Device, false>>{};
+    else return mp::mp_list<rule::spans_stay_on_the_host<mp::mp_front<OnSpans>, Device, false>>{};
+  } else {
     using Owner = typename decltype(owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>())::type;
     constexpr unsigned part = Recipe::lacking.refused_part;
     if constexpr (part == 0) return mp::mp_list<rule::operation_has_kernel<Owner, Device, false>>{};
@@ -347,6 +352,34 @@ struct training_rules<Network, Configuration, Freeze<Layers...>> {
       mp::mp_list<rule::frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
                                                           trained_with<Network, Configuration, Freeze<>>)>...,
                   rule::something_trains<Network, Recipe<Network, Configuration>::Bound::layout.trained>>;
+};
+
+// ---- groups of parameters
+
+template <std::size_t group>
+struct CountsGroup {
+  std::size_t tensors = 0;
+  template <class Unit>
+  constexpr void operator()(walk::UnitOffsets, std::size_t, Path) {
+    for (const walk::TensorPlace& tensor : Unit::tensors) tensors += tensor.trains && tensor.group == group ? 1 : 0;
+  }
+};
+template <class Bound, std::size_t group>
+constexpr bool takes_tensors() {
+  CountsGroup<group> counts;
+  Bound::for_each_unit(1, counts);
+  return counts.tensors > 0;
+}
+template <class UpdateRule, class Bound>
+struct group_rules {
+  using type = mp::mp_list<>;
+};
+template <class... Groups, class Bound>
+struct group_rules<Split<Groups...>, Bound> {
+  template <std::size_t... group>
+  static auto of(std::index_sequence<group...>) -> mp::mp_list<
+      rule::group_takes_a_parameter<Groups, regimen::detail::is_rest<Groups> || takes_tensors<Bound, group>()>...>;
+  using type = decltype(of(std::index_sequence_for<Groups...>{}));
 };
 
 // ---- what can be sharded
@@ -421,7 +454,10 @@ constexpr auto rules_of_bound_model() {
                                       typename Recipe<Network, Configuration>::Bound>());
     using Slices =
         decltype(slice_rules<typename Configuration::shard, typename Recipe<Network, Configuration>::Bound>());
+    using Grouped = typename group_rules<typename Configuration::optimizer::rule,
+                                         typename Recipe<Network, Configuration>::Bound>::type;
     if constexpr (!mp::mp_empty<broken_of<Training>>::value) return broken_of<Training>{};
+    else if constexpr (!mp::mp_empty<broken_of<Grouped>>::value) return broken_of<Grouped>{};
     else if constexpr (!mp::mp_empty<Units>::value) return Units{};
     else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
     else return machine_rules<Recipe<Network, Configuration>, Configuration>();

@@ -11,9 +11,11 @@
 #include <regimen/policy/policy.hpp>
 #include <regimen/policy/precision.hpp>
 #include <regimen/policy/target.hpp>
+#include <regimen/program/groups.hpp>
 #include <regimen/rule/accumulate_at_least_one.hpp>
 #include <regimen/rule/anomaly_ends_a_launch.hpp>
 #include <regimen/rule/argument_is_a_policy.hpp>
+#include <regimen/rule/average_keeps_a_share.hpp>
 #include <regimen/rule/batch_at_least_one.hpp>
 #include <regimen/rule/bucket_reduces_once.hpp>
 #include <regimen/rule/budget_needs_batch.hpp>
@@ -60,6 +62,7 @@
 #include <regimen/rule/shard_needs_ranks.hpp>
 #include <regimen/rule/shard_options_fit.hpp>
 #include <regimen/rule/smoothing_below_one.hpp>
+#include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/steps_at_least_one.hpp>
 #include <regimen/rule/synchronous_needs_queue.hpp>
 #include <regimen/rule/target_computes_in.hpp>
@@ -273,6 +276,26 @@ struct update_rules<UpdateRule> {
   }();
   using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>,
                             rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
+};
+template <class UpdateRule, class Decay>
+struct update_rules<Averaged<UpdateRule, Decay>> {
+  using rules = mp::mp_push_back<typename update_rules<UpdateRule>::rules, rule::average_keeps_a_share<Decay>>;
+};
+/// Of the rules of all groups; a Split in a Split is no update rule.
+template <class... Groups>
+struct update_rules<Split<Groups...>> {
+  using rules = mp::mp_list<rule::split_ends_with_rest<Split<Groups...>>>;
+};
+template <class... Groups>
+  requires(are_groups<Groups...>())
+struct update_rules<Split<Groups...>> {
+  template <class Rule>
+  struct of : update_rules<Rule> {};
+  template <class... Inner>
+  struct of<Split<Inner...>> {
+    using rules = mp::mp_list<rule::update_rule_is_whole<Split<Inner...>>>;
+  };
+  using rules = mp::mp_unique<mp::mp_append<typename of<typename Groups::rule>::rules...>>;
 };
 
 /// The rule about a device and the epilogues of its products.

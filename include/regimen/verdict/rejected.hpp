@@ -208,6 +208,8 @@ struct rejected {
   static constexpr void save_in_background(const Anything&, const Anything& = {}) {}
   static constexpr void finish_saving() {}
   static constexpr void save_whole(const Anything&) {}
+  static constexpr void save_average(const Anything&) {}
+  static constexpr void with_average(const Anything&) {}
   static constexpr void load(const Anything&) {}
   static constexpr void load_weights(const Anything&) {}
 

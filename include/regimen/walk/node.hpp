@@ -33,6 +33,7 @@ namespace regimen::walk {
 ///               Roles        element types            Checkpoint   segment, recomputes<Layer>
 ///               Freeze       freezes<Layer>           Sharding     which slices of the units' buffers a rank keeps
 ///               states       arrays that the optimizer keeps per parameter
+///               Groups       group_of<Layer>(parameter), states_of(group); void: one group
 ///               fuses        whether the fusion pass is applied; Roles::Epilogues: what products apply
 ///               alignment    bytes: every parameter begins at a multiple, in each buffer of its unit
 ///               row_alignment   bytes: so does every row of the model's output, if its last layer can write it so
@@ -48,6 +49,7 @@ struct ContextOf final {
   using Sharding = typename Facts::Sharding;
   using Tied = typename Shared::Tied;
   using Named = typename Shared::Named;
+  using Groups = typename Facts::Groups;
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
@@ -67,8 +69,9 @@ struct TensorPlace {
   std::size_t count = 0;                       // elements
   ElementType element = ElementType::float32;  // of the values
   bool trains = true, decays = false;
-  std::size_t rows = 1;    // of a matrix; a vector is one row
-  std::size_t buffer = 0;  // of a branch: bytes into the buffers
+  std::size_t rows = 1;               // of a matrix; a vector is one row
+  std::size_t group = 0, states = 0;  // whose update rule it has; arrays of state of that rule
+  std::size_t buffer = 0;             // of a branch: bytes into the buffers
 };
 
 /// The memory of a node's parameters inside their unit: elements in all, and those that train, both with the gaps
@@ -322,7 +325,12 @@ struct Node {
                 .element = element_type,
                 .trains = trains,
                 .decays = parameter.decays(),
-                .rows = parameter.rank > 1 ? parameter.extents[0] : 1};
+                .rows = parameter.rank > 1 ? parameter.extents[0] : 1,
+                .states = Context::states};
+      if constexpr (!std::is_void_v<typename Context::Groups>) {
+        out[-1].group = Context::Groups::template group_of<Owner>(parameter);
+        out[-1].states = Context::Groups::states_of(out[-1].group);
+      }
       ++begin;
     }
   }

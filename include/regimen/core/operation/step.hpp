@@ -228,6 +228,17 @@ struct Finish final {
   constexpr Cost cost() const { return {20, 2 * sizeof(Scalars), 1}; }
 };
 
+/// The scalars of one group of parameters, whose rule has its own rate and corrections: those of the step, but
+///   learning_rate = that of the step · options.learning_rate;   corrections of the group's rule for t
+template <class UpdateRule>
+struct ScalarsOfGroup final {
+  static constexpr const char* name = "scalars_of_group";
+  View<Scalars> scalars, to;
+  typename UpdateRule::Options options{};
+
+  constexpr Cost cost() const { return {1, 2 * sizeof(Scalars), 1}; }
+};
+
 /// Consecutive parameters that the update treats alike.
 struct Segment {
   std::size_t offset = 0, count = 0;  // in elements of the unit
@@ -258,9 +269,20 @@ struct Update final {
   std::size_t first = 0;  // index, in the segments' numbering, of the views' first element
   bool divided = false;
 
+  /// Of the views' elements those that lie in a segment.
+  constexpr std::size_t elements() const {
+    std::size_t sum = 0;
+    for (std::size_t s = 0; s < segments.count; ++s) {
+      const std::size_t begin = segments.items[s].offset, end = begin + segments.items[s].count,
+                        from = begin < first ? first : begin, to = end < first + count ? end : first + count;
+      sum += from < to ? to - from : 0;
+    }
+    return sum;
+  }
   constexpr Cost cost() const {
-    return {12 * double(count),
-            double(count) * (sizeof(M) * (2 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))),
+    return {12 * double(elements()),
+            double(elements()) *
+                (sizeof(M) * (2 + 2 * UpdateRule::states) + sizeof(G) + (copy.is_absent() ? 0 : sizeof(T))),
             1};
   }
 };

@@ -71,6 +71,11 @@ void compute(const op::Finish<UpdateRule>& o, const Memory& at) {
   step_decisions::finish<UpdateRule>(o, *at(o.scalars));
 }
 
+template <class UpdateRule>
+void compute(const op::ScalarsOfGroup<UpdateRule>& o, const Memory& at) {
+  step_decisions::of_group<UpdateRule>(o, *at(o.scalars), *at(o.to));
+}
+
 template <class Function>
 void compute(const op::Calculate<Function>& o, const Memory& at) {
   o.function(at(o.numbers), *at(o.scalars));

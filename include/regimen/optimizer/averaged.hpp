@@ -1,0 +1,125 @@
+// regimen/optimizer/averaged.hpp — any update rule, and a moving average of the weights that it leaves.
+#pragma once
+
+#include <regimen/core/hd.hpp>
+#include <regimen/core/ratio.hpp>
+#include <regimen/core/whole_tensor.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace regimen {
+
+#if defined(__CUDACC__)
+#pragma nv_diagnostic push
+#pragma nv_diag_error 20011, 20014
+#endif
+/// What UpdateRule does; then   w̄ ← β w̄ + (1 − β) w,   w̄ = w after the first step. A step that does not count leaves w̄
+/// as it is.
+///
+///   Trainer<Gpt, Optimizer<Averaged<AdamW>>> trainer;                   or of a group: Split<Matrices<Averaged<Muon>>, ...>
+///   trainer.fit(...);
+///   trainer.with_average([&] { trainer.evaluate(held_out); });          the weights are the averages meanwhile
+///   trainer.save_average("average.safetensors");                        for Inference, and for load_weights
+///
+///   Decay    β, a Ratio in [0, 1): 1/(1 − β) is the memory in steps
+///   Options  those of UpdateRule
+///   state    one more array in Master, "average": in slices, in the plan and in files as all optimizer state is
+///   cost     no further pass over the weights for an elementwise rule; two operations for each tensor for others
+///   source   Polyak, Juditsky 1992; with exponential weights as torch.optim.swa_utils.get_ema_multi_avg_fn
+template <class UpdateRule, class Decay = Ratio<999, 1000>>
+struct Averaged final {
+  using Options = typename UpdateRule::Options;
+  static constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_whole_tensors; };
+  static constexpr std::size_t states = UpdateRule::states + 1, average = UpdateRule::states,
+                               numbers = detail::scratch_numbers<UpdateRule> + 2;
+  static constexpr std::array<const char*, states> state_names = [] {
+    std::array<const char*, states> names{};
+    if constexpr (average > 0)
+      for (std::size_t i = 0; i < average; ++i) names[i] = UpdateRule::state_names[i];
+    names[average] = "average";
+    return names;
+  }();
+
+  template <class Master>
+  static void check(const Options& options) {
+    if constexpr (requires { UpdateRule::template check<Master>(options); })
+      UpdateRule::template check<Master>(options);
+  }
+  REGIMEN_HD static double correction_first(const Options& o, std::uint64_t t) {
+    return UpdateRule::correction_first(o, t);
+  }
+  REGIMEN_HD static double correction_second(const Options& o, std::uint64_t t) {
+    return UpdateRule::correction_second(o, t);
+  }
+  static constexpr auto scratch(std::size_t rows, std::size_t columns) {
+    if constexpr (requires { UpdateRule::scratch(rows, columns); }) return UpdateRule::scratch(rows, columns);
+    else return std::size_t{0};
+  }
+
+  /// β in this step.
+  REGIMEN_HD static double kept(const Scalars& s) { return s.updates > 1 ? Decay::value : 0; }
+
+  template <class S>
+  struct Coefficients {
+    typename UpdateRule::template Coefficients<S> rule;
+    S keep, take;
+
+    REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s)
+        : rule(o, s), keep(static_cast<S>(kept(s))), take(static_cast<S>(1 - kept(s))) {}
+  };
+
+  /// One element (V = S) or a register of them.
+  template <class V, class S>
+  REGIMEN_HD static void update(V& weight, V gradient, V (&state)[states], const Coefficients<S>& c, bool decays) {
+    V own[average == 0 ? 1 : average] = {};
+    for (std::size_t i = 0; i < average; ++i) own[i] = state[i];
+    UpdateRule::update(weight, gradient, own, c.rule, decays);
+    for (std::size_t i = 0; i < average; ++i) state[i] = own[i];
+    state[average] = state[average] * c.keep + weight * c.take;
+  }
+
+  /// Whole tensors, by operations.
+  struct Shares final {
+    REGIMEN_HD void operator()(double* n, const Scalars& s) const { n[0] = kept(s), n[1] = 1 - kept(s); }
+  };
+  template <class M>
+    requires UpdatesByOperations<UpdateRule>
+  static constexpr void update_tensor(auto& engine, const TensorViews<M, Averaged>& t, const Options& o) {
+    TensorViews<M, UpdateRule> own{.weight = t.weight,
+                                   .gradient = t.gradient,
+                                   .numbers = t.numbers + 2,
+                                   .scalars = t.scalars,
+                                   .rows = t.rows,
+                                   .columns = t.columns,
+                                   .decays = t.decays};
+    for (std::size_t i = 0; i < average; ++i) own.state[i] = t.state[i];
+    for (std::size_t i = 0; i < own.scratch.size(); ++i) own.scratch[i] = t.scratch[i];
+    UpdateRule::update_tensor(engine, own, o);
+    engine.run(op::Calculate<Shares>{t.numbers, t.scalars, 2});
+    engine.run(op::ScaledSum<M, M>{.x = t.weight,
+                                   .y = t.state[average],
+                                   .count = t.count(),
+                                   .a = {1, t.numbers + 1},
+                                   .b = {1, t.numbers},
+                                   .scalars = t.scalars});
+  }
+  /// Whole tensors, on spans of the host.
+  template <class M>
+  static void update_tensor(const WholeTensor<M, states>& t, const Coefficients<M>& c)
+    requires(sees_whole_tensors && !UpdatesByOperations<UpdateRule>)
+  {
+    WholeTensor<M, average> own{t.weight, t.gradient, {}, t.scratch, t.rows, t.columns, t.decays};
+    for (std::size_t i = 0; i < average; ++i) own.state[i] = t.state[i];
+    UpdateRule::update_tensor(own, c.rule);
+    for (std::size_t i = 0; i < t.weight.size(); ++i)
+      t.state[average][i] = t.state[average][i] * c.keep + t.weight[i] * c.take;
+  }
+};
+#if defined(__CUDACC__)
+#pragma nv_diagnostic pop
+#endif
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

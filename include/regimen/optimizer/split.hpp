@@ -1,0 +1,164 @@
+// regimen/optimizer/split.hpp — one update rule for some parameters, another for others.
+#pragma once
+
+#include <regimen/core/hd.hpp>
+#include <regimen/optimizer/range.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace regimen {
+
+// ---- groups. Of a parameter the first group decides that takes it. Your own is a struct like these.
+
+/// Weights of products: what weight decay takes, too.
+template <class UpdateRule>
+struct Matrices final {
+  using rule = UpdateRule;
+  template <class>
+  static constexpr bool takes(const auto& parameter) {
+    return parameter.role == decltype(parameter.role)::matrix;
+  }
+};
+/// All parameters of every layer of this type. Of a table that several layers use, its Embedding is the layer.
+template <class Layer, class UpdateRule>
+struct Of final {
+  using rule = UpdateRule;
+  template <class Owner>
+  static constexpr bool takes(const auto&) {
+    return std::is_same_v<Owner, Layer>;
+  }
+};
+/// All others; there may be none.
+template <class UpdateRule>
+struct Rest final {
+  using rule = UpdateRule;
+  template <class>
+  static constexpr bool takes(const auto&) {
+    return true;
+  }
+};
+
+namespace detail {
+
+template <class Group>
+concept ParameterGroup = requires {
+  typename Group::rule::Options;
+  Group::rule::states;
+};
+template <class Group>
+inline constexpr bool is_rest = false;
+template <class UpdateRule>
+inline constexpr bool is_rest<Rest<UpdateRule>> = true;
+template <class... Groups>
+constexpr bool are_groups() {
+  if constexpr (sizeof...(Groups) < 2 || sizeof...(Groups) > 4) return false;
+  else {
+    std::size_t index = 0;
+    return ((ParameterGroup<Groups> && is_rest<Groups> == (++index == sizeof...(Groups))) && ...);
+  }
+}
+
+/// Options by names: those of each group's rule.
+template <class... Options>
+struct OptionsOfGroups;
+template <class First, class Last>
+struct OptionsOfGroups<First, Last> {
+  First first{};
+  Last rest{};
+  double learning_rate = 1;
+};
+template <class First, class Second, class Last>
+struct OptionsOfGroups<First, Second, Last> {
+  First first{};
+  Second second{};
+  Last rest{};
+  double learning_rate = 1;
+};
+template <class First, class Second, class Third, class Last>
+struct OptionsOfGroups<First, Second, Third, Last> {
+  First first{};
+  Second second{};
+  Third third{};
+  Last rest{};
+  double learning_rate = 1;
+};
+template <std::size_t group, class... Options>
+constexpr const auto& options_of_group(const OptionsOfGroups<Options...>& options) {
+  if constexpr (group == 0) return options.first;
+  else if constexpr (group + 1 == sizeof...(Options)) return options.rest;
+  else if constexpr (group == 1) return options.second;
+  else return options.third;
+}
+inline constexpr const char* rates_of_groups[] = {"optimizer.first.learning_rate", "optimizer.second.learning_rate",
+                                                  "optimizer.third.learning_rate", "optimizer.rest.learning_rate"};
+
+}  // namespace detail
+
+/// An update rule for each group of parameters, with its own options, state and learning rate:
+///
+///   Trainer<Gpt, Optimizer<Split<Matrices<Muon>, Rest<AdamW>>>>
+///       trainer{{.optimizer = {.first = {.learning_rate = 2e-3}, .rest = {.weight_decay = 0}}}};
+///
+///   groups   one to three, and Rest<...>: Matrices<Rule>, Of<Layer, Rule>, or your own: a struct with `rule`, and
+///            `takes<Layer>(parameter)`, which sees the layer that owns a parameter, and its role, shape and name.
+///            The first that takes a parameter decides; one that gets none is refused
+///   Options  first, second, third, rest: those of the rules. learning_rate multiplies all of theirs, 1 by default: a
+///            step's rate in a group is the group's own · learning_rate · the schedule's share. StepResult::learning_rate
+///            is the product of the last two
+///   memory   every parameter has as many arrays of state as the rule with the most; files have those of its own rule
+///   cost     an operation for each group of elementwise rules in a unit, where one rule has one; and a small one for
+///            each group and step
+template <class... Groups>
+struct Split final {  // of something else than groups, which a rule refuses
+  struct Options {
+    double learning_rate = 1;
+  };
+  static constexpr std::size_t states = 0;
+};
+template <class... Groups>
+  requires(detail::are_groups<Groups...>())
+struct Split<Groups...> final {
+  using Options = detail::OptionsOfGroups<typename Groups::rule::Options...>;
+  static constexpr std::size_t count = sizeof...(Groups);
+  static constexpr std::size_t states = [] {
+    std::size_t most = 0;
+    ((most = Groups::rule::states > most ? Groups::rule::states : most), ...);
+    return most;
+  }();
+
+  /// Throws Error when an option lies outside its range.
+  template <class Master>
+  static void check(const Options& options) {
+    check_groups<Master, 0, Groups...>(options);
+  }
+
+  // Each group has its own (op::ScalarsOfGroup).
+  REGIMEN_HD static double correction_first(const Options&, std::uint64_t) { return 1; }
+  REGIMEN_HD static double correction_second(const Options&, std::uint64_t) { return 1; }
+
+  /// The group of a parameter of Layer, and how many states its rule has.
+  template <class Layer>
+  static constexpr std::size_t group_of(const auto& parameter) {
+    std::size_t group = 0;
+    static_cast<void>(((Groups::template takes<Layer>(parameter) || (++group, false)) || ...));
+    return group;
+  }
+  static constexpr std::size_t states_of(std::size_t group) {
+    const std::size_t each[] = {Groups::rule::states...};
+    return each[group];
+  }
+
+ private:
+  template <class Master, std::size_t group, class Group, class... Others>
+  static void check_groups(const Options& options) {
+    const auto& own = detail::options_of_group<group>(options);
+    detail::at_least_zero(detail::rates_of_groups[sizeof...(Others) == 0 ? 3 : group], own.learning_rate);
+    if constexpr (requires { Group::rule::template check<Master>(own); }) Group::rule::template check<Master>(own);
+    if constexpr (sizeof...(Others) > 0) check_groups<Master, group + 1, Others...>(options);
+  }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,66 @@
+// regimen/program/groups.hpp — the update rules of an Optimizer: one, or one for each group of parameters.
+#pragma once
+
+#include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/split.hpp>
+#include <regimen/policy/optimizer.hpp>
+
+#include <boost/mp11.hpp>
+
+#include <cstddef>
+
+namespace regimen::train {
+
+/// Choice   what a walk asks for the group of a parameter; void: there is one
+template <class UpdateRule>
+struct GroupsOf final {
+  using Choice = void;
+  using Rules = boost::mp11::mp_list<UpdateRule>;
+  static constexpr std::size_t count = 1;
+  template <std::size_t>
+  static constexpr const auto& options(const typename UpdateRule::Options& all) {
+    return all;
+  }
+  /// The largest rate of a step whose schedule has the share 1.
+  static double rate(const typename UpdateRule::Options& all) { return all.learning_rate; }
+};
+template <class... Groups>
+struct GroupsOf<Split<Groups...>> final {
+  using Choice = Split<Groups...>;
+  using Rules = boost::mp11::mp_list<typename Groups::rule...>;
+  static constexpr std::size_t count = sizeof...(Groups);
+  template <std::size_t group>
+  static constexpr const auto& options(const typename Choice::Options& all) {
+    return regimen::detail::options_of_group<group>(all);
+  }
+  static double rate(const typename Choice::Options& all) {
+    double largest = 0;
+    [&]<std::size_t... group>(std::index_sequence<group...>) {
+      ((largest = options<group>(all).learning_rate > largest ? options<group>(all).learning_rate : largest), ...);
+    }(std::make_index_sequence<count>{});
+    return largest * all.learning_rate;
+  }
+};
+
+/// The rule of a group.
+template <class UpdateRule, std::size_t group>
+using rule_of = boost::mp11::mp_at_c<typename GroupsOf<UpdateRule>::Rules, group>;
+
+/// The name of an array of state in the group's rule.
+template <class UpdateRule>
+const char* state_name_of(std::size_t group, std::size_t state) {
+  const char* name = "";
+  [&]<class... Rules>(boost::mp11::mp_list<Rules...>) {
+    std::size_t index = 0;
+    const auto look = [&]<class Rule>(Rule*) {
+      if constexpr (Rule::states > 0)
+        if (index == group && state < Rule::states) name = Rule::state_names[state];
+      ++index;
+    };
+    (look(static_cast<Rules*>(nullptr)), ...);
+  }(typename GroupsOf<UpdateRule>::Rules{});
+  return name;
+}
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
