@@ -73,7 +73,6 @@
 #include <regimen/rule/update_rule_is_whole.hpp>
 #include <regimen/rule/update_rule_states_agree.hpp>
 #include <regimen/rule/weight_above_zero.hpp>
-#include <regimen/rule/whole_tensors_stay_whole.hpp>
 #include <regimen/rule/world_is_a_number.hpp>
 #include <regimen/rule/world_needs_communicator.hpp>
 
