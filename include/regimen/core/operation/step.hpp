@@ -140,7 +140,7 @@ struct SumLosses final {
   View<Scalars> scalars, losses{};
   std::size_t count = 0;
   double samples = 0, correct = 0;
-  std::array<double, limit> weights{};
+  double weights[limit] = {};
 
   constexpr Cost cost() const { return {4 * double(count), double(1 + count) * sizeof(Scalars), 1}; }
 };
