@@ -31,7 +31,7 @@ struct LstmCell final {
   constexpr Cost cost() const {
     const double elements = double(rows * columns);
     const bool first = hidden.is_absent();
-    return {(first ? 54 : 60) * elements, elements * ((8 + 2) * sizeof(T) + (first ? 1 : 6) * sizeof(S)), 1};
+    return {(first ? 54 : 60) * elements, elements * double(10 * sizeof(T) + (first ? 1 : 6) * sizeof(S)), 1};
   }
 };
 
@@ -54,7 +54,7 @@ struct LstmCellBackward final {
   constexpr Cost cost() const {
     const double elements = double(rows * columns);
     const std::size_t states = 2 + (c_before.is_absent() ? 0 : 1) + (d_hidden.is_absent() ? 0 : 2);
-    return {40 * elements, elements * ((12 + 1) * sizeof(T) + double(states) * sizeof(S)), 1};
+    return {40 * elements, elements * double(13 * sizeof(T) + states * sizeof(S)), 1};
   }
 };
 
@@ -79,7 +79,7 @@ struct GruCell final {
   constexpr Cost cost() const {
     const double elements = double(rows * columns);
     const bool first = hidden.is_absent();
-    return {(first ? 40 : 48) * elements, elements * ((6 + 3) * sizeof(T) + (first ? 1 : 5) * sizeof(S)), 1};
+    return {(first ? 40 : 48) * elements, elements * double(9 * sizeof(T) + (first ? 1 : 5) * sizeof(S)), 1};
   }
 };
 
@@ -102,9 +102,8 @@ struct GruCellBackward final {
 
   constexpr Cost cost() const {
     const double elements = double(rows * columns);
-    return {24 * elements,
-            elements * ((6 + 2 + 3 + 1 + (y_before.is_absent() ? 0 : 1)) * sizeof(T) + (is_last ? 1 : 2) * sizeof(S)),
-            1};
+    const std::size_t numbers = y_before.is_absent() ? 12 : 13, states = is_last ? 1 : 2;
+    return {24 * elements, elements * double(numbers * sizeof(T) + states * sizeof(S)), 1};
   }
 };
 
