@@ -96,6 +96,7 @@ struct Repeat final {
 ///
 /// It stands anywhere, in combinators and in another Shared, too. Its inputs may have other shapes elsewhere, if the
 /// parameters stay the same. Random numbers depend on the place. A BatchNorm moves its statistics once for each use.
+/// Init<Gpt2> counts a Residual inside once, and sees none around it.
 ///
 /// cost     each place saves what its backward reads. With several ranks the set is a unit, as a tied table is: it is
 ///          gathered before forward and kept to the end of backward
