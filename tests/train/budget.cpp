@@ -49,7 +49,7 @@ template <std::size_t N, std::size_t K>
 using blocks = mp::mp_append<std::conditional_t<(N > 0), list<Every<N>>, list<>>,
                              std::conditional_t<(K > 0), list<KeepLast<K>>, list<>>>;
 using BlocksOfThree =
-    list<blocks<0, 0>, blocks<1, 0>, blocks<1, 1>, blocks<1, 2>, blocks<2, 0>, blocks<2, 1>, blocks<2, 2>>;
+    list<blocks<0, 0>, blocks<1, 0>, blocks<1, 1>, blocks<1, 2>, blocks<2, 0>, blocks<2, 1>>;
 template <class Checkpoint_>
 using or_none = std::conditional_t<std::is_same_v<Checkpoint_, Checkpoint<>>, Checkpoint<None>, Checkpoint_>;
 template <class Blocks, class Layers>
@@ -158,7 +158,7 @@ TEST_CASE("the cheapest schedule that fits, of all that there are: without block
 }
 TEST_CASE("the cheapest schedule that fits, of all that there are: of three blocks") {
   const auto all = plans_of<Deep>(space<BlocksOfThree, list<LayerNorm, Linear<64>, Gelu>>{});
-  CHECK(all.size() == 56);
+  CHECK(all.size() == 48);
   is_cheapest<Deep, 112'640, 112'900, 113'400, 114'500, 115'455, 116'992, 119'551, 119'552, 200'000>(all);
 }
 

@@ -197,10 +197,11 @@ struct BudgetSearch {
   }
   /// With as many whole blocks as its bound allows.
   static constexpr RankedSchedule with_most_whole(std::size_t index) {
-    if (segments.of[index % segments.count] == 0 || depth < 2) return ranked(index, 0);
+    const std::size_t segment = segments.of[index % segments.count];
+    if (segment == 0 || segment == depth) return ranked(index, 0);
     RankedSchedule low = ranked(index, 1);
     if (!low.fits) return ranked(index, 0);
-    RankedSchedule high = ranked(index, depth - 1);
+    RankedSchedule high = ranked(index, depth - segment);
     if (high.fits) return high;
     while (high.schedule.whole - low.schedule.whole > 1) {  // the bound is nearly a line
       const std::size_t from = low.schedule.whole, to = high.schedule.whole,
@@ -308,7 +309,7 @@ struct BudgetSearch {
     for (const Ranks* all : {&RanksOfAll::template with_whole<0>, &RanksOfAll::template with_whole<1>})
       for (const RankedSchedule& one : *all) {
         const std::size_t place = 2 * one.index + one.schedule.whole + 1;
-        if (one.schedule.whole > 0 && (one.schedule.segment == 0 || depth < 2)) continue;
+        if (one.schedule.whole > 0 && (one.schedule.segment == 0 || one.schedule.segment == depth)) continue;
         if (one.bound < bound || (one.bound == bound && place <= from)) continue;
         if (next.fits && (one.bound > next.bound || (one.bound == next.bound && place >= 2 * next.index + next.schedule.whole + 1)))
           continue;

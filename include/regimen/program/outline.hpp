@@ -32,7 +32,7 @@ namespace regimen::train {
 ///   lent, taken     most bytes in backward besides saved tensors and the gradient of its output, if that stays; if not
 ///   operations      floating-point operations of its forward; of a combinator those of itself
 struct OutlinePart {
-  enum class Kind : unsigned char { layer, chain, residual, repeat, fork, input, opaque };
+  enum class Kind : unsigned char { layer, chain, residual, repeat, fork, again, input, opaque };
   Kind kind = Kind::opaque;
   bool active = false, flows = false, adds = false, reads_values = false, has_input = false;
   Reads reads = Reads::nothing;
@@ -53,6 +53,7 @@ struct OutlineOf {
     else if constexpr (requires { N::keeps_branch; }) return Kind::residual;
     else if constexpr (requires { N::iterations; }) return Kind::repeat;
     else if constexpr (requires { N::is_apart; }) return Kind::fork;
+    else if constexpr (requires { typename N::Inside; }) return Kind::again;
     else return walk::is_input<N> ? Kind::input : Kind::opaque;
   }();
 
@@ -65,6 +66,7 @@ struct OutlineOf {
       }(std::make_index_sequence<N::count>{});
     else if constexpr (kind_of<N> == Kind::residual) return 1 + size<typename N::Branch>();
     else if constexpr (kind_of<N> == Kind::repeat) return 1 + size<typename N::Body>();
+    else if constexpr (kind_of<N> == Kind::again) return 1 + size<typename N::Inside>();
     else return 1;
   }
 
@@ -92,6 +94,9 @@ struct OutlineOf {
       part.next = draw<typename N::Branch>(parts, here + 1, 0, samples);
       part.x = part.y;
       part.operations = N::joins_forward ? 0 : sum_of<typename N::Output>(samples);
+    } else if constexpr (kind_of<N> == Kind::again) {
+      part.last = here + 1;
+      part.next = draw<typename N::Inside>(parts, here + 1, 0, samples);
     } else if constexpr (kind_of<N> == Kind::repeat) {
       part.last = here + 1;
       part.count = N::iterations;
@@ -270,6 +275,10 @@ struct Sketch {
         reads_output[i] = whole_of(i) > 0 && reads_output[inner];
         keeps_d_y[i] = whole_of(i) == 0 || keeps_d_y[inner];
         break;
+      case Kind::again:
+        reads_input[i] = part.active;
+        keeps_d_y[i] = true;
+        break;
       case Kind::fork:
         reads_input[i] = part.reads_values && part.has_input;
         for (std::size_t c = inner; c != 0; c = parts[c].before) reads_input[i] = reads_input[i] || reads_input[c];
@@ -313,6 +322,7 @@ struct Sketch {
           c = before;
         }
       case Kind::residual: return is_idle(part.last, place_in_residual(i, place));
+      case Kind::again: return place == Place::nowhere;
       case Kind::fork:
         if (!part.adds && place != Place::nowhere) return false;
         for (std::size_t c = part.last; c != 0; c = parts[c].before)
@@ -341,6 +351,7 @@ struct Sketch {
       case Kind::residual:
         return footprint(part.last, place_in_residual(i, place)) +
                (reads_output[part.last] && place == Place::saved ? part.x : 0);
+      case Kind::again: return place == Place::saved ? part.y : 0;
       case Kind::repeat: {
         const std::size_t whole = whole_of(i), x = part.x, segments = segments_of(i);
         if (whole == 0) return (segments - 1) * x + (place == Place::saved ? x : 0);
@@ -381,6 +392,8 @@ struct Sketch {
       case Kind::residual:
         return forward(part.last, saves, saves ? place_in_residual(i, place) : place) +
                (place != Place::nowhere ? part.operations : 0);
+      case Kind::again:
+        return place == Place::nowhere ? 0 : forward(part.last, false, saves ? Place::transient : place);
       case Kind::repeat: {
         const double one = forward(part.last, false, Place::transient);
         if (saves && !is_redone(i))
@@ -414,6 +427,9 @@ struct Sketch {
         if (saved && !reads_output[i]) top -= part.y;
         break;
       case Kind::chain: retire(part.last, place); break;
+      case Kind::again:
+        if (saved) top -= part.y;
+        break;
       case Kind::residual:
         if (!reads_output[part.last]) retire(part.last, place);
         else if (saved) top -= part.x;
@@ -453,6 +469,13 @@ struct Sketch {
         backward(part.last, floor, false, place_in_residual(i, place));
         if (owned) live -= part.y;
         break;
+      case Kind::again: {
+        const Place inner = reads_output[part.last] ? Place::saved : Place::nowhere;
+        extra += forward(part.last, true, inner);
+        top = floor + footprint(part.last, inner);
+        note();
+        return backward(part.last, floor, owned, inner);
+      }
       case Kind::repeat: return backward_of_repeat(i, floor, owned, place);
       case Kind::fork: return backward_of_fork(i, floor, owned, place);
       default:  // knows nothing of it

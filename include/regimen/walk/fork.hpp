@@ -36,8 +36,9 @@ template <std::size_t place, class X, class Context, bool flows, class... Layers
 struct BranchOf {
   using Final =
       std::conditional_t<Number<typename X::Element>, typename X::Element, stored_t<typename Context::Roles::computed>>;
-  using type = Chain<typename flatten<typename Context::Fusing, typename X::Element, typename Context::Roles::computed,
-                                      Final, Layers...>::type,
+  using type = Chain<typename begins_at<typename flatten<typename Context::Fusing, typename X::Element,
+                                                         typename Context::Roles::computed, Final, Layers...>::type,
+                                        place>::type,
                      X, Context, flows, place == 0 ? not_grouped : place>;
 };
 template <std::size_t place, class X, class Context, bool flows, class... Layers>
