@@ -37,7 +37,8 @@ struct with_checkpoint<Configuration<Policies...>, Checkpoint> {
                                                          boost::mp11::mp_list<>, boost::mp11::mp_list<Checkpoint>>>;
 
  public:
-  using type = boost::mp11::mp_apply<Configuration, boost::mp11::mp_append<boost::mp11::mp_list<>, replaced<Policies>...>>;
+  using type =
+      boost::mp11::mp_apply<Configuration, boost::mp11::mp_append<boost::mp11::mp_list<>, replaced<Policies>...>>;
 };
 
 /// A schedule of the space, and what its outline says.   block   index in the list of segments
@@ -250,8 +251,9 @@ struct BudgetSearch {
   template <std::uint64_t layers, std::size_t... i>
   struct selected<layers, std::index_sequence<i...>> {
     using type = boost::mp11::mp_append<
-        boost::mp11::mp_list<>, std::conditional_t<((layers >> i) & 1) != 0, boost::mp11::mp_list<boost::mp11::mp_at_c<Layers, i>>,
-                                                   boost::mp11::mp_list<>>...>;
+        boost::mp11::mp_list<>,
+        std::conditional_t<((layers >> i) & 1) != 0, boost::mp11::mp_list<boost::mp11::mp_at_c<Layers, i>>,
+                           boost::mp11::mp_list<>>...>;
   };
   template <class... Schedules>
   using list = boost::mp11::mp_list<Schedules...>;
@@ -311,14 +313,14 @@ struct BudgetSearch {
         const std::size_t place = 2 * one.index + one.schedule.whole + 1;
         if (one.schedule.whole > 0 && (one.schedule.segment == 0 || one.schedule.segment == depth)) continue;
         if (one.bound < bound || (one.bound == bound && place <= from)) continue;
-        if (next.fits && (one.bound > next.bound || (one.bound == next.bound && place >= 2 * next.index + next.schedule.whole + 1)))
+        if (next.fits &&
+            (one.bound > next.bound || (one.bound == next.bound && place >= 2 * next.index + next.schedule.whole + 1)))
           continue;
         next = one;
         next.fits = true;
       }
     return next;
   }
-
 };
 
 /// What the search finds: the schedule in the words of Checkpoint, its recipe, and the peak of that; the least peak, if

@@ -129,7 +129,8 @@ struct OutlineOf {
     using Input = X;
     using Origin = walk::origin<Layer>;
     static constexpr std::uint64_t again =
-        OutlineOf::bit_of<typename Origin::output>() | (walk::places_of<Layer> > 1 ? OutlineOf::bit_of<typename Origin::parameters>() : 0);
+        OutlineOf::bit_of<typename Origin::output>() |
+        (walk::places_of<Layer> > 1 ? OutlineOf::bit_of<typename Origin::parameters>() : 0);
   };
 
   static constexpr Walk walk_of(std::size_t samples) {
@@ -162,8 +163,7 @@ struct OutlineOf {
     walk.phase(op::Phase::backward);
     const std::size_t floor = 2 * (part.x + part.y);  // below it lies what other layers have saved
     walk.arena.push(floor + part.saved + (N::reads_output ? part.y : 0), MemoryKind::saved, Path{});
-    const std::size_t top = walk.arena.top,
-                      d_y = walk.arena.take(part.y, MemoryKind::transient, Path{});
+    const std::size_t top = walk.arena.top, d_y = walk.arena.take(part.y, MemoryKind::transient, Path{});
     walk.arena.peak_of_live = 0;
     N::backward(walk, walk::Tensor{d_y, owned}, floor - part.x, floor, nowhere, Path{}, walk::Place::transient);
     const std::size_t most = walk.arena.peak_of_live;  // 0: it has taken nothing
@@ -245,9 +245,7 @@ struct Sketch {
     switch (part.kind) {
       case Kind::layer: {
         again[i] = (part.again & schedule.layers) != 0;
-        const Reads reads = part.reads != Reads::input_or_output ? part.reads
-                            : again[i]                           ? Reads::input
-                                                                 : Reads::output;
+        const Reads reads = part.reads != Reads::input_or_output ? part.reads : again[i] ? Reads::input : Reads::output;
         reads_input[i] = reads == Reads::input || reads == Reads::input_and_output;
         reads_output[i] = reads == Reads::output || reads == Reads::input_and_output;
         break;
@@ -284,7 +282,8 @@ struct Sketch {
         for (std::size_t c = inner; c != 0; c = parts[c].before) reads_input[i] = reads_input[i] || reads_input[c];
         keeps_d_y[i] = part.adds;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   /// Where the output of child `c` of a chain goes, if that of the child behind it goes to `next`.
@@ -312,7 +311,8 @@ struct Sketch {
   constexpr bool is_idle(std::size_t i, Place place) const {
     const OutlinePart& part = parts[i];
     switch (part.kind) {
-      case Kind::layer: return place == Place::nowhere && part.saved == 0;
+      case Kind::layer:
+        return place == Place::nowhere && part.saved == 0;
       case Kind::chain:
         for (std::size_t c = part.last;;) {
           if (!is_idle(c, place)) return false;
@@ -321,14 +321,17 @@ struct Sketch {
           place = place_before(before, c, place);
           c = before;
         }
-      case Kind::residual: return is_idle(part.last, place_in_residual(i, place));
-      case Kind::again: return place == Place::nowhere;
+      case Kind::residual:
+        return is_idle(part.last, place_in_residual(i, place));
+      case Kind::again:
+        return place == Place::nowhere;
       case Kind::fork:
         if (!part.adds && place != Place::nowhere) return false;
         for (std::size_t c = part.last; c != 0; c = parts[c].before)
           if (parts[c].kind != Kind::input && !is_idle(c, place_of_branch(i, c, place))) return false;
         return true;
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -337,7 +340,8 @@ struct Sketch {
   constexpr std::size_t footprint(std::size_t i, Place place) const {
     const OutlinePart& part = parts[i];
     switch (part.kind) {
-      case Kind::layer: return part.saved + (place == Place::saved ? part.y : 0);
+      case Kind::layer:
+        return part.saved + (place == Place::saved ? part.y : 0);
       case Kind::chain: {
         std::size_t sum = 0;
         for (std::size_t c = part.last;;) {
@@ -351,7 +355,8 @@ struct Sketch {
       case Kind::residual:
         return footprint(part.last, place_in_residual(i, place)) +
                (reads_output[part.last] && place == Place::saved ? part.x : 0);
-      case Kind::again: return place == Place::saved ? part.y : 0;
+      case Kind::again:
+        return place == Place::saved ? part.y : 0;
       case Kind::repeat: {
         const std::size_t whole = whole_of(i), x = part.x, segments = segments_of(i);
         if (whole == 0) return (segments - 1) * x + (place == Place::saved ? x : 0);
@@ -363,7 +368,8 @@ struct Sketch {
           if (parts[c].kind != Kind::input) sum += footprint(c, place_of_branch(i, c, place));
         return sum;
       }
-      default: return 0;
+      default:
+        return 0;
     }
   }
   constexpr std::size_t segment_of(std::size_t i) const {
@@ -378,7 +384,8 @@ struct Sketch {
   constexpr double forward(std::size_t i, bool saves, Place place) const {
     const OutlinePart& part = parts[i];
     switch (part.kind) {
-      case Kind::layer: return is_idle(i, place) ? 0 : part.operations;
+      case Kind::layer:
+        return is_idle(i, place) ? 0 : part.operations;
       case Kind::chain: {
         double sum = 0;
         for (std::size_t c = part.last;;) {
@@ -410,12 +417,13 @@ struct Sketch {
         for (std::size_t c = part.last; c != 0; c = parts[c].before)
           if (parts[c].kind != Kind::input)
             sum += forward(c, saves,
-                           saves                                                                ? place_of_branch(i, c, place)
+                           saves ? place_of_branch(i, c, place)
                            : place == Place::nowhere || (part.adds && c == last_branch(i)) ? place
-                                                                                                : Place::transient);
+                                                                                           : Place::transient);
         return sum;
       }
-      default: return 0;
+      default:
+        return 0;
     }
   }
 
@@ -426,7 +434,9 @@ struct Sketch {
       case Kind::layer:
         if (saved && !reads_output[i]) top -= part.y;
         break;
-      case Kind::chain: retire(part.last, place); break;
+      case Kind::chain:
+        retire(part.last, place);
+        break;
       case Kind::again:
         if (saved) top -= part.y;
         break;
@@ -442,7 +452,8 @@ struct Sketch {
         if (!is_apart(i)) retire(last_branch(i), place);
         else if (saved) top -= part.y;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   /// Computes the value behind child c of a chain again, and before it what it is computed from.
@@ -464,7 +475,8 @@ struct Sketch {
         live += part.gradient;
         if (owned) live -= part.y;
         break;
-      case Kind::chain: return backward_of_chain(i, floor, owned, place);
+      case Kind::chain:
+        return backward_of_chain(i, floor, owned, place);
       case Kind::residual:
         backward(part.last, floor, false, place_in_residual(i, place));
         if (owned) live -= part.y;
@@ -476,8 +488,10 @@ struct Sketch {
         note();
         return backward(part.last, floor, owned, inner);
       }
-      case Kind::repeat: return backward_of_repeat(i, floor, owned, place);
-      case Kind::fork: return backward_of_fork(i, floor, owned, place);
+      case Kind::repeat:
+        return backward_of_repeat(i, floor, owned, place);
+      case Kind::fork:
+        return backward_of_fork(i, floor, owned, place);
       default:  // knows nothing of it
         if (owned) live -= part.y;
     }

@@ -63,7 +63,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   using Configuration = Configured<Policies...>;
   using Recipe = train::Recipe<Network, Configuration>;
   using Step = typename Recipe::Step;
-  using Schedule = typename Recipe::Schedule;  // what it recomputes: of Budget<Bytes>, the Checkpoint<...> that was chosen
+  using Schedule =
+      typename Recipe::Schedule;  // what it recomputes: of Budget<Bytes>, the Checkpoint<...> that was chosen
   using UpdateRule = typename Recipe::UpdateRule;
   using Options = regimen::Options<UpdateRule>;
   using Input = typename Step::X::Element;        // of a sample: int32 for tokens, fp32 (fp64) for vectors and images

@@ -168,9 +168,9 @@ struct with_again;
 template <class... Before, class Element, class Compute, class Inside, class... Entries>
 struct with_again<Written<mp::mp_list<Before...>, Element>, Compute, Inside, mp::mp_list<Entries...>> {
   static constexpr std::size_t place = (std::size_t{0} + ... + places_of<typename Before::Layer>);
-  using type = Written<mp::mp_list<Before..., Placed<Again<place, typename moved<Entries, place>::type...>, Compute,
-                                                     mp::mp_list<>>>,
-                       typename Inside::Element>;
+  using type = Written<
+      mp::mp_list<Before..., Placed<Again<place, typename moved<Entries, place>::type...>, Compute, mp::mp_list<>>>,
+      typename Inside::Element>;
 };
 template <class Done, class At, class... Inner, class... Rest>
 struct Writer<Done, At, Checkpointed<Inner...>, Rest...> {
