@@ -119,9 +119,9 @@ struct BudgetSearch {
            Plain::Bound::named_bytes(walk);
   }();
 
-  /// The layers that may be recomputed, as bits: at most six, those whose outputs take most bytes on the saved stack.
+  /// The layers that may be recomputed, as bits: at most five, those whose outputs take most bytes on the saved stack.
   struct Selectable {
-    std::array<std::uint64_t, 6> bits{};
+    std::array<std::uint64_t, 5> bits{};
     std::size_t count = 0;
   };
   static constexpr bool are_one(std::size_t bit, std::size_t other) {
@@ -172,7 +172,7 @@ struct BudgetSearch {
   };
   static constexpr Segments segments = [] {
     Segments all{};
-    for (std::size_t n = 1; all_replay && n <= depth; n = n == 1 ? 2 : n % 3 == 0 ? n / 3 * 4 : n / 2 * 3) {
+    for (std::size_t n = 1; all_replay && n <= depth; n *= 2) {
       all.of[all.count++] = n;
       if (n * n >= depth) break;
     }
