@@ -239,6 +239,11 @@ struct AnySequential {
     using type = Around<At, OfSet<At::id, 0>::template of, 1 + At::below(0, 3), At::keeps, false>;
   };
   template <class At>
+    requires(At::below(9, 4) == 0)
+  struct drawn<At, false> {
+    using type = Around<At, Checkpointed, 1 + At::below(0, 3), At::keeps, false>;
+  };
+  template <class At>
   using make = typename drawn<At, At::below(3, 3) == 0>::type;
 };
 /// A layer that stands for several.
@@ -477,12 +482,17 @@ struct SayEvery {
           mp::mp_push_back<typename Model::leaves, Relu>,
           Model::Source::below(of_policy, 10, mp::mp_size<typename Model::leaves>::value + (selects ? 0 : 1))>>>,
       mp::mp_list<>>;
-  template <class Model>
+  template <class Model, std::size_t others>  // blocks that are left
+  using Kept =
+      std::conditional_t<others != 0 && Model::Source::below(of_policy, 11, 3) == 0,
+                         mp::mp_list<KeepLast<1 + Model::Source::below(of_policy, 12, others + (others == 0))>>,
+                         mp::mp_list<>>;
+  template <class Model, std::size_t n = 1 + Model::Source::below(of_policy, 1, Model::depth > 0 ? Model::depth : 1)>
   using make = mp::mp_list<mp::mp_apply<
-      Checkpoint,
-      mp::mp_push_front<
-          Selected<Model, !mp::mp_empty<typename Model::leaves>::value && Model::Source::below(of_policy, 9, 3) == 0>,
-          Every<1 + Model::Source::below(of_policy, 1, Model::depth > 0 ? Model::depth : 1)>>>>;
+      Checkpoint, mp::mp_push_front<mp::mp_append<Selected<Model, !mp::mp_empty<typename Model::leaves>::value &&
+                                                                      Model::Source::below(of_policy, 9, 3) == 0>,
+                                                  Kept<Model, (Model::depth > n ? Model::depth - n : 0)>>,
+                                    Every<n>>>>;
 };
 /// One layer of the model, two, or all.
 struct SaySelective {

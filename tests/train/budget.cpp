@@ -48,8 +48,7 @@ using subsets = mp::mp_power_set<Layers>;
 template <std::size_t N, std::size_t K>
 using blocks = mp::mp_append<std::conditional_t<(N > 0), list<Every<N>>, list<>>,
                              std::conditional_t<(K > 0), list<KeepLast<K>>, list<>>>;
-using BlocksOfThree =
-    list<blocks<0, 0>, blocks<1, 0>, blocks<1, 1>, blocks<1, 2>, blocks<2, 0>, blocks<2, 1>, blocks<2, 2>>;
+using BlocksOfThree = list<blocks<0, 0>, blocks<1, 0>, blocks<1, 1>, blocks<1, 2>, blocks<2, 0>, blocks<2, 1>>;
 template <class Checkpoint_>
 using or_none = std::conditional_t<std::is_same_v<Checkpoint_, Checkpoint<>>, Checkpoint<None>, Checkpoint_>;
 template <class Blocks, class Layers>
@@ -137,15 +136,16 @@ double relative_to_dynamic_program() {
   const double input = 64.0 * 1024 * 1600 * 2;
   std::vector<Choice> choices;
   for (std::size_t subset = 0; subset < Search::count / step; ++subset)
-    choices.push_back({double(Search::ranked(subset * step + 1, 47).bound - Search::ranked(subset * step + 1, 46).bound) +
-                           input,
-                       Search::ranked(subset * step, 0).extra / depth});
+    choices.push_back(
+        {double(Search::ranked(subset * step + 1, 47).bound - Search::ranked(subset * step + 1, 46).bound) + input,
+         Search::ranked(subset * step, 0).extra / depth});
   const double plain = double(Search::ranked(0, 0).bound), block = Search::ranked(1, 0).extra / depth,
                whole_block = Search::ranked(2, 0).extra / (depth / 2) - block;
-  const double least = least_operations(choices, depth, double(Bytes) - (plain - depth * choices[0].bytes), input, block,
-                                        whole_block);
+  const double least =
+      least_operations(choices, depth, double(Bytes) - (plain - depth * choices[0].bytes), input, block, whole_block);
   CHECK(Recipe::plan.peak <= Bytes);
-  const double found = Recipe::step_walked.cost[1].flops - train::Recipe<Gpt2Xl, mp::mp_apply<Configured, OnH200>>::step_walked.cost[1].flops;
+  const double found = Recipe::step_walked.cost[1].flops -
+                       train::Recipe<Gpt2Xl, mp::mp_apply<Configured, OnH200>>::step_walked.cost[1].flops;
   return found / least;
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("the cheapest schedule that fits, of all that there are: without block
 }
 TEST_CASE("the cheapest schedule that fits, of all that there are: of three blocks") {
   const auto all = plans_of<Deep>(space<BlocksOfThree, list<LayerNorm, Linear<64>, Gelu>>{});
-  CHECK(all.size() == 56);
+  CHECK(all.size() == 48);
   is_cheapest<Deep, 112'640, 112'900, 113'400, 114'500, 115'455, 116'992, 119'551, 119'552, 200'000>(all);
 }
 
@@ -170,7 +170,8 @@ TEST_CASE("it trains as the schedule that is chosen, with the same bits") {
   CHECK(found.used == found.planned);
   CHECK(found.planned <= 113'400);
   CHECK(found.weights == run<Checkpoint<None>>().weights);
-  CHECK(Chosen::plan().table().find("for Budget<113400>, recomputed: Every<1>, KeepLast<1>, linear, gelu") != std::string::npos);
+  CHECK(Chosen::plan().table().find("for Budget<113400>, recomputed: Every<1>, KeepLast<1>, linear, gelu") !=
+        std::string::npos);
 }
 TEST_CASE("GPT-2 of 1.5 billion parameters: little more than the least recomputation") {
   CHECK(relative_to_dynamic_program<138_GiB>() < 1.05);

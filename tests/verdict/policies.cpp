@@ -240,11 +240,11 @@ template <class... Arguments>
 constexpr bool none_is_a_policy = (!Compatible<Arguments> && ...);
 static_assert(
     none_is_a_policy<int, void, int&, const Batch<8>, Net, Elsewhere, bf16, fp16, fp32, fp64, None, Every<2>, Every<0>,
-                     Selective<Linear<4>>, Offload, Budget<1>, KeepLast<2>, As<bf16, Linear<4>>, Static<8>, Dynamic, DynamicScale<>,
-                     Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy, MeanSquaredError, Cpu, Cuda, targets::h200,
-                     targets::host<1>, Solo, Nccl, Replicated, ZeRO3, Hybrid<2>, Prefetch<0>, Threads, Tcp, Mpi, Gloo,
-                     ReduceEach, ReduceOnce, Anomaly, Default, Fused, Unfused, Tiled, Composed, Cudnn, OfDevice, Linear<4>,
-                     Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
+                     Selective<Linear<4>>, Offload, Budget<1>, KeepLast<2>, As<bf16, Linear<4>>, Static<8>, Dynamic,
+                     DynamicScale<>, Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy, MeanSquaredError, Cpu, Cuda,
+                     targets::h200, targets::host<1>, Solo, Nccl, Replicated, ZeRO3, Hybrid<2>, Prefetch<0>, Threads,
+                     Tcp, Mpi, Gloo, ReduceEach, ReduceOnce, Anomaly, Default, Fused, Unfused, Tiled, Composed, Cudnn,
+                     OfDevice, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
 
 // ---- options under another policy
 // ---------------------------------------------------------------------------------------------

@@ -46,6 +46,13 @@ struct children<Sequential<Layers...>> {
   template <class... Others>
   using with = Sequential<Others...>;
 };
+template <class... Layers>
+struct children<Checkpointed<Layers...>> {
+  using type = boost::mp11::mp_list<Layers...>;
+  static constexpr std::size_t levels = 0;
+  template <class... Others>
+  using with = Checkpointed<Others...>;
+};
 template <class T, class... Layers>
 struct children<As<T, Layers...>> {
   using type = boost::mp11::mp_list<Layers...>;

@@ -77,6 +77,16 @@ struct Residual final {
   static constexpr const char* name = "residual";
 };
 
+/// Layers in sequence, with the names and the bits of Sequential<Layers...>, which backward computes again from their
+/// input, whatever Checkpoint says: it saves the input alone, and while their backward runs, their tensors. (No layer
+/// outside is fused with one inside.)
+///
+///   Residual<Checkpointed<LayerNorm, Linear<4096>, Gelu, Linear<1024>>>
+template <class... Layers>
+struct Checkpointed final {
+  static constexpr const char* name = "checkpointed";
+};
+
 /// `Count` iterations of `Block`, each with its own parameters. The block keeps the shape of its input. It
 /// is instantiated once, so neither compile time nor program size depends on Count. Write a block of
 /// several layers as Sequential<...>.

@@ -60,8 +60,8 @@ struct Offload final {
 /// Recomputes as little as the plan needs to fit into Bytes: `Budget<80_GiB>`. The compiler chooses the schedule, in
 /// the words of the others: `Trainer::Schedule`.
 ///
-///   space     Every<N> or none of it, N = 1, 2, 3, 4, 6, 8, 12, ... up to the first that is at least the square root of
-///             the model's depth; beside it KeepLast<K>, any K; and Selective<...> of any of the six layers of the model
+///   space     Every<N> or none of it, N = 1, 2, 4, 8, ... up to the first that is at least the square root of
+///             the model's depth; beside it KeepLast<K> of any K; and Selective<...> of any of the five layers of the model
 ///             whose outputs take most memory, and can be recomputed
 ///   chosen    in this space the schedule of fewest floating-point operations whose plan fits; of equal ones that of
 ///             least memory. So a smaller budget never takes more memory than a larger one

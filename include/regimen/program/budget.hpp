@@ -37,7 +37,8 @@ struct with_checkpoint<Configuration<Policies...>, Checkpoint> {
                                                          boost::mp11::mp_list<>, boost::mp11::mp_list<Checkpoint>>>;
 
  public:
-  using type = boost::mp11::mp_apply<Configuration, boost::mp11::mp_append<boost::mp11::mp_list<>, replaced<Policies>...>>;
+  using type =
+      boost::mp11::mp_apply<Configuration, boost::mp11::mp_append<boost::mp11::mp_list<>, replaced<Policies>...>>;
 };
 
 /// A schedule of the space, and what its outline says.   block   index in the list of segments
@@ -118,9 +119,9 @@ struct BudgetSearch {
            Plain::Bound::named_bytes(walk);
   }();
 
-  /// The layers that may be recomputed, as bits: at most six, those whose outputs take most bytes on the saved stack.
+  /// The layers that may be recomputed, as bits: at most five, those whose outputs take most bytes on the saved stack.
   struct Selectable {
-    std::array<std::uint64_t, 6> bits{};
+    std::array<std::uint64_t, 5> bits{};
     std::size_t count = 0;
   };
   static constexpr bool are_one(std::size_t bit, std::size_t other) {
@@ -171,7 +172,7 @@ struct BudgetSearch {
   };
   static constexpr Segments segments = [] {
     Segments all{};
-    for (std::size_t n = 1; all_replay && n <= depth; n = n == 1 ? 2 : n % 3 == 0 ? n / 3 * 4 : n / 2 * 3) {
+    for (std::size_t n = 1; all_replay && n <= depth; n *= 2) {
       all.of[all.count++] = n;
       if (n * n >= depth) break;
     }
@@ -197,10 +198,11 @@ struct BudgetSearch {
   }
   /// With as many whole blocks as its bound allows.
   static constexpr RankedSchedule with_most_whole(std::size_t index) {
-    if (segments.of[index % segments.count] == 0 || depth < 2) return ranked(index, 0);
+    const std::size_t segment = segments.of[index % segments.count];
+    if (segment == 0 || segment == depth) return ranked(index, 0);
     RankedSchedule low = ranked(index, 1);
     if (!low.fits) return ranked(index, 0);
-    RankedSchedule high = ranked(index, depth - 1);
+    RankedSchedule high = ranked(index, depth - segment);
     if (high.fits) return high;
     while (high.schedule.whole - low.schedule.whole > 1) {  // the bound is nearly a line
       const std::size_t from = low.schedule.whole, to = high.schedule.whole,
@@ -249,8 +251,9 @@ struct BudgetSearch {
   template <std::uint64_t layers, std::size_t... i>
   struct selected<layers, std::index_sequence<i...>> {
     using type = boost::mp11::mp_append<
-        boost::mp11::mp_list<>, std::conditional_t<((layers >> i) & 1) != 0, boost::mp11::mp_list<boost::mp11::mp_at_c<Layers, i>>,
-                                                   boost::mp11::mp_list<>>...>;
+        boost::mp11::mp_list<>,
+        std::conditional_t<((layers >> i) & 1) != 0, boost::mp11::mp_list<boost::mp11::mp_at_c<Layers, i>>,
+                           boost::mp11::mp_list<>>...>;
   };
   template <class... Schedules>
   using list = boost::mp11::mp_list<Schedules...>;
@@ -308,16 +311,16 @@ struct BudgetSearch {
     for (const Ranks* all : {&RanksOfAll::template with_whole<0>, &RanksOfAll::template with_whole<1>})
       for (const RankedSchedule& one : *all) {
         const std::size_t place = 2 * one.index + one.schedule.whole + 1;
-        if (one.schedule.whole > 0 && (one.schedule.segment == 0 || depth < 2)) continue;
+        if (one.schedule.whole > 0 && (one.schedule.segment == 0 || one.schedule.segment == depth)) continue;
         if (one.bound < bound || (one.bound == bound && place <= from)) continue;
-        if (next.fits && (one.bound > next.bound || (one.bound == next.bound && place >= 2 * next.index + next.schedule.whole + 1)))
+        if (next.fits &&
+            (one.bound > next.bound || (one.bound == next.bound && place >= 2 * next.index + next.schedule.whole + 1)))
           continue;
         next = one;
         next.fits = true;
       }
     return next;
   }
-
 };
 
 /// What the search finds: the schedule in the words of Checkpoint, its recipe, and the peak of that; the least peak, if

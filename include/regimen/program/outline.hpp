@@ -32,7 +32,7 @@ namespace regimen::train {
 ///   lent, taken     most bytes in backward besides saved tensors and the gradient of its output, if that stays; if not
 ///   operations      floating-point operations of its forward; of a combinator those of itself
 struct OutlinePart {
-  enum class Kind : unsigned char { layer, chain, residual, repeat, fork, input, opaque };
+  enum class Kind : unsigned char { layer, chain, residual, repeat, fork, again, input, opaque };
   Kind kind = Kind::opaque;
   bool active = false, flows = false, adds = false, reads_values = false, has_input = false;
   Reads reads = Reads::nothing;
@@ -53,6 +53,7 @@ struct OutlineOf {
     else if constexpr (requires { N::keeps_branch; }) return Kind::residual;
     else if constexpr (requires { N::iterations; }) return Kind::repeat;
     else if constexpr (requires { N::is_apart; }) return Kind::fork;
+    else if constexpr (requires { typename N::Inside; }) return Kind::again;
     else return walk::is_input<N> ? Kind::input : Kind::opaque;
   }();
 
@@ -65,6 +66,7 @@ struct OutlineOf {
       }(std::make_index_sequence<N::count>{});
     else if constexpr (kind_of<N> == Kind::residual) return 1 + size<typename N::Branch>();
     else if constexpr (kind_of<N> == Kind::repeat) return 1 + size<typename N::Body>();
+    else if constexpr (kind_of<N> == Kind::again) return 1 + size<typename N::Inside>();
     else return 1;
   }
 
@@ -92,6 +94,9 @@ struct OutlineOf {
       part.next = draw<typename N::Branch>(parts, here + 1, 0, samples);
       part.x = part.y;
       part.operations = N::joins_forward ? 0 : sum_of<typename N::Output>(samples);
+    } else if constexpr (kind_of<N> == Kind::again) {
+      part.last = here + 1;
+      part.next = draw<typename N::Inside>(parts, here + 1, 0, samples);
     } else if constexpr (kind_of<N> == Kind::repeat) {
       part.last = here + 1;
       part.count = N::iterations;
@@ -124,7 +129,8 @@ struct OutlineOf {
     using Input = X;
     using Origin = walk::origin<Layer>;
     static constexpr std::uint64_t again =
-        OutlineOf::bit_of<typename Origin::output>() | (walk::places_of<Layer> > 1 ? OutlineOf::bit_of<typename Origin::parameters>() : 0);
+        OutlineOf::bit_of<typename Origin::output>() |
+        (walk::places_of<Layer> > 1 ? OutlineOf::bit_of<typename Origin::parameters>() : 0);
   };
 
   static constexpr Walk walk_of(std::size_t samples) {
@@ -157,8 +163,7 @@ struct OutlineOf {
     walk.phase(op::Phase::backward);
     const std::size_t floor = 2 * (part.x + part.y);  // below it lies what other layers have saved
     walk.arena.push(floor + part.saved + (N::reads_output ? part.y : 0), MemoryKind::saved, Path{});
-    const std::size_t top = walk.arena.top,
-                      d_y = walk.arena.take(part.y, MemoryKind::transient, Path{});
+    const std::size_t top = walk.arena.top, d_y = walk.arena.take(part.y, MemoryKind::transient, Path{});
     walk.arena.peak_of_live = 0;
     N::backward(walk, walk::Tensor{d_y, owned}, floor - part.x, floor, nowhere, Path{}, walk::Place::transient);
     const std::size_t most = walk.arena.peak_of_live;  // 0: it has taken nothing
@@ -240,9 +245,7 @@ struct Sketch {
     switch (part.kind) {
       case Kind::layer: {
         again[i] = (part.again & schedule.layers) != 0;
-        const Reads reads = part.reads != Reads::input_or_output ? part.reads
-                            : again[i]                           ? Reads::input
-                                                                 : Reads::output;
+        const Reads reads = part.reads != Reads::input_or_output ? part.reads : again[i] ? Reads::input : Reads::output;
         reads_input[i] = reads == Reads::input || reads == Reads::input_and_output;
         reads_output[i] = reads == Reads::output || reads == Reads::input_and_output;
         break;
@@ -270,12 +273,17 @@ struct Sketch {
         reads_output[i] = whole_of(i) > 0 && reads_output[inner];
         keeps_d_y[i] = whole_of(i) == 0 || keeps_d_y[inner];
         break;
+      case Kind::again:
+        reads_input[i] = part.active;
+        keeps_d_y[i] = true;
+        break;
       case Kind::fork:
         reads_input[i] = part.reads_values && part.has_input;
         for (std::size_t c = inner; c != 0; c = parts[c].before) reads_input[i] = reads_input[i] || reads_input[c];
         keeps_d_y[i] = part.adds;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   /// Where the output of child `c` of a chain goes, if that of the child behind it goes to `next`.
@@ -303,7 +311,8 @@ struct Sketch {
   constexpr bool is_idle(std::size_t i, Place place) const {
     const OutlinePart& part = parts[i];
     switch (part.kind) {
-      case Kind::layer: return place == Place::nowhere && part.saved == 0;
+      case Kind::layer:
+        return place == Place::nowhere && part.saved == 0;
       case Kind::chain:
         for (std::size_t c = part.last;;) {
           if (!is_idle(c, place)) return false;
@@ -312,13 +321,17 @@ struct Sketch {
           place = place_before(before, c, place);
           c = before;
         }
-      case Kind::residual: return is_idle(part.last, place_in_residual(i, place));
+      case Kind::residual:
+        return is_idle(part.last, place_in_residual(i, place));
+      case Kind::again:
+        return place == Place::nowhere;
       case Kind::fork:
         if (!part.adds && place != Place::nowhere) return false;
         for (std::size_t c = part.last; c != 0; c = parts[c].before)
           if (parts[c].kind != Kind::input && !is_idle(c, place_of_branch(i, c, place))) return false;
         return true;
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -327,7 +340,8 @@ struct Sketch {
   constexpr std::size_t footprint(std::size_t i, Place place) const {
     const OutlinePart& part = parts[i];
     switch (part.kind) {
-      case Kind::layer: return part.saved + (place == Place::saved ? part.y : 0);
+      case Kind::layer:
+        return part.saved + (place == Place::saved ? part.y : 0);
       case Kind::chain: {
         std::size_t sum = 0;
         for (std::size_t c = part.last;;) {
@@ -341,6 +355,8 @@ struct Sketch {
       case Kind::residual:
         return footprint(part.last, place_in_residual(i, place)) +
                (reads_output[part.last] && place == Place::saved ? part.x : 0);
+      case Kind::again:
+        return place == Place::saved ? part.y : 0;
       case Kind::repeat: {
         const std::size_t whole = whole_of(i), x = part.x, segments = segments_of(i);
         if (whole == 0) return (segments - 1) * x + (place == Place::saved ? x : 0);
@@ -352,7 +368,8 @@ struct Sketch {
           if (parts[c].kind != Kind::input) sum += footprint(c, place_of_branch(i, c, place));
         return sum;
       }
-      default: return 0;
+      default:
+        return 0;
     }
   }
   constexpr std::size_t segment_of(std::size_t i) const {
@@ -367,7 +384,8 @@ struct Sketch {
   constexpr double forward(std::size_t i, bool saves, Place place) const {
     const OutlinePart& part = parts[i];
     switch (part.kind) {
-      case Kind::layer: return is_idle(i, place) ? 0 : part.operations;
+      case Kind::layer:
+        return is_idle(i, place) ? 0 : part.operations;
       case Kind::chain: {
         double sum = 0;
         for (std::size_t c = part.last;;) {
@@ -381,6 +399,8 @@ struct Sketch {
       case Kind::residual:
         return forward(part.last, saves, saves ? place_in_residual(i, place) : place) +
                (place != Place::nowhere ? part.operations : 0);
+      case Kind::again:
+        return place == Place::nowhere ? 0 : forward(part.last, false, saves ? Place::transient : place);
       case Kind::repeat: {
         const double one = forward(part.last, false, Place::transient);
         if (saves && !is_redone(i))
@@ -397,12 +417,13 @@ struct Sketch {
         for (std::size_t c = part.last; c != 0; c = parts[c].before)
           if (parts[c].kind != Kind::input)
             sum += forward(c, saves,
-                           saves                                                                ? place_of_branch(i, c, place)
+                           saves ? place_of_branch(i, c, place)
                            : place == Place::nowhere || (part.adds && c == last_branch(i)) ? place
-                                                                                                : Place::transient);
+                                                                                           : Place::transient);
         return sum;
       }
-      default: return 0;
+      default:
+        return 0;
     }
   }
 
@@ -413,7 +434,12 @@ struct Sketch {
       case Kind::layer:
         if (saved && !reads_output[i]) top -= part.y;
         break;
-      case Kind::chain: retire(part.last, place); break;
+      case Kind::chain:
+        retire(part.last, place);
+        break;
+      case Kind::again:
+        if (saved) top -= part.y;
+        break;
       case Kind::residual:
         if (!reads_output[part.last]) retire(part.last, place);
         else if (saved) top -= part.x;
@@ -426,7 +452,8 @@ struct Sketch {
         if (!is_apart(i)) retire(last_branch(i), place);
         else if (saved) top -= part.y;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   /// Computes the value behind child c of a chain again, and before it what it is computed from.
@@ -448,13 +475,23 @@ struct Sketch {
         live += part.gradient;
         if (owned) live -= part.y;
         break;
-      case Kind::chain: return backward_of_chain(i, floor, owned, place);
+      case Kind::chain:
+        return backward_of_chain(i, floor, owned, place);
       case Kind::residual:
         backward(part.last, floor, false, place_in_residual(i, place));
         if (owned) live -= part.y;
         break;
-      case Kind::repeat: return backward_of_repeat(i, floor, owned, place);
-      case Kind::fork: return backward_of_fork(i, floor, owned, place);
+      case Kind::again: {
+        const Place inner = reads_output[part.last] ? Place::saved : Place::nowhere;
+        extra += forward(part.last, true, inner);
+        top = floor + footprint(part.last, inner);
+        note();
+        return backward(part.last, floor, owned, inner);
+      }
+      case Kind::repeat:
+        return backward_of_repeat(i, floor, owned, place);
+      case Kind::fork:
+        return backward_of_fork(i, floor, owned, place);
       default:  // knows nothing of it
         if (owned) live -= part.y;
     }

@@ -5,10 +5,12 @@
 
 namespace regimen::rule {
 
-/// Over six blocks, Every<9> would do the same as Every<6>.   docs/errors/every_at_most_depth.md
+/// Over six blocks, Every<9> would do the same as Every<6>; so it would over those that KeepLast<K> leaves.   docs/errors/every_at_most_depth.md
 template <class Checkpoint, std::size_t Depth>
 struct every_at_most_depth {
-  static constexpr bool holds = Checkpoint::segment <= Depth;
+  static constexpr bool holds =
+      Checkpoint::segment <= Depth && (Checkpoint::whole >= Depth ||  // that is another rule's
+                                       Checkpoint::segment <= Depth - Checkpoint::whole);
   struct must_hold {
     static_assert(
         holds,

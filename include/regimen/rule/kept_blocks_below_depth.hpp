@@ -10,8 +10,7 @@ namespace regimen::rule {
 /// Over six blocks, KeepLast<6> would recompute nothing; KeepLast<0> says nothing.   docs/errors/kept_blocks_below_depth.md
 template <class Checkpoint, std::size_t Depth>
 struct kept_blocks_below_depth {
-  static constexpr bool holds =
-      !detail::keeps_last<Checkpoint> || (Checkpoint::whole > 0 && Checkpoint::whole < Depth);
+  static constexpr bool holds = !detail::keeps_last<Checkpoint> || (Checkpoint::whole > 0 && Checkpoint::whole < Depth);
   struct must_hold {
     static_assert(
         holds,

@@ -16,11 +16,10 @@ struct schedules_agree<Checkpoint<Schedules...>> {
   static constexpr std::size_t of(detail::ScheduleKind kind) {
     return (std::size_t{0} + ... + (detail::kind_of_schedule<Schedules> == kind ? 1 : 0));
   }
-  static constexpr bool holds =
-      of(detail::ScheduleKind::blocks) == 1
-          ? of(detail::ScheduleKind::layers) <= 1 && of(detail::ScheduleKind::whole) <= 1 &&
-                of(detail::ScheduleKind::other) == 0
-          : sizeof...(Schedules) == 1 && of(detail::ScheduleKind::whole) == 0;
+  static constexpr bool holds = of(detail::ScheduleKind::blocks) == 1
+                                    ? of(detail::ScheduleKind::layers) <= 1 && of(detail::ScheduleKind::whole) <= 1 &&
+                                          of(detail::ScheduleKind::other) == 0
+                                    : sizeof...(Schedules) == 1 && of(detail::ScheduleKind::whole) == 0;
   struct must_hold {
     static_assert(
         holds,

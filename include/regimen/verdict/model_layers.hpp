@@ -155,6 +155,9 @@ struct explicit_element<As<T, Layers...>> {
 template <class... Layers>
   requires(sizeof...(Layers) > 0)
 struct explicit_element<Sequential<Layers...>> : explicit_element<mp::mp_back<mp::mp_list<Layers...>>> {};
+template <class... Layers>
+  requires(sizeof...(Layers) > 0)
+struct explicit_element<Checkpointed<Layers...>> : explicit_element<mp::mp_back<mp::mp_list<Layers...>>> {};
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

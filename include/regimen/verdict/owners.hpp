@@ -47,7 +47,8 @@ constexpr auto layer_at() {
   }();
   constexpr std::size_t index = Chain::index_of(static_cast<std::size_t>(digits / power) - 1);
   using N = typename Chain::template At<index>;
-  if constexpr (level == 0) return mp::mp_identity<typename node_parts<N>::layer>{};
+  if constexpr (requires { typename N::Inside; }) return layer_at<typename N::Inside, digits>();
+  else if constexpr (level == 0) return mp::mp_identity<typename node_parts<N>::layer>{};
   else if constexpr (requires { typename N::Branch; }) return layer_at<typename N::Branch, digits % power>();
   else if constexpr (requires { typename N::Body; }) return layer_at<typename N::Body, digits % power>();
   else return mp::mp_identity<typename node_parts<N>::layer>{};

@@ -443,6 +443,9 @@ inline constexpr bool ends_with_bias<ConvTranspose2d<Channels, Window, Options..
 template <class First, class... Others>
 inline constexpr bool ends_with_bias<Sequential<First, Others...>> =
     ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <class First, class... Others>
+inline constexpr bool ends_with_bias<Checkpointed<First, Others...>> =
+    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
 template <class Layer>
 struct begins_with_norm {
   template <class Before>
@@ -458,6 +461,8 @@ template <class First, class... Others>
 struct begins_with_norm<Sequential<First, Others...>> : begins_with_norm<First> {};
 template <class Name, class First, class... Others>
 struct begins_with_norm<Shared<Name, First, Others...>> : begins_with_norm<First> {};
+template <class First, class... Others>
+struct begins_with_norm<Checkpointed<First, Others...>> : begins_with_norm<First> {};
 /// The rules of two neighbours.
 template <class Before, class... Rest>
 struct neighbour_rules {
@@ -554,6 +559,8 @@ struct check_layer<CrossAttention<Name, HeadCount, Options...>, X, Roles> {
 };
 template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
+template <class... Layers, class X, class Roles>
+struct check_layer<Checkpointed<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
   using broken =

@@ -117,6 +117,34 @@ struct Written final {
               typename element_behind<typename Layer::Layer, Element, stored_t<typename Layer::Compute>>::type>;
 };
 
+/// The layers of a Checkpointed, as they are walked, not yet fused; the first is child `place` of the list that paths
+/// refer to.
+template <std::size_t place, class... Entries>
+struct Again final {
+  static constexpr const char* name = mp::mp_first<mp::mp_list<Entries...>>::Layer::name;
+};
+template <std::size_t place, class... Entries>
+inline constexpr std::size_t places_of<Again<place, Entries...>> = (places_of<typename Entries::Layer> + ...);
+
+/// A list of entries that begins at a later child of another.
+template <class Entry, std::size_t by>
+struct moved {
+  using type = Entry;
+};
+template <std::size_t place, class... Entries, class Compute, class Labels, std::size_t by>
+struct moved<Placed<Again<place, Entries...>, Compute, Labels>, by> {
+  using type = Placed<Again<place + by, typename moved<Entries, by>::type...>, Compute, Labels>;
+};
+template <class Entries, std::size_t by>
+struct begins_at {
+  using type = Entries;
+};
+template <class... Entries, std::size_t by>
+  requires(by > 0)
+struct begins_at<mp::mp_list<Entries...>, by> {
+  using type = mp::mp_list<typename moved<Entries, by>::type...>;
+};
+
 /// Where the next layer stands in the user's lists.
 ///   Compute   the compute type there     Outer   the labels that lead to its list     index   in that list
 template <class Compute_, class Outer, std::size_t index>
@@ -150,6 +178,27 @@ struct Writer<Done, At, Sequential<Inner...>, Rest...>
 template <class Done, class At, class T, class... Inner, class... Rest>
 struct Writer<Done, At, As<T, Inner...>, Rest...>
     : Writer<typename Writer<Done, typename At::template inside<T>, Inner...>::type, typename At::next, Rest...> {};
+
+/// A list with the layers of a Checkpointed, which are one entry.
+template <class Done, class Compute, class Inside, class Entries>
+struct with_again;
+template <class... Before, class Element, class Compute, class Inside, class... Entries>
+struct with_again<Written<mp::mp_list<Before...>, Element>, Compute, Inside, mp::mp_list<Entries...>> {
+  static constexpr std::size_t place = (std::size_t{0} + ... + places_of<typename Before::Layer>);
+  using type = Written<
+      mp::mp_list<Before..., Placed<Again<place, typename moved<Entries, place>::type...>, Compute, mp::mp_list<>>>,
+      typename Inside::Element>;
+};
+template <class Done, class At, class... Inner, class... Rest>
+struct Writer<Done, At, Checkpointed<Inner...>, Rest...> {
+ private:
+  using Inside = typename Writer<Written<mp::mp_list<>, typename Done::Element>,
+                                 typename At::template inside<typename At::Compute>, Inner...>::type;
+
+ public:
+  using type = typename Writer<typename with_again<Done, typename At::Compute, Inside, typename Inside::Entries>::type,
+                               typename At::next, Rest...>::type;
+};
 
 /// The parts of attention, with their own names.
 template <class Done, class At, class Parts>
@@ -293,28 +342,36 @@ struct Fuses final {
   using Freeze = Freeze_;
 };
 
+/// A list after the fusion pass.
+template <class Fusing, class Entries>
+struct fuse {
+ private:
+  template <class... All>
+  static auto fused(mp::mp_list<All...>) -> typename Fuser<mp::mp_list<>, All...>::type;
+  template <class... All>
+  static auto applied(mp::mp_list<All...>) -> typename Applier<typename Fusing::Epilogues, mp::mp_list<>, All...>::type;
+  template <class... All>
+  static auto derived(mp::mp_list<All...>) ->
+      typename Deriver<typename Fusing::Epilogues, typename Fusing::Freeze, mp::mp_list<>, All...>::type;
+  static auto whole() {
+    if constexpr (!Fusing::fuses) return Entries{};
+    else if constexpr (!Fusing::Epilogues::any) return decltype(fused(Entries{})){};
+    else return decltype(derived(applied(fused(Entries{})))){};
+  }
+
+ public:
+  using type = decltype(whole());
+};
+
 /// The list to walk. `Final` is the element type of its output.
 template <class Fusing, class Current, class Compute, class Final, class... Layers>
 struct flatten {
  private:
   using Ended = typename Writer<Written<mp::mp_list<>, Current>, Cursor<Compute, mp::mp_list<>, 0>,
                                 Layers...>::type::template cast_to<Final>::Entries;
-  template <class... Entries>
-  static auto fused(mp::mp_list<Entries...>) -> typename Fuser<mp::mp_list<>, Entries...>::type;
-  template <class... Entries>
-  static auto applied(mp::mp_list<Entries...>) ->
-      typename Applier<typename Fusing::Epilogues, mp::mp_list<>, Entries...>::type;
-  template <class... Entries>
-  static auto derived(mp::mp_list<Entries...>) ->
-      typename Deriver<typename Fusing::Epilogues, typename Fusing::Freeze, mp::mp_list<>, Entries...>::type;
-  static auto whole() {
-    if constexpr (!Fusing::fuses) return Ended{};
-    else if constexpr (!Fusing::Epilogues::any) return decltype(fused(Ended{})){};
-    else return decltype(derived(applied(fused(Ended{})))){};
-  }
 
  public:
-  using type = decltype(whole());
+  using type = typename fuse<Fusing, Ended>::type;
 };
 
 }  // namespace regimen::walk

@@ -40,8 +40,9 @@ using branch_element = std::conditional_t<
 /// A branch whose layers begin at `place` of the list that paths refer to. A Sequential stands for its layers.
 template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
 struct BranchOf {
-  using type = Chain<typename flatten<typename Context::Fusing, typename X::Element, typename Context::Roles::computed,
-                                      Final, Layers...>::type,
+  using type = Chain<typename begins_at<typename flatten<typename Context::Fusing, typename X::Element,
+                                                         typename Context::Roles::computed, Final, Layers...>::type,
+                                        place>::type,
                      X, Context, flows, place == 0 ? not_grouped : place>;
 };
 template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>

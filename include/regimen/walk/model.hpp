@@ -3,6 +3,7 @@
 
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/named.hpp>
+#include <regimen/walk/again.hpp>
 #include <regimen/walk/fork.hpp>
 #include <regimen/walk/grouping.hpp>
 #include <regimen/walk/repeat.hpp>

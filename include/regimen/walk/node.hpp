@@ -40,8 +40,9 @@ namespace regimen::walk {
 ///   Shared    Tied, the tables that several layers use; Named, the names of values
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
+///   twice     whether they may be computed twice, all of them
 template <class Facts, class Shared, class Compute, bool units_>
-struct ContextOf final {
+struct ContextOf {
   using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce,
                                typename Facts::Roles::Epilogues, typename Facts::Roles::compute>;
   using Checkpoint = typename Facts::Checkpoint;
@@ -53,10 +54,19 @@ struct ContextOf final {
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
-  static constexpr bool units = units_;
+  static constexpr bool units = units_, twice = Checkpoint::segment > 0;
   using inner = ContextOf<Facts, Shared, Compute, false>;
   template <class Other>
   using with_compute = ContextOf<Facts, Shared, Other, units>;
+};
+
+/// The same for layers that are computed twice whatever Checkpoint says.
+template <class Context>
+struct computed_twice : Context {
+  static constexpr bool twice = true;
+  using inner = computed_twice<typename Context::inner>;
+  template <class Other>
+  using with_compute = computed_twice<typename Context::template with_compute<Other>>;
 };
 
 using regimen::NoMaster;
@@ -238,7 +248,7 @@ struct Node {
     if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
     if constexpr (has_name) call.named = engine.named[named_index].value;
     // What is computed twice is computed by the same operations, so that it has the same bits.
-    const bool saves = keeps || !Bound::saves_for_backward || (active && Context::Checkpoint::segment > 0);
+    const bool saves = keeps || !Bound::saves_for_backward || (active && Context::twice);
     if (keeps) call.saved = push_all<Declared>(engine, path);
     else if (saves) call.saved = take_all<Declared>(engine, path);
     else call.saved.fill(absent);

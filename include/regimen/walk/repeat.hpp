@@ -80,15 +80,15 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   // The place of the value between two iterations; between two segments it is always saved.
   static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;
-  static constexpr bool checkpoints = Checkpoint::segment > 0 && Checkpoint::whole < Count && active;
+  static constexpr bool checkpoints = Checkpoint::segment > 0 && Checkpoint::whole < Count&& active;
   /// The last iterations, which are not recomputed; the others, in segments.
   static constexpr std::size_t whole = checkpoints ? Checkpoint::whole : Count, redone = Count - whole;
   static constexpr std::size_t segment =
       checkpoints ? (Checkpoint::segment < redone ? Checkpoint::segment : redone) : Count;
   static constexpr std::size_t segments = (redone + segment - 1) / segment;
   static constexpr std::size_t last_segment = checkpoints ? redone - (segments - 1) * segment : 0;
-  static constexpr bool reads_input = checkpoints || Body::reads_input,
-                        reads_output = whole > 0 && Body::reads_output, recomputes_output = false;
+  static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = whole > 0 && Body::reads_output,
+                        recomputes_output = false;
   static constexpr bool keeps_d_y =
       whole == 0 || Body::keeps_d_y;  // a segment is recomputed before its gradient is read
   static constexpr bool reads_weights = active && layout.count > 0;
@@ -137,8 +137,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       };
       if constexpr (whole > 0) {
         const std::size_t bottom = floor + segments * bytes_of<X>(engine);
-        const NextUnit next =
-            keeps_segments ? NextUnit{} : unit(engine, weights, (segments - 1) * segment, path);
+        const NextUnit next = keeps_segments ? NextUnit{} : unit(engine, weights, (segments - 1) * segment, path);
         d_y = {backward_blocks(engine, redone, whole, d_y, just_below<X>(engine, bottom), bottom, weights, path, place,
                                next),
                true};

@@ -1,0 +1,67 @@
+// Checkpointed: layers that backward computes again, with the names and the bits of the same layers in a Sequential, in
+// every position and under every Checkpoint; the plan is what a run takes.
+#include <regimen/comm/launch.hpp>
+#include <regimen/regimen.hpp>
+
+#include "support/catch.hpp"
+#include "support/weights.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+using Drop = Dropout<Ratio<1, 4>>;
+/// In a Residual in a Repeat, behind another branch of a Fork, in itself, and first and last of the model. What one layer
+/// is fused with stands beside it.
+template <template <class...> class Around>
+struct Net final
+    : Model<Input<Tokens<6>>, Around<Embedding<Vocabulary<9>, 12>, Drop>,
+            Repeat<3, Sequential<Residual<Around<LayerNorm, SelfAttention<Heads<2>, Causal, Drop>>, Drop>,
+                                 Residual<LayerNorm, Around<Linear<48>, Gelu, Around<Drop, Linear<12>>, Drop>>>>,
+            Fork<Add, Sequential<Linear<12>, Drop>, Sequential<LayerNorm, Around<Drop, Linear<12>>>>,
+            Around<Repeat<2, Residual<Linear<12>, Drop, Softmax>>>, LayerNorm, Around<Drop, Linear<9>>> {};
+
+struct Result {
+  std::vector<double> weights;
+  std::vector<std::string> names;
+  bool operator==(const Result&) const = default;
+};
+Result numbers(auto& trainer) {
+  trainer.poison_dead_memory();
+  const double loss = trainer.fit(Fake({.samples = 16, .classes = 9, .seed = 4}), {.steps = 4, .progress = false}).loss;
+  CHECK(trainer.used().peak == trainer.planned().peak);
+  Result all{support::weights_of<double>(trainer), {}};
+  all.weights.push_back(loss);
+  for (const auto& parameter : trainer.parameters()) all.names.push_back(parameter.name);
+  return all;
+}
+template <template <class...> class Around, class... Policies>
+Result trained() {
+  Trainer<Net<Around>, Batch<4>, Policies...> trainer;
+  return numbers(trainer);
+}
+template <template <class...> class Around>
+Result on_two() {
+  Result found;
+  launch(2, [&](comm::Threads& ranks) {
+    Trainer<Net<Around>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>> trainer(ranks);
+    const Result own = numbers(trainer);
+    if (ranks.rank() == 0) found = own;
+  });
+  return found;
+}
+template <template <class...> class Around>
+constexpr std::size_t saved = Trainer<Net<Around>, Batch<4>>::plan().bytes(MemoryKind::saved);
+
+}  // namespace
+
+TEST_CASE("names, random numbers and bits are those of a Sequential") {
+  const Result plain = trained<Sequential>();
+  CHECK(trained<Checkpointed>() == plain);
+  CHECK(trained<Checkpointed, Checkpoint<Every<2>, Selective<LayerNorm, Drop>>>() == plain);
+  static_assert(saved<Checkpointed> < saved<Sequential>);
+}
+TEST_CASE("on ranks that gather its weights") { CHECK(on_two<Checkpointed>() == on_two<Sequential>()); }
