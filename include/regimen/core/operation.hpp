@@ -16,5 +16,6 @@
 #include <regimen/core/operation/layer.hpp>
 #include <regimen/core/operation/rotary.hpp>
 #include <regimen/core/operation/scalars.hpp>
+#include <regimen/core/operation/sinusoids.hpp>
 #include <regimen/core/operation/step.hpp>
 // SPDX-License-Identifier: Apache-2.0
