@@ -27,6 +27,7 @@
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/slice.hpp>
 #include <regimen/layer/softmax.hpp>
 #include <regimen/loss/cross_entropy.hpp>

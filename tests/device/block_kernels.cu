@@ -652,6 +652,11 @@ void attends() {
   agree(c, op::Attention<T>{shared.qkv, shared.y, shared.log_sum, shared.shape, shared.drop}, shared.log_sum, 3 * rows,
         256 * 0x1p-24);
   agree(c, op::SharedAttentionBackward<T>{shared}, shared.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
+  shared.shape.window = 9;
+  const op::WindowAttention<T> slides{{shared.qkv, shared.y, shared.log_sum, shared.shape, shared.drop}};
+  agree(c, slides, shared.y, shared_count, tolerance);
+  agree(c, slides, shared.log_sum, 3 * rows, 256 * 0x1p-24);
+  agree(c, op::WindowAttentionBackward<T>{shared}, shared.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
   // (1,29,3,25) attend to (1,37,1,25).
   op::CrossAttentionBackward<T> across{};
   across.q = shared.qkv, across.kv = shared.qkv + 29 * 3 * (columns / 5), across.y = shared.y, across.d_y = shared.d_y;
@@ -671,6 +676,7 @@ void attends() {
   rotate.x = back.qkv, rotate.y = back.d_qkv, rotate.first = 1000;
   rotate.shape = {1, rows, 1, columns - 1, true};  // an even head, that fits the tensors
   agree(c, rotate, rotate.y, rows * 3 * (columns - 1), tolerance);
+  agree(c, op::AddSinusoids<T>{back.y, back.d_y, 1, rows, columns, 1000}, back.d_y, count, tolerance);
   op::AttentionShape one = back.shape;
   one.length = 1;
   agree(c, op::AttendKept<T>{back.qkv, keys, values, back.y, one, rows, rows}, back.y, 129, tolerance);

@@ -63,15 +63,16 @@ struct Definition {
             return ((b * s.length + i) * s.all_heads() + s.place(h, part)) * s.width;
           };
           const std::size_t seen = s.causal ? t + 1 : s.keys(), to = ((b * s.length + t) * s.heads + h) * s.width;
+          const std::size_t from = s.begin(t);
           Values p(seen);
           double total = 0, dot = 0;
-          for (std::size_t u = 0; u < seen; ++u) {
+          for (std::size_t u = from; u < seen; ++u) {
             for (std::size_t d = 0; d < s.width; ++d) p[u] += qkv[at(t, 0) + d] * qkv[at(u, 1) + d] * scale;
             total += p[u] = std::exp(p[u]);  // the scores are small enough
           }
           log_sum[(b * s.heads + h) * s.length + t] = std::log(total);
           Values factors(seen);
-          for (std::size_t u = 0; u < seen; ++u) {
+          for (std::size_t u = from; u < seen; ++u) {
             const std::uint64_t element = (h * s.length + t) * s.keys() + u;
             const Philox::Words words = Philox::draw(mix(mix(random_numbers.seed, random_numbers.step), stream),
                                                      element / 8, random_numbers.first_sample + b);
@@ -83,7 +84,7 @@ struct Definition {
             for (std::size_t d = 0; d < s.width; ++d) y[to + d] += p[u] * factors[u] * qkv[at(u, 2) + d];
           }
           for (std::size_t d = 0; d < s.width; ++d) dot += (stored_y.empty() ? y : stored_y)[to + d] * d_y[to + d];
-          for (std::size_t u = 0; u < seen; ++u) {
+          for (std::size_t u = from; u < seen; ++u) {
             double d_p = 0;
             for (std::size_t d = 0; d < s.width; ++d) {
               d_p += d_y[to + d] * qkv[at(u, 2) + d] * factors[u];

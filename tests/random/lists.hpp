@@ -20,6 +20,7 @@
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/slice.hpp>
 #include <regimen/layer/softmax.hpp>
 #include <regimen/loss/cross_entropy.hpp>
@@ -164,15 +165,15 @@ struct AnySlice {
   template <class At, std::size_t begin = At::below(0, At::X::columns)>
   using make = Leaf<Slice<begin, 1 + At::below(1, At::X::columns - begin)>, At>;
 };
-/// A layer without options, or half of the time a recurrent one, where that has positions.
-template <class Layer>
+/// One of two layers without options, or half of the time a recurrent one, where that has positions.
+template <class Layer, class Other = Layer>
 struct OrRecurrent {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
   template <class At, std::size_t width = At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 5, 8, 9})>
-  using make = Leaf<mp::mp_at_c<mp::mp_list<Layer, Layer, Layer, Layer, Lstm<width>, Gru<width>, Lstm<width, NoBias>,
+  using make = Leaf<mp::mp_at_c<mp::mp_list<Layer, Other, Layer, Other, Lstm<width>, Gru<width>, Lstm<width, NoBias>,
                                             Gru<width, NoBias>>,
-                                At::X::Shape::rank == 2 ? At::below(5, 8) : 0>,
+                                At::below(5, At::X::Shape::rank == 2 ? 8 : 2)>,
                     At>;
 };
 struct AnyAttention {
@@ -194,10 +195,16 @@ struct AnyAttention {
       mp::mp_append<If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
                     If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>, If<is_wide<At>, HeadWidth<6>>,
                     If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>>;
+  template <class Options>
+  using causal = mp::mp_contains<Options, Causal>;
+  template <class At, class Options>
+  using with_window =
+      mp::mp_append<Options, If<causal<Options>::value && At::below(10, 3) == 0, SlidingWindow<1 + At::below(11, 4)>>>;
   template <class At>
   using make =
-      Opaque<mp::mp_apply<SelfAttention, mp::mp_append<mp::mp_list<Heads<heads<At>>>, more<At>,
-                                                       picked<typename At::Source, At::id, 1, always, options>>>,
+      Opaque<mp::mp_apply<SelfAttention,
+                          mp::mp_append<mp::mp_list<Heads<heads<At>>>, more<At>,
+                                        with_window<At, picked<typename At::Source, At::id, 1, always, options>>>>,
              At>;
 };
 
@@ -373,14 +380,14 @@ struct AnyAs {
                       At::keeps, false>;
 };
 
-using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>,
-                           Often<1, OneOf<Silu, Sigmoid, Tanh, Softmax>>, Often<2, OrRecurrent<Gelu>>,
-                           Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
-                           Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>,
-                           Often<2, AnyAttention>, Often<8, AnyEmbedding>, Often<1, OrRecurrent<PositionEmbedding>>,
-                           Often<3, AnyTiedLinear>, Often<2, AnyDropout>, Often<1, AnyGroupedNorm>,
-                           Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>,
-                           Often<1, AnyNamed>, Often<2, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
+using Layers = mp::mp_list<
+    Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh, Softmax>>,
+    Often<2, OrRecurrent<Gelu>>, Often<1, Plain<GeluTanh>>,
+    Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
+    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
+    Often<8, AnyEmbedding>, Often<1, OrRecurrent<PositionEmbedding, SinusoidalPositions>>, Often<3, AnyTiedLinear>,
+    Often<2, AnyDropout>, Often<1, AnyGroupedNorm>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
+    Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<2, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
 
 // ---- inputs
 
@@ -575,12 +582,13 @@ struct HeadByHead final {
   using option_of = axis::attention;
   static constexpr std::size_t score_bytes = 1;
 };
-/// Heads that share keys have one form, and so have keys of another text.
+/// Heads that share keys have one form, and so have windows and keys of another text.
 template <class Layer>
 struct shares_keys : std::false_type {};
 template <class HeadCount, class... Options>
 struct shares_keys<SelfAttention<HeadCount, Options...>>
-    : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
+    : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count ||
+                          SelfAttention<HeadCount, Options...>::Layout::window > 0)> {};
 template <class Name, class HeadCount, class... Options>
 struct shares_keys<CrossAttention<Name, HeadCount, Options...>> : std::true_type {};
 template <class Network>

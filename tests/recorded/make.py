@@ -198,6 +198,22 @@ def rotary_layers():
           24, heads=4, key_heads=2, width=6, causal="true", theta=100, norm_epsilon=1e-6)
 
 
+def window_attention():
+    g = torch.Generator().manual_seed(34)
+
+    def forward(x, p):
+        q, k, v = (part.reshape(2, 9, 3, 4).transpose(1, 2)
+                   for part in functional.linear(x, p["qkv.weight"], p["qkv.bias"]).split(12, dim=2))
+        sees = torch.ones(9, 9, dtype=torch.bool).tril().triu(-3)
+        y = functional.scaled_dot_product_attention(q, k, v, attn_mask=sees)
+        return functional.linear(y.transpose(1, 2).reshape(2, 9, 12), p["projection.weight"], p["projection.bias"])
+
+    layer("self_attention_window", "causal attention, in which a position sees four positions, its own among them", forward,
+          random(g, 2, 9, 12),
+          {"qkv.weight": random(g, 36, 12, scale=0.6), "qkv.bias": random(g, 36, scale=0.3),
+           "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 34, heads=3, window=4)
+
+
 def cross_attention():
     """Positions 7 to 10 attend to the first ten channels of positions 0 to 6."""
     g = torch.Generator().manual_seed(33)
@@ -821,8 +837,8 @@ def main():
     torch.use_deterministic_algorithms(True)
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
                  losses, more_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
-                 transposed_convolution, pools, optimizers, whole_tensor_optimizers, loss_scales, curves,
-                 gpt2):
+                 transposed_convolution, pools, window_attention, optimizers, whole_tensor_optimizers,
+                 loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

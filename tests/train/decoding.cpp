@@ -24,19 +24,19 @@ using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal, Dro
 struct Gpt : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>, PositionEmbedding, Dropout<Ratio<1, 8>>,
                    Repeat<5, Block>, LayerNorm, Linear<words>> {};
 
-// No positions; norms behind the sums, a Repeat in a Repeat, a Residual around a Repeat, layers of another type, a tied
-// table, attention written at the top.
+// Positions by sines; norms behind the sums, a Repeat in a Repeat, a Residual around a Repeat, layers of another type, a
+// tied table, attention written at the top.
 using Table = Embedding<Vocabulary<words>, 8>;
 using PostNorm =
     Sequential<Residual<SelfAttention<Heads<1>, Causal>>, LayerNorm, Residual<Linear<12>, Silu, Linear<8>>, RmsNorm>;
 template <class T>
-struct Odd : Model<Input<Tokens<window>>, Table, Repeat<2, Repeat<3, PostNorm>>, SelfAttention<Heads<4>, Causal>,
-                   Residual<Repeat<3, Sequential<Linear<8>, Gelu>>, Linear<8>>, As<T, LayerNorm, Relu>, LayerNorm,
-                   TiedLinear<Table>> {};
+struct Odd : Model<Input<Tokens<window>>, Table, SinusoidalPositions, Repeat<2, Repeat<3, PostNorm>>,
+                   SelfAttention<Heads<4>, Causal>, Residual<Repeat<3, Sequential<Linear<8>, Gelu>>, Linear<8>>,
+                   As<T, LayerNorm, Relu>, LayerNorm, TiedLinear<Table>> {};
 
-// Positions by rotation alone, in heads that share keys and are wider than their part of the channels.
-using Shared = SelfAttention<Heads<4>, KeyHeads<2>, HeadWidth<6>, Causal, QueryKeyNorm<Epsilon<Ratio<1, 100>>>,
-                             Rotary<Ratio<100>>, WithoutBias>;
+// Positions by rotation alone, in heads that see seven positions, share keys and are wider than their part of the channels.
+using Shared = SelfAttention<Heads<4>, KeyHeads<2>, HeadWidth<6>, Causal, SlidingWindow<7>,
+                             QueryKeyNorm<Epsilon<Ratio<1, 100>>>, Rotary<Ratio<100>>, WithoutBias>;
 // One set of weights for all iterations.
 struct OneSet;
 struct Turned : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 8>,

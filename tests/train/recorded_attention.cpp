@@ -15,6 +15,9 @@ TEST_CASE("attention agrees with PyTorch") {
 TEST_CASE("attention with rotary positions agrees with PyTorch") {
   check_layer<SelfAttention<Heads<3>, Causal, Rotary<Ratio<100>>>, 2, 7, 12>("self_attention_rotary", parameters);
 }
+TEST_CASE("also within a window") {
+  check_layer<SelfAttention<Heads<3>, SlidingWindow<4>, Causal>, 2, 9, 12>("self_attention_window", parameters);
+}
 TEST_CASE("also in heads that share keys") {
   using Shared = SelfAttention<Heads<4>, KeyHeads<2>, HeadWidth<6>, Causal, Rotary<Ratio<100>>, WithoutBias>;
   check_layer<Shared, 2, 7, 12>("self_attention_shared", {"qkv.weight", "projection.weight"});

@@ -155,6 +155,13 @@ static_assert(
 static_assert(breaks<Ids<SelfAttention<Heads<0>, HeadWidth<4>>, Linear<16>>, rule::extents_at_least_one<Heads<0>, 0>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, HeadWidth<3>, Rotary<>>, Linear<16>>,
                      rule::rotary_turns_pairs<HeadWidth<3>, 3>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, SlidingWindow<2>, Causal>, Linear<16>>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, SlidingWindow<0>, Causal>, Linear<16>>,
+                     rule::extents_at_least_one<SlidingWindow<0>, 0>>);
+using Slides = SelfAttention<Heads<2>, SlidingWindow<2>>;
+static_assert(breaks<Ids<Slides, Linear<16>>, rule::sliding_window_is_causal<Slides, false>>);
+using SlidesTwice = SelfAttention<Heads<2>, Causal, SlidingWindow<2>, SlidingWindow<3>>;
+static_assert(breaks<Ids<SlidesTwice, Linear<16>>, rule::attention_options_differ<SlidesTwice, 2>>);
 struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
 using Across = CrossAttention<Other, Options...>;

@@ -29,6 +29,7 @@
 #include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/form_attends_across.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
+#include <regimen/rule/form_slides.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
@@ -68,6 +69,7 @@
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
+#include <regimen/rule/sliding_window_is_causal.hpp>
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
@@ -116,6 +118,8 @@ static_assert(!key_heads_divide_heads<Heads<6>, KeyHeads<4>>::holds &&
               !key_heads_divide_heads<Heads<6>, KeyHeads<0>>::holds);
 static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<Heads<1>, 2049>::holds);
 static_assert(form_attends_across<Thing, Thing, true>::holds && !form_attends_across<Thing, Thing, false>::holds);
+static_assert(form_slides<Thing, Thing, true>::holds && !form_slides<Thing, Thing, false>::holds);
+static_assert(sliding_window_is_causal<Thing, true>::holds && !sliding_window_is_causal<Thing, false>::holds);
 static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);
 static_assert(rotary_scales_frequencies<Unscaled>::holds && rotary_scales_frequencies<Llama3Scaling<>>::holds &&
               !rotary_scales_frequencies<Thing>::holds && !rotary_scales_frequencies<Llama3Scaling<int>>::holds);

@@ -23,6 +23,7 @@ struct HeadRows final {
   std::size_t stride;
 
   REGIMEN_HD T* operator()(std::size_t t) const { return first + t * stride; }
+  REGIMEN_HD HeadRows from(std::size_t t) const { return {first + t * stride, stride}; }
   /// part 0, 1, 2 for what a head reads of q, k, v in (B,T,H+2K,D)
   ///   shares   false: no heads share keys
   template <bool shares = true>
@@ -178,6 +179,36 @@ struct Kernel<op::Attention<T>> final {
   }
 };
 
+/// The same within a window: keys before it are not read.
+template <class T>
+struct Kernel<op::WindowAttention<T>> final {
+  using S = statistic_t<T>;
+  using Alone = Kernel<op::Attention<T>>;
+  static constexpr unsigned threads = Alone::threads;
+  static constexpr std::size_t shared_bytes = Alone::shared_bytes;
+  op::WindowAttention<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return Alone{o.attention, at}.blocks(); }
+
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    using Rows = detail::HeadRows<const T>;
+    const T* const qkv = at(o.attention.qkv);
+    const op::AttentionShape& s = o.attention.shape;
+    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
+      const std::size_t head = row / s.length, t = row % s.length, begin = s.begin(t);
+      detail::DropFactor<S> drop(o.attention.drop, at, s, head);
+      drop.first += begin;
+      detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
+                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width,
+                        detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t), at(o.attention.log_sum) + row, drop,
+                        t);
+    }
+  }
+};
+
 /// The same against the keys of another text.
 ///
 /// cost    as op::Attention: each query reads all keys and values, 2 · S · D elements
@@ -316,14 +347,16 @@ struct AttentionPair final {
   }
 };
 
-/// Whose keys there are: a head's own, those of several heads, or those of another text, which several heads may share.
-enum class KeysOf { head, heads, other_text };
+/// Whose keys there are: a head's own, those of several heads, those within a window, or those of another text; several
+/// heads may share the latter two.
+enum class KeysOf { head, heads, window, other_text };
 
 /// Pass 1 has a block for each query, pass 2 for each key.
 ///   keys_of   what keys of another kind need is no part of the kernel: it would cost registers
 template <class T, unsigned pass, KeysOf keys_of>
 struct AttentionBackwardLaunch {
-  static constexpr bool shares = keys_of != KeysOf::head, crosses = keys_of == KeysOf::other_text;
+  static constexpr bool shares = keys_of != KeysOf::head, crosses = keys_of == KeysOf::other_text,
+                        slides = keys_of == KeysOf::window;
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   using Rows = detail::HeadRows<const T>;
@@ -391,7 +424,8 @@ struct AttentionBackwardLaunch {
     const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : key_count();
     const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
     const std::uint64_t row_element = drop.element(t, 0);
-    for (std::size_t first = 0; first < seen; first += Tile::size) {
+    const std::size_t begin = slides ? s.begin(t) : 0;
+    for (std::size_t first = begin; first < seen; first += Tile::size) {
       const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
       if (drop.threshold > 0) {
         drop.write_masks(block, row_element + first, count, masks);
@@ -405,7 +439,7 @@ struct AttentionBackwardLaunch {
                 .d_score;
       }
       block.sync();
-      detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == 0);
+      detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == begin);
       block.sync();
     }
     write(block, head, 0, t, sums);
@@ -438,8 +472,9 @@ struct AttentionBackwardLaunch {
     const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
     const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
     const std::size_t begin = s.causal ? u : 0;  // the first query that sees key u
-    for (std::size_t first = begin; first < s.length; first += Tile::size) {
-      const std::size_t count = s.length - first < Tile::size ? s.length - first : Tile::size;
+    const std::size_t end = slides && u + s.window < s.length ? u + s.window : s.length;  // of those that do
+    for (std::size_t first = begin; first < end; first += Tile::size) {
+      const std::size_t count = end - first < Tile::size ? end - first : Tile::size;
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const std::size_t t = first + j;
         const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
@@ -460,13 +495,13 @@ template <class T, unsigned pass>
 struct Kernel<op::AttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, KeysOf::head> {};
 
 /// The same launches.
-template <class T, unsigned pass>
-struct Kernel<op::SharedAttentionBackward<T>, pass> final {
+template <class Operation, class T, unsigned pass, KeysOf keys_of>
+struct WrappedBackwardLaunch {
   using Alone = typename std::conditional_t<pass == 0, std::type_identity<Kernel<op::AttentionBackward<T>, 0>>,
-                                            std::type_identity<AttentionBackwardLaunch<T, pass, KeysOf::heads>>>::type;
+                                            std::type_identity<AttentionBackwardLaunch<T, pass, keys_of>>>::type;
   static constexpr unsigned passes = 3, threads = Alone::threads;
   static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
-  op::SharedAttentionBackward<T> o;
+  Operation o;
   Memory at;
 
   constexpr unsigned blocks() const { return Alone{o.backward, at}.blocks(); }
@@ -477,6 +512,12 @@ struct Kernel<op::SharedAttentionBackward<T>, pass> final {
     alone(block);
   }
 };
+template <class T, unsigned pass>
+struct Kernel<op::SharedAttentionBackward<T>, pass> final
+    : WrappedBackwardLaunch<op::SharedAttentionBackward<T>, T, pass, KeysOf::heads> {};
+template <class T, unsigned pass>
+struct Kernel<op::WindowAttentionBackward<T>, pass> final
+    : WrappedBackwardLaunch<op::WindowAttentionBackward<T>, T, pass, KeysOf::window> {};
 
 template <class T, unsigned pass>
   requires(pass == 1 || pass == 2)

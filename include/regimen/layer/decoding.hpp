@@ -2,10 +2,12 @@
 #pragma once
 
 #include <regimen/layer/children.hpp>
+#include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/sinusoidal_positions.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -64,15 +66,19 @@ struct AttendOn final {
       engine.run(op::KeepKeys<T>{
           .qkv = {call.x}, .keys = keys, .values = values, .shape = shape, .first = engine.position, .window = Window});
       if constexpr (is_whole)
-        engine.run(op::Attention<T>{.qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape});
-      else
+        run_attention<Layout>(
+            engine, op::Attention<T>{.qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape});
+      else {
+        // Of every head the positions before the first that is seen come first.
+        const std::size_t first = shape.begin(engine.position), before = first * shape.width;
         engine.run(op::AttendKept<T>{.qkv = {call.x},
-                                     .keys = keys,
-                                     .values = values,
+                                     .keys = keys + before,
+                                     .values = values + before,
                                      .y = {call.y},
                                      .shape = shape,
-                                     .seen = engine.position + 1,
+                                     .seen = engine.position + 1 - first,
                                      .window = Window});
+      }
     }
   };
 };
@@ -200,6 +206,11 @@ struct decoding<Gru<Width, More...>, Window> {
   static constexpr bool possible = true;
   using type = GruOn<Width, sizeof...(More) == 0, Window>;
 };
+template <std::size_t Window>
+struct decoding<SinusoidalPositions, Window> {
+  static constexpr bool possible = true;
+  using type = Sinusoids<true>;
+};
 template <class HeadCount, class... Options, std::size_t Window>
 struct decoding<SelfAttention<HeadCount, Options...>, Window> {
   using Attention = SelfAttention<HeadCount, Options...>;
@@ -208,6 +219,11 @@ struct decoding<SelfAttention<HeadCount, Options...>, Window> {
       Sequential,
       boost::mp11::mp_transform<layer_of_part, attention_parts<typename Attention::Layout, typename Attention::Chosen,
                                                                AttendOn<typename Attention::Layout, Window>, true>>>;
+};
+template <class Name, class HeadCount, class... Options, std::size_t Window>
+struct decoding<CrossAttention<Name, HeadCount, Options...>, Window> {
+  static constexpr bool possible = false;
+  using type = CrossAttention<Name, HeadCount, Options...>;
 };
 template <class Layers, std::size_t Window>
 struct decoding_each;

@@ -38,6 +38,14 @@ struct HeadWidth final {
 /// A position attends to itself and earlier positions only.
 struct Causal final {};
 
+/// A position attends to the N positions up to itself alone, as in Mistral 7B.
+///
+/// source   Child et al. 2019; Beltagy et al. 2020; Jiang et al. 2023, section 2
+template <std::size_t N>
+struct SlidingWindow final {
+  static constexpr std::size_t positions = N;
+};
+
 /// Both products without a bias.
 struct WithoutBias final {};
 
@@ -100,10 +108,11 @@ struct InAttention final {
   static constexpr std::size_t leading = Dense::leading, bytes = Dense::bytes, channels = Channels;
 };
 
-/// How many heads there are of queries and of keys, and how wide they are: 0 if they share the channels equally.
-template <std::size_t Count, std::size_t KeyCount, std::size_t Width>
+/// How many heads there are of queries and of keys, how wide they are: 0 if they share the channels equally, and how many
+/// positions they see: 0 for all.
+template <std::size_t Count, std::size_t KeyCount, std::size_t Width, std::size_t Window = 0>
 struct HeadLayout final {
-  static constexpr std::size_t heads = Count, key_heads = KeyCount, all = Count + 2 * KeyCount;
+  static constexpr std::size_t heads = Count, key_heads = KeyCount, all = Count + 2 * KeyCount, window = Window;
   /// Of so many channels before attention.
   static constexpr std::size_t width_in(std::size_t channels) { return Width > 0 ? Width : channels / Count; }
   /// Of q, k and v side by side in X.
@@ -114,7 +123,8 @@ struct HeadLayout final {
             .heads = heads,
             .width = X::columns / all,
             .causal = causal,
-            .key_heads = key_heads == heads ? 0 : key_heads};
+            .key_heads = key_heads == heads ? 0 : key_heads,
+            .window = causal ? Window : 0};
   }
   /// What attention makes of X.
   template <class X>
@@ -143,6 +153,12 @@ struct ProjectionProduct final {
   using Bound = LinearBound<X::channels, X, Roles, typename X::Element, bias>;
 };
 
+template <class Layout, class T>
+constexpr void run_attention(auto& engine, const op::Attention<T>& attention) {
+  if constexpr (Layout::window > 0) engine.run(op::WindowAttention<T>{attention});
+  else engine.run(attention);
+}
+
 /// softmax(q kᵀ / √D) v per head; q, k and v lie side by side.
 template <class Layout, bool causal, class Rate>
 struct Attend final {
@@ -159,11 +175,11 @@ struct Attend final {
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
     static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Attention<T>{.qkv = {call.x},
-                                  .y = {call.y},
-                                  .log_sum = {call.saved[0]},
-                                  .shape = Layout::template shape<X>(engine.batch, causal),
-                                  .drop = drop_of<Rate>(engine, call.path)});
+      run_attention<Layout>(engine, op::Attention<T>{.qkv = {call.x},
+                                                     .y = {call.y},
+                                                     .log_sum = {call.saved[0]},
+                                                     .shape = Layout::template shape<X>(engine.batch, causal),
+                                                     .drop = drop_of<Rate>(engine, call.path)});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       const op::AttentionBackward<T> o{.qkv = {call.x},
@@ -174,7 +190,8 @@ struct Attend final {
                                        .row_dot = {call.scratch[0]},
                                        .shape = Layout::template shape<X>(engine.batch, causal),
                                        .drop = drop_of<Rate>(engine, call.path)};
-      if constexpr (Layout::key_heads < Layout::heads) engine.run(op::SharedAttentionBackward<T>{o});
+      if constexpr (Layout::window > 0) engine.run(op::WindowAttentionBackward<T>{o});
+      else if constexpr (Layout::key_heads < Layout::heads) engine.run(op::SharedAttentionBackward<T>{o});
       else engine.run(o);
     }
   };
@@ -322,7 +339,11 @@ struct attention_options {
   using norm = void;  // its epsilon
   static constexpr bool causal = false;
   static constexpr BiasIs bias = BiasIs::added_here;
-  static constexpr std::size_t key_heads = 0, width = 0;  // not given
+  static constexpr std::size_t key_heads = 0, width = 0, window = 0;  // not given
+};
+template <std::size_t N, class... Rest>
+struct attention_options<SlidingWindow<N>, Rest...> : attention_options<Rest...> {
+  static constexpr std::size_t window = N;
 };
 template <class... Rest>
 struct attention_options<Causal, Rest...> : attention_options<Rest...> {
@@ -398,6 +419,7 @@ using attention_parts = boost::mp11::mp_append<
 ///   qkv.weight ((H+2K)D,C), qkv.bias ((H+2K)D)   projection.weight (C,HD), projection.bias (C)
 ///   options, in any order:
 ///     Causal                 a position does not attend to later ones
+///     SlidingWindow<N>       with Causal: position t attends to t − N + 1, ..., t; tiles of keys outside are skipped
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
 ///     HeadWidth<D>           the channels of a head, whatever C is
@@ -406,16 +428,18 @@ using attention_parts = boost::mp11::mp_append<
 ///     WithoutBias            neither product has a bias
 ///
 /// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
-///          fewer key heads than heads in Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
+///          SlidingWindow without Causal; that, and fewer key heads than heads, in Attention<Composed> and
+///          Attention<Cudnn>, and so in the default of a GPU
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,T) is never stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
-///          each; decoding keeps 2·T·K·D numbers of a text
+///          each; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions
 template <class HeadCount, class... Options>
 struct SelfAttention final {
   static constexpr const char* name = "self_attention";
   static constexpr std::size_t heads = detail::heads_in<HeadCount>;
   using Chosen = detail::attention_options<Options...>;
-  using Layout = detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width>;
+  using Layout =
+      detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width, Chosen::window>;
   using Attend = detail::Attend<Layout, Chosen::causal, typename Chosen::rate>;
   using Parts = detail::attention_parts<Layout, Chosen, Attend, false>;
 };

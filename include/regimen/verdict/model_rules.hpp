@@ -19,6 +19,7 @@
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/form_attends_across.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
+#include <regimen/rule/form_slides.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/group_takes_a_parameter.hpp>
@@ -313,7 +314,8 @@ constexpr auto operation_rules() {
     else if constexpr (part == 1) return mp::mp_list<rule::cudnn_computes_in_half<Owner, Attention, false>>{};
     else if constexpr (part == 2) return mp::mp_list<rule::cudnn_takes_heads<Owner, Attention, false>>{};
     else if constexpr (part == 3) return mp::mp_list<rule::form_shares_keys<Owner, Attention, false>>{};
-    else return mp::mp_list<rule::form_attends_across<Owner, Attention, false>>{};
+    else if constexpr (part == 4) return mp::mp_list<rule::form_attends_across<Owner, Attention, false>>{};
+    else return mp::mp_list<rule::form_slides<Owner, Attention, false>>{};
   }
 }
 /// The first layer whose rows are not aligned, if there is more of them than Target allows.

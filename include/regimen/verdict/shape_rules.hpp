@@ -61,6 +61,7 @@
 #include <regimen/rule/rotary_scales_frequencies.hpp>
 #include <regimen/rule/rotary_turns_pairs.hpp>
 #include <regimen/rule/slice_fits_extent.hpp>
+#include <regimen/rule/sliding_window_is_causal.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/upsample_takes_mode.hpp>
@@ -110,7 +111,7 @@ struct layer_rules<Embedding<Words, Channels>, X> {
 };
 /// An argument of SelfAttention: which option it is, and its rules.
 ///   Attention   the layer   Named   Heads<N> or HeadWidth<D>, which decides the width of a head
-enum class AttentionOption { causal, dropout, rotary, without_bias, key_heads, head_width, norm, unknown };
+enum class AttentionOption { causal, dropout, rotary, without_bias, key_heads, head_width, norm, window, unknown };
 template <class Option>
 struct attention_option {
   static constexpr AttentionOption kind = std::is_same_v<Option, Causal>        ? AttentionOption::causal
@@ -137,6 +138,12 @@ struct attention_option<Rotary<Theta, Scaling>> {
   template <class HeadCount, class Named, std::size_t width>
   using rules = mp::mp_list<rule::theta_above_zero<Theta>, rule::rotary_scales_frequencies<Scaling>,
                             rule::rotary_turns_pairs<Named, width>>;
+};
+template <std::size_t N>
+struct attention_option<SlidingWindow<N>> {
+  static constexpr AttentionOption kind = AttentionOption::window;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::extents_at_least_one<SlidingWindow<N>, N>>;
 };
 template <std::size_t Count>
 struct attention_option<KeyHeads<Count>> {
@@ -187,8 +194,10 @@ struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
  public:
   using type = mp::mp_append<
       mp::mp_list<rule::input_matches<X, Attention, Number<typename X::Element>>>, typename Head::rules,
-      mp::mp_list<rule::attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
-                  rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
+      mp::mp_list<
+          rule::attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
+          rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>,
+          rule::sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 template <class Rate, class X>

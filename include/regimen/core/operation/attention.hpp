@@ -20,11 +20,14 @@ struct AttentionShape {
   bool causal = false;
   std::size_t key_heads = 0;   // 0: as many as heads
   std::size_t key_length = 0;  // 0: k and v stand beside q
+  std::size_t window = 0;      // causal: how many positions one sees, its own among them; 0: all before it
 
   REGIMEN_HD constexpr std::size_t of_keys() const { return key_heads == 0 ? heads : key_heads; }
   /// How many heads share a key head.
   REGIMEN_HD constexpr std::size_t group() const { return key_heads == 0 ? 1 : heads / key_heads; }
   REGIMEN_HD constexpr bool crosses() const { return key_length > 0; }
+  /// The first position that position t sees.
+  REGIMEN_HD constexpr std::size_t begin(std::size_t t) const { return window == 0 || t < window ? 0 : t + 1 - window; }
   /// How many keys there are.
   REGIMEN_HD constexpr std::size_t keys() const { return crosses() ? key_length : length; }
   /// Heads of q, k and v: those of a position.
@@ -34,8 +37,12 @@ struct AttentionShape {
     return part == 0 ? h : heads + (part - 1) * of_keys() + h / group();
   }
 
-  constexpr double score_flops() const {  // of one T x S x D product over all heads; the causal half of it
-    return (causal ? 1.0 : 2.0) * double(batch * heads * width) * double(length) * double(keys());
+  constexpr double score_flops()
+      const {  // of one T x S x D product over all heads, of what causality and the window leave
+    const double pairs = window > 0 && window < length ? double(window) * (2 * double(length) - double(window))
+                         : causal                      ? double(length) * double(length)
+                                                       : 2 * double(length) * double(keys());
+    return double(batch * heads * width) * pairs;
   }
 };
 
@@ -79,6 +86,22 @@ struct AttentionBackward final {
 /// The same where heads share key heads. An operation of its own, since its kernels hold more in registers.
 template <class T>
 struct SharedAttentionBackward final {
+  static constexpr const char* name = AttentionBackward<T>::name;
+  AttentionBackward<T> backward;
+
+  constexpr Cost cost() const { return backward.cost(); }
+};
+
+/// The same with shape.window. Operations of their own, as SharedAttentionBackward; heads may share keys.
+template <class T>
+struct WindowAttention final {
+  static constexpr const char* name = Attention<T>::name;
+  Attention<T> attention;
+
+  constexpr Cost cost() const { return attention.cost(); }
+};
+template <class T>
+struct WindowAttentionBackward final {
   static constexpr const char* name = AttentionBackward<T>::name;
   AttentionBackward<T> backward;
 

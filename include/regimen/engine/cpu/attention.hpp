@@ -43,7 +43,9 @@ struct AttentionForward final {
   void operator()(std::size_t first, std::size_t count) {
     const HeadPieces<S> pieces{shape.width};
     const std::size_t end = shape.causal ? first + count : shape.keys();
-    for (std::size_t first_key = 0; first_key < end; first_key += Tile::keys) {
+    if (shape.window > 0) begin_with_nothing(count);
+    for (std::size_t first_key = shape.begin(first) / Tile::keys * Tile::keys; first_key < end;
+         first_key += Tile::keys) {
       const std::size_t key_count = end - first_key < Tile::keys ? end - first_key : Tile::keys;
       if (!pieces.is_wide()) {
         pack_keys(first_key, key_count, 0);
@@ -52,7 +54,7 @@ struct AttentionForward final {
       for (std::size_t i = 0; i < count; i += block_rows) {
         const std::size_t rows = count - i < block_rows ? count - i : block_rows;
         const std::size_t seen = visible(shape.causal, first + i + rows - 1, first_key, key_count);
-        if (seen > 0) group(first, i, rows, first_key, seen);
+        if (seen > 0 && shape.begin(first + i) < first_key + key_count) group(first, i, rows, first_key, seen);
       }
     }
     const HeadRows y_rows = HeadRows::of_y(shape, b, h);
@@ -60,6 +62,17 @@ struct AttentionForward final {
       store_row(y + y_rows(first + i), output + i * pieces.stride(), S(1) / sums[i], shape.width);
       log_sum[first + i] = largest[i] + std::log(sums[i]);
     }
+  }
+
+  /// Whether a tile of keys is the first that every row sees. Within a window rows begin to see at several tiles.
+  bool is_first(std::size_t first_key) const { return first_key == 0 && shape.window == 0; }
+  void begin_with_nothing(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      largest[i] = -std::numeric_limits<S>::infinity();
+      sums[i] = S(0);
+    }
+    const std::size_t all = (count + Tile::spare_rows) * HeadPieces<S>{shape.width}.stride();
+    for (std::size_t i = 0; i < (all < output_room ? all : output_room); ++i) output[i] = S(0);
   }
 
   void pack_keys(std::size_t first_key, std::size_t count, std::size_t piece) {
@@ -84,22 +97,25 @@ struct AttentionForward final {
     }
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t valid = visible(shape.causal, first + i + r, first_key, seen);
-      softmax_row(scores + r * Tile::score_stride, valid, seen, i + r, first_key == 0);
+      softmax_row(scores + r * Tile::score_stride, hidden(shape.begin(first + i + r), first_key), valid, seen, i + r,
+                  is_first(first_key));
       if (drops && valid > 0) drop_row(scores + r * Tile::score_stride, first + i + r, first_key, valid);
     }
     for (std::size_t c = 0; c < pieces.count(); ++c) {
       if (pieces.is_wide()) pack_values(first_key, seen, c);
       multiply_tile<Strides{.a_row = Tile::score_stride, .a_depth = 1, .b_row = Tile::row_stride}>(
           rows, pieces.size(c), seen, scores, values, block_columns<S>, output + i * pieces.stride() + pieces.begin(c),
-          pieces.stride(), first_key > 0);
+          pieces.stride(), !is_first(first_key));
     }
   }
 
   /// Turns scores into probabilities relative to the largest score so far, and rescales the earlier sums to it.
-  void softmax_row(S* score, std::size_t valid, std::size_t seen, std::size_t i, bool is_first) {
+  /// Of the first `valid` scores the first `hidden` count as −∞.
+  void softmax_row(S* score, std::size_t hidden, std::size_t valid, std::size_t seen, std::size_t i, bool is_first) {
     const auto nothing = [](std::size_t) {};
     const auto zero = [&](std::size_t j) { store<S>(Vector<S>(S(0)), score + j); };
-    if (valid == 0) return for_each_valid<S>(0, seen, [](std::size_t, auto) {}, zero);
+    if (valid <= hidden) return for_each_valid<S>(0, seen, [](std::size_t, auto) {}, zero);
+    for (std::size_t j = 0; j < hidden; ++j) score[j] = -std::numeric_limits<S>::infinity();
     const Vector<S> scale = S(1) / std::sqrt(static_cast<S>(shape.width)), least = -std::numeric_limits<S>::infinity();
     Vector<S> top = least;
     for_each_valid<S>(
@@ -170,6 +186,11 @@ void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at) {
 template <class T>
 void compute(const op::Attention<T>& o, const Memory& at) {
   detail::attend_in_tiles(o, o.qkv, o.qkv, at);
+}
+
+template <class T>
+void compute(const op::WindowAttention<T>& o, const Memory& at) {
+  compute(o.attention, at);
 }
 
 template <class T>

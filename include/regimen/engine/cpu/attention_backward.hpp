@@ -94,6 +94,13 @@ struct AttentionGradient final {
     h = to;
   }
 
+  /// The end of the query tiles, at most query_end, that see a key.
+  std::size_t last_that_sees(std::size_t key, std::size_t query_end, std::size_t tile) const {
+    if (shape.window == 0) return query_end;
+    const std::size_t end = (key + shape.window - 1) / tile + 1;
+    return end < query_end ? end : query_end;
+  }
+
   /// Key tiles [key_begin, key_end) against query tiles [query_begin, query_end); writes d_k and d_v of the former if
   /// `for_keys`, d_q of the latter if `for_queries`.
   void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys,
@@ -102,11 +109,13 @@ struct AttentionGradient final {
     const std::size_t d_q_stride = round_up(shape.width, lanes<S>), tile = rows_of(shape.width);
     for (std::size_t key = key_begin; key < key_end; ++key) {
       const std::size_t keys = tile_rows(key, shape.keys()),
-                        first_query = shape.causal && key > query_begin ? key : query_begin;
+                        first_query = shape.causal && key > query_begin ? key : query_begin,
+                        last_query = last_that_sees(key * tile + keys - 1, query_end, tile);
+      if (first_query >= last_query) continue;  // its gradient is another chunk's
       if (!pieces.is_wide()) pack_keys(key, 0);
       const std::size_t sharing = for_keys ? shape.group() : 1;
       for (std::size_t one = 0; one < sharing; ++one) {
-        for (std::size_t query = first_query; query < query_end; ++query) {
+        for (std::size_t query = first_query; query < last_query; ++query) {
           const std::size_t queries = tile_rows(query, shape.length);
           if (!pieces.is_wide()) pack_queries(query, 0);
           const bool diagonal = shape.causal && query == key;
@@ -123,7 +132,7 @@ struct AttentionGradient final {
             if (for_keys) add_keys(queries, keys, diagonal, one > 0 || query > first_query, c);
             if (for_queries)
               add_queries(queries, keys, diagonal, d_q + (query - query_begin) * tile * d_q_stride + pieces.begin(c),
-                          d_q_stride, key > 0, pieces.size(c));
+                          d_q_stride, key > shape.begin(query * tile) / tile, pieces.size(c));
           }
         }
         go_to_head(one + 1 < sharing ? h + 1 : h - one);
@@ -163,6 +172,8 @@ struct AttentionGradient final {
         const std::size_t t = first_query + i + r, valid = visible(shape.causal, t, first_key, keys);
         gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys,
                      scale);
+        for (std::size_t j = 0; j < hidden(shape.begin(t), first_key) && j < keys; ++j)
+          scores[r * Tile::score_stride + j] = d_scores[r * Tile::score_stride + j] = S(0);
       }
     }
   }
@@ -290,6 +301,11 @@ void compute(const op::AttentionBackward<T>& o, const Memory& at) {
 
 template <class T>
 void compute(const op::SharedAttentionBackward<T>& o, const Memory& at) {
+  compute(o.backward, at);
+}
+
+template <class T>
+void compute(const op::WindowAttentionBackward<T>& o, const Memory& at) {
   compute(o.backward, at);
 }
 

@@ -103,6 +103,11 @@ inline std::size_t visible(bool causal, std::size_t query, std::size_t first_key
   return query + 1 > first_key ? query + 1 - first_key : 0;
 }
 
+/// How many keys from `first_key` on a row does not see that begins to see at key `begin`.
+inline std::size_t hidden(std::size_t begin, std::size_t first_key) {
+  return begin > first_key ? begin - first_key : 0;
+}
+
 /// e^x where x > −80, else exactly 0: avoids subnormal numbers, with which some processors
 /// compute a hundred times slower.
 template <class S>

@@ -27,6 +27,7 @@
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/region.hpp>
 #include <regimen/engine/cpu/rotary.hpp>
+#include <regimen/engine/cpu/sinusoids.hpp>
 #include <regimen/engine/cpu/softmax.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #include <regimen/engine/cpu/traits.hpp>

@@ -21,6 +21,7 @@
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/rotary.hpp>
+#include <regimen/kernel/sinusoids.hpp>
 #include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
@@ -142,6 +143,11 @@ struct Traits : engine::DefaultTraits {
   template <class T>
   static constexpr unsigned refused_part(const op::CrossAttention<T>&) {
     return composes_attention || fuses_attention ? 4 : 0;
+  }
+  /// 5: a window. Products would compute what it hides.
+  template <class T>
+  static constexpr unsigned refused_part(const op::WindowAttention<T>&) {
+    return composes_attention || fuses_attention ? 5 : 0;
   }
   /// Where the composed form's scores and weights lie in its scratch.
   template <class Operation>

@@ -1,0 +1,41 @@
+// regimen/kernel/sinusoids.hpp — sinusoidal positions.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/elementwise.hpp>
+
+#include <cmath>
+#include <cstddef>
+
+namespace regimen::kernel {
+
+/// A thread takes a pair of channels of one position, in all samples: it computes one sine and one cosine, in fp64.
+template <class T>
+struct Kernel<op::AddSinusoids<T>> final {
+  static constexpr unsigned threads = detail::flat_threads;
+  using S = statistic_t<T>;
+  op::AddSinusoids<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.length * o.pairs(), threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const T* const x = at(o.x);
+    T* const y = at(o.y);
+    const std::size_t of_row = (o.columns + 1) / 2, sample = o.length * o.columns;
+    for_pieces(block, o.length * of_row, [&](std::size_t piece) {
+      const std::size_t t = piece / of_row, c = 2 * (piece % of_row);
+      const double angle = o.angle(t, c / 2);
+      const S sine = static_cast<S>(std::sin(angle)), cosine = static_cast<S>(std::cos(angle));
+      for (std::size_t i = t * o.columns + c; i < o.samples * sample; i += sample) {
+        y[i] = static_cast<T>(static_cast<S>(x[i]) + sine);
+        if (c + 1 < o.columns) y[i + 1] = static_cast<T>(static_cast<S>(x[i + 1]) + cosine);
+      }
+    });
+  }
+};
+
+}  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,54 @@
+// regimen/layer/sinusoidal_positions.hpp — positions as sines and cosines, which nothing trains.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+
+#include <cstddef>
+
+namespace regimen {
+
+namespace detail {
+
+///   walks_on   in incremental decoding: from the position on that the engine has come to
+template <bool walks_on>
+struct Sinusoids final {
+  static constexpr const char* name = "sinusoidal_positions";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = X;
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      op::AddSinusoids<T> o{
+          .x = {call.x}, .y = {call.y}, .samples = engine.batch, .length = X::rows, .columns = X::columns};
+      if constexpr (walks_on) o.first = engine.position;
+      engine.run(o);
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x() && call.d_x != call.d_y)
+        engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+}  // namespace detail
+
+/// y[b,t,2i] = x[b,t,2i] + sin(t · 10000^(−2i/C)),   y[b,t,2i+1] = x[b,t,2i+1] + cos(t · 10000^(−2i/C))
+///
+///   x, y (B,T,C), numbers; C even or odd; no parameters, for texts of any length
+///
+/// error    sines in fp64, at position p off by at most p · 2^−51, rounded to S; one rounding to T
+/// source   Vaswani et al. 2017, section 3.5
+/// cost     in place; saves nothing; T · C / 2 sines and cosines, whatever B is
+struct SinusoidalPositions final {
+  static constexpr const char* name = "sinusoidal_positions";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  using Bound = detail::Sinusoids<false>::Bound<X, Roles>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
