@@ -104,7 +104,9 @@ using Down = Sum<Sequential<Linear<24>, Gelu, Linear<8>>, Linear<8>>;
 struct Net : Model<Input<Vector<32>>, Linear<16>,
                    Repeat<2, Sum<Sequential<LayerNorm, Linear<16>, Gelu>, Dropout<Ratio<1, 10>>>>, Down, LayerNorm,
                    Linear<4>> {};
-struct Odd : Model<Input<Vector<32>>, Down, Residual<Sum<Linear<8>, Linear<8>>>, Linear<4>> {};
+struct One;  // set of weights, in both children
+struct Odd : Model<Input<Vector<32>>, Down, Residual<Sum<Shared<One, Linear<8>>, Shared<One, Linear<8>>>>, Linear<4>> {
+};
 
 static_assert(Composable<Net, Batch<4>>);
 static_assert(!Composable<Model<Input<Vector<32>>, Sum<Linear<4>, int>>>);       // what is no layer is found in it
@@ -133,10 +135,11 @@ double trained() {
 
 TEST_CASE("a combinator of a program's own has the gradients of calculus") {
   CHECK(gradient_check_layer<Sequential<Down, Flatten>, Shape<3, 16>>().worst < 1e-6);
-  CHECK(
-      gradient_check_layer<
-          Sequential<Sum<LayerNorm, Sum<Linear<16>, Sequential<Linear<8>, Silu, Linear<16>>>>, Flatten>, Shape<3, 16>>()
-          .worst < 1e-6);
+  CHECK(gradient_check_layer<Sequential<Sum<LayerNorm, Sum<Shared<One, Linear<16>>,
+                                                           Sequential<Shared<One, Linear<16>>, Silu, Linear<16>>>>,
+                                        Flatten>,
+                             Shape<3, 16>>()
+            .worst < 1e-6);
 }
 
 TEST_CASE(
@@ -153,5 +156,6 @@ TEST_CASE("its parameters have its names") {
   std::vector<std::string> names;
   for (const auto& parameter : trainer.parameters()) names.push_back(parameter.name);
   CHECK(names.front() == "0.left.0.0.weight");
-  CHECK(names.size() == 12);
+  CHECK(names.size() == 10);
+  CHECK(names.back() == "1.0.left.0.0.bias");
 }
