@@ -14,7 +14,8 @@ template <class Value>
 struct Momentum final {};
 /// Each rank normalises each of its micro-batches by itself, where ranks or Accumulate<N> cut the batch.
 struct PerMicroBatch final {};
-/// The samples of all ranks are normalised together: ranks exchange statistics, forward and backward.
+/// The samples of all ranks are normalised together: ranks exchange statistics, forward and backward. (PyTorch calls it
+/// SyncBatchNorm.)
 struct OverRanks final {};
 /// The layer before has a bias, which is wanted although it has no effect: other libraries' weights may have one.
 struct AfterBias final {};
