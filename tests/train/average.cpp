@@ -158,3 +158,4 @@ TEST_CASE("averages in slices are those of ranks that keep everything") {
   CHECK(outcome(static_cast<ZeRO1*>(nullptr)) == replicated);
   CHECK(outcome(static_cast<ZeRO3*>(nullptr)) == replicated);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -195,3 +195,4 @@ TEST_CASE("ranks agree on every group's options, and a rate that no step can hav
                      }),
                      "learning rate"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -85,3 +85,4 @@ TEST_CASE("what ranks gather for the update is planned, collective by collective
   using Groups = Optimizer<Split<Matrices<Muon>, Rest<AdamW>>>;
   CHECK(wire_of<Sharded<ZeRO1, Groups>>(2)[block].gathers == 3);
 }
+// SPDX-License-Identifier: Apache-2.0

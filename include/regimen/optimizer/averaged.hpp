@@ -62,6 +62,7 @@ struct Averaged final {
   REGIMEN_HD static double kept(const Scalars& s) { return s.updates > 1 ? Decay::value : 0; }
 
   template <class S>
+    requires requires { typename UpdateRule::template Coefficients<S>; }
   struct Coefficients {
     typename UpdateRule::template Coefficients<S> rule;
     S keep, take;

@@ -8,6 +8,7 @@
 #include <boost/mp11.hpp>
 
 #include <cstddef>
+#include <utility>
 
 namespace regimen::train {
 

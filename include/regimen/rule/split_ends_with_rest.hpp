@@ -9,7 +9,8 @@ struct split_ends_with_rest {
   static constexpr bool holds = Holds;
   struct must_hold {
     static_assert(
-        holds, "regimen: Split<...> lacks groups; give it up to three, such as Matrices<Muon>, and end with Rest<AdamW>");
+        holds,
+        "regimen: Split<...> lacks groups; give it up to three, such as Matrices<Muon>, and end with Rest<AdamW>");
   };
 };
 
