@@ -1,4 +1,4 @@
-// regimen/layer/decoding.hpp — the layers of a causal model for incremental decoding, with a key-value cache.
+// regimen/layer/decoding.hpp — the layers of a causal model for incremental decoding, with caches of keys and values, and of states.
 #pragma once
 
 #include <regimen/layer/children.hpp>

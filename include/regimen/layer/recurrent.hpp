@@ -283,6 +283,7 @@ inline constexpr bool only_no_bias<NoBias> = true;
 /// cost     2·B·T·4·Width·(C + Width) flops forward, twice that backward: one product of all positions, then for each
 ///          position one of (B,Width) by (Width,4·Width) and one elementwise operation, in order. Saves x, y and
 ///          B·T·(16·Width + 4·Width) bytes in fp32, B·T·(8·Width + 4·Width) in bf16. Selective<...> cannot name it
+/// refuses  an input that is not (B,T,C); options but NoBias
 /// decodes  incrementally, with h and c of every position of the window as its cache
 /// source   Hochreiter, Schmidhuber 1997, with the forget gate of Gers, Schmidhuber, Cummins 2000
 template <std::size_t Width, auto... More>
@@ -309,6 +310,7 @@ struct Lstm final {
 ///          backward, which reads h from y, and so are gradients of sums
 /// cost     as Lstm, with 3·Width in place of 4·Width; saves x, y and B·T·16·Width bytes in fp32, half of that in bf16.
 ///          Selective<...> cannot name it
+/// refuses  as Lstm
 /// decodes  incrementally, with h of every position of the window as its cache
 /// source   Cho et al. 2014; the reset gate behind the product, as in version 1 of that paper's preprint and in PyTorch
 template <std::size_t Width, auto... More>
