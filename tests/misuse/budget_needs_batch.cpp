@@ -1,6 +1,6 @@
 // The largest batch, and what is recomputed for it, both to be chosen.
 // expect: Budget<Bytes> chooses for a given batch; write Batch<N>, or Every<N> in place of Budget
-// names: regimen::Batch<-1>
+// names: regimen::Budget<4294967296>
 #include "../support/recipe.hpp"
 
 using namespace regimen;

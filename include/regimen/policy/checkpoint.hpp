@@ -60,11 +60,12 @@ struct Offload final {
 /// Recomputes as little as the plan needs to fit into Bytes: `Budget<80_GiB>`. The compiler chooses the schedule, in
 /// the words of the others: `Trainer::Schedule`.
 ///
-///   space     Every<N> or none of it, N = 1, 2, 4, 8, ... up to the first that is at least the square root of
-///             the model's depth; beside it KeepLast<K> of any K; and Selective<...> of any of the five layers of the model
-///             whose outputs take most memory, and can be recomputed
+///   space     Every<N> or none of it, N = 1, 2, 4, 8, ... up to the first that is at least the square root of the model's
+///             depth; beside it KeepLast<K> of any K; and Selective<...> of any of the five layers of the model whose
+///             outputs take most memory, and can be recomputed
 ///   chosen    in this space the schedule of fewest floating-point operations whose plan fits; of equal ones that of
-///             least memory. So a smaller budget never takes more memory than a larger one
+///             least memory. So a smaller budget never takes more memory than a larger one. (If the 24 cheapest by
+///             their outlines do not fit, which outlines seldom leave open, the schedule of least memory.)
 ///   refuses   a budget below the least peak of that space, which the error says; Batch<Largest>
 ///   source    the bounds by which the compiler ranks schedules: program/outline.hpp; the search: program/budget.hpp
 template <std::size_t Bytes>

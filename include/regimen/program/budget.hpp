@@ -5,7 +5,9 @@
 // ranks: the first schedule whose plan fits is the cheapest of all that fit. The order does not depend on Bytes, so a
 // smaller budget is given the same schedule, or a later one that takes less memory.
 //
-//   cost   of a compilation, for a GPT of two residual branches, clang 19 at -O0: see docs of Budget in policy/
+//   cost   of a compilation: GPT-2 of 48 blocks takes clang 19 4.5 s under Every<1>, and 6.1 s under a Budget that chooses
+//          among 80 schedules, each with any number of whole blocks; each plan that is tried and does not fit, 1 s more.
+//          Recipes without Budget instantiate nothing of this
 #pragma once
 
 #include <regimen/layer/children.hpp>

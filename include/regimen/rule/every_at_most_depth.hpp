@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// Over six blocks, Every<9> would do the same as Every<6>; so it would over those that KeepLast<K> leaves.   docs/errors/every_at_most_depth.md
+/// Over six blocks, Every<9> would do the same as Every<6>; so it would over those that KeepLast<K> leaves.
+///   docs/errors/every_at_most_depth.md
 template <class Checkpoint, std::size_t Depth>
 struct every_at_most_depth {
   static constexpr bool holds =
