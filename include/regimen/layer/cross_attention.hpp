@@ -10,6 +10,7 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
+#include <array>
 #include <cstddef>
 #include <type_traits>
 
