@@ -189,8 +189,11 @@ struct BudgetSearch {
     made.index = index;
     made.schedule.segment = segments.of[index % segments.count];
     made.schedule.whole = whole;
-    for (std::size_t i = 0; i < selectable.count; ++i)
-      if ((index / segments.count >> i) & 1) made.schedule.layers |= selectable.bits[i];
+    std::size_t chosen = index / segments.count;
+    for (const std::uint64_t layer : selectable.bits) {
+      if (chosen % 2 != 0) made.schedule.layers |= layer;
+      chosen /= 2;
+    }
     Sketch<size> sketch(parts.data(), made.schedule);
     sketch.walk_on(base);
     made.bound = sketch.bound;

@@ -569,7 +569,11 @@ struct check_layer<CrossAttention<Name, HeadCount, Options...>, X, Roles> {
 template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
 template <class... Layers, class X, class Roles>
-struct check_layer<Checkpointed<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
+struct check_layer<Checkpointed<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {
+  using broken = mp::mp_append<
+      broken_of<mp::mp_list<rule::layers_one_to_255<Checkpointed<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
+      typename check_chain<X, Roles, Layers...>::broken>;
+};
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
   using broken =
