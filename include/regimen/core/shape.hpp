@@ -38,7 +38,7 @@ template <class... Shapes>
 struct JoinedShapes final {
   static constexpr std::size_t count = sizeof...(Shapes), rank = 1, size = (std::size_t{0} + ... + Shapes::size),
                                columns = size, rows = 0;
-  static constexpr std::array<std::size_t, count> sizes{Shapes::size...}, columns_of{Shapes::columns...};
+  static constexpr std::array<std::size_t, count> sizes{Shapes::size...};
   static constexpr std::size_t extent(std::size_t axis) { return axis == 0 ? size : 0; }
   static constexpr std::size_t size_from(std::size_t axis) { return axis == 0 ? size : 1; }
 

@@ -49,6 +49,12 @@ struct joined_labels<Output, std::index_sequence<i...>, Losses...> {
       Value<Bundled<typename weighed<Losses>::Function::template Labels<part_of_output<i, Output>>...>, Shape<1>>;
 };
 
+template <class Function>
+inline constexpr bool stays_exact_on_ranks = [] {
+  if constexpr (requires { Function::gathers_samples; }) return Function::gathers_samples;
+  else return !Function::couples_samples;
+}();
+
 template <class Function, class Output, class Engine>
 concept CountsCorrect = requires(Engine& engine, std::size_t at, View<Scalars> scalars) {
   Function::template count_correct<Output>(engine, at, at, scalars);
@@ -128,6 +134,16 @@ struct SumOf final {
   static_assert(count <= op::SumLosses::limit,
                 "regimen: SumOf has at most 8 losses; Concat outputs of one kind of loss");
   static constexpr bool couples_samples = (detail::weighed<Losses>::Function::couples_samples || ...);
+  /// Whether each loss that couples samples gathers those of all ranks.
+  static constexpr bool gathers_samples =
+      couples_samples && (detail::stays_exact_on_ranks<typename detail::weighed<Losses>::Function> && ...);
+  template <class Output>
+  static constexpr std::array<std::size_t, count> labels_below = [] {
+    std::array<std::size_t, count> bounds{};
+    for_each<Output>(
+        [&]<class At>(At) { bounds[At::index] = detail::labels_below<typename At::Loss, typename At::Output>(); });
+    return bounds;
+  }();
 
   template <class Output>
   using Labels = typename detail::joined_labels<Output, std::index_sequence_for<Losses...>, Losses...>::type;

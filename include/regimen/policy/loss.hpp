@@ -23,9 +23,9 @@ inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::templat
 template <class Function>
 inline constexpr bool takes_padded_rows = false;
 
-/// Integer labels are below.
+/// Integer labels are below; of a sum of losses those of each.
 template <class Function, class Output>
-constexpr std::size_t labels_below() {
+constexpr auto labels_below() {
   if constexpr (requires { Function::template labels_below<Output>; }) return Function::template labels_below<Output>;
   else return Output::columns;
 }

@@ -27,10 +27,7 @@ struct Step : Forward<Bound_> {
   using Output = typename Bound::Output;
   using Labels = typename Loss::template Labels<Output>;
   /// Upper bound of labels that are whole numbers; of a sum of losses that of each.
-  static constexpr auto classes = [] {
-    if constexpr (regimen::detail::is_bundle<typename Labels::Element>) return Output::Shape::columns_of;
-    else return regimen::detail::labels_below<Loss, Output>();
-  }();
+  static constexpr auto classes = regimen::detail::labels_below<Loss, Output>();
   /// Whether an evaluation has an accuracy.
   template <class Walk>
   static constexpr bool counts_correct = requires(Walk& walk, std::size_t at, View<Scalars> scalars) {
