@@ -125,5 +125,5 @@ TEST_CASE("towers compare the samples of all ranks beside another loss") {
   CHECK(worst < 1e-8);
   CHECK(std::abs(together - alone) < 1e-8);
   Trainer<Views, Contrast, Batch<8>> other;
-  CHECK_THROWS_WITH(other.fit(Things{1}, {.steps = 1, .progress = false}), Catch::Contains("part 0"));
+  CHECK_THROWS_AS(other.fit(Things{1}, {.steps = 1, .progress = false}), Error);
 }

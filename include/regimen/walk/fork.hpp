@@ -70,7 +70,7 @@ inline constexpr bool ends_in_activation<Sequential<First, Second, Layers...>> =
 template <class Fusing, class Join_, class... Branch>
 struct fused_fork {
   using Join = Join_;
-  using Branches = mp::mp_list<Branch...>;
+  using List = mp::mp_list<Branch...>;
 };
 template <class Fusing, class A, class B>
   requires(Fusing::fuses && (ends_in_activation<A> || ends_in_activation<B>))
@@ -78,8 +78,7 @@ struct fused_fork<Fusing, Multiply, A, B> {
   static constexpr bool is_first = ends_in_activation<A>;
   using Gate = std::conditional_t<is_first, A, B>;
   using Join = regimen::detail::GatedMultiply<typename mp::mp_back<Gate>::Function, is_first ? 0 : 1>;
-  using Branches =
-      std::conditional_t<is_first, mp::mp_list<WithoutActivation<A>, B>, mp::mp_list<A, WithoutActivation<B>>>;
+  using List = std::conditional_t<is_first, mp::mp_list<WithoutActivation<A>, B>, mp::mp_list<A, WithoutActivation<B>>>;
 };
 
 /// The walkers of all branches. The first Identity is the input itself, if outputs have its type.
@@ -104,9 +103,9 @@ struct ForkWalker;
 template <class Join, class... Branch, class X, class Context, bool flows>
 struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   static constexpr std::size_t count = sizeof...(Branch);
-  using Branches = mp::mp_list<Branch...>;
+  using Walkers = mp::mp_list<Branch...>;
   template <std::size_t i>
-  using At = mp::mp_at_c<Branches, i>;
+  using At = mp::mp_at_c<Walkers, i>;
   using Joined = typename Join::template of<typename Branch::Output...>;
   using Output = typename Joined::Output;
   static constexpr bool adds = requires { requires Join::adds; };
@@ -343,7 +342,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 };
 
-template <class Fused, class X, class Context, bool flows, class Branches = typename Fused::Branches>
+template <class Fused, class X, class Context, bool flows, class List = typename Fused::List>
 struct WalkerOfFork;
 template <class Fused, class X, class Context, bool flows, class... Branches>
 struct WalkerOfFork<Fused, X, Context, flows, mp::mp_list<Branches...>>

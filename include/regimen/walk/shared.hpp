@@ -92,7 +92,7 @@ struct chains_of<Node<Repeat<Count, Block>, X, Context, flows>> {
 };
 template <class Join, class... Layers, class X, class Context, bool flows>
 struct chains_of<Node<Fork<Join, Layers...>, X, Context, flows>> {
-  using type = typename Node<Fork<Join, Layers...>, X, Context, flows>::Branches;
+  using type = typename Node<Fork<Join, Layers...>, X, Context, flows>::Walkers;
 };
 
 /// The walkers of the places of all sets, in the order of the walk: each before those inside of it.
