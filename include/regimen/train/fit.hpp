@@ -123,7 +123,7 @@ struct FitLoop final {
     Fitted fitted{session.steps_done};
     bool goes_on = true;
     patience.is_kept = run.patience != 0;
-    if (!patience.is_resumed) { patience = {.is_kept = patience.is_kept}; }
+    if (!patience.is_resumed) patience = Patience{.is_kept = patience.is_kept};
     const auto validate = [&] {
       const Evaluation evaluation = trainer.evaluate(*validation, run.workers);
       patience.validated_at = session.steps_done;

@@ -376,15 +376,15 @@ struct Session final {
         place = of.place;
       }
       expect_finite(s);
-      results[i] = {.step = of.last - of.count + i + 1,
-                    .loss = s.loss,
-                    .gradient_norm = s.gradient_norm,
-                    .learning_rate = s.learning_rate,
-                    .loss_scale = s.loss_scale,
-                    .applied = s.apply != 0,
-                    .milliseconds = milliseconds / double(of.count),
-                    .samples = of.samples / of.count * ranks(),
-                    .targets = static_cast<std::size_t>(s.count)};
+      results[i] = StepResult{.step = of.last - of.count + i + 1,
+                              .loss = s.loss,
+                              .gradient_norm = s.gradient_norm,
+                              .learning_rate = s.learning_rate,
+                              .loss_scale = s.loss_scale,
+                              .applied = s.apply != 0,
+                              .milliseconds = milliseconds / double(of.count),
+                              .samples = of.samples / of.count * ranks(),
+                              .targets = static_cast<std::size_t>(s.count)};
     }
     if constexpr (!requires { walk.engine.library_bytes(); })
       if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);

@@ -194,10 +194,10 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     std::array<TensorPlace, count> result{};
     ParameterLayout sum{};
     TensorPlace* at = result.data();
-    ((*at++ = {.values = ParameterLayout::align(sum.value_bytes, Branch::layout.value_alignment),
-               .master = sum.count,
-               .gradient = sum.trained,
-               .buffer = sum.buffer_bytes},
+    ((*at++ = TensorPlace{.values = ParameterLayout::align(sum.value_bytes, Branch::layout.value_alignment),
+                          .master = sum.count,
+                          .gradient = sum.trained,
+                          .buffer = sum.buffer_bytes},
       sum.append(Branch::layout)),
      ...);
     return result;

@@ -328,15 +328,15 @@ struct Node {
   static constexpr void place_own_tensors(TensorPlace*& out, TensorPlace at) {
     const std::size_t* begin = begins.data();
     for (const Parameter& parameter : Bound::parameters) {
-      *out++ = {.values = at.values + *begin * element_bytes,
-                .master = at.master + *begin,
-                .gradient = at.gradient + (trains ? *begin : 0),
-                .count = parameter.size(),
-                .element = element_type,
-                .trains = trains,
-                .decays = parameter.decays(),
-                .rows = parameter.rank > 1 ? parameter.extents[0] : 1,
-                .states = Context::states};
+      *out++ = TensorPlace{.values = at.values + *begin * element_bytes,
+                           .master = at.master + *begin,
+                           .gradient = at.gradient + (trains ? *begin : 0),
+                           .count = parameter.size(),
+                           .element = element_type,
+                           .trains = trains,
+                           .decays = parameter.decays(),
+                           .rows = parameter.rank > 1 ? parameter.extents[0] : 1,
+                           .states = Context::states};
       if constexpr (!std::is_void_v<typename Context::Groups>) {
         out[-1].group = Context::Groups::template group_of<Owner>(parameter);
         out[-1].states = Context::Groups::states_of(out[-1].group);
