@@ -5,6 +5,7 @@
 #include <regimen/core/shape.hpp>
 #include <regimen/layer/layer.hpp>
 
+#include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
 #include <array>

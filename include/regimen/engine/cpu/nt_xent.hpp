@@ -81,7 +81,7 @@ void compute(const op::NtXent<S>& o, const Memory& at) {
     double most = none, others = none, sum = 0, wanted = 0;
     detail::for_pairs(z, all, i, o.temperature, [&](std::size_t k, double t) {
       if (k == (i ^ 1)) wanted = t;
-      else others = std::max(others, t);
+      else others = (std::max)(others, t);
       if (t > most) {
         sum = sum * std::exp(most - t) + 1;
         most = t;
