@@ -250,7 +250,8 @@ constexpr bool outputs_come_last() {
   std::size_t count = 0;
   mp::mp_for_each<mp::mp_transform<mp::mp_identity, typename detail::all_in<Layers>::type>>(
       [&]<class Layer>(mp::mp_identity<Layer>) { count += has_outputs<Layer> ? 1 : 0; });
-  return count == (ends_with_outputs<mp::mp_back<Layers>> ? 1 : 0);
+  if constexpr (mp::mp_empty<Layers>::value) return true;
+  else return count == (ends_with_outputs<mp::mp_back<Layers>> ? 1 : 0);
 }
 
 // ---- inputs of several values
