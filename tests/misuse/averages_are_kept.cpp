@@ -1,6 +1,6 @@
 // The averages of a Trainer that keeps none.
 // expect: this Trainer keeps no averages of weights; write Optimizer<Averaged<AdamW>>
-// names: averages_are_kept<regimen::AdamW
+// names: regimen::AdamW
 #include <regimen/regimen.hpp>
 
 using namespace regimen;
