@@ -152,6 +152,7 @@ struct named_rule<Default, First, Policies...> : named_rule<Default, Policies...
 template <class Settings, class FitOptions, class Answers = InertAnswers>
 struct rejected {
   using Options = Settings;
+  using Schedule = Nothing;
   using Input = float;
   using Label = float;
   using Output = float;
