@@ -154,7 +154,7 @@ TEST_CASE("a model of several inputs and losses learns, and is saved") {
   std::vector<In> inputs;
   std::vector<Out> targets;
   make_samples(7, inputs, targets);
-  const test::Directory folder;
+  const ::test::Directory folder;
   trainer.save(folder / "patient");
   Inference<Patient, Batch<3>> model(folder / "patient");
   CHECK(model.predict(inputs) == trainer.predict(inputs));

@@ -241,7 +241,7 @@ TEMPLATE_TEST_CASE("a text that takes memory is learnt, and continued in the sam
   CHECK(left < 0.3);  // and what a window's first letters do not tell: 0.21; without memory 0.38
   CHECK(left > 0.17);
 
-  const test::Directory folder;
+  const ::test::Directory folder;
   trainer.save(folder / "state");
   Inference<Network, Batch<1>> model(folder / "state");
   static_assert(Inference<Network, Batch<1>>::decodes);

@@ -51,7 +51,7 @@ TEST_CASE("recurrent layers train on a device what they train on the CPU") {
 }
 
 TEST_CASE("a device continues a text from states") {
-  const test::Directory folder;
+  const ::test::Directory folder;
   Trainer<Net, Batch<4>> trainer;
   trainer.fit(text(), {.steps = 7, .progress = false});
   trainer.save(folder / "state");
