@@ -14,8 +14,8 @@
 #include <regimen/core/operation/group_norm.hpp>
 #include <regimen/core/operation/image.hpp>
 #include <regimen/core/operation/layer.hpp>
-#include <regimen/core/operation/recurrent.hpp>
 #include <regimen/core/operation/nt_xent.hpp>
+#include <regimen/core/operation/recurrent.hpp>
 #include <regimen/core/operation/rotary.hpp>
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/operation/sinusoids.hpp>
