@@ -14,14 +14,12 @@
 
 namespace regimen::cpu::onednn {
 
-/// Processors with AVX-512. Intel's, measured on one with AMX: 5 to 25 % faster than OpenBLAS 0.3.21 in every shape but
-/// one. AMD's, measured on a Zen 4: up to 27 % faster in 32 of 36 large products, the others lose up to 11 %; of 4 to 64
-/// rows mostly 1.1 to 3 times as fast, some a quarter slower. On AMD's with AVX2 weight gradients take twice OpenBLAS's
-/// time where rows are a multiple of 4 KiB apart.
+/// Intel's processors with AVX-512, measured on one with AMX: 5 to 25 % faster than OpenBLAS 0.3.21 in every shape but
+/// one. On AMD's (AVX2), weight gradients take twice OpenBLAS's time where rows are a multiple of 4 KiB apart.
 inline bool is_fastest() {
 #if defined(__x86_64__)
-  static const bool is =
-      (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+  static const bool is = __builtin_cpu_is("intel") && (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) &
+                                                       dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
   return is;
 #else
   return false;
