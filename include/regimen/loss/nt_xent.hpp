@@ -34,7 +34,7 @@ template <class Temperature = Ratio<1, 2>>
 struct NtXent final {
   using option_of = axis::loss;
   using temperature = Temperature;
-  static constexpr bool couples_samples = true, gathers_samples = true;
+  static constexpr bool couples_samples = true, gathers_samples = true, counts_as_it_runs = true;
   template <class Output>
   using Labels = Value<std::int32_t, Shape<1>>;
   template <class Output>

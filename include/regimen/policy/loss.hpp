@@ -44,6 +44,7 @@ constexpr auto labels_below() {
 ///   run<gradient, Output>(engine, output, target, scalars, scale)
 ///   couples_samples   static constexpr bool: whether the loss of a sample depends on the other samples
 /// and may have
+///   counts_as_it_runs      evaluation adds to scalars.correct in run<false>, not in count_correct
 ///   gathers_samples        it couples them, and gathers those of all ranks: then ranks do not cut its batch
 ///   labels_below<Output>   integer labels are below, where that is not the number of the output's columns
 template <class Function>

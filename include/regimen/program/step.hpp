@@ -28,11 +28,13 @@ struct Step : Forward<Bound_> {
   using Labels = typename Loss::template Labels<Output>;
   /// Upper bound of labels that are whole numbers; of a sum of losses that of each.
   static constexpr auto classes = regimen::detail::labels_below<Loss, Output>();
-  /// Whether an evaluation has an accuracy.
+  /// Whether the loss counts correct rows, by itself or as it runs: then an evaluation has an accuracy.
   template <class Walk>
   static constexpr bool counts_correct = requires(Walk& walk, std::size_t at, View<Scalars> scalars) {
     Loss::template count_correct<Output>(walk, at, at, scalars);
   };
+  template <class Walk>
+  static constexpr bool has_accuracy = counts_correct<Walk> || requires { requires Loss::counts_as_it_runs; };
   using Master = typename Roles::master;
   using Reduce = typename Roles::reduce;
   using Sharding = typename Bound::Ctx::Sharding;

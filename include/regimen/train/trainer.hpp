@@ -227,7 +227,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
       train::expect_finite(found);
     });
     Evaluation evaluation{mean_of(found.loss_sum, found.count), no_value, static_cast<std::size_t>(found.count)};
-    if constexpr (Step::template counts_correct<decltype(session_.walk)>)
+    if constexpr (Step::template has_accuracy<decltype(session_.walk)>)
       evaluation.accuracy = mean_of(found.correct, found.count);
     return evaluation;
   }
