@@ -40,7 +40,7 @@ struct Texts final
             Fork<ConcatAlong<0>, Sequential<SliceAlong<0, 0, 2>, Read_>, Sequential<SliceAlong<0, 1, 3>, Read_>>,
             Shared<Deep, Block>, Shared<Deep, Block>, TiedLinear<Table>> {};
 /// Alone, and as the last layer.
-struct Last final : Model<Input<Vector<11>>, Shared<Tower, Linear<11>>, Relu, Shared<Tower, Linear<11>>> {};
+struct AtTheEnd final : Model<Input<Vector<11>>, Shared<Tower, Linear<11>>, Relu, Shared<Tower, Linear<11>>> {};
 /// The same iterations with one set of weights, and with one for each.
 struct Albert final : Model<Input<Vector<8>>, Linear<8>, Repeat<3, Shared<Deep, Block>>, Linear<5>> {};
 struct Plain final : Model<Input<Vector<8>>, Linear<8>, Repeat<3, Block>, Linear<5>> {};
@@ -91,7 +91,7 @@ TEST_CASE("a plan that skips iterations counts what all of them cost") {
   regimen::test::agrees<All>("none");
   regimen::test::agrees<All, Checkpoint<Every<3>>, Precision<bf16, fp32>, Accumulate<3>>("every 3");
   regimen::test::agrees<Texts, Freeze<Table>>("tokens");
-  regimen::test::agrees<Last>("last");
+  regimen::test::agrees<AtTheEnd>("last");
 }
 
 TEST_CASE("a set trains the same bits under every Shard") {
