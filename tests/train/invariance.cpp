@@ -37,7 +37,7 @@ Outcome continue_to(Train& trainer, std::uint64_t steps, std::size_t workers = 1
 }
 
 template <class... Policies>
-struct Of {
+struct Trained {
   using Train = Trainer<Gpt<4>, Policies...>;
   static Outcome run(std::size_t workers = 1, bool poison = false) {
     Train trainer;
@@ -47,7 +47,7 @@ struct Of {
 };
 
 const Outcome& reference() {
-  static const Outcome outcome = Of<Batch<4>>::run();
+  static const Outcome outcome = Trained<Batch<4>>::run();
   return outcome;
 }
 
@@ -56,16 +56,16 @@ const Outcome& reference() {
 TEST_CASE("twenty steps of a GPT with dropout are the same bits whatever is recomputed") {
   CHECK(reference().losses.size() == 20);
   CHECK(reference().losses.back() < reference().losses.front());
-  CHECK(Of<Batch<4>, Checkpoint<Every<1>>>::run(1, true) == reference());
-  CHECK(Of<Batch<4>, Checkpoint<Every<2>>>::run() == reference());
-  CHECK(Of<Batch<4>, Checkpoint<Every<3>>>::run() == reference());  // 3 does not divide 4
-  CHECK(Of<Batch<4>, Checkpoint<Selective<LayerNorm, Gelu>>>::run() == reference());
-  CHECK(Of<Batch<4>, Checkpoint<Selective<Drop>>>::run(1, true) == reference());
+  CHECK(Trained<Batch<4>, Checkpoint<Every<1>>>::run(1, true) == reference());
+  CHECK(Trained<Batch<4>, Checkpoint<Every<2>>>::run() == reference());
+  CHECK(Trained<Batch<4>, Checkpoint<Every<3>>>::run() == reference());  // 3 does not divide 4
+  CHECK(Trained<Batch<4>, Checkpoint<Selective<LayerNorm, Gelu>>>::run() == reference());
+  CHECK(Trained<Batch<4>, Checkpoint<Selective<Drop>>>::run(1, true) == reference());
 }
 
 TEST_CASE("also whatever the number of threads that read data") {
-  CHECK(Of<Batch<4>>::run(0) == reference());
-  CHECK(Of<Batch<4>>::run(3) == reference());
+  CHECK(Trained<Batch<4>>::run(0) == reference());
+  CHECK(Trained<Batch<4>>::run(3) == reference());
 }
 
 TEST_CASE("the order of policies is no part of a recipe") {
@@ -75,7 +75,7 @@ TEST_CASE("the order of policies is no part of a recipe") {
 }
 
 TEST_CASE("a resumed run is the uninterrupted one") {
-  using Train = Of<Batch<4>>::Train;
+  using Train = Trained<Batch<4>>::Train;
   const ::test::Directory folder;
   Train first;
   Outcome outcome = continue_to(first, 10);
