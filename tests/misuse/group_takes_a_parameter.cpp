@@ -8,9 +8,9 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Net, Optimizer<Split<Of<Linear<4>, Sgd>, Rest<AdamW>>>>;
+using Train = Trainer<Net, Optimizer<Split<OfLayer<Linear<4>, Sgd>, Rest<AdamW>>>>;
 #else
-using Train = Trainer<Net, Optimizer<Split<Of<Linear<77>, Sgd>, Rest<AdamW>>>>;
+using Train = Trainer<Net, Optimizer<Split<OfLayer<Linear<77>, Sgd>, Rest<AdamW>>>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

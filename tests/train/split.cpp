@@ -30,7 +30,7 @@ struct Long final {
   }
 };
 struct Net final : Model<Input<Vector<7>>, Linear<13>, Gelu, LayerNorm, Linear<9>, Gelu, Linear<5>> {};
-using ThreeGroups = Split<Of<Linear<9>, Sgd>, Matrices<Muon>, Rest<AdamW>>;
+using ThreeGroups = Split<OfLayer<Linear<9>, Sgd>, Matrices<Muon>, Rest<AdamW>>;
 
 const Fake& samples() {
   static const Fake fake({.samples = 40, .classes = 5, .seed = 37});
@@ -59,15 +59,16 @@ std::vector<std::vector<double>> get(Train& trainer) {
 // What composes, and what does not: in which order groups decide, groups that are none, rules of groups that are none.
 template <class... Groups>
 inline constexpr bool composes = Composable<Net, Optimizer<Split<Groups...>>>;
-static_assert(composes<Matrices<Muon>, Rest<AdamW>> && composes<Of<Linear<9>, Sgd>, Of<LayerNorm, Adam>, Rest<AdamW>>);
-static_assert(composes<Of<Linear<9>, Sgd>, Matrices<Muon>, Rest<AdamW>> &&
+static_assert(composes<Matrices<Muon>, Rest<AdamW>> &&
+              composes<OfLayer<Linear<9>, Sgd>, OfLayer<LayerNorm, Adam>, Rest<AdamW>>);
+static_assert(composes<OfLayer<Linear<9>, Sgd>, Matrices<Muon>, Rest<AdamW>> &&
               !composes<Matrices<Muon>, Matrices<Sgd>, Rest<AdamW>>);
 static_assert(!composes<Rest<AdamW>> && !composes<Matrices<Muon>> && !composes<Rest<Sgd>, Rest<AdamW>> &&
               !composes<Rest<AdamW>, Matrices<Muon>> && !composes<Sgd, AdamW> && !composes<>);
-static_assert(!composes<Of<Linear<10>, Sgd>, Rest<AdamW>> &&
+static_assert(!composes<OfLayer<Linear<10>, Sgd>, Rest<AdamW>> &&
               !composes<Matrices<Split<Matrices<Sgd>, Rest<Adam>>>, Rest<AdamW>>);
 static_assert(composes<Long<13>, Rest<AdamW>> && !composes<Long<14>, Rest<AdamW>>);
-static_assert(!Composable<Net, Optimizer<Split<Of<LayerNorm, Sgd>, Rest<AdamW>>>, Freeze<LayerNorm>>);
+static_assert(!Composable<Net, Optimizer<Split<OfLayer<LayerNorm, Sgd>, Rest<AdamW>>>, Freeze<LayerNorm>>);
 
 TEST_CASE("each group moves as a Trainer with its rule alone does") {
   // Before each step all have the same weights, so the same gradients; and state depends on gradients alone.

@@ -41,7 +41,7 @@ TEST_CASE("LAMB on the weights themselves") {
 }
 
 TEST_CASE("groups of whole tensors and of elements in one unit") {
-  using Groups = Optimizer<Split<Of<Linear<19>, Lamb>, Matrices<Muon>, Rest<AdamW>>>;
+  using Groups = Optimizer<Split<OfLayer<Linear<19>, Lamb>, Matrices<Muon>, Rest<AdamW>>>;
   agrees<Groups>("fp32");
   agrees<Groups, Precision<bf16, fp32>>("bf16");
   CHECK(train_on<Sharded<Replicated, Groups>>(4) == train_on<Sharded<Hybrid<2>, Groups>>(4, true));

@@ -23,7 +23,7 @@ struct Matrices final {
 };
 /// All parameters of every layer of this type. Of a table that several layers use, its Embedding is the layer.
 template <class Layer, class UpdateRule>
-struct Of final {
+struct OfLayer final {
   using rule = UpdateRule;
   template <class Owner>
   static constexpr bool takes(const auto&) {
@@ -101,7 +101,7 @@ inline constexpr const char* rates_of_groups[] = {"optimizer.first.learning_rate
 ///   Trainer<Gpt, Optimizer<Split<Matrices<Muon>, Rest<AdamW>>>>
 ///       trainer{{.optimizer = {.first = {.learning_rate = 2e-3}, .rest = {.weight_decay = 0}}}};
 ///
-///   groups   one to three, and Rest<...>: Matrices<Rule>, Of<Layer, Rule>, or your own: a struct with `rule`, and
+///   groups   one to three, and Rest<...>: Matrices<Rule>, OfLayer<Layer, Rule>, or your own: a struct with `rule`, and
 ///            `takes<Layer>(parameter)`, which sees the layer that owns a parameter, and its role, shape and name.
 ///            The first that takes a parameter decides; one that gets none is refused
 ///   Options  first, second, third, rest: those of the rules. learning_rate multiplies all of theirs, 1 by default: a
