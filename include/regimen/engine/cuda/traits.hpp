@@ -6,6 +6,7 @@
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/kernel/attention.hpp>
+#include <regimen/kernel/attention_backward.hpp>
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/column_sum.hpp>
