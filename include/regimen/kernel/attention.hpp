@@ -98,24 +98,31 @@ REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& we
   }
 }
 
-/// One query against `seen` keys, with a running maximum. log_sum may be null.
+/// Scores as they are.
+struct AddNothing final {
+  template <class S>
+  REGIMEN_HD S operator()(S score, std::size_t) const {
+    return score;
+  }
+};
+
+/// One query against `seen` keys, with a running maximum. log_sum may be null.   add   what key j adds to a score
 REGIMEN_HD_UNCHECKED
-template <class S, class Block, class T>
+template <class S, class Block, class T, class Add = AddNothing>
 REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys,
-                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, T* y, S* log_sum,
-                       const DropFactor<S>& drop, std::size_t position) {
+                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, S scale, T* y, S* log_sum,
+                       const DropFactor<S>& drop, std::size_t position, const Add& add = {}) {
   using Tile = AttentionTile<S>;
   const auto sums = block.template shared<S>(0, Tile::largest_width);
   const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
              kept = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
   const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
-  const S scale = S(1) / std::sqrt(static_cast<S>(width));
   const std::uint64_t row = drop.element(position, 0);
   S largest = -std::numeric_limits<S>::infinity(), total = S(0);
   for (std::size_t first = 0; first < seen; first += Tile::size) {
     const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
     for (std::size_t j = block.thread(); j < count; j += block.threads())
-      p[j] = dot<S>(query, keys(first + j), width) * scale;
+      p[j] = add(dot<S>(query, keys(first + j), width) * scale, first + j);
     block.sync();
     S peak = largest;
     for (std::size_t j = 0; j < count; ++j) peak = static_cast<S>(p[j]) > peak ? static_cast<S>(p[j]) : peak;
@@ -172,7 +179,7 @@ struct Kernel<op::Attention<T>> final {
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1),
-                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width,
+                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::DropFactor<S>(o.drop, at, s, head), t);
     }
@@ -202,7 +209,7 @@ struct Kernel<op::WindowAttention<T>> final {
       detail::DropFactor<S> drop(o.attention.drop, at, s, head);
       drop.first += begin;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
-                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width,
+                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t), at(o.attention.log_sum) + row, drop,
                         t);
     }
@@ -231,7 +238,7 @@ struct Kernel<op::CrossAttention<T>> final {
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_y(at(o.q), s, head)(t), Rows::of_kv(at(o.kv), s, head, 1),
-                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width,
+                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::CrossDropFactor<S>(o.drop, at, s, head), t);
     }
@@ -256,14 +263,20 @@ struct Kernel<op::AttendKept<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
+    with_bias(block, [](std::size_t) { return detail::AddNothing{}; });
+  }
+  /// add_of(head) is what its keys add to scores.
+  REGIMEN_HD_UNCHECKED
+  template <class Block, class AddOf>
+  REGIMEN_HD void with_bias(const Block& block, const AddOf& add_of) const {
     using Rows = detail::HeadRows<const T>;
     const op::AttentionShape& s = o.shape;
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
       const std::size_t kept = head / s.group() * o.window * s.width;
       detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width},
-                        Rows{at(o.values) + kept, s.width}, o.seen, s.width,
+                        Rows{at(o.values) + kept, s.width}, o.seen, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr),
-                        detail::DropFactor<S>({}, at, s, head), 0);
+                        detail::DropFactor<S>({}, at, s, head), 0, add_of(head));
     }
   }
 };
@@ -347,16 +360,16 @@ struct AttentionPair final {
   }
 };
 
-/// Whose keys there are: a head's own, those of several heads, those within a window, or those of another text; several
-/// heads may share the latter two.
-enum class KeysOf { head, heads, window, other_text };
+/// Whose keys there are: a head's own, those of several heads, those within a window, those of another text, or those
+/// whose distance adds to the score, within a window if there is one; several heads may share the latter three.
+enum class KeysOf { head, heads, window, other_text, distance };
 
 /// Pass 1 has a block for each query, pass 2 for each key.
 ///   keys_of   what keys of another kind need is no part of the kernel: it would cost registers
 template <class T, unsigned pass, KeysOf keys_of>
 struct AttentionBackwardLaunch {
   static constexpr bool shares = keys_of != KeysOf::head, crosses = keys_of == KeysOf::other_text,
-                        slides = keys_of == KeysOf::window;
+                        is_biased = keys_of == KeysOf::distance, slides = keys_of == KeysOf::window || is_biased;
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   using Rows = detail::HeadRows<const T>;
@@ -366,6 +379,8 @@ struct AttentionBackwardLaunch {
       pass == 1 ? Tile::shared_bytes_with_masks(1, 1) : Tile::shared_bytes(2, 2);
   std::conditional_t<crosses, op::CrossAttentionBackward<T>, op::AttentionBackward<T>> o;
   Memory at;
+  struct Nothing {};
+  std::conditional_t<is_biased, View<S>, Nothing> bias{};
 
   constexpr unsigned blocks() const { return blocks_for(rows(), 1); }
 
@@ -373,7 +388,7 @@ struct AttentionBackwardLaunch {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const op::AttentionShape& s = o.shape;
-    const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
+    const S scale = s.template scale<S>();
     for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
       const std::size_t of_head = pass == 1 ? s.length : key_count(), head = row / of_head, t = row % of_head;
       const Dropped drop(o.drop, at, s, head * (pass == 1 ? 1 : group()));
@@ -400,6 +415,15 @@ struct AttentionBackwardLaunch {
       return of_three == 0 ? Gradients::of_y(at(o.d_q), o.shape, head)
                            : Gradients::of_kv(at(o.d_kv), o.shape, head, of_three);
     else return Gradients::template of_qkv<shares>(at(o.d_qkv), o.shape, head, of_three);
+  }
+  /// log_sum less what the pair adds to its score: the probability is exp(q k · scale − that).
+  REGIMEN_HD S less_bias(S log_sum, std::size_t head, std::size_t t, std::size_t u) const {
+    if constexpr (is_biased) {
+      const op::AttentionShape& s = o.shape;
+      return log_sum - at(bias)[head % s.heads * s.distances() + s.length - 1 + u - t];
+    } else {
+      return log_sum;
+    }
   }
   /// The gradient = sums, rounded.
   REGIMEN_HD_UNCHECKED
@@ -434,9 +458,9 @@ struct AttentionBackwardLaunch {
       const unsigned before_first = static_cast<unsigned>((row_element + first) % 8);
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const S factor = drop.threshold > 0 ? drop.factor_in(masks, before_first + static_cast<unsigned>(j)) : S(1);
-        d_scores[j] =
-            AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale, factor, s.width)
-                .d_score;
+        d_scores[j] = AttentionPair<T>(query, keys(first + j), values(first + j), d_y,
+                                       less_bias(log_sum, head, t, first + j), row_dot, scale, factor, s.width)
+                          .d_score;
       }
       block.sync();
       detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == begin);
@@ -471,14 +495,15 @@ struct AttentionBackwardLaunch {
     const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
     const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
     const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
-    const std::size_t begin = s.causal ? u : 0;  // the first query that sees key u
-    const std::size_t end = slides && u + s.window < s.length ? u + s.window : s.length;  // of those that do
+    const std::size_t begin = s.causal ? u : 0;           // the first query that sees key u
+    const bool ends = is_biased ? s.window > 0 : slides;  // before the last query
+    const std::size_t end = ends && u + s.window < s.length ? u + s.window : s.length;
     for (std::size_t first = begin; first < end; first += Tile::size) {
       const std::size_t count = end - first < Tile::size ? end - first : Tile::size;
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const std::size_t t = first + j;
-        const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
-                                    s.width);
+        const AttentionPair<T> pair(queries(t), key, value, gradients(t), less_bias(log_sum[t], head, t, u), row_dot[t],
+                                    scale, drop(t, u), s.width);
         d_scores[j] = pair.d_score;
         kept[j] = pair.kept;
       }
@@ -508,7 +533,8 @@ struct WrappedBackwardLaunch {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const Alone alone{o.backward, at};
+    Alone alone{o.backward, at};
+    if constexpr (pass > 0 && keys_of == KeysOf::distance) alone.bias = o.bias;
     alone(block);
   }
 };
