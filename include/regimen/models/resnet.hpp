@@ -192,11 +192,6 @@ constexpr std::size_t resnet_parameters(std::size_t image_channels, std::size_t 
   return all + (in + 1) * classes;
 }
 
-template <class Kind>
-inline constexpr std::size_t image_channels_of = 0;
-template <std::size_t Height, std::size_t Width, std::size_t Channels>
-inline constexpr std::size_t image_channels_of<Image<Height, Width, Channels>> = Channels;
-
 }  // namespace detail
 
 /// A residual network: a stem, stages of blocks y = relu(branch(x) + shortcut(x)), the mean over all positions, and one
@@ -224,7 +219,7 @@ struct ResNetModel<Kind, Classes, Block, resnet::Depths<Depth...>, Options...>
   static_assert(sizeof(
       typename rule::resnet_takes_option<detail::resnet_form<Block, Options...>::is_known, Options...>::must_hold));
   static constexpr std::size_t parameter_count = detail::resnet_parameters<Block, Options...>(
-      detail::image_channels_of<Kind>, Classes, std::array<std::size_t, sizeof...(Depth)>{Depth...});
+      Kind::template value<float>::columns, Classes, std::array<std::size_t, sizeof...(Depth)>{Depth...});
 };
 
 /// The published sizes.
