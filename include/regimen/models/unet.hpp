@@ -47,18 +47,19 @@ struct unet_layers {
   template <std::size_t Middle, std::size_t Out = Middle>
   using convolutions =
       Sequential<Conv2d<Middle, 3, Padding<1>, NoBias>, Norm, Relu, Conv2d<Out, 3, Padding<1>, NoBias>, Norm, Relu>;
-  /// Channels below the connection of a level, where Up keeps them.
+  static constexpr std::size_t wide(std::size_t level) { return Channels << level; }
+  /// Channels of what Up enlarges to a level above, where it keeps them.
   static constexpr std::size_t narrow(std::size_t level) {
-    return Up::halves_channels || level == 0 ? Channels << level : Channels << (level - 1);
+    return wide(Up::halves_channels || level == 0 ? level : level - 1);
   }
   template <std::size_t level>
   using skip = unet::Skip<Kind, Channels, level>;
   template <std::size_t level>
-  using down = Sequential<Keep<skip<level>>, MaxPool<2>,
-                          convolutions<level + 1 == Depth ? narrow(level + 1) : Channels << (level + 1)>>;
+  using down =
+      Sequential<Keep<skip<level>>, MaxPool<2>, convolutions<level + 1 == Depth ? narrow(level + 1) : wide(level + 1)>>;
   template <std::size_t level>
-  using up = Sequential<typename Up::template layer<(Channels << level)>, Fork<Concat, Read<skip<level>>, Identity>,
-                        convolutions<(Channels << level), narrow(level)>>;
+  using up = Sequential<typename Up::template layer<wide(level)>, Fork<Concat, Read<skip<level>>, Identity>,
+                        convolutions<wide(level), narrow(level)>>;
   template <class Levels>
   struct of;
   template <std::size_t... level>
