@@ -211,6 +211,11 @@ struct decoding<SinusoidalPositions, Window> {
   static constexpr bool possible = true;
   using type = Sinusoids<true>;
 };
+template <std::size_t Window>
+struct decoding<SinusoidalPositionsWith<SinesFirst>, Window> {
+  static constexpr bool possible = true;
+  using type = Sinusoids<true, true>;
+};
 template <class HeadCount, class... Options, std::size_t Window>
 struct decoding<SelfAttention<HeadCount, Options...>, Window> {
   using Attention = SelfAttention<HeadCount, Options...>;
