@@ -248,6 +248,11 @@ struct decoding<SinusoidalPositions, Window> {
   static constexpr bool possible = true;
   using type = Sinusoids<true>;
 };
+template <std::size_t Window>
+struct decoding<SinusoidalPositionsWith<SinesFirst>, Window> {
+  static constexpr bool possible = true;
+  using type = Sinusoids<true, true>;
+};
 template <class Layout, std::size_t Window, class Distances>
 struct attend_on {
   using type = typename with_table<Distances, AttendByDistanceOn<Layout, Window, Distances>>::type;
