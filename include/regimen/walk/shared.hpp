@@ -41,7 +41,7 @@ struct Node<Shared<Name, Layers...>, X, Context, flows> {
 
   static constexpr void place_tensors(TensorPlace*&, TensorPlace) {}
   /// The parameters have no place here. A visitor may ask for the places of sets.
-  static void name_tensors(const std::string& prefix, bool, auto& visit) {
+  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
     if constexpr (requires { visit.found(index, prefix); }) {
       visit.found(index, prefix);
       Branch::name_tensors(prefix, false, visit);
@@ -54,7 +54,7 @@ template <class Place>
 struct SharedSet final {
   static constexpr ParameterLayout layout = Place::Branch::layout;
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Place::Branch::place_tensors(out, at); }
-  static void name_tensors(const std::string& prefix, auto& visit) {
+  static constexpr void name_tensors(const auto& prefix, auto& visit) {
     Place::Branch::name_tensors(prefix, false, visit);
   }
 };
