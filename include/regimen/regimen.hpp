@@ -31,6 +31,7 @@
 #include <regimen/layer/slice.hpp>
 #include <regimen/layer/softmax.hpp>
 #include <regimen/loss/cross_entropy.hpp>
+#include <regimen/loss/masked.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>

@@ -44,6 +44,7 @@
 #include <regimen/rule/largest_batch_needs_target.hpp>
 #include <regimen/rule/loss_scale_at_least_one.hpp>
 #include <regimen/rule/loss_scale_needs_fp16.hpp>
+#include <regimen/rule/masked_takes_loss.hpp>
 #include <regimen/rule/masters_are_not_half.hpp>
 #include <regimen/rule/masters_as_wide_as_compute.hpp>
 #include <regimen/rule/nccl_connects_gpus.hpp>
@@ -64,6 +65,7 @@
 #include <regimen/rule/smoothing_below_one.hpp>
 #include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/steps_at_least_one.hpp>
+#include <regimen/rule/summed_stands_outside.hpp>
 #include <regimen/rule/synchronous_needs_queue.hpp>
 #include <regimen/rule/target_computes_in.hpp>
 #include <regimen/rule/target_takes_bound.hpp>
@@ -210,6 +212,16 @@ template <class Loss, class Weight>
 struct weighed_rules<Weighted<Loss, Weight>> {
   using type = mp::mp_append<typename weighed_rules<Loss>::type,
                              mp::mp_list<rule::fraction_is_a_ratio<Weight>, rule::weight_above_zero<Weight>>>;
+};
+template <class Loss>
+struct loss_rules<Summed<Loss>> {
+  using rules = mp::mp_list<rule::summed_stands_outside<Summed<Loss>>>;
+};
+template <class Loss>
+  requires(!is_incomplete<Masked<Loss>>)
+struct loss_rules<Masked<Loss>> {
+  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type,
+                                 rule::masked_takes_loss<Loss, requires { typename Loss::masked; }>>;
 };
 template <class... Losses>
 struct loss_rules<SumOf<Losses...>> {
