@@ -33,6 +33,7 @@
 #include <regimen/layer/softmax.hpp>
 #include <regimen/layer/times_root_width.hpp>
 #include <regimen/loss/cross_entropy.hpp>
+#include <regimen/loss/masked.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>

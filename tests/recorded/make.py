@@ -496,6 +496,34 @@ def more_losses():
                **results(*twice(compute))})
 
 
+def masked_losses():
+    """Targets that are NaN do not exist; nor does the output there."""
+    g = torch.Generator().manual_seed(63)
+    output, goal = random(g, 4, 3, scale=2), random(g, 4, 3)
+    for i in (0, 4, 5, 11):
+        goal.view(-1)[i] = float("nan")
+    logits, wanted = random(g, 10, 7, scale=3), torch.softmax(random(g, 10, 7, scale=2), dim=1)
+    for i in (1, 2, 9):
+        wanted[i] = float("nan")
+    for name, given, of, x, target, function in (
+        ("masked_huber", "output", "elements", output, goal,
+         lambda x, t, reduction: functional.huber_loss(x, t, reduction=reduction, delta=0.5)),
+        ("masked_soft_cross_entropy", "logits", "rows", logits, wanted, functional.cross_entropy),
+    ):
+        counts = ~torch.isnan(target) if of == "elements" else ~torch.isnan(target[:, 0])
+
+        def compute(dtype):
+            y = leaf(x, dtype)
+            total = function(y[counts], target.to(dtype)[counts], reduction="sum")
+            total.backward()
+            return {"loss_sum": total.reshape(1), "gradient." + given: y.grad,
+                    "loss": function(x.to(dtype)[counts], target.to(dtype)[counts], reduction="mean").reshape(1)}
+
+        write(name, f"of the {of} whose target is not NaN; gradient.{given} is of loss_sum, loss = loss_sum / count",
+              {given: x.numpy(), "target": target.numpy(),
+               "count": numpy.array([int(counts.sum())], dtype=numpy.int32), **results(*twice(compute))})
+
+
 def soft_cross_entropy():
     g = torch.Generator().manual_seed(9)
     rows, vocabulary = 10, 7
@@ -881,7 +909,7 @@ def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
+                 losses, more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  transposed_convolution, pools, window_attention, distance_attention, optimizers, whole_tensor_optimizers,
                  loss_scales, curves, gpt2):
         part()

@@ -52,6 +52,7 @@
 #include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/losses_match_outputs.hpp>
+#include <regimen/rule/masked_takes_loss.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
@@ -75,6 +76,7 @@
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
+#include <regimen/rule/summed_stands_outside.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/rule/weight_above_zero.hpp>
@@ -149,6 +151,8 @@ static_assert(part_of_a_bundle<Numbers, Thing, true>::holds && !part_of_a_bundle
 static_assert(bundle_has_part<Thing, Numbers, 1, 2>::holds && !bundle_has_part<Thing, Numbers, 2, 2>::holds);
 static_assert(weight_above_zero<Ratio<1, 10>>::holds && !weight_above_zero<Ratio<0>>::holds &&
               !weight_above_zero<Ratio<-1>>::holds && weight_above_zero<Thing>::holds);
+static_assert(masked_takes_loss<Thing, true>::holds && !masked_takes_loss<Thing, false>::holds);
+static_assert(!summed_stands_outside<Thing>::holds);
 static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
 static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);
