@@ -277,6 +277,25 @@ def cross_attention():
            "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 33, heads=3)
 
 
+def cross_attention_normalised():
+    """Positions 7 to 9 attend to the first five channels of positions 0 to 6."""
+    g = torch.Generator().manual_seed(39)
+
+    def forward(x, p):
+        heads = [part.reshape(2, -1, 4, 4).transpose(1, 2) for part in (
+            functional.linear(x[:, 7:], p["q.weight"]),
+            *functional.linear(x[:, :7, :5], p["kv.weight"]).split(16, dim=2))]
+        q, k = (functional.rms_norm(part, (4,), p[name], 1e-6) for part, name in zip(heads, ("norm.query", "kv.norm")))
+        y = functional.scaled_dot_product_attention(q, k, heads[2], scale=1.0)
+        return functional.linear(y.transpose(1, 2).flatten(2), p["projection.weight"])
+
+    layer("cross_attention_normalised", "the same, of three positions, with RMSNorm of each head's q and k; without scale and biases",
+          forward, random(g, 2, 10, 8),
+          {"q.weight": random(g, 16, 8, scale=0.6), "norm.query": random(g, 4, scale=0.3, shift=1),
+           "kv.weight": random(g, 32, 5, scale=0.6), "kv.norm": random(g, 4, scale=0.3, shift=1),
+           "projection.weight": random(g, 8, 16, scale=0.4)}, 39, heads=4, width=4, norm_epsilon=1e-6)
+
+
 def more_layers():
     g = torch.Generator().manual_seed(7)
 
@@ -908,10 +927,10 @@ def gpt2():
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
-                 transposed_convolution, pools, window_attention, distance_attention, optimizers, whole_tensor_optimizers,
-                 loss_scales, curves, gpt2):
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
+                 more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
+                 cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")
