@@ -27,6 +27,7 @@
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
+#include <regimen/rule/form_adds_distances.hpp>
 #include <regimen/rule/form_attends_across.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/form_slides.hpp>
@@ -51,6 +52,7 @@
 #include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/losses_match_outputs.hpp>
+#include <regimen/rule/masked_takes_loss.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
@@ -62,6 +64,7 @@
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/recurrent_takes_option.hpp>
+#include <regimen/rule/relative_bias_has_buckets.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/rotary_scales_frequencies.hpp>
@@ -73,6 +76,7 @@
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
+#include <regimen/rule/summed_stands_outside.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/rule/weight_above_zero.hpp>
@@ -118,6 +122,8 @@ static_assert(!key_heads_divide_heads<Heads<6>, KeyHeads<4>>::holds &&
               !key_heads_divide_heads<Heads<6>, KeyHeads<0>>::holds);
 static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<Heads<1>, 2049>::holds);
 static_assert(form_attends_across<Thing, Thing, true>::holds && !form_attends_across<Thing, Thing, false>::holds);
+static_assert(form_adds_distances<Thing, Thing, true>::holds && !form_adds_distances<Thing, Thing, false>::holds);
+static_assert(relative_bias_has_buckets<Thing, true>::holds && !relative_bias_has_buckets<Thing, false>::holds);
 static_assert(form_slides<Thing, Thing, true>::holds && !form_slides<Thing, Thing, false>::holds);
 static_assert(sliding_window_is_causal<Thing, true>::holds && !sliding_window_is_causal<Thing, false>::holds);
 static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);
@@ -145,6 +151,8 @@ static_assert(part_of_a_bundle<Numbers, Thing, true>::holds && !part_of_a_bundle
 static_assert(bundle_has_part<Thing, Numbers, 1, 2>::holds && !bundle_has_part<Thing, Numbers, 2, 2>::holds);
 static_assert(weight_above_zero<Ratio<1, 10>>::holds && !weight_above_zero<Ratio<0>>::holds &&
               !weight_above_zero<Ratio<-1>>::holds && weight_above_zero<Thing>::holds);
+static_assert(masked_takes_loss<Thing, true>::holds && !masked_takes_loss<Thing, false>::holds);
+static_assert(!summed_stands_outside<Thing>::holds);
 static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
 static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);
