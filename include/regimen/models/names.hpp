@@ -46,6 +46,7 @@ struct Extents {
 struct Entry {
   enum class Kind : unsigned char { tensor, layer, also, ignore, open };
   Kind kind = Kind::tensor;
+  bool repeats = false;      // of open: it has an index of its own
   bool is_optional = false;  // of open: files may have the prefix or not
   bool joins_next = false;   // this entry and the next are rows of one tensor of ours
   const char* text = "";
@@ -163,7 +164,7 @@ struct Walk {
       const Entry& entry = entries[i];
       if (entry.kind == Entry::Kind::open) {
         for (std::size_t index = entry.first; index < entry.first + entry.count; ++index) {
-          const Scope inner{scope, &entry, index};
+          const Scope inner{scope, &entry, entry.repeats || scope == nullptr ? index : scope->index};
           if (!block(i + 1, i + 1 + entry.length, &inner)) return false;
         }
         i += entry.length;
@@ -355,15 +356,18 @@ template <std::size_t... N>
 constexpr auto inside_optional(const char* prefix, const Names<N>&... parts) {
   return detail::together(detail::open(prefix, 0, 1, (N + ... + 0), true), parts...);
 }
-/// These names `count` times, with a prefix whose {} is the index: of a Repeat, or of equal layers in a row.
-template <std::size_t... N>
-constexpr auto repeat(std::size_t count, const char* prefix, const Names<N>&... parts) {
-  return detail::together(detail::open(prefix, 0, count, (N + ... + 0), false), parts...);
-}
-/// The same, with indices from `first` on.
+/// These names `count` times, with a prefix whose {} is the index: of a Repeat, or of equal layers in a row. A {} in one of
+/// these names is the index, too. Indices begin with `first`.
 template <std::size_t... N>
 constexpr auto repeat_from(std::size_t first, std::size_t count, const char* prefix, const Names<N>&... parts) {
-  return detail::together(detail::open(prefix, first, count, (N + ... + 0), false), parts...);
+  auto all = detail::together(detail::open(prefix, first, count, (N + ... + 0), false), parts...);
+  all.entries[0].repeats = true;
+  return all;
+}
+/// The same, with indices from 0 on.
+template <std::size_t... N>
+constexpr auto repeat(std::size_t count, const char* prefix, const Names<N>&... parts) {
+  return repeat_from(0, count, prefix, parts...);
 }
 /// Tensors of files that are no weights, such as masks and counters. A * stands for any text. Not written.
 constexpr Names<1> ignore(const char* pattern) { return detail::one(detail::Entry::Kind::ignore, pattern); }
