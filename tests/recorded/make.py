@@ -924,13 +924,117 @@ def gpt2():
           {"tokens": whole(tokens), **results(truth, fp32)}, transformers=transformers.__version__)
 
 
+# --- Llama and Qwen --------------------------------------------------------------------------------------------------
+
+
+def in_own_precision(model):
+    """transformers computes norms and angles in fp32, whatever the model's type is: this one computes them in fp64."""
+    config = model.config
+    rope = config.rope_parameters
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    speed = rope["rope_theta"] ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    if rope["rope_type"] == "llama3":
+        turns = rope["original_max_position_embeddings"] * speed / (2 * torch.pi)
+        low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+        share = ((turns - low) / (high - low)).clamp(0, 1)
+        speed = speed * (share + (1 - share) / rope["factor"])
+
+    def turn(x, position_ids):
+        angle = position_ids[..., None].double() * speed
+        angle = torch.cat([angle, angle], -1)
+        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+
+    model.model.rotary_emb.forward = turn
+    for module in model.modules():
+        if type(module).__name__.endswith("RMSNorm"):
+            module.forward = lambda x, m=module: functional.rms_norm(x, (x.shape[-1],), m.weight, m.variance_epsilon)
+    return model.double()
+
+
+def llama():
+    """Small random models as transformers writes them, their logits, and a few gradients; and 30 steps of the first."""
+    import copy
+    import transformers
+
+    common = dict(vocab_size=17, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=4,
+                  num_key_value_heads=2, max_position_embeddings=12, bos_token_id=0, eos_token_id=0, attn_implementation="sdpa")
+    plain = {"rope_type": "default", "rope_theta": 100.0}
+    scaled = {"rope_type": "llama3", "rope_theta": 100.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+              "original_max_position_embeddings": 8}
+    cases = {"llama": transformers.LlamaForCausalLM(transformers.LlamaConfig(
+                 **common, rope_parameters=scaled, rms_norm_eps=1e-5, tie_word_embeddings=False)),
+             "qwen2": transformers.Qwen2ForCausalLM(transformers.Qwen2Config(
+                 **common, rope_parameters=plain, rms_norm_eps=1e-6, tie_word_embeddings=True)),
+             "qwen3": transformers.Qwen3ForCausalLM(transformers.Qwen3Config(
+                 **common, rope_parameters=plain, rms_norm_eps=1e-6, tie_word_embeddings=True, head_dim=6))}
+    for number, (name, model) in enumerate(cases.items()):
+        generator = torch.Generator().manual_seed(70 + number)
+        with torch.no_grad():
+            for key, parameter in model.named_parameters():
+                parameter.copy_(random(generator, *parameter.shape, scale=0.3, shift=1.0 if "norm" in key else 0.0))
+        model.eval().save_pretrained(HERE / name)
+        (HERE / name / "generation_config.json").unlink(missing_ok=True)
+        (HERE / name / "model.safetensors").chmod(0o644)
+        tokens = torch.randint(model.config.vocab_size, (3, 12), generator=generator)
+
+        def compute(model):
+            model.zero_grad()
+            logits = model(tokens).logits
+            loss = functional.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
+            loss.backward()
+            keys = ["model.embed_tokens.weight", "model.layers.0.self_attn.k_proj.weight"]
+            keys += [key for key, _ in model.named_parameters() if key.endswith("layers.0.self_attn.k_norm.weight")]
+            return {"logits": logits, "loss": loss.reshape(1), **{f"gradient.{key}": model.get_parameter(key).grad.clone() for key in keys}}
+
+        fp32, truth = compute(model), compute(in_own_precision(copy.deepcopy(model)))
+        for key in truth:  # the formulas in fp64 are transformers'
+            assert (fp32[key].double() - truth[key]).abs().max() < 1e-5 * truth[key].abs().max(), (name, key)
+        write(f"{name}/logits", f"logits of {name}/model.safetensors; loss is the mean cross-entropy of position t against token t + 1",
+              {"tokens": whole(tokens), **results(truth, fp32)}, transformers=transformers.__version__)
+
+    torch.manual_seed(73)
+    batch, context, steps = 4, 12, 30
+    text = torch.empty(steps, batch, context + 1, dtype=torch.long)
+    text[:, :, 0] = torch.randint(17, (steps, batch))
+    for t in range(context):
+        text[:, :, t + 1] = torch.where(torch.rand(steps, batch) < 0.8, (3 * text[:, :, t] + 1) % 17, torch.randint(17, (steps, batch)))
+    tokens, targets = text[:, :, :-1], text[:, :, 1:]
+    adamw = dict(lr=1e-2, betas=(0.9, 0.99), eps=1e-8)
+
+    def train(model):
+        update = torch.optim.AdamW(groups(model, 0.1), foreach=False, **adamw)
+        losses, norms = [], []
+        for x, y in zip(tokens, targets):
+            loss = functional.cross_entropy(model(x).logits.flatten(0, -2), y.flatten())
+            update.zero_grad()
+            loss.backward()
+            losses.append(loss.detach())
+            norms.append(torch.stack([p.grad.square().sum() for p in model.parameters()]).sum().sqrt())
+            update.step()
+        return ({"losses": torch.stack(losses), "gradient_norms": torch.stack(norms)},
+                {f"final.{key}": value.detach() for key, value in model.named_parameters()})
+
+    (truth, final), (fp32, final32) = train(in_own_precision(copy.deepcopy(cases["llama"]))), train(copy.deepcopy(cases["llama"]))
+    drift = max(float((final32[key].double() - final[key]).abs().max()) for key in final)
+    write("train_llama", "30 steps from llama/model.safetensors: losses and gradient norms before each update, weights after the last",
+          {"tokens": whole(tokens), "targets": whole(targets), **results(truth, fp32), **results(final, final32, exact=False)},
+          fp32_final_difference=f"{drift:.3g}", optimizer="AdamW", weight_decay="0.1 on the weights of Linear layers", **adamw)
+
+
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
+<<<<<<< HEAD
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
                  more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
                  optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2):
+=======
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
+                 losses, more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
+                 transposed_convolution, pools, window_attention, distance_attention, optimizers, whole_tensor_optimizers,
+                 loss_scales, curves, gpt2, llama):
+>>>>>>> s26_names
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

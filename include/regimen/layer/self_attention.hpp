@@ -47,6 +47,9 @@ struct SlidingWindow final {
   static constexpr std::size_t positions = N;
 };
 
+/// The second product without a bias, as in Qwen 2.5.
+struct WithoutProjectionBias final {};
+
 /// Both products without a bias.
 struct WithoutBias final {};
 
@@ -365,6 +368,11 @@ struct attention_options {
   static constexpr bool causal = false, scaled = true;
   static constexpr BiasIs bias = BiasIs::added_here;
   static constexpr std::size_t key_heads = 0, width = 0, window = 0;  // not given
+  static constexpr bool projects_with_bias = true;
+};
+template <class... Rest>
+struct attention_options<WithoutProjectionBias, Rest...> : attention_options<Rest...> {
+  static constexpr bool projects_with_bias = false;
 };
 template <std::size_t N, class... Rest>
 struct attention_options<SlidingWindow<N>, Rest...> : attention_options<Rest...> {
@@ -451,6 +459,9 @@ struct attend_of<Layout, Chosen, void> {
   using type = Attend<Layout, Chosen::causal, typename Chosen::rate>;
 };
 
+template <class Chosen>
+inline constexpr BiasIs projection_bias = Chosen::projects_with_bias ? Chosen::bias : BiasIs::absent;
+
 /// What stands for attention: two products, `Attend` between them, and before that the norm and the rotation.
 template <class Layout, class Chosen, class Attend, bool walks_on>
 using attention_parts = boost::mp11::mp_append<
@@ -460,7 +471,7 @@ using attention_parts = boost::mp11::mp_append<
         std::is_void_v<typename Chosen::rotary>, boost::mp11::mp_list<>,
         boost::mp11::mp_list<AttentionPart<RotateHeads<Layout, typename Chosen::rotary, walks_on>, rotary_label>>>,
     boost::mp11::mp_list<AttentionPart<Attend, attend_label>,
-                         AttentionPart<ProjectionProduct<Chosen::bias>, projection_label>>>;
+                         AttentionPart<ProjectionProduct<projection_bias<Chosen>>, projection_label>>>;
 
 }  // namespace detail
 
@@ -480,6 +491,7 @@ using attention_parts = boost::mp11::mp_append<
 ///     RelativeBias<...>      scores have a trained number for their head and distance: attend.table (buckets,H)
 ///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            neither product has a bias
+///     WithoutProjectionBias  the second has none
 ///
 /// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
 ///          SlidingWindow without Causal; that, Alibi, RelativeBias, and fewer key heads than heads, in
