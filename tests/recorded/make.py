@@ -823,7 +823,7 @@ def groups(model, decay):
     return [{"params": matrices, "weight_decay": decay}, *([{"params": rest, "weight_decay": 0.0}] if rest else [])]
 
 
-def curve(name, meaning, model, updater, inputs, targets, given, **options):
+def curve(name, meaning, model, updater, inputs, targets, given, keeps_start=True, **options):
     """Trains copies of the model in both precisions."""
     start = {key: value.detach().clone() for key, value in model.state_dict().items()}
 
@@ -843,7 +843,8 @@ def curve(name, meaning, model, updater, inputs, targets, given, **options):
 
     (truth, final), (fp32, final32) = twice(compute)
     tensors = {**given, **results(truth, fp32), **results(final, final32, exact=False)}
-    tensors.update({f"parameter.{key}": value.numpy() for key, value in start.items()})
+    if keeps_start:
+        tensors.update({f"parameter.{key}": value.numpy() for key, value in start.items()})
     # Scores do not change when all keys move by the same vector, so the key part of a qkv.bias has gradient 0, of which fp32
     # leaves rounding noise, and Adam makes steps of the learning rate out of noise. It has no effect on anything else.
     drift, drift_key = 0.0, 0.0
@@ -1021,20 +1022,48 @@ def llama():
           fp32_final_difference=f"{drift:.3g}", optimizer="AdamW", weight_decay="0.1 on the weights of Linear layers", **adamw)
 
 
+# --- vision transformers ---------------------------------------------------------------------------------------------
+
+
+def vit():
+    """Small vision transformers as timm builds and writes them, with a class token and without: their logits, and a curve of the first."""
+    import safetensors.torch
+    import timm
+    from timm.models.vision_transformer import VisionTransformer
+
+    side, patch, channels, classes, samples, batch, steps = 8, 4, 3, 5, 6, 4, 30
+    for name, options in (("vit", {}), ("vit_mean", {"class_token": False, "global_pool": "avg", "fc_norm": False})):
+        torch.manual_seed(8)
+        model = VisionTransformer(img_size=side, patch_size=patch, in_chans=channels, num_classes=classes, embed_dim=8, depth=2,
+                                  num_heads=2, mlp_ratio=4.0, **options).eval()
+        with torch.no_grad():  # timm's initial values leave biases 0 and gains 1, which would hide mistakes
+            for key, parameter in model.named_parameters():
+                parameter.normal_(mean=1.0 if re.search(r"norm\d?\.weight$", key) else 0.0, std=0.2)
+        (HERE / name).mkdir(exist_ok=True)
+        safetensors.torch.save_file(model.state_dict(), HERE / name / "model.safetensors", metadata={"format": "pt"})
+        (HERE / name / "model.safetensors").chmod(0o644)
+        images = torch.randn(samples, channels, side, side)
+        truth, fp32 = twice(lambda dtype: {"logits": model.to(dtype)(images.to(dtype))})
+        pixels = images.permute(0, 2, 3, 1).numpy()
+        write(f"{name}/logits", f"logits of {name}/model.safetensors; channels of images are innermost",
+              {"images": pixels, **results(truth, fp32)}, timm=timm.__version__)
+        if options:
+            continue
+        which = torch.arange(steps * batch).reshape(steps, batch) % samples  # images of each step
+        labels = torch.arange(samples) % classes
+        adam = dict(lr=3e-3, betas=(0.9, 0.999), eps=1e-8)
+        curve(f"{name}/train", f"{steps} steps of {name}/model.safetensors: losses and gradient norms before each update, weights after the last",
+              model.float(), lambda m: torch.optim.Adam(m.parameters(), foreach=False, **adam), images[which], labels[which],
+              {"which": whole(which), "targets": whole(labels[which])}, keeps_start=False, optimizer="Adam", timm=timm.__version__, **adam)
+
+
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-<<<<<<< HEAD
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
                  more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
-                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2):
-=======
-    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
-                 transposed_convolution, pools, window_attention, distance_attention, optimizers, whole_tensor_optimizers,
-                 loss_scales, curves, gpt2, llama):
->>>>>>> s26_names
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")
