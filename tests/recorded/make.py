@@ -889,6 +889,98 @@ def curves():
           {"inputs": inputs.numpy(), "targets": whole(labels)}, widths=",".join(map(str, widths)), batch=batch, optimizer="SGD", **sgd)
 
 
+# --- models of texts -------------------------------------------------------------------------------------------------
+
+
+def set_at_random(model):
+    """All weights: initial ones are 0 and 1 in many places, which would hide mistakes."""
+    with torch.no_grad():
+        for key, tensor in model.state_dict().items():
+            if "embed_positions" not in key:
+                tensor.normal_(mean=1.0 if "norm.weight" in key else 0.0, std=0.2)
+
+
+def marian():
+    """A small translator as transformers writes it, and its logits. Every position of the source is attended to."""
+    import transformers
+
+    torch.manual_seed(14)
+    config = transformers.MarianConfig(
+        vocab_size=11, d_model=8, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
+        encoder_ffn_dim=12, decoder_ffn_dim=12, max_position_embeddings=9, activation_function="swish", scale_embedding=True,
+        static_position_embeddings=True, pad_token_id=10, decoder_start_token_id=10, eos_token_id=0)
+    model = transformers.MarianMTModel(config).eval()
+    set_at_random(model)
+    model.save_pretrained(HERE / "marian")
+    (HERE / "marian" / "generation_config.json").unlink(missing_ok=True)
+    (HERE / "marian" / "model.safetensors").chmod(0o644)
+    source, target = torch.randint(config.vocab_size, (3, 7)), torch.randint(config.vocab_size, (3, 5))
+
+    def compute(dtype):
+        model.to(dtype)
+        if dtype == torch.float64:  # transformers rounds the sines to fp32
+            width = config.d_model
+            angle = torch.arange(9).double()[:, None] / 10000 ** (2 * torch.arange(width // 2).double() / width)
+            for part in (model.model.encoder, model.model.decoder):
+                exact = torch.cat([angle.sin(), angle.cos()], dim=1)
+                assert (part.embed_positions.weight - exact).abs().max() < 1e-7
+                part.embed_positions.weight = nn.Parameter(exact, requires_grad=False)
+        return {"logits": model(input_ids=source, attention_mask=torch.ones_like(source), decoder_input_ids=target).logits}
+
+    fp32 = compute(torch.float32)  # first: it is exactly what the file holds
+    truth = compute(torch.float64)
+    write("marian/logits", "logits of marian/model.safetensors", {"source": whole(source), "target": whole(target), **results(truth, fp32)},
+          transformers=transformers.__version__)
+
+
+class LanguageModel(nn.Module):
+    """The names of PyTorch's word_language_model."""
+
+    def __init__(self, words, width, layers):
+        super().__init__()
+        self.encoder = nn.Embedding(words, width)
+        self.rnn = nn.LSTM(width, width, layers, batch_first=True)
+        self.decoder = nn.Linear(width, words)
+
+    def forward(self, tokens):
+        return self.decoder(self.rnn(self.encoder(tokens))[0])
+
+
+class Pairs(nn.Module):
+    """Pictures of 4 x 5 x 2, texts of 5 tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.picture = nn.Conv2d(2, 6, 3, padding=1)
+        self.picture_projection = nn.Linear(6, 4, bias=False)
+        self.words = nn.Embedding(9, 8)
+        self.text_projection = nn.Linear(8, 4, bias=False)
+
+    def forward(self, inputs):
+        picture, tokens = inputs
+        picture = functional.gelu(self.picture(picture.permute(0, 3, 1, 2))).amax((2, 3))
+        return torch.stack([self.picture_projection(picture), self.text_projection(self.words(tokens).mean(1))], dim=1)
+
+
+def models_of_texts():
+    torch.manual_seed(15)
+    pairs = (torch.randn(3, 4, 5, 2), torch.randint(9, (3, 5)))
+    tokens = torch.randint(11, (3, 6))
+    for name, model, inputs, given in (
+            ("lstm_language_model", LanguageModel(11, 8, 2), tokens, {"tokens": whole(tokens)}),
+            ("two_towers", Pairs(), pairs, {"pictures": pairs[0].numpy(), "tokens": whole(pairs[1])})):
+        set_at_random(model)
+
+        def compute(dtype):
+            as_dtype = lambda x: x.to(dtype) if x.is_floating_point() else x
+            return {"output": model.to(dtype)(as_dtype(inputs) if name != "two_towers" else tuple(map(as_dtype, inputs)))}
+
+        weights = {key: tensor.clone().numpy() for key, tensor in model.state_dict().items()}
+        fp32, truth = compute(torch.float32), compute(torch.float64)
+        write(f"{name}/model", "weights by their names in make.py", weights)
+        write(f"{name}/output", f"what {name}/model.safetensors makes of the inputs", {**given, **results(truth, fp32)})
+
+
 # --- GPT-2 -----------------------------------------------------------------------------------------------------------
 
 
@@ -1063,7 +1155,7 @@ def main():
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
                  more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
-                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit):
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, models_of_texts):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")
