@@ -8,6 +8,7 @@
 #include <regimen/data/token_file.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
+#include <regimen/layer/add_bias.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
@@ -32,6 +33,7 @@
 #include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/slice.hpp>
 #include <regimen/layer/softmax.hpp>
+#include <regimen/layer/times_root_width.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/masked.hpp>
 #include <regimen/loss/mean_squared_error.hpp>

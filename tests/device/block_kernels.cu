@@ -7,6 +7,7 @@
 #include <regimen/core/activation.hpp>
 #include <regimen/engine/cuda/library.cuh>
 #include <regimen/kernel/attention.hpp>
+#include <regimen/kernel/attention_backward.hpp>
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/composed_attention.hpp>

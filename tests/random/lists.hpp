@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/layer/activation.hpp>
+#include <regimen/layer/add_bias.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
@@ -23,6 +24,7 @@
 #include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/slice.hpp>
 #include <regimen/layer/softmax.hpp>
+#include <regimen/layer/times_root_width.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/pointwise.hpp>
@@ -384,7 +386,9 @@ using Layers = mp::mp_list<
     Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh, Softmax>>,
     Often<2, OrRecurrent<Gelu>>, Often<1, Plain<GeluTanh>>,
     Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
-    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>>>, Often<2, AnyAttention>,
+    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>, AddBias, TimesRootWidth,
+                   SinusoidalPositionsWith<SinesFirst>>>,
+    Often<2, AnyAttention>,
     Often<8, AnyEmbedding>, Often<1, OrRecurrent<PositionEmbedding, SinusoidalPositions>>, Often<3, AnyTiedLinear>,
     Often<2, AnyDropout>, Often<1, AnyGroupedNorm>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
     Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<2, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;

@@ -214,6 +214,51 @@ def window_attention():
            "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 34, heads=3, window=4)
 
 
+def alibi_slopes(heads):
+    """As get_slopes of Press et al."""
+    power = 2 ** (heads.bit_length() - 1)
+    slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
+    return slopes if power == heads else slopes + alibi_slopes(2 * power)[0::2][:heads - power]
+
+
+def distance_attention():
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    g = torch.Generator().manual_seed(36)
+
+    def attend(x, p, heads, bias, causal, scale=None):
+        batch, length, _ = x.shape
+        q, k, v = (part.reshape(batch, length, heads, -1).transpose(1, 2)
+                   for part in functional.linear(x, p["qkv.weight"], p.get("qkv.bias")).chunk(3, dim=2))
+        if causal:
+            bias = bias + torch.full((length, length), -torch.inf, dtype=x.dtype).triu(1)
+        y = functional.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=scale)
+        return functional.linear(y.transpose(1, 2).flatten(2), p["projection.weight"], p.get("projection.bias"))
+
+    def distances(length):
+        return torch.arange(length)[None, :] - torch.arange(length)[:, None]
+
+    def relative(x, p, heads, causal, scale=None):
+        buckets = T5Attention._relative_position_bucket(distances(x.shape[1]), bidirectional=not causal, num_buckets=8,
+                                                        max_distance=16)
+        return attend(x, p, heads, p["attend.table"][buckets].permute(2, 0, 1), causal, scale)
+
+    layer("self_attention_alibi", "causal attention, with -slope |t - u| added to the scores",
+          lambda x, p: attend(x, p, 3, torch.tensor(alibi_slopes(3), dtype=x.dtype)[:, None, None]
+                              * -distances(x.shape[1]).abs(), True), random(g, 2, 9, 12),
+          {"qkv.weight": random(g, 36, 12, scale=0.6), "qkv.bias": random(g, 36, scale=0.3),
+           "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 36, heads=3)
+    layer("self_attention_relative", "attention as in T5: with a number for each bucket of distances, without scale and biases",
+          lambda x, p: relative(x, p, 2, False, 1.0), random(g, 2, 21, 6),
+          {"qkv.weight": random(g, 18, 6, scale=0.4), "attend.table": random(g, 8, 2),
+           "projection.weight": random(g, 6, 6, scale=0.4)}, 37, heads=2, buckets=8, max_distance=16)
+    layer("self_attention_relative_causal", "the same, causal, with scale and biases",
+          lambda x, p: relative(x, p, 2, True), random(g, 1, 21, 6),
+          {"qkv.weight": random(g, 18, 6, scale=0.6), "qkv.bias": random(g, 18, scale=0.3),
+           "attend.table": random(g, 8, 2), "projection.weight": random(g, 6, 6, scale=0.4),
+           "projection.bias": random(g, 6)}, 38, heads=2, buckets=8, max_distance=16)
+
+
 def cross_attention():
     """Positions 7 to 10 attend to the first ten channels of positions 0 to 6."""
     g = torch.Generator().manual_seed(33)
@@ -890,7 +935,7 @@ def main():
     torch.use_deterministic_algorithms(True)
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, other_convolutions,
                  losses, more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
-                 transposed_convolution, pools, window_attention, optimizers, whole_tensor_optimizers,
+                 transposed_convolution, pools, window_attention, distance_attention, optimizers, whole_tensor_optimizers,
                  loss_scales, curves, gpt2):
         part()
     files = sorted(HERE.rglob("*.safetensors"))

@@ -162,6 +162,15 @@ using Slides = SelfAttention<Heads<2>, SlidingWindow<2>>;
 static_assert(breaks<Ids<Slides, Linear<16>>, rule::sliding_window_is_causal<Slides, false>>);
 using SlidesTwice = SelfAttention<Heads<2>, Causal, SlidingWindow<2>, SlidingWindow<3>>;
 static_assert(breaks<Ids<SlidesTwice, Linear<16>>, rule::attention_options_differ<SlidesTwice, 2>>);
+using Falls = SelfAttention<Heads<3>, HeadWidth<4>, Alibi, WithoutScale, SlidingWindow<2>, Causal>;
+static_assert(Composable<Ids<Falls, Linear<16>>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, RelativeBias<>>, Linear<16>>>);
+using FallsTwice = SelfAttention<Heads<2>, Alibi, RelativeBias<>>;
+static_assert(breaks<Ids<FallsTwice, Linear<16>>, rule::attention_options_differ<FallsTwice, 2>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<5>>, Linear<16>>,
+                     rule::relative_bias_has_buckets<RelativeBias<5>, false>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<2>>, Linear<16>>,
+                     rule::relative_bias_has_buckets<RelativeBias<2>, false>>);
 struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
 using Across = CrossAttention<Other, Options...>;

@@ -27,6 +27,7 @@
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
+#include <regimen/rule/form_adds_distances.hpp>
 #include <regimen/rule/form_attends_across.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/form_slides.hpp>
@@ -64,6 +65,7 @@
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/recurrent_takes_option.hpp>
+#include <regimen/rule/relative_bias_has_buckets.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/rotary_scales_frequencies.hpp>
@@ -121,6 +123,8 @@ static_assert(!key_heads_divide_heads<Heads<6>, KeyHeads<4>>::holds &&
               !key_heads_divide_heads<Heads<6>, KeyHeads<0>>::holds);
 static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<Heads<1>, 2049>::holds);
 static_assert(form_attends_across<Thing, Thing, true>::holds && !form_attends_across<Thing, Thing, false>::holds);
+static_assert(form_adds_distances<Thing, Thing, true>::holds && !form_adds_distances<Thing, Thing, false>::holds);
+static_assert(relative_bias_has_buckets<Thing, true>::holds && !relative_bias_has_buckets<Thing, false>::holds);
 static_assert(form_slides<Thing, Thing, true>::holds && !form_slides<Thing, Thing, false>::holds);
 static_assert(sliding_window_is_causal<Thing, true>::holds && !sliding_window_is_causal<Thing, false>::holds);
 static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);

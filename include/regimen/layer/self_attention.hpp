@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/ratio.hpp>
+#include <regimen/layer/attention_bias.hpp>
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/layer.hpp>
@@ -48,6 +49,9 @@ struct SlidingWindow final {
 
 /// Both products without a bias.
 struct WithoutBias final {};
+
+/// Scores are q kᵀ, not q kᵀ / √D, as in T5, whose initial weights make up for it.
+struct WithoutScale final {};
 
 /// RmsNorm of each head's q and of each head's k, with a weight of D numbers for all heads of q and one for all of k,
 /// before they are turned: scores stay small, whatever the products grow to.
@@ -108,11 +112,12 @@ struct InAttention final {
   static constexpr std::size_t leading = Dense::leading, bytes = Dense::bytes, channels = Channels;
 };
 
-/// How many heads there are of queries and of keys, how wide they are: 0 if they share the channels equally, and how many
-/// positions they see: 0 for all.
-template <std::size_t Count, std::size_t KeyCount, std::size_t Width, std::size_t Window = 0>
+/// How many heads there are of queries and of keys, how wide they are: 0 if they share the channels equally, how many
+/// positions they see: 0 for all, and whether scores are divided by √D.
+template <std::size_t Count, std::size_t KeyCount, std::size_t Width, std::size_t Window = 0, bool scaled = true>
 struct HeadLayout final {
   static constexpr std::size_t heads = Count, key_heads = KeyCount, all = Count + 2 * KeyCount, window = Window;
+  static constexpr bool is_scaled = scaled;
   /// Of so many channels before attention.
   static constexpr std::size_t width_in(std::size_t channels) { return Width > 0 ? Width : channels / Count; }
   /// Of q, k and v side by side in X.
@@ -124,7 +129,8 @@ struct HeadLayout final {
             .width = X::columns / all,
             .causal = causal,
             .key_heads = key_heads == heads ? 0 : key_heads,
-            .window = causal ? Window : 0};
+            .window = causal ? Window : 0,
+            .is_scaled = scaled};
   }
   /// What attention makes of X.
   template <class X>
@@ -336,8 +342,9 @@ template <class... Options>
 struct attention_options {
   using rate = Ratio<0>;
   using rotary = void;
-  using norm = void;  // its epsilon
-  static constexpr bool causal = false;
+  using norm = void;       // its epsilon
+  using distances = void;  // Alibi, or RelativeBias<...>
+  static constexpr bool causal = false, scaled = true;
   static constexpr BiasIs bias = BiasIs::added_here;
   static constexpr std::size_t key_heads = 0, width = 0, window = 0;  // not given
 };
@@ -348,6 +355,18 @@ struct attention_options<SlidingWindow<N>, Rest...> : attention_options<Rest...>
 template <class... Rest>
 struct attention_options<Causal, Rest...> : attention_options<Rest...> {
   static constexpr bool causal = true;
+};
+template <class... Rest>
+struct attention_options<WithoutScale, Rest...> : attention_options<Rest...> {
+  static constexpr bool scaled = false;
+};
+template <class... Rest>
+struct attention_options<Alibi, Rest...> : attention_options<Rest...> {
+  using distances = Alibi;
+};
+template <std::size_t Buckets, std::size_t MaxDistance, class Table, class... Rest>
+struct attention_options<RelativeBias<Buckets, MaxDistance, Table>, Rest...> : attention_options<Rest...> {
+  using distances = RelativeBias<Buckets, MaxDistance, Table>;
 };
 template <class... Rest>
 struct attention_options<WithoutBias, Rest...> : attention_options<Rest...> {
@@ -399,6 +418,16 @@ struct AttentionPart final {
 template <class Part>
 using layer_of_part = typename Part::Layer;
 
+template <class Layout, class Chosen, class Distances = typename Chosen::distances>
+struct attend_of {
+  using type =
+      typename with_table<Distances, AttendByDistance<Layout, Chosen::causal, typename Chosen::rate, Distances>>::type;
+};
+template <class Layout, class Chosen>
+struct attend_of<Layout, Chosen, void> {
+  using type = Attend<Layout, Chosen::causal, typename Chosen::rate>;
+};
+
 /// What stands for attention: two products, `Attend` between them, and before that the norm and the rotation.
 template <class Layout, class Chosen, class Attend, bool walks_on>
 using attention_parts = boost::mp11::mp_append<
@@ -425,22 +454,26 @@ using attention_parts = boost::mp11::mp_append<
 ///     HeadWidth<D>           the channels of a head, whatever C is
 ///     QueryKeyNorm<>         each head's q and k are normalised: norm.query (D), norm.key (D)
 ///     Rotary<Theta, ...>     q and k are turned by their positions
+///     Alibi                  scores fall with the distance, at the slope of the head
+///     RelativeBias<...>      scores have a trained number for their head and distance: attend.table (buckets,H)
+///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            neither product has a bias
 ///
 /// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
-///          SlidingWindow without Causal; that, and fewer key heads than heads, in Attention<Composed> and
-///          Attention<Cudnn>, and so in the default of a GPU
+///          SlidingWindow without Causal; that, Alibi, RelativeBias, and fewer key heads than heads, in
+///          Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,T) is never stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
-///          each; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions
+///          each; with Alibi and RelativeBias some H·T numbers while it runs, RelativeBias B·H·T more in backward, and
+///          2·T² additions a head; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions
 template <class HeadCount, class... Options>
 struct SelfAttention final {
   static constexpr const char* name = "self_attention";
   static constexpr std::size_t heads = detail::heads_in<HeadCount>;
   using Chosen = detail::attention_options<Options...>;
-  using Layout =
-      detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width, Chosen::window>;
-  using Attend = detail::Attend<Layout, Chosen::causal, typename Chosen::rate>;
+  using Layout = detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width,
+                                    Chosen::window, Chosen::scaled>;
+  using Attend = typename detail::attend_of<Layout, Chosen>::type;
   using Parts = detail::attention_parts<Layout, Chosen, Attend, false>;
 };
 

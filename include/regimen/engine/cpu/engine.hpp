@@ -6,6 +6,7 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
+#include <regimen/engine/cpu/attention_bias.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
 #include <regimen/engine/cpu/batch_norm.hpp>
 #if REGIMEN_HAS_KERNELS
