@@ -414,6 +414,31 @@ def convolutions():
               forward, random(g, batch, height * width, channels), parameters, 23, height=height, width=width, **options)
 
 
+def other_convolutions():
+    g = torch.Generator().manual_seed(64)
+
+    def positions(x, p):  # channels last, in the weight too
+        return functional.conv1d(x.mT, p["weight"].mT, p["bias"], stride=2, padding=1, groups=2).mT
+
+    layer("conv1d", "convolution of positions, weight (out, window, channels / groups); stride 2, padding 1, 2 groups",
+          positions, random(g, 2, 9, 4), {"weight": random(g, 6, 3, 2), "bias": random(g, 6)}, 65)
+
+    def causal(x, p):
+        return functional.conv1d(functional.pad(x.mT, (4, 0)), p["weight"].mT, dilation=2).mT
+
+    layer("conv1d_causal", "convolution of positions with 4 zeros before the first, weight (out, window, channels); "
+          "dilation 2", causal, random(g, 2, 7, 3), {"weight": random(g, 4, 3, 3)}, 66)
+
+    def volumes(x, p):  # channels last, positions frame by frame; the weight's last extent has frames, then channels
+        weight = p["weight"].reshape(6, 3, 2, 2, 2).permute(0, 4, 3, 1, 2)
+        y = functional.conv3d(x.reshape(2, 3, 4, 3, 4).permute(0, 4, 1, 2, 3), weight, p["bias"], stride=2, padding=1, groups=2)
+        return y.permute(0, 2, 3, 4, 1).flatten(1, 3)
+
+    layer("conv3d", "convolution of volumes of 3 x 4 x 3: positions (depth height width), weight (out, window height, window "
+          "width, window depth * channels / groups); stride 2, padding 1, 2 groups", volumes,
+          random(g, 2, 36, 4), {"weight": random(g, 6, 3, 2, 4), "bias": random(g, 6)}, 67)
+
+
 def transposed_convolution():
     g = torch.Generator().manual_seed(36)
 
@@ -1155,7 +1180,8 @@ def main():
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
                  more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
-                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, models_of_texts):
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, models_of_texts,
+                 other_convolutions):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

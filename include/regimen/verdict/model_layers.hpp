@@ -41,8 +41,12 @@ template <class Layers>
 using unknown_layers_in =
     mp::mp_transform<rule::list_holds_layers, mp::mp_remove_if<detail::layers_in<Layers>, is_known>>;
 
+/// Whether positions read later ones. A layer may say so itself.
 template <class Layer>
 inline constexpr bool looks_ahead = false;
+template <class Layer>
+  requires requires { Layer::looks_ahead; }
+inline constexpr bool looks_ahead<Layer> = Layer::looks_ahead;
 template <class Layout, class Rate>
 inline constexpr bool looks_ahead<regimen::detail::Attend<Layout, false, Rate>> = true;
 template <class Layout, class Rate, class Option>
