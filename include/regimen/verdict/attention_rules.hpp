@@ -98,6 +98,9 @@ struct attention_option<HeadWidth<Channels>> {
   using rules = mp::mp_list<rule::extents_at_least_one<HeadWidth<Channels>, Channels>,
                             rule::extents_at_least_one<HeadCount, HeadCount::count>>;
 };
+/// A form of the other: attention has one of them.
+template <>
+struct attention_option<WithoutProjectionBias> : attention_option<WithoutBias> {};
 /// How often the most frequent option of a kind occurs.
 template <class... Options>
 constexpr std::size_t most_of_a_kind() {
@@ -143,10 +146,13 @@ struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
 /// Of CrossAttention: those that do not speak of positions.
 template <class Option>
 inline constexpr bool crosses_with = attention_option<Option>::kind == AttentionOption::dropout ||
+                                     attention_option<Option>::kind == AttentionOption::norm ||
                                      attention_option<Option>::kind == AttentionOption::without_bias ||
                                      attention_option<Option>::kind == AttentionOption::without_scale ||
                                      attention_option<Option>::kind == AttentionOption::key_heads ||
                                      attention_option<Option>::kind == AttentionOption::head_width;
+template <>
+inline constexpr bool crosses_with<WithoutProjectionBias> = false;
 template <class Name, class HeadCount, class... Options, class X>
 struct layer_rules<CrossAttention<Name, HeadCount, Options...>, X> {
   using type =
