@@ -171,6 +171,9 @@ static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<5>>, Linear<16>>,
                      rule::relative_bias_has_buckets<RelativeBias<5>, false>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<2>>, Linear<16>>,
                      rule::relative_bias_has_buckets<RelativeBias<2>, false>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, WithoutProjectionBias, Causal>, Linear<16>>>);
+using NoBiasTwice = SelfAttention<Heads<2>, WithoutBias, WithoutProjectionBias>;
+static_assert(breaks<Ids<NoBiasTwice, Linear<16>>, rule::attention_options_differ<NoBiasTwice, 2>>);
 struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
 using Across = CrossAttention<Other, Options...>;
@@ -179,6 +182,8 @@ using Asks = Ids<Linear<6>, Keep<Other>, Linear<12>, Layers..., Linear<16>>;
 static_assert(Composable<Asks<Across<Heads<2>, KeyHeads<1>, HeadWidth<5>, WithoutBias, Dropout<Ratio<1, 2>>>>>);
 static_assert(breaks<Asks<Across<Heads<2>, Rotary<>>>, rule::cross_attention_takes_option<Rotary<>>>);
 static_assert(breaks<Asks<Across<Heads<2>, QueryKeyNorm<>>>, rule::cross_attention_takes_option<QueryKeyNorm<>>>);
+static_assert(
+    breaks<Asks<Across<Heads<2>, WithoutProjectionBias>>, rule::cross_attention_takes_option<WithoutProjectionBias>>);
 static_assert(breaks<Asks<Across<Causal, Heads<2>>>, rule::cross_attention_takes_option<Causal>>);
 static_assert(breaks<Asks<Across<Heads<5>>>, rule::heads_divide_width<Heads<5>, Shape<4, 12>>>);
 static_assert(breaks<Asks<Across<Heads<2>, KeyHeads<3>>>, rule::key_heads_divide_heads<Heads<2>, KeyHeads<3>>>);
