@@ -2,7 +2,7 @@
 //
 //   mnist_conv --data FOLDER     as in lesson 2
 //
-// An eighth of the parameters of lesson 2's perceptron, and less than half of its mistakes.
+// It has a sixth of the parameters of lesson 2's perceptron, and after 200 steps knows more digits than that after 1250.
 #include "mnist.hpp"
 
 using namespace regimen;

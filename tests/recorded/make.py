@@ -277,6 +277,25 @@ def cross_attention():
            "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 33, heads=3)
 
 
+def cross_attention_normalised():
+    """Positions 7 to 9 attend to the first five channels of positions 0 to 6."""
+    g = torch.Generator().manual_seed(39)
+
+    def forward(x, p):
+        heads = [part.reshape(2, -1, 4, 4).transpose(1, 2) for part in (
+            functional.linear(x[:, 7:], p["q.weight"]),
+            *functional.linear(x[:, :7, :5], p["kv.weight"]).split(16, dim=2))]
+        q, k = (functional.rms_norm(part, (4,), p[name], 1e-6) for part, name in zip(heads, ("norm.query", "kv.norm")))
+        y = functional.scaled_dot_product_attention(q, k, heads[2], scale=1.0)
+        return functional.linear(y.transpose(1, 2).flatten(2), p["projection.weight"])
+
+    layer("cross_attention_normalised", "the same, of three positions, with RMSNorm of each head's q and k; without scale and biases",
+          forward, random(g, 2, 10, 8),
+          {"q.weight": random(g, 16, 8, scale=0.6), "norm.query": random(g, 4, scale=0.3, shift=1),
+           "kv.weight": random(g, 32, 5, scale=0.6), "kv.norm": random(g, 4, scale=0.3, shift=1),
+           "projection.weight": random(g, 8, 16, scale=0.4)}, 39, heads=4, width=4, norm_epsilon=1e-6)
+
+
 def more_layers():
     g = torch.Generator().manual_seed(7)
 
@@ -393,6 +412,31 @@ def convolutions():
         parameters = {"weight": random(g, *weight), **({"bias": random(g, weight[0])} if biased else {})}
         layer(name, "convolution of images: positions (height width), weight (out, window height, window width, channels / groups)",
               forward, random(g, batch, height * width, channels), parameters, 23, height=height, width=width, **options)
+
+
+def other_convolutions():
+    g = torch.Generator().manual_seed(64)
+
+    def positions(x, p):  # channels last, in the weight too
+        return functional.conv1d(x.mT, p["weight"].mT, p["bias"], stride=2, padding=1, groups=2).mT
+
+    layer("conv1d", "convolution of positions, weight (out, window, channels / groups); stride 2, padding 1, 2 groups",
+          positions, random(g, 2, 9, 4), {"weight": random(g, 6, 3, 2), "bias": random(g, 6)}, 65)
+
+    def causal(x, p):
+        return functional.conv1d(functional.pad(x.mT, (4, 0)), p["weight"].mT, dilation=2).mT
+
+    layer("conv1d_causal", "convolution of positions with 4 zeros before the first, weight (out, window, channels); "
+          "dilation 2", causal, random(g, 2, 7, 3), {"weight": random(g, 4, 3, 3)}, 66)
+
+    def volumes(x, p):  # channels last, positions frame by frame; the weight's last extent has frames, then channels
+        weight = p["weight"].reshape(6, 3, 2, 2, 2).permute(0, 4, 3, 1, 2)
+        y = functional.conv3d(x.reshape(2, 3, 4, 3, 4).permute(0, 4, 1, 2, 3), weight, p["bias"], stride=2, padding=1, groups=2)
+        return y.permute(0, 2, 3, 4, 1).flatten(1, 3)
+
+    layer("conv3d", "convolution of volumes of 3 x 4 x 3: positions (depth height width), weight (out, window height, window "
+          "width, window depth * channels / groups); stride 2, padding 1, 2 groups", volumes,
+          random(g, 2, 36, 4), {"weight": random(g, 6, 3, 2, 4), "bias": random(g, 6)}, 67)
 
 
 def transposed_convolution():
@@ -804,7 +848,7 @@ def groups(model, decay):
     return [{"params": matrices, "weight_decay": decay}, *([{"params": rest, "weight_decay": 0.0}] if rest else [])]
 
 
-def curve(name, meaning, model, updater, inputs, targets, given, **options):
+def curve(name, meaning, model, updater, inputs, targets, given, keeps_start=True, **options):
     """Trains copies of the model in both precisions."""
     start = {key: value.detach().clone() for key, value in model.state_dict().items()}
 
@@ -824,7 +868,8 @@ def curve(name, meaning, model, updater, inputs, targets, given, **options):
 
     (truth, final), (fp32, final32) = twice(compute)
     tensors = {**given, **results(truth, fp32), **results(final, final32, exact=False)}
-    tensors.update({f"parameter.{key}": value.numpy() for key, value in start.items()})
+    if keeps_start:
+        tensors.update({f"parameter.{key}": value.numpy() for key, value in start.items()})
     # Scores do not change when all keys move by the same vector, so the key part of a qkv.bias has gradient 0, of which fp32
     # leaves rounding noise, and Adam makes steps of the learning rate out of noise. It has no effect on anything else.
     drift, drift_key = 0.0, 0.0
@@ -867,6 +912,98 @@ def curves():
     curve("train_mlp", "20 steps of a small MLP with ReLU: losses and gradient norms before each update, weights after the last",
           model, lambda m: torch.optim.SGD(groups(m, 0.0), foreach=False, **sgd), inputs, labels,
           {"inputs": inputs.numpy(), "targets": whole(labels)}, widths=",".join(map(str, widths)), batch=batch, optimizer="SGD", **sgd)
+
+
+# --- models of texts -------------------------------------------------------------------------------------------------
+
+
+def set_at_random(model):
+    """All weights: initial ones are 0 and 1 in many places, which would hide mistakes."""
+    with torch.no_grad():
+        for key, tensor in model.state_dict().items():
+            if "embed_positions" not in key:
+                tensor.normal_(mean=1.0 if "norm.weight" in key else 0.0, std=0.2)
+
+
+def marian():
+    """A small translator as transformers writes it, and its logits. Every position of the source is attended to."""
+    import transformers
+
+    torch.manual_seed(14)
+    config = transformers.MarianConfig(
+        vocab_size=11, d_model=8, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
+        encoder_ffn_dim=12, decoder_ffn_dim=12, max_position_embeddings=9, activation_function="swish", scale_embedding=True,
+        static_position_embeddings=True, pad_token_id=10, decoder_start_token_id=10, eos_token_id=0)
+    model = transformers.MarianMTModel(config).eval()
+    set_at_random(model)
+    model.save_pretrained(HERE / "marian")
+    (HERE / "marian" / "generation_config.json").unlink(missing_ok=True)
+    (HERE / "marian" / "model.safetensors").chmod(0o644)
+    source, target = torch.randint(config.vocab_size, (3, 7)), torch.randint(config.vocab_size, (3, 5))
+
+    def compute(dtype):
+        model.to(dtype)
+        if dtype == torch.float64:  # transformers rounds the sines to fp32
+            width = config.d_model
+            angle = torch.arange(9).double()[:, None] / 10000 ** (2 * torch.arange(width // 2).double() / width)
+            for part in (model.model.encoder, model.model.decoder):
+                exact = torch.cat([angle.sin(), angle.cos()], dim=1)
+                assert (part.embed_positions.weight - exact).abs().max() < 1e-7
+                part.embed_positions.weight = nn.Parameter(exact, requires_grad=False)
+        return {"logits": model(input_ids=source, attention_mask=torch.ones_like(source), decoder_input_ids=target).logits}
+
+    fp32 = compute(torch.float32)  # first: it is exactly what the file holds
+    truth = compute(torch.float64)
+    write("marian/logits", "logits of marian/model.safetensors", {"source": whole(source), "target": whole(target), **results(truth, fp32)},
+          transformers=transformers.__version__)
+
+
+class LanguageModel(nn.Module):
+    """The names of PyTorch's word_language_model."""
+
+    def __init__(self, words, width, layers):
+        super().__init__()
+        self.encoder = nn.Embedding(words, width)
+        self.rnn = nn.LSTM(width, width, layers, batch_first=True)
+        self.decoder = nn.Linear(width, words)
+
+    def forward(self, tokens):
+        return self.decoder(self.rnn(self.encoder(tokens))[0])
+
+
+class Pairs(nn.Module):
+    """Pictures of 4 x 5 x 2, texts of 5 tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.picture = nn.Conv2d(2, 6, 3, padding=1)
+        self.picture_projection = nn.Linear(6, 4, bias=False)
+        self.words = nn.Embedding(9, 8)
+        self.text_projection = nn.Linear(8, 4, bias=False)
+
+    def forward(self, inputs):
+        picture, tokens = inputs
+        picture = functional.gelu(self.picture(picture.permute(0, 3, 1, 2))).amax((2, 3))
+        return torch.stack([self.picture_projection(picture), self.text_projection(self.words(tokens).mean(1))], dim=1)
+
+
+def models_of_texts():
+    torch.manual_seed(15)
+    pairs = (torch.randn(3, 4, 5, 2), torch.randint(9, (3, 5)))
+    tokens = torch.randint(11, (3, 6))
+    for name, model, inputs, given in (
+            ("lstm_language_model", LanguageModel(11, 8, 2), tokens, {"tokens": whole(tokens)}),
+            ("two_towers", Pairs(), pairs, {"pictures": pairs[0].numpy(), "tokens": whole(pairs[1])})):
+        set_at_random(model)
+
+        def compute(dtype):
+            as_dtype = lambda x: x.to(dtype) if x.is_floating_point() else x
+            return {"output": model.to(dtype)(as_dtype(inputs) if name != "two_towers" else tuple(map(as_dtype, inputs)))}
+
+        weights = {key: tensor.clone().numpy() for key, tensor in model.state_dict().items()}
+        fp32, truth = compute(torch.float32), compute(torch.float64)
+        write(f"{name}/model", "weights by their names in make.py", weights)
+        write(f"{name}/output", f"what {name}/model.safetensors makes of the inputs", {**given, **results(truth, fp32)})
 
 
 # --- GPT-2 -----------------------------------------------------------------------------------------------------------
@@ -1002,13 +1139,49 @@ def llama():
           fp32_final_difference=f"{drift:.3g}", optimizer="AdamW", weight_decay="0.1 on the weights of Linear layers", **adamw)
 
 
+# --- vision transformers ---------------------------------------------------------------------------------------------
+
+
+def vit():
+    """Small vision transformers as timm builds and writes them, with a class token and without: their logits, and a curve of the first."""
+    import safetensors.torch
+    import timm
+    from timm.models.vision_transformer import VisionTransformer
+
+    side, patch, channels, classes, samples, batch, steps = 8, 4, 3, 5, 6, 4, 30
+    for name, options in (("vit", {}), ("vit_mean", {"class_token": False, "global_pool": "avg", "fc_norm": False})):
+        torch.manual_seed(8)
+        model = VisionTransformer(img_size=side, patch_size=patch, in_chans=channels, num_classes=classes, embed_dim=8, depth=2,
+                                  num_heads=2, mlp_ratio=4.0, **options).eval()
+        with torch.no_grad():  # timm's initial values leave biases 0 and gains 1, which would hide mistakes
+            for key, parameter in model.named_parameters():
+                parameter.normal_(mean=1.0 if re.search(r"norm\d?\.weight$", key) else 0.0, std=0.2)
+        (HERE / name).mkdir(exist_ok=True)
+        safetensors.torch.save_file(model.state_dict(), HERE / name / "model.safetensors", metadata={"format": "pt"})
+        (HERE / name / "model.safetensors").chmod(0o644)
+        images = torch.randn(samples, channels, side, side)
+        truth, fp32 = twice(lambda dtype: {"logits": model.to(dtype)(images.to(dtype))})
+        pixels = images.permute(0, 2, 3, 1).numpy()
+        write(f"{name}/logits", f"logits of {name}/model.safetensors; channels of images are innermost",
+              {"images": pixels, **results(truth, fp32)}, timm=timm.__version__)
+        if options:
+            continue
+        which = torch.arange(steps * batch).reshape(steps, batch) % samples  # images of each step
+        labels = torch.arange(samples) % classes
+        adam = dict(lr=3e-3, betas=(0.9, 0.999), eps=1e-8)
+        curve(f"{name}/train", f"{steps} steps of {name}/model.safetensors: losses and gradient norms before each update, weights after the last",
+              model.float(), lambda m: torch.optim.Adam(m.parameters(), foreach=False, **adam), images[which], labels[which],
+              {"which": whole(which), "targets": whole(labels[which])}, keeps_start=False, optimizer="Adam", timm=timm.__version__, **adam)
+
+
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
-                 transposed_convolution, pools, window_attention, distance_attention, optimizers, whole_tensor_optimizers,
-                 loss_scales, curves, gpt2, llama):
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
+                 more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
+                 cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, models_of_texts,
+                 other_convolutions):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

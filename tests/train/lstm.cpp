@@ -6,12 +6,14 @@
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"
+#include "train/other_names.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 using namespace regimen;
@@ -52,8 +54,39 @@ std::vector<double> on_two() {
   return found;
 }
 
+template <class T>
+void is_that_of_pytorch() {
+  regimen::test::reads_what_was_written<pytorch_lstm_names<Untied>, Untied, T>(
+      "lstm_language_model", "output", "output",
+      [](const auto& recorded, std::int32_t) { return recorded.template values<std::int32_t>("tokens"); });
+}
+
 }  // namespace
 
+TEST_CASE("a language model that PyTorch has trained gives the same logits here, and is saved as it was") {
+  is_that_of_pytorch<fp32>();
+  is_that_of_pytorch<fp64>();
+  regimen::test::writes_what_was_read<pytorch_lstm_names<Untied>, Trainer<Untied, Batch<2>>>("lstm_language_model");
+}
+TEST_CASE("a tied language model reads one table, or two that are equal") {
+  const ::test::Directory directory;
+  Trainer<Tied, Batch<2>> one, other{{.seed = 2}};
+  const std::string path = directory / "model.safetensors";
+  names::save<pytorch_lstm_names<Tied>>(one, path);
+  const auto with_decoder = [&](float more) {
+    const safetensors::File file(path);
+    std::vector<safetensors::Tensor> tensors(file.tensors().begin(), file.tensors().end());
+    std::vector<float> table(words * 8);
+    file.copy<float>("encoder.weight", file.tensor("encoder.weight").shape, table);
+    table.back() += more;
+    tensors.push_back({"decoder.weight", safetensors::Dtype::F32, {words, 8}, std::as_bytes(std::span(table))});
+    safetensors::write(directory / "both.safetensors", tensors);
+    names::load<pytorch_lstm_names<Tied>>(other, directory / "both.safetensors");
+  };
+  with_decoder(0);
+  CHECK(support::weights_of<double>(other) == support::weights_of<double>(one));
+  CHECK(::test::says(::test::error_of([&] { with_decoder(1); }), "the values of encoder.weight, to which it is tied"));
+}
 TEST_CASE("an LSTM language model has the gradients of calculus") {
   CHECK(gradient_check<Whole, Batch<2>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
 }

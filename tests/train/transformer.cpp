@@ -7,8 +7,11 @@
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"
+#include "train/other_names.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -54,8 +57,28 @@ std::vector<double> on_two() {
   return found;
 }
 
+template <class T>
+void is_that_of_transformers() {
+  regimen::test::reads_what_was_written<hugging_face::marian_names<Small>, Small, T>(
+      "marian", "logits", "logits", [](const auto& recorded, auto sample) {
+        const auto first = recorded.template values<std::int32_t>("source"),
+                   second = recorded.template values<std::int32_t>("target");
+        std::vector<decltype(sample)> samples(3);
+        for (std::size_t s = 0; s < 3; ++s) {
+          std::copy_n(first.begin() + std::ptrdiff_t(s * source), source, samples[s].template get<0>().begin());
+          std::copy_n(second.begin() + std::ptrdiff_t(s * target), target, samples[s].template get<1>().begin());
+        }
+        return samples;
+      });
+}
+
 }  // namespace
 
+TEST_CASE("a translator that transformers saved gives the same logits here, and is saved as it was") {
+  is_that_of_transformers<fp32>();
+  is_that_of_transformers<fp64>();
+  regimen::test::writes_what_was_read<hugging_face::marian_names<Small>, Trainer<Small, Batch<2>>>("marian");
+}
 TEST_CASE("a Transformer has the gradients of calculus") {
   CHECK(gradient_check<Small, Batch<2>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
 }

@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"
+#include "train/other_names.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -53,8 +54,33 @@ std::vector<double> on_two() {
   return found;
 }
 
+/// The towers of tests/recorded/make.py.
+struct Recordings final : TwoTowers<Tower<Image<4, 5, 2>, Conv2d<6, 3, Padding<1>>, Gelu, GlobalMaxPool>,
+                                    Tower<Tokens<5>, Embedding<Vocabulary<9>, 8>, MeanPool>, 4> {};
+constexpr auto their_names = names::list(names::conv2d("picture"), names::layer("picture_projection"),
+                                         names::layer("words"), names::layer("text_projection"));
+template <class T>
+void is_that_of_pytorch() {
+  regimen::test::reads_what_was_written<their_names, Recordings, T>(
+      "two_towers", "output", "output", [](const auto& recorded, auto sample) {
+        const auto pictures = recorded.template values<float>("pictures");
+        const auto tokens = recorded.template values<std::int32_t>("tokens");
+        std::vector<decltype(sample)> samples(3);
+        for (std::size_t s = 0; s < 3; ++s) {
+          std::copy_n(pictures.begin() + std::ptrdiff_t(s * 40), 40, samples[s].template get<0>().begin());
+          std::copy_n(tokens.begin() + std::ptrdiff_t(s * 5), 5, samples[s].template get<1>().begin());
+        }
+        return samples;
+      });
+}
+
 }  // namespace
 
+TEST_CASE("two towers that PyTorch has embed the same here, and are saved as they were") {
+  is_that_of_pytorch<fp32>();
+  is_that_of_pytorch<fp64>();
+  regimen::test::writes_what_was_read<their_names, Trainer<Recordings, Contrast, Batch<2>>>("two_towers");
+}
 TEST_CASE("two towers have the gradients of calculus") {
   CHECK(gradient_check<Pairs, Contrast, Batch<3>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-6);
 }

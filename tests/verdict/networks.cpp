@@ -174,6 +174,10 @@ static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<2>>, Linear<16>>,
 static_assert(Composable<Ids<SelfAttention<Heads<2>, WithoutProjectionBias, Causal>, Linear<16>>>);
 using NoBiasTwice = SelfAttention<Heads<2>, WithoutBias, WithoutProjectionBias>;
 static_assert(breaks<Ids<NoBiasTwice, Linear<16>>, rule::attention_options_differ<NoBiasTwice, 2>>);
+template <class... Options>
+inline constexpr bool sees_later =
+    train::looks_ahead<detail::layers_in<boost::mp11::mp_list<SelfAttention<Heads<2>, Options...>>>>;
+static_assert(sees_later<Alibi> && sees_later<RelativeBias<4, 3, int>> && !sees_later<Alibi, Causal>);
 struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
 using Across = CrossAttention<Other, Options...>;
@@ -184,6 +188,8 @@ static_assert(breaks<Asks<Across<Heads<2>, Rotary<>>>, rule::cross_attention_tak
 static_assert(breaks<Asks<Across<Heads<2>, QueryKeyNorm<>>>, rule::cross_attention_takes_option<QueryKeyNorm<>>>);
 static_assert(
     breaks<Asks<Across<Heads<2>, WithoutProjectionBias>>, rule::cross_attention_takes_option<WithoutProjectionBias>>);
+static_assert(Composable<Asks<Across<Heads<2>, QueryKeyNorm<>, WithoutScale>>>);
+static_assert(breaks<Asks<Across<Heads<2>, Alibi>>, rule::cross_attention_takes_option<Alibi>>);
 static_assert(breaks<Asks<Across<Causal, Heads<2>>>, rule::cross_attention_takes_option<Causal>>);
 static_assert(breaks<Asks<Across<Heads<5>>>, rule::heads_divide_width<Heads<5>, Shape<4, 12>>>);
 static_assert(breaks<Asks<Across<Heads<2>, KeyHeads<3>>>, rule::key_heads_divide_heads<Heads<2>, KeyHeads<3>>>);

@@ -17,7 +17,7 @@
 #include <regimen/rule/bundle_has_part.hpp>
 #include <regimen/rule/bundle_holds_kinds.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
-#include <regimen/rule/conv2d_takes_options.hpp>
+#include <regimen/rule/conv_takes_options.hpp>
 #include <regimen/rule/cross_attention_takes_option.hpp>
 #include <regimen/rule/data_type_matches.hpp>
 #include <regimen/rule/delta_above_zero.hpp>
@@ -47,6 +47,7 @@
 #include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/layer_takes_positions.hpp>
+#include <regimen/rule/layer_takes_volumes.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
@@ -170,9 +171,11 @@ static_assert(!squares_divide_image<Thing, 0, Shape<4, 6, 3>>::holds);
 static_assert(layer_takes_images<Thing, Shape<4, 6, 3>>::holds && !layer_takes_images<Thing, Shape<4, 6>>::holds);
 static_assert(layer_takes_positions<Thing, Shape<4, 6>>::holds && !layer_takes_positions<Thing, Shape<4>>::holds &&
               !layer_takes_positions<Thing, Shape<4, 6, 3>>::holds);
+static_assert(layer_takes_volumes<Thing, Shape<2, 4, 6, 3>>::holds &&
+              !layer_takes_volumes<Thing, Shape<4, 6, 3>>::holds);
 static_assert(recurrent_takes_option<Thing, true>::holds && !recurrent_takes_option<Thing, false>::holds);
 static_assert(cross_attention_takes_option<Thing, true>::holds && !cross_attention_takes_option<Thing>::holds);
-static_assert(conv2d_takes_options<Thing, true>::holds && !conv2d_takes_options<Thing>::holds);
+static_assert(conv_takes_options<Thing, true>::holds && !conv_takes_options<Thing>::holds);
 static_assert(groups_divide_channels<Thing, 3, 9, Shape<4, 6, 6>>::holds &&
               groups_divide_channels<Thing, 0, 9, Shape<4, 6, 6>>::holds);
 static_assert(!groups_divide_channels<Thing, 3, 9, Shape<4, 6, 8>>::holds &&

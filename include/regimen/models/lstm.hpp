@@ -8,6 +8,7 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/recurrent.hpp>
+#include <regimen/models/names.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -42,6 +43,7 @@ struct lstm_layers {
 template <std::size_t Words, std::size_t Length, std::size_t Width, std::size_t Depth, class Rate = Ratio<0>>
 struct LstmModel : detail::lstm_layers<Words, Width, Depth, Rate>::template model<Length, Linear<Words>> {
   static constexpr std::size_t lstm_depth = Depth;
+  static constexpr bool is_tied = false;
   static constexpr std::size_t parameter_count = Words * (2 * Width + 1) + Depth * 8 * (Width + 1) * Width;
 };
 
@@ -52,6 +54,7 @@ struct TiedLstmModel
     : detail::lstm_layers<Words, Width, Depth, Rate>::template model<
           Length, TiedLinear<typename detail::lstm_layers<Words, Width, Depth, Rate>::Table>, AddBias> {
   static constexpr std::size_t lstm_depth = Depth;
+  static constexpr bool is_tied = true;
   static constexpr std::size_t parameter_count = Words * (Width + 1) + Depth * 8 * (Width + 1) * Width;
 };
 
@@ -61,6 +64,22 @@ struct LstmMedium : LstmModel<10'000, 35, 650, 2, Ratio<1, 2>> {};
 struct LstmLarge : LstmModel<10'000, 35, 1500, 2, Ratio<65, 100>> {};
 static_assert(LstmSmall::parameter_count == 4'653'200 && LstmMedium::parameter_count == 19'780'400 &&
               LstmLarge::parameter_count == 66'034'000);
+
+/// The names of PyTorch's word_language_model: encoder.weight, rnn.weight_ih_l0, ..., decoder.weight, decoder.bias.
+///
+///   names::load<pytorch_lstm_names<LstmSmall>>(trainer, "model.safetensors");
+///
+/// Of a tied model a decoder.weight must equal encoder.weight, where a file has it; it is not written, so PyTorch reads
+/// such a file by load_state_dict(..., strict=False) into a model whose weights are tied.
+template <class Network>
+inline constexpr auto pytorch_lstm_names = [] {
+  const auto layers =
+      names::repeat(Network::lstm_depth, "rnn.", names::tensor("weight_ih_l{}"), names::tensor("weight_hh_l{}"),
+                    names::tensor("bias_ih_l{}"), names::tensor("bias_hh_l{}"));
+  if constexpr (Network::is_tied)
+    return names::list(layers, names::layer("decoder"), names::tensor("encoder.weight").also("decoder.weight"));
+  else return names::list(names::layer("encoder"), layers, names::layer("decoder"));
+}();
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -398,20 +398,20 @@ struct Written {
   static void append(std::string& text, const Scope* scope, bool with_optional) {
     if (scope == nullptr) return;
     append(text, scope->outer, with_optional);
-    if (scope->open->is_optional && !with_optional) return;
-    const std::string_view prefix = scope->open->text;
-    const std::size_t hole = prefix.find("{}");
-    if (hole == std::string_view::npos) text += prefix;
-    else {
-      text += prefix.substr(0, hole);
-      text += std::to_string(scope->index);
-      text += prefix.substr(hole + 2);
-    }
+    if (!scope->open->is_optional || with_optional) append_filled(text, scope->open->text, scope);
+  }
+  static void append_filled(std::string& text, std::string_view part, const Scope* scope) {
+    const std::size_t hole = scope == nullptr ? std::string_view::npos : part.find("{}");
+    text += part.substr(0, hole);
+    if (hole == std::string_view::npos) return;
+    text += std::to_string(scope->index);
+    text += part.substr(hole + 2);
   }
   static std::string text_of(const Scope* scope, const char* text, bool with_optional) {
     std::string name;
     append(name, scope, with_optional);
-    return name + text;
+    append_filled(name, text, scope);
+    return name;
   }
   void place(const Entry& entry, std::size_t tensor, const Correspondence& both, const Scope* scope) {
     for (const Scope* at = scope; at != nullptr; at = at->outer)

@@ -11,6 +11,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
+#include <regimen/models/names.hpp>
 #include <regimen/rule/resnet_takes_option.hpp>
 
 #include <array>
@@ -51,6 +52,8 @@ struct Basic final {
   static constexpr std::size_t count(const auto& conv, std::size_t in, std::size_t channels) {
     return conv(in, channels, 3) + conv(channels, channels, 3);
   }
+  static constexpr auto names = regimen::names::list(regimen::names::conv2d("conv1"), regimen::names::layer("bn1"),
+                                                     regimen::names::conv2d("conv2"), regimen::names::layer("bn2"));
 };
 /// A 1x1, a 3x3, and a 1x1 to four times the channels.
 struct Bottleneck final {
@@ -62,6 +65,8 @@ struct Bottleneck final {
   static constexpr std::size_t count(const auto& conv, std::size_t in, std::size_t channels) {
     return conv(in, channels, 1) + conv(channels, channels, 3) + conv(channels, 4 * channels, 1);
   }
+  static constexpr auto names =
+      regimen::names::list(Basic::names, regimen::names::conv2d("conv3"), regimen::names::layer("bn3"));
 };
 
 }  // namespace resnet
@@ -192,6 +197,21 @@ constexpr std::size_t resnet_parameters(std::size_t image_channels, std::size_t 
   return all + (in + 1) * classes;
 }
 
+template <class Block, std::size_t stage>
+constexpr auto resnet_stage_names(std::size_t depth) {
+  if constexpr (stage == 0 && Block::expansion == 1) return names::repeat(depth, "layer1.{}.", Block::names);
+  else
+    return names::repeat_from(
+        stage + 1, 1, "layer{}.",
+        names::inside("0.", names::inside("downsample.", names::conv2d("0"), names::layer("1")), Block::names),
+        names::repeat_from(1, depth - 1, "{}.", Block::names));
+}
+template <class Block, std::size_t... stage, std::size_t... Depth>
+constexpr auto resnet_names(std::index_sequence<stage...>, resnet::Depths<Depth...>) {
+  return names::list(names::conv2d("conv1"), names::layer("bn1"), resnet_stage_names<Block, stage>(Depth)...,
+                     names::layer("fc"), names::ignore("*.num_batches_tracked"));
+}
+
 }  // namespace detail
 
 /// A residual network: a stem, stages of blocks y = relu(branch(x) + shortcut(x)), the mean over all positions, and one
@@ -207,6 +227,12 @@ constexpr std::size_t resnet_parameters(std::size_t image_channels, std::size_t 
 ///   struct Cifar : ResNet18<Image<32, 32, 3>, 10, resnet::CifarStem> {};
 ///   struct Keras : ResNet50<Image<224, 224, 3>, 1000, resnet::StrideInFirst, resnet::ConvBias, resnet::KerasNorm> {};
 ///
+/// torchvision_names are the names of torchvision's files, with biases of convolutions as it would call them:
+///
+///   names::load<Cifar::torchvision_names>(trainer, "resnet18.safetensors");
+///
+/// It counts the batches of its norms (num_batches_tracked), which nothing here reads: they are ignored, and not written;
+/// load_state_dict does without them.
 /// Compile time does not depend on the depths: a stage is its first block and a Repeat.
 /// refuses  options that it does not have, and StrideInFirst of basic blocks, whose first convolution has the stride anyway
 /// source   He et al. 2016, "Deep residual learning for image recognition", table 1; the stride in the 3x3 is torchvision's
@@ -220,6 +246,8 @@ struct ResNetModel<Kind, Classes, Block, resnet::Depths<Depth...>, Options...>
       typename rule::resnet_takes_option<detail::resnet_form<Block, Options...>::is_known, Options...>::must_hold));
   static constexpr std::size_t parameter_count = detail::resnet_parameters<Block, Options...>(
       Kind::template value<float>::columns, Classes, std::array<std::size_t, sizeof...(Depth)>{Depth...});
+  static constexpr auto torchvision_names =
+      detail::resnet_names<Block>(std::make_index_sequence<sizeof...(Depth)>{}, resnet::Depths<Depth...>{});
 };
 
 /// The published sizes.

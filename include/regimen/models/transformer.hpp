@@ -16,6 +16,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/times_root_width.hpp>
+#include <regimen/models/names.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -95,5 +96,37 @@ struct OpusMtEnDe : TransformerModel<OpusMt, 512> {};
 // MarianMTModel counts 74'410'496: also 2 · 512 · 512 sines, and not the bias of the logits.
 static_assert(OpusMtEnDe::parameter_count == 74'410'496 - 2 * 512 * 512 + 58'101);
 
+namespace hugging_face {
+
+/// The names of MarianMTModel: names::load<hugging_face::marian_names<OpusMtEnDe>>(trainer, "model.safetensors").
+///
+///   ignored   embed_positions, which are sines
+///   copies    embed_tokens of encoder and decoder, and lm_head, must equal model.shared.weight, where a file has them; they
+///             are not written, as transformers does not write them
+///   bias      final_logits_bias is trained here; a buffer there, which fine-tuning leaves alone: Freeze<AddBias> does that
+template <class Network>
+inline constexpr auto marian_names = [] {
+  using Sizes = typename Network::transformer_sizes;
+  const auto heads = [](const char* q, const char* k, const char* v) {
+    return names::joined(names::layer(q), names::layer(k), names::layer(v));
+  };
+  const auto hidden = names::list(names::layer("fc1"), names::layer("fc2"), names::layer("final_layer_norm"));
+  const auto self = names::list(heads("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+                                names::layer("self_attn.out_proj"), names::layer("self_attn_layer_norm"));
+  const auto across = names::list(
+      names::layer("encoder_attn.q_proj"),
+      names::joined(names::layer("encoder_attn.k_proj"), names::layer("encoder_attn.v_proj")),
+      names::layer("encoder_attn.out_proj"), names::layer("encoder_attn_layer_norm"));
+  return names::list(names::repeat(Sizes::encoder_depth, "model.encoder.layers.{}.", self, hidden),
+                     names::repeat(Sizes::decoder_depth, "model.decoder.layers.{}.", self, across, hidden),
+                     names::tensor("final_logits_bias").viewed(1, 0),
+                     names::tensor("model.shared.weight")
+                         .also("model.encoder.embed_tokens.weight")
+                         .also("model.decoder.embed_tokens.weight")
+                         .also("lm_head.weight"),
+                     names::ignore("model.*coder.embed_positions.weight"));
+}();
+
+}  // namespace hugging_face
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -9,6 +9,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/pool.hpp>
+#include <regimen/models/names.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -88,6 +89,20 @@ constexpr std::size_t unet_parameters(std::size_t image_channels, std::size_t cl
   return all;
 }
 
+template <bool halves_channels>
+constexpr auto unet_names(std::size_t depth) {
+  constexpr auto convolutions =
+      names::inside("double_conv.", names::conv2d("0"), names::layer("1"), names::conv2d("3"), names::layer("4"));
+  constexpr auto up = [] {
+    if constexpr (halves_channels) return names::conv2d("up");
+    else return names::list();
+  }();
+  return names::list(names::inside("inc.", convolutions),
+                     names::repeat_from(1, depth, "down{}.", names::inside("maxpool_conv.1.", convolutions)),
+                     names::repeat_from(1, depth, "up{}.", up, names::inside("conv.", convolutions)),
+                     names::conv2d("outc.conv"), names::ignore("*.num_batches_tracked"));
+}
+
 }  // namespace detail
 
 /// U-Net: an encoder that halves the image Depth times and doubles the channels, a decoder that goes back, and at every
@@ -101,6 +116,10 @@ constexpr std::size_t unet_parameters(std::size_t image_channels, std::size_t cl
 ///
 ///   struct Mine : UNetModel<Image<96, 96, 3>, 2> {};
 ///
+/// pytorch_unet_names are those of the program that most PyTorch users have (github.com/milesial/Pytorch-UNet), as
+/// names::load and names::save take them. Its form with bilinear upsampling has the tensors of unet::Interpolated, but lays
+/// pixels otherwise (align_corners=True): trained there, it is another network here.
+///
 /// source   Ronneberger, Fischer, Brox 2015, "U-Net: convolutional networks for biomedical image segmentation", figure 1.
 ///          As usual today convolutions are padded, so that the output is as large as the input, and a norm stands in
 ///          place of their biases
@@ -112,6 +131,7 @@ struct UNetModel : detail::unet_layers<Kind, Classes, Channels, Depth, Up,
                                        Norm>::template of<std::make_index_sequence<Depth>>::type {
   static constexpr std::size_t parameter_count =
       detail::unet_parameters<Up::halves_channels>(Kind::template value<float>::columns, Classes, Channels, Depth);
+  static constexpr auto pytorch_unet_names = detail::unet_names<Up::halves_channels>(Depth);
 };
 
 /// The form of the paper, for one channel and two classes; and both forms for pictures in colour.

@@ -1,4 +1,5 @@
-// regimen/models/vit.hpp — vision transformers as timm builds them: the published sizes, and blocks of a program's own.
+// regimen/models/vit.hpp — vision transformers as timm builds them: the published sizes, blocks of a program's
+// own, and weights by timm's names.
 #pragma once
 
 #include <regimen/core/ratio.hpp>
@@ -9,6 +10,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/models/names.hpp>
 
 #include <cstddef>
 
@@ -42,9 +44,9 @@ inline constexpr std::size_t vit_hidden =
 
 /// timm's Block: norms before attention and before the two-layer network, biases everywhere, GELU by erf.
 template <class Of>
-using VitBlock = Sequential<
-    Residual<LayerNormWith<Epsilon<typename Of::Epsilon>>, SelfAttention<Heads<Of::heads>>>,
-    Residual<LayerNormWith<Epsilon<typename Of::Epsilon>>, Linear<vit_hidden<Of>>, Gelu, Linear<Of::width>>>;
+using VitBlock =
+    Sequential<Residual<LayerNormWith<Epsilon<typename Of::Epsilon>>, SelfAttention<Heads<Of::heads>>>,
+               Residual<LayerNormWith<Epsilon<typename Of::Epsilon>>, Linear<vit_hidden<Of>>, Gelu, Linear<Of::width>>>;
 
 namespace detail {
 
@@ -73,10 +75,30 @@ inline constexpr std::size_t vit_positions = (Of::image / Of::patch) * (Of::imag
 template <class Of>
 inline constexpr std::size_t vit_parameters = [] {
   constexpr std::size_t d = Of::width, hidden = vit_hidden<Of>;
-  constexpr std::size_t block = 2 * 2 * d + (d + 1) * 3 * d + (d + 1) * d + (d + 1) * hidden +
-                                (hidden + 1) * d;
+  constexpr std::size_t block = 2 * 2 * d + (d + 1) * 3 * d + (d + 1) * d + (d + 1) * hidden + (hidden + 1) * d;
   return (Of::patch * Of::patch * Of::channels + 1) * d + Of::class_token * d + vit_positions<Of> * d +
          Of::depth * block + 2 * d + (d + 1) * Of::classes;
+}();
+
+/// timm's names of a VitBlock.
+inline constexpr auto vit_block_names =
+    names::list(names::layer("norm1"), names::layer("attn.qkv"), names::layer("attn.proj"), names::layer("norm2"),
+                names::layer("mlp.fc1"), names::layer("mlp.fc2"));
+
+/// timm's names of a vision transformer: cls_token, pos_embed, patch_embed.proj.weight, blocks.0.norm1.weight, ...
+/// `block` names the tensors of one block: a program's own block needs others.
+///
+///   names::load<vit_names<OfFlowers>>(trainer, "flowers.safetensors");      names::save likewise
+template <class Of, const auto& block = vit_block_names>
+inline constexpr auto vit_names = [] {
+  constexpr std::size_t d = Of::width, patch = Of::patch;
+  constexpr auto patches = names::layer("patch_embed.proj").viewed(d, patch, patch, 0).axes(0, 3, 1, 2);
+  constexpr auto positions = names::tensor("pos_embed").viewed(1, 0, d);
+  constexpr auto rest =
+      names::list(names::repeat(Of::depth, "blocks.{}.", block), names::layer("norm"), names::layer("head"));
+  if constexpr (Of::class_token)
+    return names::list(patches, names::tensor("cls_token").viewed(1, 1, d), positions, rest);
+  else return names::list(patches, positions, rest);
 }();
 
 /// A vision transformer: patches and their embedding, a class token or none, learned positions, `depth` blocks, a norm,

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Stands: whether it is the loss itself. In SumOf and Masked a loss is divided with the others, by what counts.   docs/errors/summed_stands_outside.md
+/// Stands: whether it is the loss itself. In SumOf and Masked a loss is divided with the others, by what counts.
+/// docs/errors/summed_stands_outside.md
 template <class Function, bool Stands = false>
 struct summed_stands_outside {
   static constexpr bool holds = Stands;

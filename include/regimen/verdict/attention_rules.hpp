@@ -146,6 +146,7 @@ struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
 /// Of CrossAttention: those that do not speak of positions.
 template <class Option>
 inline constexpr bool crosses_with = attention_option<Option>::kind == AttentionOption::dropout ||
+                                     attention_option<Option>::kind == AttentionOption::norm ||
                                      attention_option<Option>::kind == AttentionOption::without_bias ||
                                      attention_option<Option>::kind == AttentionOption::without_scale ||
                                      attention_option<Option>::kind == AttentionOption::key_heads ||

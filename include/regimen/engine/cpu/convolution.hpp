@@ -71,8 +71,9 @@ void gather_window(S* to, const T* x, const op::Convolution& o, std::size_t grou
 }
 
 /// buffers.c = a · b over k from k0 to k1, for `rows` x `columns`.
-///   pack_a(to, p, depth)              elements of a from p on; (rows, depth), or (depth, rows) if a_is_transposed
-///   pack_b(to, p, depth, j, width)    (depth, width) from column j on, in rows of block_columns
+///   pack_a(to, p, depth)              elements of a from p on: (rows, depth) with row_stride, or (depth, rows)
+///   pack_b(to, p, depth, j, width)    (depth, width) from column j on, in rows of block_columns;
+///                                     if a_is_transposed, pack_b(to, p, depth): all columns, in rows of b_stride
 template <bool a_is_transposed, class S, class PackA, class PackB>
 void multiply_gathered(ProductBuffers<S>& buffers, std::size_t rows, std::size_t columns, std::size_t k0,
                        std::size_t k1, const PackA& pack_a, const PackB& pack_b) {
@@ -85,15 +86,17 @@ void multiply_gathered(ProductBuffers<S>& buffers, std::size_t rows, std::size_t
   const std::size_t slices = (k1 - k0 + Buffers::depth - 1) / Buffers::depth, even = (k1 - k0 + slices - 1) / slices;
   for (std::size_t p = k0; p < k1; p += even) {
     const std::size_t depth = k1 - p < even ? k1 - p : even;
-    for (std::size_t j = 0; j < columns; j += step)
-      pack_b(buffers.b + j / step * panel, p, depth, j, columns - j < step ? columns - j : step);
     pack_a(buffers.a, p, depth);
-    if constexpr (a_is_transposed)
-      multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = step}>(
-          rows, columns, depth, buffers.a, buffers.b, panel, buffers.c, Buffers::columns, p > k0);
-    else
+    if constexpr (a_is_transposed) {
+      pack_b(buffers.b, p, depth);
+      multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = Buffers::b_stride}>(
+          rows, columns, depth, buffers.a, buffers.b, step, buffers.c, Buffers::columns, p > k0);
+    } else {
+      for (std::size_t j = 0; j < columns; j += step)
+        pack_b(buffers.b + j / step * panel, p, depth, j, columns - j < step ? columns - j : step);
       multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(
           rows, columns, depth, buffers.a, buffers.b, panel, buffers.c, Buffers::columns, p > k0);
+    }
   }
 }
 
@@ -119,7 +122,7 @@ void for_tiles(std::size_t groups, std::size_t rows, std::size_t columns, std::s
     const std::size_t j0 = block_begin(columns, block_columns<S>, across, j),
                       j1 = block_begin(columns, block_columns<S>, across, j + 1);
     if (i0 == i1 || j0 == j1) return;
-    Buffers buffers;  // padding that is read is written before
+    Buffers buffers;  // what is read of padding reaches nothing that is stored
     body(buffers, index / (down * across * groups), group, i0, i1 - i0, j0, j1 - j0);
   });
 }
@@ -402,13 +405,10 @@ void compute(const op::ConvWeight<T, G>& o, const Memory& at) {
                   copy_row(to + q * ProductBuffers<S>::rows, d_y + (p + q) * shape.out_channels + group * outputs + i0,
                            rows);
               },
-              [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t width) {
-                S row[block_columns<S> + lanes<S>] = {};  // beyond the last row of a panel lies what is not its own
-                for (std::size_t q = 0; q < depth; ++q) {
-                  gather_window(row, x, shape, group, Pixel::of(p + q, shape.out_height(), shape.out_width()), j0 + j,
-                                j0 + j + width);
-                  copy_row(to + q * block_columns<S>, row, block_columns<S>);
-                }
+              [&](S* to, std::size_t p, std::size_t depth) {
+                for (std::size_t q = 0; q < depth; ++q)
+                  gather_window(to + q * ProductBuffers<S>::b_stride, x, shape, group,
+                                Pixel::of(p + q, shape.out_height(), shape.out_width()), j0, j0 + columns);
               });
           for (std::size_t i = 0; i < rows; ++i) {
             const S* const from = buffers.c + i * ProductBuffers<S>::columns;

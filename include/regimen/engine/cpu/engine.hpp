@@ -32,6 +32,7 @@
 #include <regimen/engine/cpu/softmax.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #include <regimen/engine/cpu/traits.hpp>
+#include <regimen/engine/cpu/unfold.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/engine/cpu/update_tensor.hpp>
 #include <regimen/engine/cpu/windows.hpp>

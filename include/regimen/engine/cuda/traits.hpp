@@ -27,6 +27,7 @@
 #include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
+#include <regimen/kernel/unfold.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/kernel/windows.hpp>
 #include <regimen/policy/attention.hpp>
