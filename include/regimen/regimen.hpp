@@ -12,6 +12,8 @@
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/dropout.hpp>
@@ -33,6 +35,7 @@
 #include <regimen/layer/softmax.hpp>
 #include <regimen/layer/times_root_width.hpp>
 #include <regimen/loss/cross_entropy.hpp>
+#include <regimen/loss/masked.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>

@@ -7,6 +7,7 @@
 #include <regimen/core/activation.hpp>
 #include <regimen/engine/cuda/library.cuh>
 #include <regimen/kernel/attention.hpp>
+#include <regimen/kernel/attention_backward.hpp>
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/composed_attention.hpp>
@@ -27,6 +28,7 @@
 #include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
+#include <regimen/kernel/unfold.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/kernel/windows.hpp>
 #include <regimen/optimizer/adamw.hpp>
@@ -295,6 +297,10 @@ void convolves(std::size_t stride, std::size_t dilation, std::size_t groups) {
   agree(c, op::ConvWeight<T, G>{x, y, d_weight, o, true}, d_weight, o.weights(), of_sums(o.positions()));
   agree(c, op::ConvInput<T>{y, weight, x, o}, x, o.pixels() * o.channels,
         of_sums(o.taps() * o.group_outputs()) + neighbour<T>);
+  op::Unfold<T> beside{x, {}, o};
+  beside.y = c.put<T>(beside.count(), 1, 6);
+  agree(c, beside, beside.y, beside.count(), 0);
+  agree(c, op::Fold<T>{beside.y, x, o}, x, o.pixels() * o.channels, of_sums(3) + neighbour<T>);
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 #include <regimen/engine/cpu/attention.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
 #include <regimen/kernel/attention.hpp>
+#include <regimen/kernel/attention_backward.hpp>
 
 #include <cmath>
 #include <limits>

@@ -5,6 +5,7 @@
 
 #include <regimen/engine/cpu/attention.hpp>
 #include <regimen/kernel/attention.hpp>
+#include <regimen/kernel/attention_backward.hpp>
 
 #include <cmath>
 

@@ -178,6 +178,9 @@ struct OrRecurrent {
                                 At::below(5, At::X::Shape::rank == 2 ? 8 : 2)>,
                     At>;
 };
+/// The name of a table of distances, for each place that draws one.
+template <Id id>
+struct Distances;
 struct AnyAttention {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
@@ -196,7 +199,10 @@ struct AnyAttention {
   using more =
       mp::mp_append<If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
                     If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>, If<is_wide<At>, HeadWidth<6>>,
-                    If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>>;
+                    If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>, If<At::below(12, 8) == 0, Alibi>,
+                    If<At::below(12, 8) == 1, RelativeBias<4, 3>>,
+                    If<At::below(12, 8) == 2, RelativeBias<6, 5, Distances<At::id>>>,
+                    If<At::below(13, 6) == 0, WithoutScale>>;
   template <class Options>
   using causal = mp::mp_contains<Options, Causal>;
   template <class At, class Options>
@@ -329,7 +335,9 @@ struct AnyNamed {
   };
   template <class At, class Name>
   struct reader<At, Name, true> {
-    using Attention = CrossAttention<Name, Heads<2>, KeyHeads<1 + At::below(3, 2)>, HeadWidth<1 + At::below(4, 3)>>;
+    using Plain = CrossAttention<Name, Heads<2>, KeyHeads<1 + At::below(3, 2)>, HeadWidth<1 + At::below(4, 3)>>;
+    using Attention =
+        std::conditional_t<At::below(5, 3) == 0, mp::mp_push_back<Plain, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>, Plain>;
     using type =
         mp::mp_at_c<mp::mp_list<Residual<Attention>, Repeat<2, Residual<LayerNorm, Attention>>>, At::below(1, 2)>;
     using leaves = mp::mp_list<Keep<Name>>;
@@ -586,13 +594,14 @@ struct HeadByHead final {
   using option_of = axis::attention;
   static constexpr std::size_t score_bytes = 1;
 };
-/// Heads that share keys have one form, and so have windows and keys of another text.
+/// Heads that share keys have one form, and so have windows, biases of distances and keys of another text.
 template <class Layer>
 struct shares_keys : std::false_type {};
 template <class HeadCount, class... Options>
 struct shares_keys<SelfAttention<HeadCount, Options...>>
     : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count ||
-                          SelfAttention<HeadCount, Options...>::Layout::window > 0)> {};
+                          SelfAttention<HeadCount, Options...>::Layout::window > 0 ||
+                          !std::is_void_v<typename SelfAttention<HeadCount, Options...>::Chosen::distances>)> {};
 template <class Name, class HeadCount, class... Options>
 struct shares_keys<CrossAttention<Name, HeadCount, Options...>> : std::true_type {};
 template <class Network>

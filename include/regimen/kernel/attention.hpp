@@ -1,4 +1,4 @@
-// regimen/kernel/attention.hpp — softmax(q kᵀ / √D) v and its gradient, for any head, without a (T,T) matrix.
+// regimen/kernel/attention.hpp — softmax(q kᵀ / √D) v, for any head, without a (T,T) matrix.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 namespace regimen::kernel {
 
@@ -98,24 +97,31 @@ REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& we
   }
 }
 
-/// One query against `seen` keys, with a running maximum. log_sum may be null.
+/// Scores as they are.
+struct AddNothing final {
+  template <class S>
+  REGIMEN_HD S operator()(S score, std::size_t) const {
+    return score;
+  }
+};
+
+/// One query against `seen` keys, with a running maximum. log_sum may be null.   add   what key j adds to a score
 REGIMEN_HD_UNCHECKED
-template <class S, class Block, class T>
+template <class S, class Block, class T, class Add = AddNothing>
 REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys,
-                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, T* y, S* log_sum,
-                       const DropFactor<S>& drop, std::size_t position) {
+                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, S scale, T* y, S* log_sum,
+                       const DropFactor<S>& drop, std::size_t position, const Add& add = {}) {
   using Tile = AttentionTile<S>;
   const auto sums = block.template shared<S>(0, Tile::largest_width);
   const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
              kept = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
   const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
-  const S scale = S(1) / std::sqrt(static_cast<S>(width));
   const std::uint64_t row = drop.element(position, 0);
   S largest = -std::numeric_limits<S>::infinity(), total = S(0);
   for (std::size_t first = 0; first < seen; first += Tile::size) {
     const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
     for (std::size_t j = block.thread(); j < count; j += block.threads())
-      p[j] = dot<S>(query, keys(first + j), width) * scale;
+      p[j] = add(dot<S>(query, keys(first + j), width) * scale, first + j);
     block.sync();
     S peak = largest;
     for (std::size_t j = 0; j < count; ++j) peak = static_cast<S>(p[j]) > peak ? static_cast<S>(p[j]) : peak;
@@ -172,7 +178,7 @@ struct Kernel<op::Attention<T>> final {
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1),
-                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width,
+                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::DropFactor<S>(o.drop, at, s, head), t);
     }
@@ -202,7 +208,7 @@ struct Kernel<op::WindowAttention<T>> final {
       detail::DropFactor<S> drop(o.attention.drop, at, s, head);
       drop.first += begin;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
-                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width,
+                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t), at(o.attention.log_sum) + row, drop,
                         t);
     }
@@ -231,7 +237,7 @@ struct Kernel<op::CrossAttention<T>> final {
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_y(at(o.q), s, head)(t), Rows::of_kv(at(o.kv), s, head, 1),
-                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width,
+                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::CrossDropFactor<S>(o.drop, at, s, head), t);
     }
@@ -256,14 +262,20 @@ struct Kernel<op::AttendKept<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
+    with_bias(block, [](std::size_t) { return detail::AddNothing{}; });
+  }
+  /// add_of(head) is what its keys add to scores.
+  REGIMEN_HD_UNCHECKED
+  template <class Block, class AddOf>
+  REGIMEN_HD void with_bias(const Block& block, const AddOf& add_of) const {
     using Rows = detail::HeadRows<const T>;
     const op::AttentionShape& s = o.shape;
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
       const std::size_t kept = head / s.group() * o.window * s.width;
       detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width},
-                        Rows{at(o.values) + kept, s.width}, o.seen, s.width,
+                        Rows{at(o.values) + kept, s.width}, o.seen, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr),
-                        detail::DropFactor<S>({}, at, s, head), 0);
+                        detail::DropFactor<S>({}, at, s, head), 0, add_of(head));
     }
   }
 };
@@ -299,249 +311,6 @@ struct Kernel<op::KeepKeys<T>> final {
       detail::write(detail::read<n>(from),
                     at(part == 0 ? o.keys : o.values) + (head * o.window + o.first + t) * s.width + d);
     });
-  }
-};
-
-/// With p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot:
-///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
-/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key, which adds over the
-/// heads that share it. All arithmetic in S, d_qkv is rounded once.
-///
-/// error   as forward; δ is taken from the stored, rounded y
-/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward. With
-///         dropout one counter for eight keys, and one for each query, whose weights of one key are rows apart
-template <class T>
-struct Kernel<op::AttentionBackward<T>, 0> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned passes = 3, threads = 128;
-  op::AttentionBackward<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, threads); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    using Rows = detail::HeadRows<const T>;
-    const op::AttentionShape& s = o.shape;
-    const T *const y = at(o.y), *const d_y = at(o.d_y);
-    S* const row_dot = at(o.row_dot);
-    for_pieces(block, s.batch * s.heads * s.length, [&](std::size_t row) {
-      const std::size_t head = row / s.length, t = row % s.length;
-      row_dot[row] = detail::dot<S>(Rows::of_y(y, s, head)(t), Rows::of_y(d_y, s, head)(t), s.width);
-    });
-  }
-};
-
-/// What a query and a key give to the gradients of each other.
-template <class T>
-struct AttentionPair final {
-  using S = statistic_t<T>;
-  S kept, d_score;  // p ∘ f, d_s
-
-  REGIMEN_HD AttentionPair(const T* query, const T* key, const T* value, const T* d_y, S log_sum, S row_dot, S scale,
-                           S factor, std::size_t width) {
-    const S p = detail::exp_or_zero(detail::dot<S>(query, key, width) * scale - log_sum);
-    kept = p * factor;
-    d_score = p * (detail::dot<S>(d_y, value, width) * factor - row_dot) * scale;
-  }
-};
-
-/// Whose keys there are: a head's own, those of several heads, those within a window, or those of another text; several
-/// heads may share the latter two.
-enum class KeysOf { head, heads, window, other_text };
-
-/// Pass 1 has a block for each query, pass 2 for each key.
-///   keys_of   what keys of another kind need is no part of the kernel: it would cost registers
-template <class T, unsigned pass, KeysOf keys_of>
-struct AttentionBackwardLaunch {
-  static constexpr bool shares = keys_of != KeysOf::head, crosses = keys_of == KeysOf::other_text,
-                        slides = keys_of == KeysOf::window;
-  using S = statistic_t<T>;
-  using Tile = detail::AttentionTile<S>;
-  using Rows = detail::HeadRows<const T>;
-  using Dropped = std::conditional_t<crosses, detail::CrossDropFactor<S>, detail::DropFactor<S>>;
-  static constexpr unsigned threads = Tile::threads;
-  static constexpr std::size_t shared_bytes =
-      pass == 1 ? Tile::shared_bytes_with_masks(1, 1) : Tile::shared_bytes(2, 2);
-  std::conditional_t<crosses, op::CrossAttentionBackward<T>, op::AttentionBackward<T>> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(rows(), 1); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const op::AttentionShape& s = o.shape;
-    const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
-    for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
-      const std::size_t of_head = pass == 1 ? s.length : key_count(), head = row / of_head, t = row % of_head;
-      const Dropped drop(o.drop, at, s, head * (pass == 1 ? 1 : group()));
-      if constexpr (pass == 1) of_query(block, head, t, scale, drop);
-      else of_key(block, head * group(), t, scale, drop);
-    }
-  }
-
- private:
-  REGIMEN_HD constexpr std::size_t group() const { return shares ? o.shape.group() : 1; }
-  REGIMEN_HD constexpr std::size_t rows() const {
-    return o.shape.batch * (pass == 1 || !shares ? o.shape.heads : o.shape.of_keys()) *
-           (pass == 1 ? o.shape.length : key_count());
-  }
-  REGIMEN_HD constexpr std::size_t key_count() const { return crosses ? o.shape.key_length : o.shape.length; }
-  REGIMEN_HD Rows part(std::size_t head, std::size_t of_three) const {
-    if constexpr (crosses)
-      return of_three == 0 ? Rows::of_y(at(o.q), o.shape, head) : Rows::of_kv(at(o.kv), o.shape, head, of_three);
-    else return Rows::template of_qkv<shares>(at(o.qkv), o.shape, head, of_three);
-  }
-  REGIMEN_HD detail::HeadRows<T> gradient_of(std::size_t head, std::size_t of_three) const {
-    using Gradients = detail::HeadRows<T>;
-    if constexpr (crosses)
-      return of_three == 0 ? Gradients::of_y(at(o.d_q), o.shape, head)
-                           : Gradients::of_kv(at(o.d_kv), o.shape, head, of_three);
-    else return Gradients::template of_qkv<shares>(at(o.d_qkv), o.shape, head, of_three);
-  }
-  /// The gradient = sums, rounded.
-  REGIMEN_HD_UNCHECKED
-  template <class Block, class Sums>
-  REGIMEN_HD void write(const Block& block, std::size_t head, std::size_t of_three, std::size_t t,
-                        const Sums& sums) const {
-    T* const gradient = gradient_of(head, of_three)(t);
-    for (std::size_t d = block.thread(); d < o.shape.width; d += block.threads())
-      gradient[d] = static_cast<T>(static_cast<S>(sums[d]));
-  }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void of_query(const Block& block, std::size_t head, std::size_t t, S scale,
-                           const detail::DropFactor<S>& drop) const {
-    const op::AttentionShape& s = o.shape;
-    const auto sums = block.template shared<S>(0, Tile::largest_width),
-               d_scores = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size);
-    const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 1), Tile::masks);
-    const Rows keys = part(head, 1), values = part(head, 2);
-    const T *const query = part(head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
-    const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : key_count();
-    const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
-    const std::uint64_t row_element = drop.element(t, 0);
-    const std::size_t begin = slides ? s.begin(t) : 0;
-    for (std::size_t first = begin; first < seen; first += Tile::size) {
-      const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
-      if (drop.threshold > 0) {
-        drop.write_masks(block, row_element + first, count, masks);
-        block.sync();
-      }
-      const unsigned before_first = static_cast<unsigned>((row_element + first) % 8);
-      for (std::size_t j = block.thread(); j < count; j += block.threads()) {
-        const S factor = drop.threshold > 0 ? drop.factor_in(masks, before_first + static_cast<unsigned>(j)) : S(1);
-        d_scores[j] =
-            AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale, factor, s.width)
-                .d_score;
-      }
-      block.sync();
-      detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == begin);
-      block.sync();
-    }
-    write(block, head, 0, t, sums);
-  }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void of_key(const Block& block, std::size_t head, std::size_t u, S scale,
-                         const detail::DropFactor<S>& drop) const {
-    const auto d_k = block.template shared<S>(0, Tile::largest_width),
-               d_v = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::largest_width);
-    add_head(block, head, u, scale, drop, true);
-    if constexpr (shares)
-      for (std::size_t other = head + 1; other < head + o.shape.group(); ++other)
-        add_head(block, other, u, scale, Dropped(o.drop, at, o.shape, other), false);
-    write(block, head, 1, u, d_k);
-    write(block, head, 2, u, d_v);
-  }
-  /// What a head gives to d_k and d_v of position u.   begins   whether it is the first
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void add_head(const Block& block, std::size_t head, std::size_t u, S scale,
-                           const detail::DropFactor<S>& drop, bool begins) const {
-    const op::AttentionShape& s = o.shape;
-    constexpr std::size_t width = Tile::largest_width, numbers = 2 * width * sizeof(S);
-    const auto d_k = block.template shared<S>(0, width), d_v = block.template shared<S>(width * sizeof(S), width);
-    const auto d_scores = block.template shared<S>(numbers, Tile::size),
-               kept = block.template shared<S>(numbers + Tile::size * sizeof(S), Tile::size);
-    const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
-    const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
-    const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
-    const std::size_t begin = s.causal ? u : 0;  // the first query that sees key u
-    const std::size_t end = slides && u + s.window < s.length ? u + s.window : s.length;  // of those that do
-    for (std::size_t first = begin; first < end; first += Tile::size) {
-      const std::size_t count = end - first < Tile::size ? end - first : Tile::size;
-      for (std::size_t j = block.thread(); j < count; j += block.threads()) {
-        const std::size_t t = first + j;
-        const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
-                                    s.width);
-        d_scores[j] = pair.d_score;
-        kept[j] = pair.kept;
-      }
-      block.sync();
-      detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, begins && first == begin);
-      detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, begins && first == begin);
-      block.sync();
-    }
-  }
-};
-
-template <class T, unsigned pass>
-  requires(pass == 1 || pass == 2)
-struct Kernel<op::AttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, KeysOf::head> {};
-
-/// The same launches.
-template <class Operation, class T, unsigned pass, KeysOf keys_of>
-struct WrappedBackwardLaunch {
-  using Alone = typename std::conditional_t<pass == 0, std::type_identity<Kernel<op::AttentionBackward<T>, 0>>,
-                                            std::type_identity<AttentionBackwardLaunch<T, pass, keys_of>>>::type;
-  static constexpr unsigned passes = 3, threads = Alone::threads;
-  static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
-  Operation o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return Alone{o.backward, at}.blocks(); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const Alone alone{o.backward, at};
-    alone(block);
-  }
-};
-template <class T, unsigned pass>
-struct Kernel<op::SharedAttentionBackward<T>, pass> final
-    : WrappedBackwardLaunch<op::SharedAttentionBackward<T>, T, pass, KeysOf::heads> {};
-template <class T, unsigned pass>
-struct Kernel<op::WindowAttentionBackward<T>, pass> final
-    : WrappedBackwardLaunch<op::WindowAttentionBackward<T>, T, pass, KeysOf::window> {};
-
-template <class T, unsigned pass>
-  requires(pass == 1 || pass == 2)
-struct Kernel<op::CrossAttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, KeysOf::other_text> {};
-
-/// δ alone is the same.
-template <class T>
-struct Kernel<op::CrossAttentionBackward<T>, 0> final {
-  using Alone = Kernel<op::AttentionBackward<T>, 0>;
-  static constexpr unsigned passes = 3, threads = Alone::threads;
-  op::CrossAttentionBackward<T> o;
-  Memory at;
-
-  REGIMEN_HD constexpr Alone alone() const {
-    Alone delta{{}, at};
-    delta.o.y = o.y, delta.o.d_y = o.d_y, delta.o.row_dot = o.row_dot, delta.o.shape = o.shape;
-    return delta;
-  }
-  constexpr unsigned blocks() const { return alone().blocks(); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const Alone delta = alone();
-    delta(block);
   }
 };
 

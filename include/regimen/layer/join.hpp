@@ -44,7 +44,7 @@ struct Identity final {
 //     forward(engine, values, y)                  values: where they lie, an array; y is none of them
 //     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; none of them is d_y or a
 //                                                 value. The values are absent unless reads_values
-//   rules<Outputs...>   optional, a list of rules about them, as a layer's (verdict/shape_rules.hpp has ours)
+//   rules<Outputs...>   optional, a list of rules about them, as a layer's (verdict/join_rules.hpp has ours)
 //   couples_positions   as of a layer: false if each row of y depends on the same row of the values alone
 //
 // It runs operations and does nothing else, as a layer.

@@ -7,6 +7,7 @@
 #include <regimen/state/convert.hpp>
 #include <regimen/state/load_state.hpp>
 #include <regimen/state/safetensors.hpp>
+#include <regimen/state/sharded_file.hpp>
 #include <regimen/state/trainer_state.hpp>
 
 #include <algorithm>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -46,11 +46,12 @@ struct Extents {
 struct Entry {
   enum class Kind : unsigned char { tensor, layer, also, ignore, open };
   Kind kind = Kind::tensor;
+  bool repeats = false;      // of open: it has an index of its own
   bool is_optional = false;  // of open: files may have the prefix or not
   bool joins_next = false;   // this entry and the next are rows of one tensor of ours
   const char* text = "";
-  std::size_t first = 0, count = 1, length = 0;       // of open: its indices, and the entries inside
-  Extents axes{}, view{};                             // rank 0: as they are
+  std::size_t first = 0, count = 1, length = 0;          // of open: its indices, and the entries inside
+  Extents axes{}, view{};                                // rank 0: as they are
   std::size_t share = 1, shares_before = 0, shares = 1;  // the rows of ours that it is
   std::size_t part = 0, part_count = 1, parts = 1;       // the rows of theirs that ours is
 };
@@ -68,7 +69,7 @@ struct ModelTensor {
 /// How one entry and one tensor correspond. Rows are along axis 0 of the view of ours.
 struct Correspondence {
   Misfit misfit = Misfit::none;
-  Extents ours{};                                         // as viewed
+  Extents ours{};  // as viewed
   std::size_t row = 0, rows = 0, their_row = 0, their_rows = 0;
   std::array<std::size_t, most_axes> axes{0, 1, 2, 3, 4, 5};  // axis i of theirs is axis axes[i] of ours
   Extents theirs{};
@@ -163,7 +164,7 @@ struct Walk {
       const Entry& entry = entries[i];
       if (entry.kind == Entry::Kind::open) {
         for (std::size_t index = entry.first; index < entry.first + entry.count; ++index) {
-          const Scope inner{scope, &entry, index};
+          const Scope inner{scope, &entry, entry.repeats || scope == nullptr ? index : scope->index};
           if (!block(i + 1, i + 1 + entry.length, &inner)) return false;
         }
         i += entry.length;
@@ -356,15 +357,17 @@ constexpr auto inside_optional(const char* prefix, const Names<N>&... parts) {
   return detail::together(detail::open(prefix, 0, 1, (N + ... + 0), true), parts...);
 }
 /// These names `count` times, with a prefix whose {} is the index: of a Repeat, or of equal layers in a row. A {} in one of
-/// these names is the index, too.
-template <std::size_t... N>
-constexpr auto repeat(std::size_t count, const char* prefix, const Names<N>&... parts) {
-  return detail::together(detail::open(prefix, 0, count, (N + ... + 0), false), parts...);
-}
-/// The same, with indices from `first` on.
+/// these names is the index, too. Indices begin with `first`.
 template <std::size_t... N>
 constexpr auto repeat_from(std::size_t first, std::size_t count, const char* prefix, const Names<N>&... parts) {
-  return detail::together(detail::open(prefix, first, count, (N + ... + 0), false), parts...);
+  auto all = detail::together(detail::open(prefix, first, count, (N + ... + 0), false), parts...);
+  all.entries[0].repeats = true;
+  return all;
+}
+/// The same, with indices from 0 on.
+template <std::size_t... N>
+constexpr auto repeat(std::size_t count, const char* prefix, const Names<N>&... parts) {
+  return repeat_from(0, count, prefix, parts...);
 }
 /// Tensors of files that are no weights, such as masks and counters. A * stands for any text. Not written.
 constexpr Names<1> ignore(const char* pattern) { return detail::one(detail::Entry::Kind::ignore, pattern); }
@@ -420,9 +423,7 @@ struct Written {
     }
     pieces.push_back(std::move(piece));
   }
-  void also(const Entry& entry, const Scope* scope) {
-    pieces.back().also.push_back(text_of(scope, entry.text, false));
-  }
+  void also(const Entry& entry, const Scope* scope) { pieces.back().also.push_back(text_of(scope, entry.text, false)); }
   void ignore(const Entry& entry, const Scope* scope) { ignored.push_back(text_of(scope, entry.text, false)); }
 
   std::string_view key_of(std::string_view name) const {
@@ -488,23 +489,19 @@ class Reading final {
  public:
   /// widest   bytes of an element that the owner takes, and what it calls the type; 0: any
   Reading(const std::string& path, const Written& written, std::size_t widest, const char* widest_name)
-      : path_(path), written_(written) {
-    files_.push_back(std::make_unique<safetensors::File>(path));
-    for (const auto& file : files_)
-      for (const safetensors::Tensor& tensor : file->tensors()) {
-        const std::string key(written.key_of(tensor.name));
-        if (!found_.emplace(key, Found{file.get(), &tensor}).second)
-          throw Error(path, "one tensor " + key, "two, with and without \"" + prefixes() + "\"");
-      }
+      : files_(path), written_(written) {
+    for (const Found& found : files_.tensors()) {
+      const std::string key(written.key_of(found.tensor->name));
+      if (!found_.emplace(key, found).second)
+        throw Error(found.file->path(), "one tensor " + key, "two, with and without \"" + prefixes() + "\"");
+    }
     std::set<std::string, std::less<>> known;
     for (const Piece& piece : written.pieces) {
       const Found& found = source(piece);
       check_shape(piece, found);
       if (widest > 0 && safetensors::bytes_of_dtype(found.tensor->dtype) > widest)
-        throw Error(path + ", tensor \"" + found.tensor->name + "\"",
-                    std::string("elements no wider than ") + widest_name,
-                    safetensors::name_of_dtype(found.tensor->dtype),
-                    "convert the file, or train with Precision<fp64>");
+        throw Error(place_of(found), std::string("elements no wider than ") + widest_name,
+                    safetensors::name_of_dtype(found.tensor->dtype), "convert the file, or train with Precision<fp64>");
       known.insert(piece.key);
       for (const std::string& copy : piece.also) {
         known.insert(copy);
@@ -513,7 +510,7 @@ class Reading final {
     }
     for (const auto& [key, found] : found_)
       if (!known.contains(key) && !written.ignores(key))
-        throw Error(path, "tensors of this model only", "the tensor " + found.tensor->name,
+        throw Error(found.file->path(), "tensors of this model only", "the tensor " + found.tensor->name,
                     "was the file written by a model of this size?");
   }
 
@@ -531,11 +528,11 @@ class Reading final {
   }
 
  private:
-  struct Found {
-    const safetensors::File* file = nullptr;
-    const safetensors::Tensor* tensor = nullptr;
-  };
+  using Found = safetensors::ShardedFile::Found;
 
+  static std::string place_of(const Found& found) {
+    return found.file->path() + ", tensor \"" + found.tensor->name + "\"";
+  }
   std::string prefixes() const {
     std::string text;
     for (const std::string& prefix : written_.optional) text += (text.empty() ? "" : "\", \"") + prefix;
@@ -545,7 +542,7 @@ class Reading final {
     if (const auto place = found_.find(piece.key); place != found_.end()) return place->second;
     for (const std::string& copy : piece.also)
       if (const auto place = found_.find(copy); place != found_.end()) return place->second;
-    throw Error(path_, "the tensor " + piece.key, "none", "was the file written by a model of this size?");
+    throw Error(files_.path(), "the tensor " + piece.name, "none", "was the file written by a model of this size?");
   }
   void check_shape(const Piece& piece, const Found& found) const {
     train::with_dtype(*found.file, *found.tensor, [](auto) {});
@@ -557,8 +554,7 @@ class Reading final {
     std::sort(sorted.begin(), sorted.end());
     std::sort(right.begin(), right.end());
     if (sorted == right) cure = "its axes have another order: the mapping says which axis of ours each of theirs is";
-    throw Error(path_ + ", tensor \"" + found.tensor->name + "\"", "shape " + safetensors::shape_text(expected),
-                safetensors::shape_text(shape), cure);
+    throw Error(place_of(found), "shape " + safetensors::shape_text(expected), safetensors::shape_text(shape), cure);
   }
   void check_copy(const std::string& key, const Found& of) const {
     const auto place = found_.find(key);
@@ -566,51 +562,66 @@ class Reading final {
     const safetensors::Tensor &copy = *place->second.tensor, &tensor = *of.tensor;
     if (copy.dtype != tensor.dtype || copy.shape != tensor.shape ||
         !std::equal(copy.bytes.begin(), copy.bytes.end(), tensor.bytes.begin(), tensor.bytes.end()))
-      throw Error(path_ + ", tensor \"" + copy.name + "\"", "the values of " + tensor.name + ", to which it is tied",
-                  "others");
+      throw Error(place_of(place->second), "the values of " + tensor.name + ", to which it is tied", "others");
   }
 
-  std::string path_;
+  safetensors::ShardedFile files_;
   const Written& written_;
-  std::vector<std::unique_ptr<safetensors::File>> files_;
   std::map<std::string, Found, std::less<>> found_;
 };
 
 /// Their tensors, from ours.
 template <class Parameters>
-void write(const Written& written, const Parameters& parameters, const std::string& path) {
-  std::vector<safetensors::Tensor> tensors;
-  std::vector<std::vector<std::byte>> copies;
-  copies.reserve(written.pieces.size());
-  std::map<std::string, std::size_t> places;  // of tensors that are several of ours
-  for (const Piece& piece : written.pieces) {
-    const auto& parameter = parameters[written.tensors[piece.tensor].position];
-    parameter.visit([&]<class T>(std::span<T> values) {
-      const Correspondence& both = piece.both;
+void write(const Written& written, const Parameters& parameters, const std::string& path, std::size_t largest) {
+  struct Theirs {
+    safetensors::Dtype dtype{};
+    std::vector<const Piece*> pieces{};  // several: they are its parts
+  };
+  std::vector<std::string> list;
+  std::vector<std::size_t> bytes;
+  std::vector<Theirs> theirs;
+  std::map<std::string_view, std::size_t> places;
+  for (const Piece& piece : written.pieces)
+    parameters[written.tensors[piece.tensor].position].visit([&]<class T>(std::span<T>) {
       constexpr safetensors::Dtype dtype = safetensors::dtype_of<std::remove_const_t<T>>;
-      bool moves = both.rows != both.their_rows;
-      for (std::size_t i = 0; i < both.ours.rank; ++i) moves = moves || both.axes[i] != i;
-      const auto [place, is_new] = places.emplace(piece.name, copies.size());
-      if (is_new && !moves) {  // rows of ours as they are
-        const std::size_t row_size = values.size() / both.ours.of[0];
-        copies.emplace_back();
-        tensors.push_back({piece.name, dtype, both.theirs.list(),
-                           std::as_bytes(values.subspan(both.row * row_size, both.rows * row_size))});
-        return;
-      }
+      const auto [place, is_new] = places.emplace(piece.name, theirs.size());
       if (is_new) {
-        copies.emplace_back(both.theirs.size() * sizeof(T));
-        tensors.push_back({piece.name, dtype, both.theirs.list(), copies.back()});
-      } else if (tensors[place->second].dtype != dtype || copies[place->second].size() != both.theirs.size() * sizeof(T)) {
-        throw Error("names::save, tensor \"" + piece.name + "\"", "one tensor of this name", "two");
+        list.push_back(piece.name);
+        bytes.push_back(piece.both.theirs.size() * sizeof(T));
+        theirs.push_back({dtype});
+      } else if (piece.both.rows == piece.both.their_rows || theirs[place->second].dtype != dtype ||
+                 theirs[place->second].pieces[0]->both.theirs.list() != piece.both.theirs.list()) {
+        throw Error("names::save, tensor \"" + piece.name + "\"", "parts of one shape and type", "others");
       }
-      std::byte* const to = copies[place->second].data();
-      for_each_pair(both, [&](std::size_t ours, std::size_t theirs) {
-        std::memcpy(to + theirs * sizeof(T), &values[ours], sizeof(T));
-      });
+      theirs[place->second].pieces.push_back(&piece);
     });
-  }
-  safetensors::write(path, tensors);
+  safetensors::write_in_parts(
+      path, list, bytes, largest, [&](const std::string& file, std::size_t first, std::size_t last) {
+        std::vector<safetensors::Tensor> tensors;
+        std::vector<std::vector<std::byte>> copies(last - first);
+        for (std::size_t i = first; i < last; ++i) {
+          std::vector<std::byte>& copy = copies[i - first];
+          std::span<const std::byte> as_it_is;
+          for (const Piece* piece : theirs[i].pieces)
+            parameters[written.tensors[piece->tensor].position].visit([&]<class T>(std::span<T> values) {
+              const Correspondence& both = piece->both;
+              bool moves = both.rows != both.their_rows;
+              for (std::size_t axis = 0; axis < both.ours.rank; ++axis) moves = moves || both.axes[axis] != axis;
+              if (!moves) {
+                const std::size_t row_size = values.size() / both.ours.of[0];
+                as_it_is = std::as_bytes(values.subspan(both.row * row_size, both.rows * row_size));
+                return;
+              }
+              copy.resize(bytes[i]);
+              for_each_pair(both, [&](std::size_t from, std::size_t to) {
+                std::memcpy(copy.data() + to * sizeof(T), &values[from], sizeof(T));
+              });
+            });
+          tensors.push_back({list[i], theirs[i].dtype, theirs[i].pieces[0]->both.theirs.list(),
+                             copy.empty() ? as_it_is : std::span<const std::byte>(copy)});
+        }
+        safetensors::write(file, tensors);
+      });
 }
 
 /// A mapping, written out for the model of a Trainer or an Inference, which it fits.
@@ -630,6 +641,7 @@ Written written_for() {
 ///   struct Mine : Model<...> {};
 ///   inline constexpr auto their_names = names::list(names::layer("embed"), ...);      names::load<their_names>(trainer, path);
 ///
+///   path       of a file, of an index, or a folder of either: see safetensors::ShardedFile
 ///   types      F64, F32, F16, BF16. A Trainer takes types no wider than its master weights; an Inference rounds once
 ///
 /// A Trainer then starts at step 0, without optimizer state. All ranks of a Trainer call it.
@@ -650,22 +662,30 @@ void load(Owner& owner, const std::string& path) {
   auto parameters = owner.parameters();
   if constexpr (trains) train::StateLoading<typename Owner::Session>::begin_anew(train::Inside::session(owner));
   for (const detail::Piece& piece : written.pieces)
-    parameters[written.tensors[piece.tensor].position].visit(
-        [&](auto values) { reading.copy(piece, values); });
+    parameters[written.tensors[piece.tensor].position].visit([&](auto values) { reading.copy(piece, values); });
   owner.parameters_changed();
 }
 
+/// How names::save writes.
+struct SaveOptions final {
+  std::size_t largest_file = 0;  // bytes of tensors; 0: one file. A larger tensor has a file of its own
+};
+
 /// Writes the weights of a Trainer or an Inference by the names of another library, in their own element type.
-/// All ranks of a Trainer call it; rank 0 writes.
-/// failure   as safetensors::write; a kill at any moment leaves the previous file whole
+/// All ranks of a Trainer call it; rank 0 writes, to host memory for the tensors of one file that change their axes.
+///
+///   path   of a file. With largest_file, if they need several: model-00001-of-00003.safetensors, ... and their index,
+///          model.safetensors.index.json; the file itself is removed
+///
+/// failure   as safetensors::write; a kill at any moment leaves the previous file whole. Of several see write_in_parts
 template <const auto& map, class Owner>
-void save(Owner& owner, const std::string& path) {
+void save(Owner& owner, const std::string& path, const SaveOptions& options = {}) {
   const detail::Written written = detail::written_for<map, Owner>();
   const auto parameters = owner.parameters();
+  const auto write = [&] { detail::write(written, parameters, path, options.largest_file); };
   if constexpr (requires { typename Owner::Master; })
-    return train::StateAccess<typename Owner::Session>::do_once(
-        train::Inside::session(owner), [&] { detail::write(written, parameters, path); });
-  else detail::write(written, parameters, path);
+    return train::StateAccess<typename Owner::Session>::do_once(train::Inside::session(owner), write);
+  else write();
 }
 
 }  // namespace regimen::names

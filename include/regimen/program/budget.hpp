@@ -15,6 +15,7 @@
 #include <regimen/policy/policy.hpp>
 #include <regimen/program/outline.hpp>
 #include <regimen/program/plan.hpp>
+#include <regimen/program/sketch.hpp>
 
 #include <boost/mp11.hpp>
 

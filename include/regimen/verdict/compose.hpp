@@ -4,6 +4,7 @@
 #include <regimen/rule/argument_is_a_policy.hpp>
 #include <regimen/rule/model_comes_first.hpp>
 #include <regimen/verdict/configuration.hpp>
+#include <regimen/verdict/cross_rules.hpp>
 #include <regimen/verdict/policy_rules.hpp>
 
 #include <boost/mp11/algorithm.hpp>

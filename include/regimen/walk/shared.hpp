@@ -5,6 +5,7 @@
 #pragma once
 
 #include <regimen/layer/children.hpp>
+#include <regimen/walk/again.hpp>
 #include <regimen/walk/fork.hpp>
 #include <regimen/walk/repeat.hpp>
 #include <regimen/walk/residual.hpp>
@@ -110,6 +111,10 @@ struct shared_places<Node<Layer, X, Context, flows>> {
   using Walker = Node<Layer, X, Context, flows>;
   using Inside = typename shared_places<typename chains_of<Walker>::type>::type;
   using type = mp::mp_if_c<is_shared<Layer>, mp::mp_push_front<Inside, Walker>, Inside>;
+};
+template <std::size_t begin, class... Entries, class X, class Context, bool flows>
+struct shared_places<Node<Again<begin, Entries...>, X, Context, flows>> {
+  using type = typename shared_places<typename Node<Again<begin, Entries...>, X, Context, flows>::Inside>::type;
 };
 template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again>
 struct shared_places<Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>> {

@@ -1,0 +1,177 @@
+// regimen/verdict/attention_rules.hpp — the rules of SelfAttention and CrossAttention about their options and their input.
+#pragma once
+
+#include <regimen/layer/cross_attention.hpp>
+#include <regimen/rule/attention_options_differ.hpp>
+#include <regimen/rule/attention_takes_option.hpp>
+#include <regimen/rule/cross_attention_takes_option.hpp>
+#include <regimen/rule/epsilon_above_zero.hpp>
+#include <regimen/rule/extents_at_least_one.hpp>
+#include <regimen/rule/fraction_is_a_ratio.hpp>
+#include <regimen/rule/heads_at_most_2048.hpp>
+#include <regimen/rule/heads_divide_width.hpp>
+#include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/key_heads_divide_heads.hpp>
+#include <regimen/rule/rate_below_one.hpp>
+#include <regimen/rule/relative_bias_has_buckets.hpp>
+#include <regimen/rule/rotary_scales_frequencies.hpp>
+#include <regimen/rule/rotary_turns_pairs.hpp>
+#include <regimen/rule/sliding_window_is_causal.hpp>
+#include <regimen/rule/theta_above_zero.hpp>
+#include <regimen/verdict/layer_rules.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::train {
+
+/// An argument of SelfAttention: which option it is, and its rules.
+///   Attention   the layer   Named   Heads<N> or HeadWidth<D>, which decides the width of a head
+enum class AttentionOption {
+  causal,
+  dropout,
+  rotary,
+  without_bias,
+  key_heads,
+  head_width,
+  norm,
+  window,
+  distances,
+  without_scale,
+  unknown
+};
+template <class Option>
+struct attention_option {
+  static constexpr AttentionOption kind = std::is_same_v<Option, Causal>         ? AttentionOption::causal
+                                          : std::is_same_v<Option, WithoutBias>  ? AttentionOption::without_bias
+                                          : std::is_same_v<Option, WithoutScale> ? AttentionOption::without_scale
+                                          : std::is_same_v<Option, Alibi>        ? AttentionOption::distances
+                                                                                 : AttentionOption::unknown;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<>;
+};
+template <class Rate>
+struct attention_option<Dropout<Rate>> {
+  static constexpr AttentionOption kind = AttentionOption::dropout;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
+};
+template <class Value>
+struct attention_option<QueryKeyNorm<Epsilon<Value>>> {
+  static constexpr AttentionOption kind = AttentionOption::norm;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::epsilon_above_zero<Value>>;
+};
+template <class Theta, class Scaling>
+struct attention_option<Rotary<Theta, Scaling>> {
+  static constexpr AttentionOption kind = AttentionOption::rotary;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::theta_above_zero<Theta>, rule::rotary_scales_frequencies<Scaling>,
+                            rule::rotary_turns_pairs<Named, width>>;
+};
+template <std::size_t N>
+struct attention_option<SlidingWindow<N>> {
+  static constexpr AttentionOption kind = AttentionOption::window;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::extents_at_least_one<SlidingWindow<N>, N>>;
+};
+template <std::size_t Buckets, std::size_t MaxDistance, class Table>
+struct attention_option<RelativeBias<Buckets, MaxDistance, Table>> {
+  static constexpr AttentionOption kind = AttentionOption::distances;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules =
+      mp::mp_list<rule::relative_bias_has_buckets<RelativeBias<Buckets, MaxDistance, Table>,
+                                                  (Buckets >= 4 && Buckets % 2 == 0 && MaxDistance > Buckets / 2)>>;
+};
+template <std::size_t Count>
+struct attention_option<KeyHeads<Count>> {
+  static constexpr AttentionOption kind = AttentionOption::key_heads;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::key_heads_divide_heads<HeadCount, KeyHeads<Count>>>;
+};
+template <std::size_t Channels>
+struct attention_option<HeadWidth<Channels>> {
+  static constexpr AttentionOption kind = AttentionOption::head_width;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::extents_at_least_one<HeadWidth<Channels>, Channels>,
+                            rule::extents_at_least_one<HeadCount, HeadCount::count>>;
+};
+/// A form of the other: attention has one of them.
+template <>
+struct attention_option<WithoutProjectionBias> : attention_option<WithoutBias> {};
+/// How often the most frequent option of a kind occurs.
+template <class... Options>
+constexpr std::size_t most_of_a_kind() {
+  std::array<std::size_t, std::size_t(AttentionOption::unknown) + 1> counts{};
+  std::size_t most = 0;
+  ((counts[std::size_t(attention_option<Options>::kind)]++), ...);
+  for (std::size_t kind = 0; kind < std::size_t(AttentionOption::unknown); ++kind)
+    most = (std::max)(most, counts[kind]);
+  return most;
+}
+/// The rules of the width of a head: where it is given, where it is a part of the channels, and where it is none.
+template <class Attention, class HeadCount, class X>
+struct head_width {
+  static constexpr std::size_t given = Attention::Chosen::width, count = HeadCount::count;
+  using Named = std::conditional_t<(given > 0), HeadWidth<given>, HeadCount>;
+  static constexpr std::size_t width = given > 0                              ? given
+                                       : count > 0 && X::columns % count == 0 ? X::columns / count
+                                                                              : 0;
+  using rules = mp::mp_append<std::conditional_t<(given > 0), mp::mp_list<>,
+                                                 mp::mp_list<rule::heads_divide_width<HeadCount, typename X::Shape>>>,
+                              mp::mp_list<rule::heads_at_most_2048<Named, width>>>;
+};
+template <class HeadCount, class... Options, class X>
+struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
+  using type = mp::mp_list<rule::input_matches<X, SelfAttention<HeadCount, Options...>, Number<typename X::Element>>,
+                           rule::attention_takes_option<HeadCount, false>>;
+};
+template <std::size_t Count, class... Options, class X>
+struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
+ private:
+  using Attention = SelfAttention<Heads<Count>, Options...>;
+  using Head = head_width<Attention, Heads<Count>, X>;
+
+ public:
+  using type = mp::mp_append<
+      mp::mp_list<rule::input_matches<X, Attention, Number<typename X::Element>>>, typename Head::rules,
+      mp::mp_list<
+          rule::attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
+          rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>,
+          rule::sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>>,
+      typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
+};
+/// Of CrossAttention: those that do not speak of positions.
+template <class Option>
+inline constexpr bool crosses_with = attention_option<Option>::kind == AttentionOption::dropout ||
+                                     attention_option<Option>::kind == AttentionOption::norm ||
+                                     attention_option<Option>::kind == AttentionOption::without_bias ||
+                                     attention_option<Option>::kind == AttentionOption::without_scale ||
+                                     attention_option<Option>::kind == AttentionOption::key_heads ||
+                                     attention_option<Option>::kind == AttentionOption::head_width;
+template <>
+inline constexpr bool crosses_with<WithoutProjectionBias> = false;
+template <class Name, class HeadCount, class... Options, class X>
+struct layer_rules<CrossAttention<Name, HeadCount, Options...>, X> {
+  using type =
+      mp::mp_list<rule::input_matches<X, CrossAttention<Name, HeadCount, Options...>, Number<typename X::Element>>,
+                  rule::cross_attention_takes_option<HeadCount, false>>;
+};
+template <class Name, std::size_t Count, class... Options, class X>
+struct layer_rules<CrossAttention<Name, Heads<Count>, Options...>, X> {
+ private:
+  using Attention = CrossAttention<Name, Heads<Count>, Options...>;
+  using Head = head_width<Attention, Heads<Count>, X>;
+
+ public:
+  using type = mp::mp_append<
+      named_layer_rules<Attention, Name, typename regimen::detail::shape_of_name<Name>::type, X>, typename Head::rules,
+      mp::mp_list<rule::cross_attention_takes_option<Options, crosses_with<Options>>...,
+                  rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
+      typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,138 @@
+// regimen/verdict/cross_rules.hpp — the rules that several policies must keep together.
+#pragma once
+
+#include <regimen/engine/plan/devices.hpp>
+#include <regimen/policy/attention.hpp>
+#include <regimen/rule/anomaly_ends_a_launch.hpp>
+#include <regimen/rule/bucket_reduces_once.hpp>
+#include <regimen/rule/budget_needs_batch.hpp>
+#include <regimen/rule/checkpoint_is_built.hpp>
+#include <regimen/rule/coupled_samples_stay_together.hpp>
+#include <regimen/rule/coupling_is_declared.hpp>
+#include <regimen/rule/cudnn_is_found.hpp>
+#include <regimen/rule/device_attends_in_form.hpp>
+#include <regimen/rule/device_computes_in.hpp>
+#include <regimen/rule/device_takes_ranks.hpp>
+#include <regimen/rule/fp16_needs_loss_scale.hpp>
+#include <regimen/rule/global_batch_divides.hpp>
+#include <regimen/rule/graph_needs_graphs.hpp>
+#include <regimen/rule/groups_divide_world.hpp>
+#include <regimen/rule/kept_segments_exist.hpp>
+#include <regimen/rule/largest_batch_needs_target.hpp>
+#include <regimen/rule/loss_scale_needs_fp16.hpp>
+#include <regimen/rule/nccl_connects_gpus.hpp>
+#include <regimen/rule/nccl_is_found.hpp>
+#include <regimen/rule/offload_needs_two_memories.hpp>
+#include <regimen/rule/product_has_epilogue.hpp>
+#include <regimen/rule/reduction_needs_communicator.hpp>
+#include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
+#include <regimen/rule/shard_needs_communicator.hpp>
+#include <regimen/rule/shard_needs_ranks.hpp>
+#include <regimen/rule/synchronous_needs_queue.hpp>
+#include <regimen/rule/target_computes_in.hpp>
+#include <regimen/rule/unaligned_is_counted.hpp>
+#include <regimen/rule/world_needs_communicator.hpp>
+
+#include <boost/mp11/list.hpp>
+
+#include <type_traits>
+
+namespace regimen::detail {
+
+namespace mp = boost::mp11;
+
+/// The rule about a device and the epilogues of its products.
+template <class Device, class Fusing>
+using fused_on = rule::product_has_epilogue<Device, Fusing, engine::TraitsOf<typename Device::where>::Epilogues::any>;
+/// The rule about a device and a bound on the rows of products.
+template <class Target, class Device>
+using rows_counted_on =
+    rule::unaligned_is_counted<Target, Device,
+                               !Target::bounds_rows || engine::TraitsOf<typename Device::where>::is_checked>;
+/// The rule about a device and an element type.
+template <class Device, class T>
+using computed_on = rule::device_computes_in<Device, T, engine::TraitsOf<typename Device::where>::template computes<T>>;
+
+/// Whether the device of a configuration computes in the host's memory.
+template <class Configuration>
+inline constexpr bool in_host_memory = engine::TraitsOf<typename Configuration::device::where>::is_host_memory;
+
+/// Whether the engine of a configuration computes attention in the form that it decides.
+template <class Configuration>
+constexpr bool attends_in_form() {
+  using Form = typename Configuration::attention::form;
+  if constexpr (std::is_same_v<Form, OfDevice>) return true;
+  else if constexpr (requires { typename engine::OfConfiguration<Configuration>::Traits::attention; })
+    return std::is_same_v<typename engine::OfConfiguration<Configuration>::Traits::attention, Form>;
+  else return false;
+}
+
+/// Whether the engine has the library that the form calls.
+template <class Configuration>
+constexpr bool finds_attention() {
+  if constexpr (!std::is_same_v<typename Configuration::attention::form, Cudnn>) return true;
+  else if constexpr (requires { engine::OfConfiguration<Configuration>::Traits::has_fused_attention; })
+    return engine::OfConfiguration<Configuration>::Traits::has_fused_attention;
+  else return true;  // then device_attends_in_form refuses it
+}
+
+/// Whether the configuration's ranks may use its device.
+template <class Configuration>
+inline constexpr bool takes_ranks = engine::TraitsOf<typename Configuration::device::where>::template takes_ranks<
+    typename Configuration::communicator::ranks>;
+
+/// Whether the engine has the library that connects GPUs, if it needs it.
+template <class Configuration>
+constexpr bool finds_nccl() {
+  if constexpr (!connects_gpus<typename Configuration::communicator::ranks>) return true;
+  else if constexpr (requires { engine::OfConfiguration<Configuration>::Traits::has_nccl; })
+    return engine::OfConfiguration<Configuration>::Traits::has_nccl;
+  else return true;  // then nccl_connects_gpus refuses it
+}
+
+/// The rules about several policies of a configuration together.
+template <class Configuration>
+using cross_rules = mp::mp_list<
+    rule::fp16_needs_loss_scale<typename Configuration::precision, typename Configuration::loss_scale>,
+    rule::loss_scale_needs_fp16<typename Configuration::precision, typename Configuration::loss_scale>,
+    rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
+    rule::budget_needs_batch<typename Configuration::batch, typename Configuration::checkpoint>,
+    rule::offload_needs_two_memories<typename Configuration::checkpoint, typename Configuration::device,
+                                     in_host_memory<Configuration>>,
+    rule::checkpoint_is_built<typename Configuration::checkpoint, in_host_memory<Configuration>>,
+    rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
+    computed_on<typename Configuration::device, typename Configuration::precision::compute>,
+    fused_on<typename Configuration::device, typename Configuration::fusion>,
+    rows_counted_on<typename Configuration::target, typename Configuration::device>,
+    rule::shard_needs_communicator<typename Configuration::shard, typename Configuration::communicator>,
+    rule::world_needs_communicator<typename Configuration::world, typename Configuration::communicator>,
+    rule::scaled_gradients_reduce_in_fp32<typename Configuration::precision, typename Configuration::loss_scale,
+                                          typename Configuration::communicator>,
+    rule::global_batch_divides<typename Configuration::batch, typename Configuration::world,
+                               typename Configuration::accumulate>,
+    rule::groups_divide_world<typename Configuration::shard, typename Configuration::world>,
+    rule::kept_segments_exist<typename Configuration::shard, typename Configuration::checkpoint>,
+    rule::bucket_reduces_once<typename Configuration::shard, typename Configuration::accumulate>,
+    rule::shard_needs_ranks<typename Configuration::shard, typename Configuration::world>,
+    rule::cudnn_is_found<typename Configuration::attention, typename Configuration::device,
+                         finds_attention<Configuration>()>,
+    rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
+                                 attends_in_form<Configuration>()>,
+    rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
+    rule::nccl_connects_gpus<typename Configuration::communicator, typename Configuration::device,
+                             takes_ranks<Configuration>>,
+    rule::nccl_is_found<typename Configuration::communicator, typename Configuration::device,
+                        finds_nccl<Configuration>()>,
+    rule::device_takes_ranks<typename Configuration::device, typename Configuration::communicator,
+                             takes_ranks<Configuration>>,
+    rule::anomaly_ends_a_launch<typename Configuration::steps, typename Configuration::debug>,
+    rule::synchronous_needs_queue<typename Configuration::debug, typename Configuration::device,
+                                  engine::TraitsOf<typename Configuration::device::where>::has_graphs>,
+    rule::graph_needs_graphs<typename Configuration::graph, typename Configuration::device,
+                             engine::TraitsOf<typename Configuration::device::where>::has_graphs>,
+    rule::coupled_samples_stay_together<
+        typename Configuration::loss::function, couples_samples<typename Configuration::loss::function>,
+        typename Configuration::accumulate, typename Configuration::communicator, typename Configuration::world>>;
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0

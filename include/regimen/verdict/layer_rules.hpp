@@ -1,0 +1,197 @@
+// regimen/verdict/layer_rules.hpp — the rules of each kind of layer about its input.
+#pragma once
+
+#include <regimen/layer/batch_norm.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/group_norm.hpp>
+#include <regimen/layer/layer_scale.hpp>
+#include <regimen/layer/named.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/part.hpp>
+#include <regimen/layer/recurrent.hpp>
+#include <regimen/layer/slice.hpp>
+#include <regimen/rule/batch_norm_takes_option.hpp>
+#include <regimen/rule/bundle_has_part.hpp>
+#include <regimen/rule/epsilon_above_zero.hpp>
+#include <regimen/rule/extents_at_least_one.hpp>
+#include <regimen/rule/fraction_is_a_ratio.hpp>
+#include <regimen/rule/group_norm_takes_option.hpp>
+#include <regimen/rule/inner_extent_matches.hpp>
+#include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/layer_takes_positions.hpp>
+#include <regimen/rule/linear_takes_one_width.hpp>
+#include <regimen/rule/momentum_in_range.hpp>
+#include <regimen/rule/name_declares_shape.hpp>
+#include <regimen/rule/named_value_has_its_shape.hpp>
+#include <regimen/rule/norm_groups_divide_channels.hpp>
+#include <regimen/rule/part_of_a_bundle.hpp>
+#include <regimen/rule/rate_below_one.hpp>
+#include <regimen/rule/recurrent_takes_option.hpp>
+#include <regimen/rule/slice_fits_extent.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/model_layers.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::train {
+
+/// A layer's rules about its input. A user's layer may add `template <class X> using rules = mp_list<...>`.
+template <class Layer, class X>
+struct layer_rules {
+  using type = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>>;
+};
+template <class Layer, class X>
+  requires requires { typename Layer::template rules<X>; }
+struct layer_rules<Layer, X> {
+  using type = typename Layer::template rules<X>;
+};
+template <std::size_t Width, class X>
+struct layer_rules<Linear<Width>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Linear<Width>, Number<typename X::Element>>,
+                           rule::extents_at_least_one<Linear<Width>, Width>>;
+};
+template <std::size_t Width, auto Second, auto... More, class X>
+struct layer_rules<Linear<Width, Second, More...>, X> {
+  using type = mp::mp_list<rule::linear_takes_one_width<Linear<Width, Second, More...>>>;
+};
+template <std::size_t Width, class X>
+struct layer_rules<Linear<Width, NoBias>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Linear<Width, NoBias>, Number<typename X::Element>>,
+                           rule::extents_at_least_one<Linear<Width, NoBias>, Width>>;
+};
+template <class Words, std::size_t Channels, class X>
+struct layer_rules<Embedding<Words, Channels>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Embedding<Words, Channels>, std::is_integral_v<typename X::Element>>,
+                           rule::extents_at_least_one<Embedding<Words, Channels>, Words::size, Channels>>;
+};
+template <class Rate, class X>
+struct layer_rules<Dropout<Rate>, X> {
+  using type = mp::mp_list<rule::input_matches<X, Dropout<Rate>, Number<typename X::Element>>,
+                           rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
+};
+template <class Value, class X>
+struct layer_rules<LayerNormWith<Epsilon<Value>>, X> {
+  using type = mp::mp_list<rule::input_matches<X, LayerNormWith<Epsilon<Value>>, Number<typename X::Element>>,
+                           rule::epsilon_above_zero<Value>>;
+};
+template <class Value, class X>
+struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
+  using type = mp::mp_list<rule::input_matches<X, RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
+                           rule::epsilon_above_zero<Value>>;
+};
+template <class Layer, std::size_t extent, std::size_t Begin, std::size_t Count, class X>
+using part_rules = mp::mp_list<rule::input_matches<X, Layer, !regimen::detail::is_bundle<typename X::Element>>,
+                               rule::slice_fits_extent<Layer, typename X::Shape, extent, Begin, Count>>;
+template <std::size_t axis, std::size_t Begin, std::size_t Count, class X>
+struct layer_rules<SliceAlong<axis, Begin, Count>, X> {
+  using type = part_rules<SliceAlong<axis, Begin, Count>, X::Shape::extent(axis), Begin, Count, X>;
+};
+template <std::size_t Begin, std::size_t Count, class X>
+struct layer_rules<Slice<Begin, Count>, X> {
+  using type = part_rules<Slice<Begin, Count>, X::columns, Begin, Count, X>;
+};
+template <std::size_t I, class X>
+struct layer_rules<Part<I>, X> {
+  using type = mp::mp_list<rule::part_of_a_bundle<X, Part<I>>>;
+};
+template <std::size_t I, class X>
+  requires regimen::detail::is_bundle<typename X::Element>
+struct layer_rules<Part<I>, X> {
+  using type = mp::mp_list<rule::bundle_has_part<Part<I>, X, I, X::Element::count>>;
+};
+template <class Layer, class Name, class Found, class X>
+using named_layer_rules = mp::mp_if<
+    std::is_void<typename regimen::detail::shape_of_name<Name>::type>, mp::mp_list<rule::name_declares_shape<Name>>,
+    mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                rule::named_value_has_its_shape<Layer, Found, typename regimen::detail::shape_of_name<Name>::type>>>;
+template <class Name, class X>
+struct layer_rules<Keep<Name>, X> {
+  using type = named_layer_rules<Keep<Name>, Name, typename X::Shape, X>;
+};
+template <class Name, class X>
+struct layer_rules<Read<Name>, X> {
+  using type = named_layer_rules<Read<Name>, Name, typename regimen::detail::shape_of_name<Name>::type, X>;
+};
+/// An argument of BatchNorm: which option it is, and its rules.
+template <class Option>
+struct batch_norm_option {
+  static constexpr unsigned kind = std::is_same_v<Option, PerMicroBatch> ? 0
+                                   : std::is_same_v<Option, AfterBias>   ? 3
+                                   : std::is_same_v<Option, OverRanks>   ? 4
+                                                                         : 5;
+  using rules = mp::mp_list<rule::batch_norm_takes_option<Option, kind != 5>>;
+};
+template <class Value>
+struct batch_norm_option<Epsilon<Value>> {
+  static constexpr unsigned kind = 1;
+  using rules = mp::mp_list<rule::epsilon_above_zero<Value>>;
+};
+template <class Value>
+struct batch_norm_option<Momentum<Value>> {
+  static constexpr unsigned kind = 2;
+  using rules = mp::mp_list<rule::momentum_in_range<Value>>;
+};
+/// Whether none of BatchNorm's options occurs twice.
+template <class... Options>
+constexpr bool batch_norm_options_differ() {
+  std::array<unsigned, 6> counts{};
+  ((++counts[batch_norm_option<Options>::kind]), ...);
+  return std::all_of(counts.begin(), counts.end() - 1, [](unsigned count) { return count <= 1; });
+}
+template <class... Options, class X>
+struct layer_rules<BatchNorm<Options...>, X> {
+  using type = mp::mp_append<
+      mp::mp_list<rule::input_matches<X, BatchNorm<Options...>, Number<typename X::Element>>,
+                  rule::batch_norm_takes_option<BatchNorm<Options...>, batch_norm_options_differ<Options...>()>>,
+      typename batch_norm_option<Options>::rules...>;
+};
+template <class Option>
+struct group_norm_option {
+  using rules = mp::mp_list<rule::group_norm_takes_option<Option, false>>;
+};
+template <class Value>
+struct group_norm_option<Epsilon<Value>> {
+  using rules = mp::mp_list<rule::epsilon_above_zero<Value>>;
+};
+template <std::size_t Groups, class... Options, class X>
+struct layer_rules<GroupNorm<Groups, Options...>, X> {
+  using type = mp::mp_append<
+      mp::mp_list<rule::input_matches<X, GroupNorm<Groups, Options...>, Number<typename X::Element>>,
+                  rule::norm_groups_divide_channels<GroupNorm<Groups, Options...>, Groups, typename X::Shape>>,
+      typename group_norm_option<Options>::rules...,
+      mp::mp_list<rule::group_norm_takes_option<GroupNorm<Groups, Options...>, (sizeof...(Options) <= 1)>>>;
+};
+template <class Layer, std::size_t Width, class X>
+using recurrent_rules =
+    mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                rule::layer_takes_positions<Layer, typename X::Shape>,
+                rule::recurrent_takes_option<Layer, Layer::takes_options>, rule::extents_at_least_one<Layer, Width>>;
+template <std::size_t Width, auto... More, class X>
+struct layer_rules<Lstm<Width, More...>, X> {
+  using type = recurrent_rules<Lstm<Width, More...>, Width, X>;
+};
+template <std::size_t Width, auto... More, class X>
+struct layer_rules<Gru<Width, More...>, X> {
+  using type = recurrent_rules<Gru<Width, More...>, Width, X>;
+};
+template <class Rate, class X>
+struct layer_rules<DropPath<Rate>, X> {
+  using type = mp::mp_list<rule::input_matches<X, DropPath<Rate>, Number<typename X::Element>>,
+                           rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
+};
+template <class Initial, class X>
+struct layer_rules<LayerScale<Initial>, X> {
+  using type = mp::mp_list<rule::input_matches<X, LayerScale<Initial>, Number<typename X::Element>>,
+                           rule::fraction_is_a_ratio<Initial>>;
+};
+template <class Words, std::size_t Channels, class X>
+struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
+  using type = mp::mp_list<rule::input_matches<X, TiedLinear<Embedding<Words, Channels>>, Number<typename X::Element>>,
+                           rule::inner_extent_matches<Shape<X::rows, Channels>, typename X::Shape>>;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

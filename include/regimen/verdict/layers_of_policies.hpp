@@ -1,0 +1,133 @@
+// regimen/verdict/layers_of_policies.hpp — the rules about layers that policies and other layers name.
+#pragma once
+
+#include <regimen/program/recipe.hpp>
+#include <regimen/rule/as_fits_precision.hpp>
+#include <regimen/rule/as_fp16_needs_loss_scale.hpp>
+#include <regimen/rule/freeze_names_a_layer.hpp>
+#include <regimen/rule/if_chooses_a_layer.hpp>
+#include <regimen/rule/recomputed_layer_is_replayable.hpp>
+#include <regimen/rule/selected_output_is_not_read.hpp>
+#include <regimen/rule/selective_names_a_layer.hpp>
+#include <regimen/rule/shared_keeps_parameters.hpp>
+#include <regimen/rule/shared_layers_agree.hpp>
+#include <regimen/rule/shared_places_share_a_type.hpp>
+#include <regimen/rule/tied_layer_exists.hpp>
+#include <regimen/rule/tied_layers_share_a_type.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/shape_rules.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::train {
+
+template <class All>
+struct names_of {
+  template <class Layer>
+  using selected = rule::selective_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
+  template <class Layer>
+  using frozen = rule::freeze_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
+  template <class Table>
+  using tied = rule::tied_layer_exists<Table, mp::mp_contains<All, Table>::value, (vocabulary<Table>::size > 0)>;
+};
+
+template <class Compute, class Layers>
+struct shared_types {
+  template <class Table>
+  using one =
+      rule::tied_layers_share_a_type<Table,
+                                     mp::mp_size<typename walk::tied_types<Table, Compute, Layers>::type>::value <= 1>;
+};
+
+/// The rules of sets that Shared names.
+template <class Compute, class Layers>
+struct shared_rules {
+ private:
+  using Sets = walk::shared_sets<Layers>;
+  template <class Set>
+  struct of {
+    template <class Other>
+    using has_my_name = mp::mp_bool<std::is_same_v<mp::mp_first<Set>, mp::mp_first<Other>>>;
+    using First = mp::mp_front<mp::mp_copy_if<Sets, has_my_name>>;
+    using agrees = rule::shared_layers_agree<mp::mp_first<Set>, First, Set>;
+    using types = rule::shared_places_share_a_type<
+        mp::mp_first<Set>, (mp::mp_size<typename walk::tied_types<Set, Compute, Layers>::type>::value <= 1)>;
+  };
+  template <class Set>
+  using agrees = typename of<Set>::agrees;
+  template <class Set>
+  using types = typename of<Set>::types;
+
+ public:
+  using type = mp::mp_append<mp::mp_transform<agrees, Sets>, mp::mp_transform<types, Sets>>;
+};
+/// The parameters of a set are the same in all places.
+template <class Bound>
+struct set_rules {
+  template <class Set>
+  using keeps = rule::shared_keeps_parameters<mp::mp_first<Set>,
+                                              walk::have_same_parameters<typename Bound::template PlacesOf<Set>>>;
+  using type = broken_of<mp::mp_transform<keeps, mp::mp_copy_if<typename Bound::Tied, walk::is_set>>>;
+};
+
+template <class Layer>
+constexpr bool is_replayable() {
+  if constexpr (requires { Layer::replayable; }) return Layer::replayable;
+  else return true;
+}
+
+template <class Layer>
+constexpr bool reads_own_output() {
+  if constexpr (requires { Layer::reads_own_output; }) return Layer::reads_own_output;
+  else return false;
+}
+
+template <class Schedule, class All>
+struct schedule_rules {
+  using type = mp::mp_list<>;
+};
+template <std::size_t N, class All>
+struct schedule_rules<Every<N>, All> {
+  template <class Layer>
+  using replays = rule::recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
+  using type = mp::mp_transform<replays, mp::mp_unique<All>>;
+};
+template <class... Layers, class All>
+struct schedule_rules<Selective<Layers...>, All> {
+  using type = mp::mp_list<typename names_of<All>::template selected<Layers>...,
+                           rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...,
+                           rule::selected_output_is_not_read<Layers, reads_own_output<Layers>()>...>;
+};
+
+template <template <class> class Predicate, class All>
+struct schedule_rules<If<Predicate>, All> {
+  using Chosen = typename named_schedule<If<Predicate>, All>::type;
+  using type = mp::mp_push_front<typename schedule_rules<Chosen, All>::type,
+                                 rule::if_chooses_a_layer<If<Predicate>, !std::is_same_v<Chosen, Selective<>>>>;
+};
+template <class All>
+struct schedules_rules {
+  template <class... Schedules>
+  using of = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All>::type...>;
+};
+
+template <class Freeze, class All>
+struct freeze_rules;
+template <class... Layers, class All>
+struct freeze_rules<Freeze<Layers...>, All> {
+  using type = mp::mp_list<typename names_of<All>::template frozen<Layers>...>;
+};
+
+template <class Configuration>
+struct as_rules {
+  template <class T>
+  using fits = rule::as_fits_precision<T, typename Configuration::precision>;
+  template <class T>
+  using scaled = rule::as_fp16_needs_loss_scale<T, typename Configuration::loss_scale>;
+  template <class T>
+  using computed = regimen::detail::computed_on<typename Configuration::device, T>;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,68 @@
+// regimen/verdict/neighbour_rules.hpp — the rules of two layers that follow each other.
+#pragma once
+
+#include <regimen/layer/batch_norm.hpp>
+#include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
+#include <regimen/layer/conv_transpose.hpp>
+#include <regimen/rule/bias_is_felt.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/model_layers.hpp>
+
+#include <cstddef>
+
+namespace regimen::train {
+
+/// Whether a layer ends with a bias, and the BatchNorm with which one begins.
+template <class Layer>
+inline constexpr bool ends_with_bias = false;
+template <std::size_t Width>
+inline constexpr bool ends_with_bias<Linear<Width>> = true;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<Conv2d<Channels, Window, Options...>> =
+    Conv2d<Channels, Window, Options...>::options.bias;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<Conv1d<Channels, Window, Options...>> =
+    Conv1d<Channels, Window, Options...>::options.bias;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<Conv3d<Channels, Window, Options...>> =
+    Conv3d<Channels, Window, Options...>::options.bias;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<ConvTranspose2d<Channels, Window, Options...>> =
+    ConvTranspose2d<Channels, Window, Options...>::options.bias;
+template <class First, class... Others>
+inline constexpr bool ends_with_bias<Sequential<First, Others...>> =
+    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <class First, class... Others>
+inline constexpr bool ends_with_bias<Checkpointed<First, Others...>> =
+    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <class Layer>
+struct begins_with_norm {
+  template <class Before>
+  using rules = mp::mp_list<>;
+};
+template <class... Options>
+struct begins_with_norm<BatchNorm<Options...>> {
+  template <class Before>
+  using rules = mp::mp_list<rule::bias_is_felt<Before, BatchNorm<Options...>,
+                                               BatchNorm<Options...>::Chosen::after_bias || !ends_with_bias<Before>>>;
+};
+template <class First, class... Others>
+struct begins_with_norm<Sequential<First, Others...>> : begins_with_norm<First> {};
+template <class Name, class First, class... Others>
+struct begins_with_norm<Shared<Name, First, Others...>> : begins_with_norm<First> {};
+template <class First, class... Others>
+struct begins_with_norm<Checkpointed<First, Others...>> : begins_with_norm<First> {};
+/// The rules of two neighbours.
+template <class Before, class... Rest>
+struct neighbour_rules {
+  using type = mp::mp_list<>;
+};
+template <class Before, class Next, class... Rest>
+struct neighbour_rules<Before, Next, Rest...> {
+  using type = typename begins_with_norm<Next>::template rules<Before>;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,154 @@
+// regimen/verdict/recipe_rules.hpp — the rules about a model bound to its policies: what trains, what is sharded, what is recomputed.
+#pragma once
+
+#include <regimen/program/recipe.hpp>
+#include <regimen/rule/budget_reaches_least.hpp>
+#include <regimen/rule/frozen_layer_has_weights.hpp>
+#include <regimen/rule/group_takes_a_parameter.hpp>
+#include <regimen/rule/kept_segments_exist.hpp>
+#include <regimen/rule/shard_cuts_even_units.hpp>
+#include <regimen/rule/something_trains.hpp>
+#include <regimen/rule/wrap_matches_a_layer.hpp>
+#include <regimen/verdict/layers_of_policies.hpp>
+#include <regimen/verdict/machine_rules.hpp>
+#include <regimen/verdict/owners.hpp>
+#include <regimen/verdict/shape_rules.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace regimen::train {
+
+// ---- what trains
+
+template <class Network, class Configuration, class Frozen>
+inline constexpr std::size_t trained_with =
+    walk::BoundModel<Network, TrainingFacts<Unsharded, alignment_of_parameters<Configuration>, 1,
+                                            typename Configuration::precision, Checkpoint<None>, Frozen,
+                                            typename Configuration::optimizer, fusing_of<Configuration>>>::layout
+        .trained;
+
+template <class Network, class Configuration, class Frozen>
+struct training_rules;
+template <class Network, class Configuration, class... Layers>
+struct training_rules<Network, Configuration, Freeze<Layers...>> {
+  using type =
+      mp::mp_list<rule::frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
+                                                          trained_with<Network, Configuration, Freeze<>>)>...,
+                  rule::something_trains<Network, Recipe<Network, Configuration>::Bound::layout.trained>>;
+};
+
+// ---- groups of parameters
+
+template <std::size_t group>
+struct CountsGroup {
+  std::size_t tensors = 0;
+  template <class Unit>
+  constexpr void operator()(walk::UnitOffsets, std::size_t, Path) {
+    for (const walk::TensorPlace& tensor : Unit::tensors) tensors += tensor.trains && tensor.group == group ? 1 : 0;
+  }
+};
+template <class Bound, std::size_t group>
+constexpr bool takes_tensors() {
+  CountsGroup<group> counts;
+  Bound::for_each_unit(1, counts);
+  return counts.tensors > 0;
+}
+template <class UpdateRule, class Bound>
+struct group_rules {
+  using type = mp::mp_list<>;
+};
+template <class... Groups, class Bound>
+struct group_rules<Split<Groups...>, Bound> {
+  template <std::size_t... group>
+  static auto of(std::index_sequence<group...>) -> mp::mp_list<
+      rule::group_takes_a_parameter<Groups, regimen::detail::is_rest<Groups> || takes_tensors<Bound, group>()>...>;
+  using type = decltype(of(std::index_sequence_for<Groups...>{}));
+};
+
+// ---- what can be sharded
+
+/// The place of the first unit with weights of several kinds; 0 if there is none.
+struct FirstUneven {  // a named class: nvcc 13.0 ends with an internal error at a generic lambda here
+  std::uint64_t digits = 0;
+  template <class Unit>
+  constexpr void operator()(walk::UnitOffsets, std::size_t, Path path) {
+    digits = digits == 0 && !Unit::is_uniform ? path.digits : digits;
+  }
+};
+template <class Bound>
+constexpr std::uint64_t find_uneven_unit() {
+  FirstUneven found;
+  Bound::for_each_unit(1, found);
+  return found.digits;
+}
+template <class Bound>
+inline constexpr std::uint64_t uneven_unit = find_uneven_unit<Bound>();
+
+template <class Shard, class Bound>
+constexpr auto slice_rules() {
+  if constexpr (Shard::stage::level <= 0 || uneven_unit<Bound> == 0) return mp::mp_list<>{};
+  else
+    return mp::mp_list<
+        rule::shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type, false>>{};
+}
+
+// ---- which layers are units
+
+template <class Shard, class Checkpoint, class Bound>
+constexpr auto unit_rules() {
+  if constexpr (std::is_void_v<typename Shard::wrap>) return mp::mp_list<>{};
+  else {
+    using Units = walk::Grouping<typename Shard::wrap, typename Bound::Flat>;
+    return broken_of<
+        mp::mp_list<rule::wrap_matches_a_layer<typename Shard::wrap, Units::matches>,
+                    rule::kept_segments_exist<Shard, Checkpoint, !Units::matches || Units::matches_block>>>{};
+  }
+}
+
+// ---- what is recomputed
+
+template <class Network, class Configuration>
+struct budget_rule_of {
+  using type = rule::budget_reaches_least<0, 0>;
+};
+template <class Network, class Configuration>
+  requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
+struct budget_rule_of<Network, Configuration> {
+  using type = rule::budget_reaches_least<regimen::detail::budget_of<typename Configuration::checkpoint>,
+                                          Recipe<Network, Configuration>::Choice::peak>;
+};
+template <class Network, class Configuration>
+using budget_rule = typename budget_rule_of<Network, Configuration>::type;
+
+template <class Network, class Configuration, bool trains>
+constexpr auto rules_of_bound_model() {
+  using Bound = typename std::conditional_t<trains, Recipe<Network, Configuration>,
+                                            InferenceRecipe<Network, Configuration>>::Bound;
+  using Sets = typename set_rules<Bound>::type;
+  if constexpr (!mp::mp_empty<Sets>::value) {
+    return Sets{};
+  } else if constexpr (!trains) {
+    return machine_rules<InferenceRecipe<Network, Configuration>, Configuration>();
+  } else if constexpr (!budget_rule<Network, Configuration>::holds) {
+    return mp::mp_list<budget_rule<Network, Configuration>>{};
+  } else {
+    using Training = typename training_rules<Network, Configuration, typename Configuration::freeze>::type;
+    using Units = decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint,
+                                      typename Recipe<Network, Configuration>::Bound>());
+    using Slices =
+        decltype(slice_rules<typename Configuration::shard, typename Recipe<Network, Configuration>::Bound>());
+    using Grouped = typename group_rules<typename Configuration::optimizer::rule,
+                                         typename Recipe<Network, Configuration>::Bound>::type;
+    if constexpr (!mp::mp_empty<broken_of<Training>>::value) return broken_of<Training>{};
+    else if constexpr (!mp::mp_empty<broken_of<Grouped>>::value) return broken_of<Grouped>{};
+    else if constexpr (!mp::mp_empty<Units>::value) return Units{};
+    else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
+    else return machine_rules<Recipe<Network, Configuration>, Configuration>();
+  }
+}
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0

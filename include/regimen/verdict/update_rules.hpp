@@ -1,0 +1,105 @@
+// regimen/verdict/update_rules.hpp — the rules about an update rule: its options, its states, its groups.
+#pragma once
+
+#include <regimen/core/whole_tensor.hpp>
+#include <regimen/program/groups.hpp>
+#include <regimen/rule/average_keeps_a_share.hpp>
+#include <regimen/rule/split_ends_with_rest.hpp>
+#include <regimen/rule/update_rule_is_whole.hpp>
+#include <regimen/rule/update_rule_states_agree.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace regimen::detail {
+
+namespace mp = boost::mp11;
+
+/// The rules about an update rule: its options, and its update with this many states.
+template <class UpdateRule>
+concept MakesCoefficients = std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>,
+                                                    const typename UpdateRule::Options&, const Scalars&>;
+template <class UpdateRule>
+concept HasCoefficients = requires(const typename UpdateRule::Options& options, const Scalars& scalars, double number) {
+  { options.learning_rate } -> std::convertible_to<double>;
+  requires UpdatesByOperations<UpdateRule> || MakesCoefficients<UpdateRule>;
+  number = UpdateRule::correction_first(options, 1);
+  number = UpdateRule::correction_second(options, 1);
+};
+template <class UpdateRule, std::size_t states>
+concept UpdatesElements = requires(fp64& weight, fp64 gradient, fp64 (&state)[states == 0 ? 1 : states],
+                                   const typename UpdateRule::template Coefficients<fp64>& c) {
+  UpdateRule::update(weight, gradient, state, c, true);
+};
+template <class UpdateRule, std::size_t states>
+concept UpdatesTensors =
+    requires(const WholeTensor<fp64, states>& tensor, const typename UpdateRule::template Coefficients<fp64>& c) {
+      UpdateRule::update_tensor(tensor, c);
+    };
+template <class UpdateRule, std::size_t states>
+constexpr bool updates_with() {
+  if constexpr (sees_whole_tensors<UpdateRule> && UpdatesByOperations<UpdateRule>) return states == UpdateRule::states;
+  else if constexpr (sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;
+  else return UpdatesElements<UpdateRule, states>;
+}
+template <class UpdateRule, std::size_t... states>
+constexpr bool updates_with_any(std::index_sequence<states...>) {
+  return (updates_with<UpdateRule, states>() || ...);
+}
+template <class UpdateRule>
+constexpr bool states_agree() {
+  if constexpr (!updates_with<UpdateRule, UpdateRule::states>()) return false;
+  else if constexpr (UpdateRule::states == 0) return true;
+  else if constexpr (requires { UpdateRule::state_names.size(); })
+    return UpdateRule::state_names.size() == UpdateRule::states;
+  else return false;
+}
+/// An update rule that is not defined yet is not checked here.
+template <class UpdateRule>
+struct update_rules {
+  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule>>;
+};
+template <class UpdateRule>
+  requires is_incomplete<UpdateRule>
+struct update_rules<UpdateRule> {
+  using rules = mp::mp_list<>;
+};
+template <class UpdateRule>
+  requires HasCoefficients<UpdateRule>
+struct update_rules<UpdateRule> {
+  static constexpr bool agree = states_agree<UpdateRule>();
+  static constexpr bool updates = [] {
+    if constexpr (agree) return true;
+    else return updates_with_any<UpdateRule>(std::make_index_sequence<5>{});
+  }();
+  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>,
+                            rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
+};
+template <class UpdateRule, class Decay>
+struct update_rules<Averaged<UpdateRule, Decay>> {
+  using rules = mp::mp_push_back<typename update_rules<UpdateRule>::rules, rule::average_keeps_a_share<Decay>>;
+};
+/// Of the rules of all groups; a Split in a Split is no update rule.
+template <class... Groups>
+struct update_rules<Split<Groups...>> {
+  using rules = mp::mp_list<rule::split_ends_with_rest<Split<Groups...>>>;
+};
+template <class... Groups>
+  requires(are_groups<Groups...>())
+struct update_rules<Split<Groups...>> {
+  template <class Rule>
+  struct of : update_rules<Rule> {};
+  template <class... Inner>
+  struct of<Split<Inner...>> {
+    using rules = mp::mp_list<rule::update_rule_is_whole<Split<Inner...>>>;
+  };
+  using rules = mp::mp_unique<mp::mp_append<typename of<typename Groups::rule>::rules...>>;
+};
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0
