@@ -13,11 +13,12 @@ usage: bench/cpu.sh [options]
   --steps N       timed steps of one run                              (30; at least 1000 for mlp_64, whose steps are short)
   --warmup N      steps before those                                  (5)
   --threads N     of every program                                    (2)
-  --only REGEX    configurations whose name matches, e.g. 'gpt_nano(_bf16)?'
+  --only REGEX    configurations whose name matches, e.g. 'gpt_nano(_bf16)?'   ('(gpt|mlp)_.*'; bench/vision.sh runs the others)
   --skip REGEX    configurations whose name does not match
   --patience N    seconds that each run may wait for a quiet machine, and be repeated if others disturbed it  (0)
   --peers-only    time PyTorch alone
   --output DIR    where the results go                                (bench/results)
+  --results NAME  how the results' names begin                        (cpu)
   --keep DIR      keep the logs of the single runs in DIR
   --resume        with --keep: runs whose logs lie in DIR are not repeated, so that the whole can be done in pieces
   --help
@@ -35,11 +36,11 @@ TEXT
 die() { printf 'bench/cpu.sh: %s\n' "$*" >&2; exit 2; }
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build='' rounds=3 steps=30 warmup=5 threads=2 patience=0 only='.*' skip='^$' peers_only=false resume=false output=$root/bench/results keep=''
+build='' rounds=3 steps=30 warmup=5 threads=2 patience=0 only='(gpt|mlp)_.*' skip='^$' peers_only=false resume=false output=$root/bench/results keep='' results=cpu
 command=bench/cpu.sh
 while [ $# -gt 0 ]; do
   case $1 in
-    --build | --rounds | --steps | --warmup | --threads | --patience | --only | --skip | --output | --keep)
+    --build | --rounds | --steps | --warmup | --threads | --patience | --only | --skip | --output | --keep | --results)
       [ $# -ge 2 ] || die "$1 needs a value"
       declare "${1#--}=$2"
       case $1 in --build | --output | --keep) ;; *) command+=" $1 '$2'" ;; esac  # no path of one machine in the results
@@ -75,13 +76,15 @@ fi
 build=${build%/}
 if [ -n "$build" ] && [ -d "$build" ]; then build=$(cd "$build" && pwd); fi
 
-# Our program | at least so many steps | the same work in PyTorch. Every line also runs in bf16: our program is then NAME_bf16.
+# Our program | at least so many steps | the same work in PyTorch | number formats. In bf16 our program is NAME_bf16.
 configurations() {
   cat <<'TABLE'
-gpt_nano | 1   | gpt.py --layers 4 --heads 4 --width 128 --context 64 --batch 12 --vocabulary 65
-gpt_256  | 1   | gpt.py --layers 4 --heads 8 --width 256 --context 128 --batch 16 --vocabulary 256
-mlp_4096 | 1   | mlp.py --widths 784,4096,4096,10 --batch 1024 --optimizer adam --weight-decay 0
-mlp_64   | 1000| mlp.py --widths 784,64,64,10 --batch 64 --optimizer adam --weight-decay 0
+gpt_nano   | 1   | gpt.py --layers 4 --heads 4 --width 128 --context 64 --batch 12 --vocabulary 65   | fp32 bf16
+gpt_256    | 1   | gpt.py --layers 4 --heads 8 --width 256 --context 128 --batch 16 --vocabulary 256 | fp32 bf16
+mlp_4096   | 1   | mlp.py --widths 784,4096,4096,10 --batch 1024 --optimizer adam --weight-decay 0   | fp32 bf16
+mlp_64     | 1000| mlp.py --widths 784,64,64,10 --batch 64 --optimizer adam --weight-decay 0         | fp32 bf16
+resnet18   | 1   | vision.py --model resnet18 --batch 128                                            | fp32
+resnet18_8 | 1   | vision.py --model resnet18 --batch 8                                              | fp32
 TABLE
 }
 
@@ -152,9 +155,10 @@ record() {
   printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$dtype" "$program" "$status" "$*" >> "$plan"
 }
 
-while IFS='|' read -r base least peer; do
+while IFS='|' read -r base least peer dtypes; do
   base=${base// /}
-  for dtype in fp32 bf16; do
+  peer=$(sed 's/^ *//; s/ *$//' <<< "$peer")
+  for dtype in $dtypes; do
     name=$base
     if [ "$dtype" = bf16 ]; then name=${base}_bf16; fi
     if ! [[ $name =~ ^($only)$ ]] || [[ $name =~ ^($skip)$ ]]; then continue; fi
@@ -175,8 +179,8 @@ while IFS='|' read -r base least peer; do
       programs=(ours eager compiled)
       record "$name" "$dtype" ours run "bench/$name ${common[*]}"
     fi
-    record "$name" "$dtype" eager run "bench/peers/${peer# } --dtype $dtype ${common[*]}"
-    record "$name" "$dtype" compiled run "bench/peers/${peer# } --dtype $dtype ${common[*]} --compile"
+    record "$name" "$dtype" eager run "bench/peers/$peer --dtype $dtype ${common[*]}"
+    record "$name" "$dtype" compiled run "bench/peers/$peer --dtype $dtype ${common[*]} --compile"
     for ((round = 1; round <= rounds; ++round)); do
       for ((turn = 0; turn < ${#programs[@]}; ++turn)); do
         case ${programs[$(((turn + round - 1) % ${#programs[@]}))]} in
@@ -203,6 +207,6 @@ if [ -n "$(git -C "$root" status --porcelain --untracked-files=no 2> /dev/null)"
 
 mkdir -p "$output"
 "$python" "$root/bench/summary.py" report --logs "$logs" --output "$output" --warmup "$warmup" --rounds "$rounds" \
-  --threads "$threads" --compiler "$compiler" --flags "$flags" --libraries "$libraries" --commit "$commit" \
+  --name "$results" --threads "$threads" --compiler "$compiler" --flags "$flags" --libraries "$libraries" --commit "$commit" \
   --command "$command"
 [ "$failures" -eq 0 ] || { printf '%s run(s) failed\n' "$failures" >&2; exit 1; }

@@ -167,7 +167,7 @@ def report(args):
         "configurations": rows,
     }
     slug = re.sub(r"[^a-z0-9]+", "-", processor.lower()).strip("-")
-    stem = os.path.join(args.output, f"cpu-{now:%Y-%m-%d}-{slug}")
+    stem = os.path.join(args.output, f"{args.name}-{now:%Y-%m-%d}-{slug}")
     number = 2
     path = stem
     while os.path.exists(path + ".json"):
@@ -204,7 +204,7 @@ def main():
     one.add_argument("log")
     one.add_argument("--warmup", type=int, required=True)
     full = sub.add_parser("report")
-    for name in ("logs", "output", "compiler", "flags", "libraries", "commit", "command"):
+    for name in ("logs", "output", "name", "compiler", "flags", "libraries", "commit", "command"):
         full.add_argument("--" + name, required=True)
     for name in ("warmup", "rounds", "threads"):
         full.add_argument("--" + name, type=int, required=True)

@@ -1,4 +1,4 @@
-// examples/mnist.hpp — digits: the code that lessons 2 and 3, their tests and the benchmarks of perceptrons share.
+// examples/mnist.hpp — digits: the code that lessons 2, 3 and 8, their tests and the benchmarks of perceptrons share.
 #pragma once
 
 #include <regimen/regimen.hpp>
@@ -50,7 +50,7 @@ int mnist_by(int argc, char** argv) {
   using Train = program::Recipe<Model, Own, Policies...>;
 
   program::Options options{.steps = 1250, .validate_every = 250, .learning_rate = 1e-3};
-  program::CommandLine line("A perceptron learns digits: MNIST's 10,000 test images, four fifths of them; the rest validates.", options,
+  program::CommandLine line("A network learns digits: MNIST's 10,000 test images, four fifths of them; the rest validates.", options,
                             "Folder with t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz. Without it: made-up images");
   if (const auto code = line.parse(argc, argv)) return *code;
 

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -122,6 +124,10 @@ CommandLine& CommandLine::add(const char* name, std::string& to, const char* tex
   });
   return *this;
 }
+CommandLine& CommandLine::add(const char* name, bool& to, const char* text) {
+  parser_->add_flag(name, to, text);
+  return *this;
+}
 
 std::optional<int> CommandLine::parse(int argc, char** argv) {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "program";
@@ -229,6 +235,26 @@ std::size_t peak_resident_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
+namespace {
+/// The number in a file, behind a word if one is given; the largest if there is none.
+std::size_t number_in(const char* path, const std::string& word = "") {
+  std::ifstream file(path);
+  std::string before;
+  while (!word.empty() && file >> before && before != word) {}
+  std::size_t number = 0;
+  return file >> number ? number : std::numeric_limits<std::size_t>::max();
+}
+}  // namespace
+void expect_memory(const std::string& what, std::size_t bytes) {
+  const std::size_t kib = number_in("/proc/meminfo", "MemAvailable:"), most = number_in("/sys/fs/cgroup/memory.max");
+  const std::size_t found = std::min(kib == std::numeric_limits<std::size_t>::max() ? kib : kib * 1024, most);
+  if (bytes <= found) return;
+  char expected[64], has[64];
+  std::snprintf(expected, sizeof expected, "%.1f GiB of free memory for its plan", double(bytes) / 0x1p30);
+  std::snprintf(has, sizeof has, "%.1f GiB", double(found) / 0x1p30);
+  throw regimen::Error(what, expected, has);
 }
 
 namespace {

@@ -52,6 +52,7 @@ class CommandLine {
   CommandLine& add(const char* name, std::uint64_t& value, const char* text, std::uint64_t least = 0);
   CommandLine& add(const char* name, double& value, const char* text, double least, double most = std::numeric_limits<double>::max());
   CommandLine& add(const char* name, std::string& value, const char* text, std::initializer_list<const char*> choices = {});
+  CommandLine& add(const char* name, bool& value, const char* text);  // true if it is given
 
   /// Empty: continue. Otherwise the exit code, after printing the help or an error in the arguments.
   std::optional<int> parse(int argc, char** argv);
@@ -118,6 +119,9 @@ class Log {
 /// training. An existing file stays as it is.
 void make_folder(const std::string& path, const std::string& file);
 std::size_t peak_resident_bytes();   // of the whole process, so far
+/// Throws if this machine, or the control group of this process, has fewer bytes to give than a plan takes: what, and the plan's bytes. (Linux gives
+/// more than there is, and ends the program when it is written.)
+void expect_memory(const std::string& what, std::size_t bytes);
 void catch_interrupt();              // from now on the first Ctrl-C is noticed, the second ends the program
 void release_interrupt();            // from now on the first Ctrl-C ends the program
 bool is_interrupted();               // since catch_interrupt

@@ -59,16 +59,24 @@ class Ranks<Train, regimen::Threads> : ManyRanks {
   std::uint64_t count_ = 2;
 };
 
-/// This process is one of the ranks that torchrun or Slurm started; without a launcher the only rank.
-template <class Train>
-class Ranks<Train, regimen::Tcp> : ManyRanks {
+/// This process is one of the ranks that torchrun or Slurm started; without a launcher the only rank. For programs that
+/// choose among several Trainers when they run.
+class TcpRanks : ManyRanks {
  public:
   using ManyRanks::ManyRanks;
 
+  template <class Train>
   int train(const typename Train::Options& settings, const auto& body) const {
     regimen::comm::Tcp communicator(regimen::comm::tcp_options(regimen::comm::world_of_environment(), 0));
     return one<Train>(communicator, settings, body);
   }
+};
+template <class Train>
+class Ranks<Train, regimen::Tcp> : TcpRanks {
+ public:
+  using TcpRanks::TcpRanks;
+
+  int train(const typename Train::Options& settings, const auto& body) const { return TcpRanks::template train<Train>(settings, body); }
 };
 
 /// The same with a GPU for each rank: the processes agree by TCP, and tensors go from GPU to GPU.

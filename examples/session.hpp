@@ -89,6 +89,7 @@ class Session {
   }
   void operator()(Train& trainer, const regimen::Evaluation& found) {
     validation_ = found;
+    validated_ = true;
     diverged_ = diverged_ || (found.targets != 0 && !std::isfinite(found.loss));
     Event event("validation");
     event.add("step", trainer.steps_done()).add("loss", found.loss);
@@ -110,7 +111,9 @@ class Session {
     event.add("validation_loss", validation_.loss).add("seconds", regimen::train::now() - began_).add("interrupted", interrupted);
     write(debug(event));
     if (tells()) {
-      std::fprintf(out(), "%llu steps, loss %.4f, validation loss %.4f\n", static_cast<unsigned long long>(trainer_.steps_done()), loss_, validation_.loss);
+      std::fprintf(out(), "%llu steps, loss %.4f", static_cast<unsigned long long>(trainer_.steps_done()), loss_);
+      if (validated_) std::fprintf(out(), ", validation loss %.4f", validation_.loss);
+      std::fprintf(out(), "\n");
       std::fprintf(out(), "planned %.2f MiB (%zu bytes), used %zu bytes\n", double(trainer_.planned().peak) / 0x1p20, trainer_.planned().peak, used.peak);
     }
     if (tells() && diverged_)
@@ -156,7 +159,7 @@ class Session {
   const Options& options_;
   Log log_;
   std::string log_error_{};
-  bool diverged_ = false;   // in the last step or the evaluation after it
+  bool validated_ = false, diverged_ = false;   // diverged: in the last step or the evaluation after it
   double began_, loss_ = std::numeric_limits<double>::quiet_NaN();
   regimen::Evaluation validation_{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
   std::uint64_t saved_at_ = std::numeric_limits<std::uint64_t>::max();

@@ -54,14 +54,14 @@ for preset in "${presets[@]}"; do
   # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train, and in a second configuration lessons.
   # Tests that train are compiled eight files at a time, which takes less than half as long as one by one, and up to 6 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
-  # clang compiles tests that train, and random programs, in half of g++'s time: it builds all of them, and g++, before it, every fourth.
+  # clang compiles tests that train, and random programs, in half of g++'s time: it builds all of them, and g++, before it, every eighth.
   bench=TESTED headers=ON hurry=TESTS together=8 cuda=AUTO every=1 once=()
   [ $((jobs * 7)) -le "${memory:-0}" ] || together=4
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)
       if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
-      elif [ "${presets[1]:-}" = clang ] && program clang++; then every=4; fi
+      elif [ "${presets[1]:-}" = clang ] && program clang++; then every=8; fi
       first=no
       ;;
   esac

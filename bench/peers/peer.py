@@ -25,7 +25,7 @@ def options(description, **defaults):
     parser.add_argument("--weight-decay", type=float, default=0.1, help="of the weights of Linear layers; nothing else decays")
     parser.add_argument("--beta1", type=float, default=0.9)
     parser.add_argument("--beta2", type=float, default=0.99)
-    parser.add_argument("--optimizer", choices=["adamw", "adam"], default="adamw")
+    parser.add_argument("--optimizer", choices=["adamw", "adam", "sgd"], default="adamw", help="sgd has the momentum --beta1")
     parser.add_argument("--foreach", action="store_true", help="the optimizer over lists of tensors, not the fused one")
     parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32", help="bf16 is torch.autocast")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model and its loss")
@@ -37,17 +37,20 @@ def options(description, **defaults):
     return parser
 
 
-def adam(model, args):
-    """Adam or AdamW that decays what Regimen decays by default: the weights of Linear layers."""
+def optimizer_of(model, args):
+    """An optimizer that decays what Regimen decays by default: the weights of Linear layers."""
     decayed = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Linear)}
     decayed -= {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Embedding)}  # a tied table is an embedding
     groups = [
         {"params": [p for p in model.parameters() if id(p) in decayed], "weight_decay": args.weight_decay},
         {"params": [p for p in model.parameters() if id(p) not in decayed], "weight_decay": 0.0},
     ]
-    kind = torch.optim.AdamW if args.optimizer == "adamw" else torch.optim.Adam
     how = {"foreach": True} if args.foreach else {"fused": True}
-    return kind([g for g in groups if g["params"]], lr=args.lr, betas=(args.beta1, args.beta2), eps=1e-8, **how)
+    groups = [g for g in groups if g["params"]]
+    if args.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=args.lr, momentum=args.beta1, **how)
+    kind = torch.optim.AdamW if args.optimizer == "adamw" else torch.optim.Adam
+    return kind(groups, lr=args.lr, betas=(args.beta1, args.beta2), eps=1e-8, **how)
 
 
 def peak_rss():
@@ -60,7 +63,7 @@ def train(args, model, batches, per_step, unit):
     goes into making data; `per_step` counts what one step sees, in `unit`."""
     model.to(args.device)
     batches = [(x.to(args.device), y.to(args.device)) for x, y in batches]
-    optimizer = adam(model, args)
+    optimizer = optimizer_of(model, args)
     run = torch.compile(model, mode=args.mode) if args.compile else model
     mixed = (lambda: torch.autocast(args.device, torch.bfloat16)) if args.dtype == "bf16" else contextlib.nullcontext
     if args.device == "cuda":

@@ -8,9 +8,12 @@
 #include <regimen/data/token_file.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
+#include <regimen/layer/add_bias.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/dropout.hpp>
@@ -30,7 +33,9 @@
 #include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/slice.hpp>
 #include <regimen/layer/softmax.hpp>
+#include <regimen/layer/times_root_width.hpp>
 #include <regimen/loss/cross_entropy.hpp>
+#include <regimen/loss/masked.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>

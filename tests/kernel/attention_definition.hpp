@@ -26,6 +26,8 @@ struct Case {
   std::uint32_t threshold = 0;
   /// Which weights are kept, of (B,H,T,T); empty: those of op::Drop.
   std::function<bool(std::size_t)> keeps{};
+  /// What distances add to scores, (H,distances); empty: nothing.
+  Values bias{};
 
   std::size_t tokens() const { return shape.batch * shape.length; }
   std::size_t channels() const { return shape.heads * shape.width; }
@@ -45,12 +47,17 @@ struct Case {
 /// taken from; empty: the exact y. sizes: what the terms of
 /// each gradient add up to at most, where |d_y · v| <= D.
 struct Definition {
-  Values y, log_sum, d_qkv, sizes;
+  Values y, log_sum, d_qkv, sizes, d_bias, bias_sizes;
 
   Definition(const Case& c, const Values& qkv, const Values& d_y, const Values& stored_y)
-      : y(d_y.size(), 0.0), log_sum(c.rows()), d_qkv(qkv.size(), 0.0), sizes(qkv.size(), 0.0) {
+      : y(d_y.size(), 0.0),
+        log_sum(c.rows()),
+        d_qkv(qkv.size(), 0.0),
+        sizes(qkv.size(), 0.0),
+        d_bias(c.shape.batch * c.shape.heads * c.shape.distances(), 0.0),
+        bias_sizes(d_bias) {
     const op::AttentionShape& s = c.shape;
-    const double scale = 1 / std::sqrt(double(s.width)), keep = 65536.0 / (65536.0 - c.threshold),
+    const double scale = s.scale<double>(), keep = 65536.0 / (65536.0 - c.threshold),
                  most = 2 * double(s.width) * keep * scale;
     for (std::size_t b = 0; b < s.batch; ++b)
       for (std::size_t h = 0; h < s.heads; ++h)
@@ -68,6 +75,7 @@ struct Definition {
           double total = 0, dot = 0;
           for (std::size_t u = from; u < seen; ++u) {
             for (std::size_t d = 0; d < s.width; ++d) p[u] += qkv[at(t, 0) + d] * qkv[at(u, 1) + d] * scale;
+            if (!c.bias.empty()) p[u] += c.bias[h * s.distances() + u + s.length - 1 - t];
             total += p[u] = std::exp(p[u]);  // the scores are small enough
           }
           log_sum[(b * s.heads + h) * s.length + t] = std::log(total);
@@ -92,6 +100,10 @@ struct Definition {
               sizes[at(u, 2) + d] += p[u] * factors[u];
             }
             const double d_score = p[u] * (d_p - dot) * scale;
+            if (!c.bias.empty()) {
+              const std::size_t i = (b * s.heads + h) * s.distances() + u + s.length - 1 - t;
+              d_bias[i] += p[u] * (d_p - dot), bias_sizes[i] += p[u] * most / scale;
+            }
             for (std::size_t d = 0; d < s.width; ++d) {
               d_qkv[at(t, 0) + d] += d_score * qkv[at(u, 1) + d];
               d_qkv[at(u, 1) + d] += d_score * qkv[at(t, 0) + d];
@@ -104,11 +116,11 @@ struct Definition {
 };
 
 /// Roundings to S, relative to the sizes of terms, where all numbers are below 1: a score is a sum of D products, at
-/// most √D, whose error is that of exp, twice (once in the total); d_y · v another D; then a sum over positions, and over
+/// most √D (D if it is not scaled), and what its distance adds, whose error is that of exp, twice (once in the total); d_y · v another D; then a sum over positions, and over
 /// the heads that share a key, and a dozen single roundings.
 inline double roundings(const op::AttentionShape& s) {
   const double width = double(s.width);
-  return 2 * (width + 2) * std::sqrt(width) + 2 * (width + 2) +
+  return 2 * (width + 2) * (s.is_scaled ? std::sqrt(width) : width) + 2 * (width + 2) +
          double((s.length > s.keys() ? s.length : s.keys()) * s.group()) + 16;
 }
 

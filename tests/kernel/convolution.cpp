@@ -3,7 +3,9 @@
 #include "against_cpu.hpp"
 
 #include <regimen/engine/cpu/convolution.hpp>
+#include <regimen/engine/cpu/unfold.hpp>
 #include <regimen/kernel/convolution.hpp>
+#include <regimen/kernel/unfold.hpp>
 
 using namespace regimen;
 using namespace test;
@@ -50,6 +52,62 @@ TEMPLATE_TEST_CASE("convolutions of integers are the CPU's, and what their defin
         [&](const Arena& arena, const auto& done) {
           return is_defined(arena.get(done.d_weight, o.weights()), wanted.d_weight);
         });
+  }
+}
+
+/// Signed lines, and nothing of Convolution but its numbers.
+TEMPLATE_TEST_CASE("lines of windows lie beside each other, and go back", "", float, double, bf16) {
+  using T = TestType;
+  constexpr op::Convolution shapes[] = {
+      {.samples = 2, .height = 5, .width = 3, .channels = 6, .out_channels = 6, .window_height = 3, .padding = 1},
+      {.samples = 3,
+       .height = 7,
+       .width = 2,
+       .channels = 33,
+       .out_channels = 33,
+       .window_height = 3,
+       .stride = 2,
+       .padding = 3,
+       .dilation = 2,
+       .groups = 3},
+      {.samples = 1, .height = 1, .width = 1, .channels = 1, .out_channels = 1},
+      {.samples = 0, .height = 5, .width = 3, .channels = 6, .out_channels = 6, .window_height = 2}};
+  for (const op::Convolution& o : shapes) {
+    CAPTURE(o.height, o.window_height, o.stride, o.padding, o.dilation, o.groups);
+    const std::size_t lines = (o.height + 2 * o.padding - o.dilation * (o.window_height - 1) - 1) / o.stride + 1,
+                      channels = o.channels / o.groups, few = o.samples * o.height * o.width * o.channels,
+                      many = o.samples * lines * o.width * o.window_height * o.channels;
+    const Values x = integers<T>(few, 1), d_y = integers<T>(many, 2);
+    Values y(many), d_x(few);
+    std::size_t to = 0;
+    for (std::size_t b = 0; b < o.samples; ++b)
+      for (std::size_t i = 0; i < lines; ++i)
+        for (std::size_t j = 0; j < o.width; ++j)
+          for (std::size_t g = 0; g < o.groups; ++g)
+            for (std::size_t r = 0; r < o.window_height; ++r)
+              for (std::size_t c = 0; c < channels; ++c, ++to) {
+                const long line = long(i * o.stride + r * o.dilation) - long(o.padding);
+                if (line < 0 || line >= long(o.height)) continue;
+                const std::size_t from =
+                    ((b * o.height + std::size_t(line)) * o.width + j) * o.channels + g * channels + c;
+                y[to] = x[from], d_x[from] += d_y[to];
+              }
+    by_definition(
+        std::size_t{1} << 18,
+        [&](Arena& arena) {
+          const auto from = arena.put<T>(x);
+          return op::Unfold<T>{from, arena.room<T>(many), o};
+        },
+        [&](const Arena& arena, const auto& done) { CHECK((arena.get(done.y, many) == y)); });
+    by_definition(
+        std::size_t{1} << 18,
+        [&](Arena& arena) {
+          const auto from = arena.put<T>(d_y);
+          return op::Fold<T>{from, arena.room<T>(few), o};
+        },
+        [&](const Arena& arena, const auto& done) { CHECK((arena.get(done.d_x, few) == d_x)); });
+    CHECK(op::Unfold<T>{{0}, {0}, o}.cost().bytes == double(few + many) * sizeof(T));
+    CHECK(op::Fold<T>{{0}, {0}, o}.cost().bytes == double(few + many) * sizeof(T));
   }
 }
 

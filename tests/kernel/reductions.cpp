@@ -73,15 +73,17 @@ void soft_cross_entropy(std::size_t rows, std::size_t columns, std::size_t past,
   Values target = values<S>(rows * columns, 2 / double(columns), 2);
   for (double& p : target) p = std::fabs(p);
   for (std::size_t i = columns; i < 2 * columns; ++i) target[i] = 0;
+  Values without = target;
+  without[2 * columns] = std::nan("");  // row 2 has no target
   const auto make = [&]<class T>(Arena& arena, T) {
     op::SoftCrossEntropy<WithGradient, T> o{};
     arena.begin_past(past * sizeof(T));
     o.logits = arena.put<T>(values<S>(rows * columns, 20));
     arena.begin_past(past_of_target * sizeof(T));
-    o.target = arena.put<T>(target);
+    o.target = arena.put<T>(without);
     Scalars scalars;
     scalars.loss_scale = 4, scalars.loss_sum = 1.5, scalars.count = 2;
-    o.scalars = arena.scalars(scalars), o.rows = rows, o.columns = columns, o.scale = 0.25;
+    o.scalars = arena.scalars(scalars), o.rows = rows, o.columns = columns, o.scale = 0.25, o.masked = true;
     return o;
   };
   Arena reference(room);
@@ -96,14 +98,17 @@ void soft_cross_entropy(std::size_t rows, std::size_t columns, std::size_t past,
       room, [&](Arena& arena) { return make(arena, S()); },
       [&](Arena& arena, const auto& o) {
         const Scalars& own = *arena.memory()(o.scalars);
-        CHECK(own.count == 2 + double(rows));
+        CHECK(own.count == 2 + double(rows - 1));
         CHECK(std::fabs(own.loss_sum - found.loss_sum) <= loss);
         const Values logits = WithGradient ? reference.get(done.logits, rows * columns) : values<S>(rows * columns, 20),
                      own_logits = arena.get(o.logits, rows * columns);
         CHECK(misses(own_logits, logits, [&](std::size_t) { return gradient; }) == 0);
         if (WithGradient)
-          for (std::size_t i = columns; i < 2 * columns; ++i) CHECK(own_logits[i] == 0);
-        CHECK(arena.get(o.target, rows * columns) == target);
+          for (std::size_t i = columns; i < 3 * columns; ++i) CHECK(own_logits[i] == 0);
+        Values kept = arena.get(o.target, rows * columns);
+        CHECK(std::isnan(kept[2 * columns]));
+        kept[2 * columns] = target[2 * columns];
+        CHECK(kept == target);
       });
 }
 

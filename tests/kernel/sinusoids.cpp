@@ -15,21 +15,25 @@ TEMPLATE_TEST_CASE("sinusoidal positions are their definition", "", double, floa
   for (const std::size_t columns : Sizes{1, 6, 19})
     for (const std::size_t samples : Sizes{1, 3})
       for (const bool in_place : {false, true}) {
+        const bool sines_first = in_place == (samples == 1);
         const std::size_t length = 37, first = columns == 6 ? 131'000 : 0, count = samples * length * columns;
-        CAPTURE(columns, samples, in_place);
+        CAPTURE(columns, samples, in_place, sines_first);
         const Values x = values<T>(count);
         const auto make = [&](Arena& arena) {
           op::AddSinusoids<T> o{};
           o.x = arena.put<T>(x), o.y = in_place ? o.x : arena.room<T>(count);
           o.samples = samples, o.length = length, o.columns = columns, o.first = first;
+          o.sines_first = sines_first;
           return o;
         };
         Values y(count), off(count);
         for (std::size_t i = 0; i < count; ++i) {
-          const std::size_t c = i % columns, t = i / columns % length;
-          const long double speed = std::pow(10'000.0L, -(long double)(c - c % 2) / (long double)(columns)),
+          const std::size_t c = i % columns, t = i / columns % length, sines = (columns + 1) / 2;
+          const bool is_sine = sines_first ? c < sines : c % 2 == 0;
+          const std::size_t pair = sines_first ? c % sines : c / 2;
+          const long double speed = std::pow(10'000.0L, -2 * (long double)(pair) / (long double)(columns)),
                             angle = (long double)(first + t) * speed;
-          y[i] = x[i] + double(c % 2 == 0 ? std::sin(angle) : std::cos(angle));
+          y[i] = x[i] + double(is_sine ? std::sin(angle) : std::cos(angle));
           // The angle, the sine's rounding and that of the sum.
           off[i] = double(first + t) * 0x1p-51 + epsilon_of<statistic_t<T>> + 1.001 * rounding_of<T>(y[i]);
         }

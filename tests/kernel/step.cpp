@@ -70,6 +70,7 @@ void finishes() {
                 s.square_sum = square_sum, s.count = count, s.loss_scale = loss_scale;
                 op::Finish<UpdateRule> o{};
                 o.scalars = arena.scalars(s), o.scale = 0.25, o.clip = clip, o.loss_scaling = {1024, interval};
+                o.sums = interval == 6;
                 arena.memory()(o.scalars)->anomaly.found = found;
                 return o;
               };
@@ -316,6 +317,8 @@ TEMPLATE_TEST_CASE("other losses of single elements", "", float, double) {
       const auto make = [=](Arena& arena) {
         op::PointwiseLoss<Function, true, S> o{};
         o.output = arena.put<S>(values<S>(count, 3)), o.target = arena.put<S>(values<S>(count, 1, 2));
+        if constexpr (pointwise::Counts<Function>)
+          for (std::size_t i = 0; i < count; i += 3) arena.memory()(o.target)[i] = no_target<S>;
         o.scalars = arena.scalars(some_scalars()), o.count = count, o.scale = 0.3;
         return o;
       };
@@ -323,6 +326,7 @@ TEMPLATE_TEST_CASE("other losses of single elements", "", float, double) {
         // Either may contract a product and a sum. Terms are below 8, with few roundings each.
         CHECK(all_scalars(arena, o)[0] ==
               Approx(all_scalars(expected, o)[0]).margin(double(count) * 8 * 4156 * 0x1p-53));
+        CHECK(all_scalars(arena, o)[1] == all_scalars(expected, o)[1]);  // how many elements count
         const double largest = 4 * epsilon_of<S> * 4 * std::fabs(some_scalars().loss_scale);
         CHECK(misses(arena.get(o.output, count), expected.get(o.output, count), [&](std::size_t) { return largest; }) ==
               0);
@@ -331,6 +335,7 @@ TEMPLATE_TEST_CASE("other losses of single elements", "", float, double) {
   };
   check(pointwise::Huber<Ratio<1, 2>>{});
   check(pointwise::BinaryCrossEntropy{});
+  check(pointwise::Masked<pointwise::Squared>{});
 }
 
 TEMPLATE_TEST_CASE("squared errors have the same bits wherever the output and the target begin", "", float, double) {

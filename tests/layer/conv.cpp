@@ -1,8 +1,10 @@
 // Convolutions as types: shapes, parameters, options, costs.
-#include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
 
 #include "support/catch.hpp"
 
+#include <array>
 #include <type_traits>
 
 using namespace regimen;
@@ -40,6 +42,33 @@ constexpr bool has_weight(std::size_t count) {
 static_assert(has_weight<Conv2d<8, Window<3, 2>>, Shape<5, 7, 6>, 6, 3, 2>(2));
 static_assert(has_weight<Conv2d<8, 3, Groups<2>, NoBias>, Shape<5, 7, 6>, 3, 3, 3>(1));
 static_assert(has_weight<Conv2d<8, 1>, Shape<5, 7, 6>, 6, 1, 1>(2));
+
+static_assert(!Conv2d<8, Window<1, 3, 3>>::options.are_sound());
+
+static_assert(std::is_same_v<Out<Conv1d<8, 3>, Shape<7, 2>>, Shape<5, 8>>);
+static_assert(std::is_same_v<Out<Conv1d<8, 4, Padding<3>, Dilation<2>, Stride<2>>, Shape<7, 2>>, Shape<4, 8>>);
+static_assert(std::is_same_v<Out<Conv1d<8, 4, CausalPadding, Dilation<2>>, Shape<7, 2>>, Shape<7, 8>>);
+static_assert(std::is_same_v<Out<Conv1d<8, 3, CausalPadding, Stride<2>>, Shape<7, 2>>, Shape<4, 8>>);
+static_assert(!Conv1d<8, 3, CausalPadding>::looks_ahead && !Conv1d<8, 1>::looks_ahead);
+static_assert(Conv1d<8, 3, Padding<1>>::looks_ahead && Conv1d<8, 3, CausalPadding, Stride<2>>::looks_ahead);
+static_assert(!Conv1d<8, 3, CausalPadding, Padding<1>>::options.are_sound() &&
+              !Conv1d<8, Window<3>>::options.are_sound());
+static_assert(!Conv1d<8, 3, CausalPadding, CausalPadding>::options.are_sound() &&
+              !Conv1d<8, 3, 2>::options.are_sound());
+static_assert(Bound<Conv1d<8, 3, Groups<2>>, Shape<7, 6>>::parameters[0].extents ==
+              std::array<std::size_t, 4>{8, 3, 3, 1});
+static_assert(Bound<Conv1d<8, 3>, Shape<7, 6>>::parameters[0].rank == 3 &&
+              Bound<Conv1d<8, 3, NoBias>, Shape<7, 6>>::parameters.size() == 1);
+
+static_assert(std::is_same_v<Out<Conv3d<8, 3>, Shape<4, 5, 7, 2>>, Shape<2, 3, 5, 8>>);
+static_assert(
+    std::is_same_v<Out<Conv3d<8, Window<3, 1, 2>, Padding<1>, Stride<2>>, Shape<4, 5, 8, 2>>, Shape<2, 4, 5, 8>>);
+static_assert(!Conv3d<8, Window<3>>::options.are_sound() && !Conv3d<8, Window<3, 3, 3, 3>>::options.are_sound());
+static_assert(has_weight<Conv3d<8, Window<4, 3, 2>, Groups<2>>, Shape<5, 5, 7, 6>, 12, 3, 2>(2));
+// A copy of the frames that windows read: 3 for each of 2 places; none where each frame is alone.
+static_assert(Bound<Conv3d<8, Window<3, 1, 1>>, Shape<4, 5, 7, 2>>::ForwardScratch::bytes(10)[0] >=
+              10 * 2 * 5 * 7 * 3 * 2 * sizeof(fp32));
+static_assert(Bound<Conv3d<8, Window<1, 3, 3>>, Shape<4, 5, 7, 2>>::ForwardScratch::count == 0);
 
 }  // namespace
 

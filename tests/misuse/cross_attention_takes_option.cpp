@@ -1,5 +1,5 @@
 // Attention to another text whose positions it should not see.
-// expect: CrossAttention<Name, Heads<N>, \.\.\.> takes KeyHeads, HeadWidth, Dropout, WithoutBias; nothing else
+// expect: CrossAttention<Name, Heads<N>, \.\.\.> takes options that are not about positions; write no other option
 // names: Causal
 #include "../support/model_recipe.hpp"
 

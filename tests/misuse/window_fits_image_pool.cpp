@@ -1,5 +1,5 @@
 // A window of nine pixels of six.
-// expect: a window is larger than the padded image; make the window smaller, or add Padding<N>
+// expect: a window is larger than the padded input; make the window smaller, or add Padding<N>
 // names: regimen::Shape<6, 7, 3>
 #include "../support/model_recipe.hpp"
 

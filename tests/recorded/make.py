@@ -214,6 +214,51 @@ def window_attention():
            "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 34, heads=3, window=4)
 
 
+def alibi_slopes(heads):
+    """As get_slopes of Press et al."""
+    power = 2 ** (heads.bit_length() - 1)
+    slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
+    return slopes if power == heads else slopes + alibi_slopes(2 * power)[0::2][:heads - power]
+
+
+def distance_attention():
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    g = torch.Generator().manual_seed(36)
+
+    def attend(x, p, heads, bias, causal, scale=None):
+        batch, length, _ = x.shape
+        q, k, v = (part.reshape(batch, length, heads, -1).transpose(1, 2)
+                   for part in functional.linear(x, p["qkv.weight"], p.get("qkv.bias")).chunk(3, dim=2))
+        if causal:
+            bias = bias + torch.full((length, length), -torch.inf, dtype=x.dtype).triu(1)
+        y = functional.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=scale)
+        return functional.linear(y.transpose(1, 2).flatten(2), p["projection.weight"], p.get("projection.bias"))
+
+    def distances(length):
+        return torch.arange(length)[None, :] - torch.arange(length)[:, None]
+
+    def relative(x, p, heads, causal, scale=None):
+        buckets = T5Attention._relative_position_bucket(distances(x.shape[1]), bidirectional=not causal, num_buckets=8,
+                                                        max_distance=16)
+        return attend(x, p, heads, p["attend.table"][buckets].permute(2, 0, 1), causal, scale)
+
+    layer("self_attention_alibi", "causal attention, with -slope |t - u| added to the scores",
+          lambda x, p: attend(x, p, 3, torch.tensor(alibi_slopes(3), dtype=x.dtype)[:, None, None]
+                              * -distances(x.shape[1]).abs(), True), random(g, 2, 9, 12),
+          {"qkv.weight": random(g, 36, 12, scale=0.6), "qkv.bias": random(g, 36, scale=0.3),
+           "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 36, heads=3)
+    layer("self_attention_relative", "attention as in T5: with a number for each bucket of distances, without scale and biases",
+          lambda x, p: relative(x, p, 2, False, 1.0), random(g, 2, 21, 6),
+          {"qkv.weight": random(g, 18, 6, scale=0.4), "attend.table": random(g, 8, 2),
+           "projection.weight": random(g, 6, 6, scale=0.4)}, 37, heads=2, buckets=8, max_distance=16)
+    layer("self_attention_relative_causal", "the same, causal, with scale and biases",
+          lambda x, p: relative(x, p, 2, True), random(g, 1, 21, 6),
+          {"qkv.weight": random(g, 18, 6, scale=0.6), "qkv.bias": random(g, 18, scale=0.3),
+           "attend.table": random(g, 8, 2), "projection.weight": random(g, 6, 6, scale=0.4),
+           "projection.bias": random(g, 6)}, 38, heads=2, buckets=8, max_distance=16)
+
+
 def cross_attention():
     """Positions 7 to 10 attend to the first ten channels of positions 0 to 6."""
     g = torch.Generator().manual_seed(33)
@@ -230,6 +275,25 @@ def cross_attention():
           {"q.weight": random(g, 12, 12, scale=0.6), "q.bias": random(g, 12, scale=0.3),
            "kv.weight": random(g, 24, 10, scale=0.6), "kv.bias": random(g, 24, scale=0.3),
            "projection.weight": random(g, 12, 12, scale=0.4), "projection.bias": random(g, 12)}, 33, heads=3)
+
+
+def cross_attention_normalised():
+    """Positions 7 to 9 attend to the first five channels of positions 0 to 6."""
+    g = torch.Generator().manual_seed(39)
+
+    def forward(x, p):
+        heads = [part.reshape(2, -1, 4, 4).transpose(1, 2) for part in (
+            functional.linear(x[:, 7:], p["q.weight"]),
+            *functional.linear(x[:, :7, :5], p["kv.weight"]).split(16, dim=2))]
+        q, k = (functional.rms_norm(part, (4,), p[name], 1e-6) for part, name in zip(heads, ("norm.query", "kv.norm")))
+        y = functional.scaled_dot_product_attention(q, k, heads[2], scale=1.0)
+        return functional.linear(y.transpose(1, 2).flatten(2), p["projection.weight"])
+
+    layer("cross_attention_normalised", "the same, of three positions, with RMSNorm of each head's q and k; without scale and biases",
+          forward, random(g, 2, 10, 8),
+          {"q.weight": random(g, 16, 8, scale=0.6), "norm.query": random(g, 4, scale=0.3, shift=1),
+           "kv.weight": random(g, 32, 5, scale=0.6), "kv.norm": random(g, 4, scale=0.3, shift=1),
+           "projection.weight": random(g, 8, 16, scale=0.4)}, 39, heads=4, width=4, norm_epsilon=1e-6)
 
 
 def more_layers():
@@ -350,6 +414,31 @@ def convolutions():
               forward, random(g, batch, height * width, channels), parameters, 23, height=height, width=width, **options)
 
 
+def other_convolutions():
+    g = torch.Generator().manual_seed(64)
+
+    def positions(x, p):  # channels last, in the weight too
+        return functional.conv1d(x.mT, p["weight"].mT, p["bias"], stride=2, padding=1, groups=2).mT
+
+    layer("conv1d", "convolution of positions, weight (out, window, channels / groups); stride 2, padding 1, 2 groups",
+          positions, random(g, 2, 9, 4), {"weight": random(g, 6, 3, 2), "bias": random(g, 6)}, 65)
+
+    def causal(x, p):
+        return functional.conv1d(functional.pad(x.mT, (4, 0)), p["weight"].mT, dilation=2).mT
+
+    layer("conv1d_causal", "convolution of positions with 4 zeros before the first, weight (out, window, channels); "
+          "dilation 2", causal, random(g, 2, 7, 3), {"weight": random(g, 4, 3, 3)}, 66)
+
+    def volumes(x, p):  # channels last, positions frame by frame; the weight's last extent has frames, then channels
+        weight = p["weight"].reshape(6, 3, 2, 2, 2).permute(0, 4, 3, 1, 2)
+        y = functional.conv3d(x.reshape(2, 3, 4, 3, 4).permute(0, 4, 1, 2, 3), weight, p["bias"], stride=2, padding=1, groups=2)
+        return y.permute(0, 2, 3, 4, 1).flatten(1, 3)
+
+    layer("conv3d", "convolution of volumes of 3 x 4 x 3: positions (depth height width), weight (out, window height, window "
+          "width, window depth * channels / groups); stride 2, padding 1, 2 groups", volumes,
+          random(g, 2, 36, 4), {"weight": random(g, 6, 3, 2, 4), "bias": random(g, 6)}, 67)
+
+
 def transposed_convolution():
     g = torch.Generator().manual_seed(36)
 
@@ -449,6 +538,34 @@ def more_losses():
         write(name, meaning + "; gradient.output is of loss_sum, loss = loss_sum / count",
               {"output": output.numpy(), "target": goal.numpy(), "count": numpy.array([output.numel()], dtype=numpy.int32),
                **results(*twice(compute))})
+
+
+def masked_losses():
+    """Targets that are NaN do not exist; nor does the output there."""
+    g = torch.Generator().manual_seed(63)
+    output, goal = random(g, 4, 3, scale=2), random(g, 4, 3)
+    for i in (0, 4, 5, 11):
+        goal.view(-1)[i] = float("nan")
+    logits, wanted = random(g, 10, 7, scale=3), torch.softmax(random(g, 10, 7, scale=2), dim=1)
+    for i in (1, 2, 9):
+        wanted[i] = float("nan")
+    for name, given, of, x, target, function in (
+        ("masked_huber", "output", "elements", output, goal,
+         lambda x, t, reduction: functional.huber_loss(x, t, reduction=reduction, delta=0.5)),
+        ("masked_soft_cross_entropy", "logits", "rows", logits, wanted, functional.cross_entropy),
+    ):
+        counts = ~torch.isnan(target) if of == "elements" else ~torch.isnan(target[:, 0])
+
+        def compute(dtype):
+            y = leaf(x, dtype)
+            total = function(y[counts], target.to(dtype)[counts], reduction="sum")
+            total.backward()
+            return {"loss_sum": total.reshape(1), "gradient." + given: y.grad,
+                    "loss": function(x.to(dtype)[counts], target.to(dtype)[counts], reduction="mean").reshape(1)}
+
+        write(name, f"of the {of} whose target is not NaN; gradient.{given} is of loss_sum, loss = loss_sum / count",
+              {given: x.numpy(), "target": target.numpy(),
+               "count": numpy.array([int(counts.sum())], dtype=numpy.int32), **results(*twice(compute))})
 
 
 def soft_cross_entropy():
@@ -731,7 +848,7 @@ def groups(model, decay):
     return [{"params": matrices, "weight_decay": decay}, *([{"params": rest, "weight_decay": 0.0}] if rest else [])]
 
 
-def curve(name, meaning, model, updater, inputs, targets, given, **options):
+def curve(name, meaning, model, updater, inputs, targets, given, keeps_start=True, **options):
     """Trains copies of the model in both precisions."""
     start = {key: value.detach().clone() for key, value in model.state_dict().items()}
 
@@ -751,7 +868,8 @@ def curve(name, meaning, model, updater, inputs, targets, given, **options):
 
     (truth, final), (fp32, final32) = twice(compute)
     tensors = {**given, **results(truth, fp32), **results(final, final32, exact=False)}
-    tensors.update({f"parameter.{key}": value.numpy() for key, value in start.items()})
+    if keeps_start:
+        tensors.update({f"parameter.{key}": value.numpy() for key, value in start.items()})
     # Scores do not change when all keys move by the same vector, so the key part of a qkv.bias has gradient 0, of which fp32
     # leaves rounding noise, and Adam makes steps of the learning rate out of noise. It has no effect on anything else.
     drift, drift_key = 0.0, 0.0
@@ -796,6 +914,98 @@ def curves():
           {"inputs": inputs.numpy(), "targets": whole(labels)}, widths=",".join(map(str, widths)), batch=batch, optimizer="SGD", **sgd)
 
 
+# --- models of texts -------------------------------------------------------------------------------------------------
+
+
+def set_at_random(model):
+    """All weights: initial ones are 0 and 1 in many places, which would hide mistakes."""
+    with torch.no_grad():
+        for key, tensor in model.state_dict().items():
+            if "embed_positions" not in key:
+                tensor.normal_(mean=1.0 if "norm.weight" in key else 0.0, std=0.2)
+
+
+def marian():
+    """A small translator as transformers writes it, and its logits. Every position of the source is attended to."""
+    import transformers
+
+    torch.manual_seed(14)
+    config = transformers.MarianConfig(
+        vocab_size=11, d_model=8, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
+        encoder_ffn_dim=12, decoder_ffn_dim=12, max_position_embeddings=9, activation_function="swish", scale_embedding=True,
+        static_position_embeddings=True, pad_token_id=10, decoder_start_token_id=10, eos_token_id=0)
+    model = transformers.MarianMTModel(config).eval()
+    set_at_random(model)
+    model.save_pretrained(HERE / "marian")
+    (HERE / "marian" / "generation_config.json").unlink(missing_ok=True)
+    (HERE / "marian" / "model.safetensors").chmod(0o644)
+    source, target = torch.randint(config.vocab_size, (3, 7)), torch.randint(config.vocab_size, (3, 5))
+
+    def compute(dtype):
+        model.to(dtype)
+        if dtype == torch.float64:  # transformers rounds the sines to fp32
+            width = config.d_model
+            angle = torch.arange(9).double()[:, None] / 10000 ** (2 * torch.arange(width // 2).double() / width)
+            for part in (model.model.encoder, model.model.decoder):
+                exact = torch.cat([angle.sin(), angle.cos()], dim=1)
+                assert (part.embed_positions.weight - exact).abs().max() < 1e-7
+                part.embed_positions.weight = nn.Parameter(exact, requires_grad=False)
+        return {"logits": model(input_ids=source, attention_mask=torch.ones_like(source), decoder_input_ids=target).logits}
+
+    fp32 = compute(torch.float32)  # first: it is exactly what the file holds
+    truth = compute(torch.float64)
+    write("marian/logits", "logits of marian/model.safetensors", {"source": whole(source), "target": whole(target), **results(truth, fp32)},
+          transformers=transformers.__version__)
+
+
+class LanguageModel(nn.Module):
+    """The names of PyTorch's word_language_model."""
+
+    def __init__(self, words, width, layers):
+        super().__init__()
+        self.encoder = nn.Embedding(words, width)
+        self.rnn = nn.LSTM(width, width, layers, batch_first=True)
+        self.decoder = nn.Linear(width, words)
+
+    def forward(self, tokens):
+        return self.decoder(self.rnn(self.encoder(tokens))[0])
+
+
+class Pairs(nn.Module):
+    """Pictures of 4 x 5 x 2, texts of 5 tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.picture = nn.Conv2d(2, 6, 3, padding=1)
+        self.picture_projection = nn.Linear(6, 4, bias=False)
+        self.words = nn.Embedding(9, 8)
+        self.text_projection = nn.Linear(8, 4, bias=False)
+
+    def forward(self, inputs):
+        picture, tokens = inputs
+        picture = functional.gelu(self.picture(picture.permute(0, 3, 1, 2))).amax((2, 3))
+        return torch.stack([self.picture_projection(picture), self.text_projection(self.words(tokens).mean(1))], dim=1)
+
+
+def models_of_texts():
+    torch.manual_seed(15)
+    pairs = (torch.randn(3, 4, 5, 2), torch.randint(9, (3, 5)))
+    tokens = torch.randint(11, (3, 6))
+    for name, model, inputs, given in (
+            ("lstm_language_model", LanguageModel(11, 8, 2), tokens, {"tokens": whole(tokens)}),
+            ("two_towers", Pairs(), pairs, {"pictures": pairs[0].numpy(), "tokens": whole(pairs[1])})):
+        set_at_random(model)
+
+        def compute(dtype):
+            as_dtype = lambda x: x.to(dtype) if x.is_floating_point() else x
+            return {"output": model.to(dtype)(as_dtype(inputs) if name != "two_towers" else tuple(map(as_dtype, inputs)))}
+
+        weights = {key: tensor.clone().numpy() for key, tensor in model.state_dict().items()}
+        fp32, truth = compute(torch.float32), compute(torch.float64)
+        write(f"{name}/model", "weights by their names in make.py", weights)
+        write(f"{name}/output", f"what {name}/model.safetensors makes of the inputs", {**given, **results(truth, fp32)})
+
+
 # --- GPT-2 -----------------------------------------------------------------------------------------------------------
 
 
@@ -832,13 +1042,146 @@ def gpt2():
           {"tokens": whole(tokens), **results(truth, fp32)}, transformers=transformers.__version__)
 
 
+# --- Llama and Qwen --------------------------------------------------------------------------------------------------
+
+
+def in_own_precision(model):
+    """transformers computes norms and angles in fp32, whatever the model's type is: this one computes them in fp64."""
+    config = model.config
+    rope = config.rope_parameters
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    speed = rope["rope_theta"] ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    if rope["rope_type"] == "llama3":
+        turns = rope["original_max_position_embeddings"] * speed / (2 * torch.pi)
+        low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+        share = ((turns - low) / (high - low)).clamp(0, 1)
+        speed = speed * (share + (1 - share) / rope["factor"])
+
+    def turn(x, position_ids):
+        angle = position_ids[..., None].double() * speed
+        angle = torch.cat([angle, angle], -1)
+        return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+
+    model.model.rotary_emb.forward = turn
+    for module in model.modules():
+        if type(module).__name__.endswith("RMSNorm"):
+            module.forward = lambda x, m=module: functional.rms_norm(x, (x.shape[-1],), m.weight, m.variance_epsilon)
+    return model.double()
+
+
+def llama():
+    """Small random models as transformers writes them, their logits, and a few gradients; and 30 steps of the first."""
+    import copy
+    import transformers
+
+    common = dict(vocab_size=17, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=4,
+                  num_key_value_heads=2, max_position_embeddings=12, bos_token_id=0, eos_token_id=0, attn_implementation="sdpa")
+    plain = {"rope_type": "default", "rope_theta": 100.0}
+    scaled = {"rope_type": "llama3", "rope_theta": 100.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+              "original_max_position_embeddings": 8}
+    cases = {"llama": transformers.LlamaForCausalLM(transformers.LlamaConfig(
+                 **common, rope_parameters=scaled, rms_norm_eps=1e-5, tie_word_embeddings=False)),
+             "qwen2": transformers.Qwen2ForCausalLM(transformers.Qwen2Config(
+                 **common, rope_parameters=plain, rms_norm_eps=1e-6, tie_word_embeddings=True)),
+             "qwen3": transformers.Qwen3ForCausalLM(transformers.Qwen3Config(
+                 **common, rope_parameters=plain, rms_norm_eps=1e-6, tie_word_embeddings=True, head_dim=6))}
+    for number, (name, model) in enumerate(cases.items()):
+        generator = torch.Generator().manual_seed(70 + number)
+        with torch.no_grad():
+            for key, parameter in model.named_parameters():
+                parameter.copy_(random(generator, *parameter.shape, scale=0.3, shift=1.0 if "norm" in key else 0.0))
+        model.eval().save_pretrained(HERE / name)
+        (HERE / name / "generation_config.json").unlink(missing_ok=True)
+        (HERE / name / "model.safetensors").chmod(0o644)
+        tokens = torch.randint(model.config.vocab_size, (3, 12), generator=generator)
+
+        def compute(model):
+            model.zero_grad()
+            logits = model(tokens).logits
+            loss = functional.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
+            loss.backward()
+            keys = ["model.embed_tokens.weight", "model.layers.0.self_attn.k_proj.weight"]
+            keys += [key for key, _ in model.named_parameters() if key.endswith("layers.0.self_attn.k_norm.weight")]
+            return {"logits": logits, "loss": loss.reshape(1), **{f"gradient.{key}": model.get_parameter(key).grad.clone() for key in keys}}
+
+        fp32, truth = compute(model), compute(in_own_precision(copy.deepcopy(model)))
+        for key in truth:  # the formulas in fp64 are transformers'
+            assert (fp32[key].double() - truth[key]).abs().max() < 1e-5 * truth[key].abs().max(), (name, key)
+        write(f"{name}/logits", f"logits of {name}/model.safetensors; loss is the mean cross-entropy of position t against token t + 1",
+              {"tokens": whole(tokens), **results(truth, fp32)}, transformers=transformers.__version__)
+
+    torch.manual_seed(73)
+    batch, context, steps = 4, 12, 30
+    text = torch.empty(steps, batch, context + 1, dtype=torch.long)
+    text[:, :, 0] = torch.randint(17, (steps, batch))
+    for t in range(context):
+        text[:, :, t + 1] = torch.where(torch.rand(steps, batch) < 0.8, (3 * text[:, :, t] + 1) % 17, torch.randint(17, (steps, batch)))
+    tokens, targets = text[:, :, :-1], text[:, :, 1:]
+    adamw = dict(lr=1e-2, betas=(0.9, 0.99), eps=1e-8)
+
+    def train(model):
+        update = torch.optim.AdamW(groups(model, 0.1), foreach=False, **adamw)
+        losses, norms = [], []
+        for x, y in zip(tokens, targets):
+            loss = functional.cross_entropy(model(x).logits.flatten(0, -2), y.flatten())
+            update.zero_grad()
+            loss.backward()
+            losses.append(loss.detach())
+            norms.append(torch.stack([p.grad.square().sum() for p in model.parameters()]).sum().sqrt())
+            update.step()
+        return ({"losses": torch.stack(losses), "gradient_norms": torch.stack(norms)},
+                {f"final.{key}": value.detach() for key, value in model.named_parameters()})
+
+    (truth, final), (fp32, final32) = train(in_own_precision(copy.deepcopy(cases["llama"]))), train(copy.deepcopy(cases["llama"]))
+    drift = max(float((final32[key].double() - final[key]).abs().max()) for key in final)
+    write("train_llama", "30 steps from llama/model.safetensors: losses and gradient norms before each update, weights after the last",
+          {"tokens": whole(tokens), "targets": whole(targets), **results(truth, fp32), **results(final, final32, exact=False)},
+          fp32_final_difference=f"{drift:.3g}", optimizer="AdamW", weight_decay="0.1 on the weights of Linear layers", **adamw)
+
+
+# --- vision transformers ---------------------------------------------------------------------------------------------
+
+
+def vit():
+    """Small vision transformers as timm builds and writes them, with a class token and without: their logits, and a curve of the first."""
+    import safetensors.torch
+    import timm
+    from timm.models.vision_transformer import VisionTransformer
+
+    side, patch, channels, classes, samples, batch, steps = 8, 4, 3, 5, 6, 4, 30
+    for name, options in (("vit", {}), ("vit_mean", {"class_token": False, "global_pool": "avg", "fc_norm": False})):
+        torch.manual_seed(8)
+        model = VisionTransformer(img_size=side, patch_size=patch, in_chans=channels, num_classes=classes, embed_dim=8, depth=2,
+                                  num_heads=2, mlp_ratio=4.0, **options).eval()
+        with torch.no_grad():  # timm's initial values leave biases 0 and gains 1, which would hide mistakes
+            for key, parameter in model.named_parameters():
+                parameter.normal_(mean=1.0 if re.search(r"norm\d?\.weight$", key) else 0.0, std=0.2)
+        (HERE / name).mkdir(exist_ok=True)
+        safetensors.torch.save_file(model.state_dict(), HERE / name / "model.safetensors", metadata={"format": "pt"})
+        (HERE / name / "model.safetensors").chmod(0o644)
+        images = torch.randn(samples, channels, side, side)
+        truth, fp32 = twice(lambda dtype: {"logits": model.to(dtype)(images.to(dtype))})
+        pixels = images.permute(0, 2, 3, 1).numpy()
+        write(f"{name}/logits", f"logits of {name}/model.safetensors; channels of images are innermost",
+              {"images": pixels, **results(truth, fp32)}, timm=timm.__version__)
+        if options:
+            continue
+        which = torch.arange(steps * batch).reshape(steps, batch) % samples  # images of each step
+        labels = torch.arange(samples) % classes
+        adam = dict(lr=3e-3, betas=(0.9, 0.999), eps=1e-8)
+        curve(f"{name}/train", f"{steps} steps of {name}/model.safetensors: losses and gradient norms before each update, weights after the last",
+              model.float(), lambda m: torch.optim.Adam(m.parameters(), foreach=False, **adam), images[which], labels[which],
+              {"which": whole(which), "targets": whole(labels[which])}, keeps_start=False, optimizer="Adam", timm=timm.__version__, **adam)
+
+
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions,
-                 losses, more_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
-                 transposed_convolution, pools, window_attention, optimizers, whole_tensor_optimizers,
-                 loss_scales, curves, gpt2):
+    for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
+                 more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
+                 cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, models_of_texts,
+                 other_convolutions):
         part()
     files = sorted(HERE.rglob("*.safetensors"))
     print(f"{len(files)} files, {sum(f.stat().st_size for f in files)} bytes")

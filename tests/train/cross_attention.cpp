@@ -31,13 +31,23 @@ template <class... Options>
 struct Transformer final
     : Model<Input<Tokens<source + target>>, Fork<ConcatAlong<0>, Encoder, Target>, SliceAlong<0, source, target>,
             Repeat<2, DecoderBlock<Options...>>, LayerNorm, Linear<words>> {};
-using Shared = Transformer<KeyHeads<1>, HeadWidth<3>, WithoutBias, Dropout<Ratio<1, 4>>>;
+using OneKeyHead =
+    Transformer<KeyHeads<1>, HeadWidth<3>, WithoutBias, Dropout<Ratio<1, 4>>, QueryKeyNorm<Epsilon<Ratio<1, 10>>>>;
 
 /// Attention in T to a text that is kept in fp32.
 struct Narrow : NamedValue<Shape<1, 3, 6>> {};
 template <class T>
 struct Mixed final : Model<Input<Image<1, 3, 5>>, Linear<6>, Keep<Narrow>, SliceAlong<1, 0, 2>,
-                           As<T, CrossAttention<Narrow, Heads<2>>>, Linear<4>> {};
+                           As<T, CrossAttention<Narrow, Heads<2>, QueryKeyNorm<>>>, Linear<4>> {};
+
+/// Positions 7 to 9 attend to the first five channels of positions 0 to 6.
+struct Shorter : NamedValue<Shape<7, 5>> {};
+using Normalised =
+    Sequential<Fork<ConcatAlong<0>,
+                    Sequential<SliceAlong<0, 0, 7>, Fork<Concat, Sequential<Slice<0, 5>, Keep<Shorter>>, Slice<5, 3>>>,
+                    SliceAlong<0, 7, 3>>,
+               SliceAlong<0, 7, 3>,
+               CrossAttention<Shorter, Heads<4>, HeadWidth<4>, QueryKeyNorm<>, WithoutScale, WithoutBias>>;
 
 /// Positions 7 to 10 attend to the first ten channels of positions 0 to 6.
 struct Recording : NamedValue<Shape<7, 10>> {};
@@ -104,11 +114,11 @@ std::vector<double> gradients_in() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("an encoder and a decoder have the gradients of calculus", "", Transformer<>, Shared) {
+TEMPLATE_TEST_CASE("an encoder and a decoder have the gradients of calculus", "", Transformer<>, OneKeyHead) {
   CHECK(gradient_check<TestType, Batch<2>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);
 }
 TEMPLATE_TEST_CASE("they have the same bits in the planned memory when they are computed again", "", Transformer<>,
-                   Shared) {
+                   OneKeyHead) {
   const std::vector<double> plain = trained<TestType>();
   CHECK(trained<TestType, Checkpoint<Every<1>>>() == plain);
   CHECK(trained<TestType, Checkpoint<Selective<Keep<Encoded>, LayerNorm, Gelu>>>() == plain);
@@ -118,11 +128,11 @@ TEST_CASE("they learn what a text says, of which the decoder has not a word") {
   CHECK(trainer.fit(Heard{}, {.steps = 200, .progress = false}).loss < 0.5);  // ln 9 = 2.2 without the text
 }
 TEST_CASE("also on two ranks, however their weights are cut") {
-  const std::vector<double> whole = on_two<Shared>();
-  CHECK(on_two<Shared, Shard<ZeRO1>>() == whole);
-  CHECK(on_two<Shared, Shard<ZeRO2>>() == whole);
-  CHECK(on_two<Shared, Shard<ZeRO3>>() == whole);
-  CHECK(on_two<Shared, Shard<Hybrid<2>>, Checkpoint<Every<2>>>() == whole);
+  const std::vector<double> whole = on_two<OneKeyHead>();
+  CHECK(on_two<OneKeyHead, Shard<ZeRO1>>() == whole);
+  CHECK(on_two<OneKeyHead, Shard<ZeRO2>>() == whole);
+  CHECK(on_two<OneKeyHead, Shard<ZeRO3>>() == whole);
+  CHECK(on_two<OneKeyHead, Shard<Hybrid<2>>, Checkpoint<Every<2>>>() == whole);
 }
 TEST_CASE("a text is read in another type than it is kept in") {
   const std::vector<double> wide = gradients_in<fp32>(), narrow = gradients_in<bf16>();
@@ -136,4 +146,6 @@ TEST_CASE("a text is read in another type than it is kept in") {
 TEST_CASE("attention to another text agrees with PyTorch") {
   check_layer<Asking, 2, 11, 12>(
       "cross_attention", {"q.weight", "q.bias", "kv.weight", "kv.bias", "projection.weight", "projection.bias"});
+  check_layer<Normalised, 2, 10, 8>("cross_attention_normalised",
+                                    {"q.weight", "norm.query", "kv.weight", "kv.norm", "projection.weight"});
 }

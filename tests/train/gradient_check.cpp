@@ -3,6 +3,8 @@
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
@@ -165,6 +167,16 @@ TEST_CASE("convolutions have the gradients of their functions") {
   holds<ConvTranspose2d<6, 3, Dilation<2>, Groups<6>, NoBias>, Shape<2, 3, 6>>();
 }
 
+TEST_CASE("convolutions of positions and volumes have the gradients of their functions") {
+  holds<Conv1d<5, 3>, Shape<7, 2>>();
+  holds<Conv1d<4, 3, CausalPadding, Dilation<2>, Groups<2>>, Shape<6, 6>, Accumulate<2>>();
+  holds<Conv1d<6, 3, Padding<1>, Groups<6>, NoBias, Stride<2>>, Shape<6, 6>>();
+  holds<Conv1d<5, 1, Padding<1>>, Shape<4, 3>>();
+  holds<Conv3d<4, Window<3, 2, 1>, Padding<1>, Stride<2>, Groups<2>, NoBias>, Shape<3, 3, 4, 6>, Accumulate<2>>();
+  holds<Conv3d<3, Window<3, 1, 1>, Dilation<2>>, Shape<6, 2, 2, 3>>();
+  holds<Conv3d<3, Window<1, 2, 2>>, Shape<2, 3, 3, 2>>();
+}
+
 TEST_CASE("activations have the gradients of their functions, with and without the bias of their neighbour") {
   holds<Gelu, Shape<3, 7>>();
   holds<GeluTanh, Shape<3, 7>>();
@@ -188,6 +200,7 @@ TEST_CASE("attention has the gradients of its function") {
   holds<SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 4>>>, Shape<5, 8>>();
   holds<SelfAttention<Heads<1>, Dropout<Ratio<1, 4>>>, Shape<67, 4>>();
   holds<SelfAttention<Heads<2>, Causal, Rotary<Ratio<10>>, WithoutBias>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<2>, WithoutProjectionBias>, Shape<5, 8>>();
   holds<SelfAttention<Heads<1>, Rotary<Ratio<10>, Llama3Scaling<Ratio<2>, Ratio<1>, Ratio<4>, 20>>>, Shape<5, 8>>();
 }
 

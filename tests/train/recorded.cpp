@@ -41,7 +41,8 @@ void check_embedding() {
   compare<T>(from, "gradient.position.weight", trainer.gradients()[1].values);
 }
 
-template <class Network, class Function, class T, std::size_t batch = 1>
+/// sums   under Summed: the recorded sum, whose gradient is recorded
+template <class Network, class Function, class T, std::size_t batch = 1, bool sums = false>
 void check_loss(const std::string& name, const std::string& output) {
   INFO(name);
   const Recorded from(name);
@@ -58,9 +59,9 @@ void check_loss(const std::string& name, const std::string& output) {
     target.assign(read.begin(), read.end());
   }
   const auto loss = trainer.forward(rows, target);
-  compare<T>(from, "loss", std::vector<double>{loss.value()});
+  compare<T>(from, sums ? "loss_sum" : "loss", std::vector<double>{loss.value()});
   trainer.backward(loss);
-  const double count = from.template values<std::int32_t>("count")[0];
+  const double count = sums ? 1 : from.template values<std::int32_t>("count")[0];
   compare<T>(from, "gradient." + output, trainer.gradients()[0].values, trainer.gradient_divisor() / count);
 }
 template <class Function>
@@ -244,6 +245,12 @@ TEST_CASE("losses agree with PyTorch") {
   check_loss<Table, Huber<Ratio<1, 2>>, fp64>("huber", "output");
   check_loss<Table, BinaryCrossEntropy, fp32>("binary_cross_entropy", "output");
   check_loss<Table, BinaryCrossEntropy, fp64>("binary_cross_entropy", "output");
+  check_loss<Logits, Masked<SoftCrossEntropy>, fp32>("masked_soft_cross_entropy", "logits");
+  check_loss<Logits, Masked<SoftCrossEntropy>, fp64>("masked_soft_cross_entropy", "logits");
+  check_loss<Table, Masked<Huber<Ratio<1, 2>>>, fp32>("masked_huber", "output");
+  check_loss<Table, Masked<Huber<Ratio<1, 2>>>, fp64>("masked_huber", "output");
+  check_loss<Logits, Summed<CrossEntropy>, fp64, 1, true>("cross_entropy_ignore", "logits");
+  check_loss<Table, Summed<Masked<Huber<Ratio<1, 2>>>>, fp64, 1, true>("masked_huber", "output");
   check_loss<Views, NtXent<Ratio<1, 10>>, fp32, 5>("nt_xent", "output");
   check_loss<Views, NtXent<Ratio<1, 10>>, fp64, 5>("nt_xent", "output");
 }

@@ -5,6 +5,8 @@
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
@@ -16,6 +18,7 @@
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/softmax.hpp>
+#include <regimen/loss/masked.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>

@@ -6,15 +6,15 @@ using namespace regimen::test;
 
 namespace {
 
-/// Positions as an image, row by row.
-template <std::size_t Height, std::size_t Width>
+/// Positions as an image, row by row, or as a volume, frame by frame.
+template <std::size_t... Extents>
 struct AsImage final {
   static constexpr const char* name = "as_image";
   static constexpr bool couples_samples = false;
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using T = typename X::Element;
-    using Output = Value<T, Shape<Height, Width, X::columns>>;
+    using Output = Value<T, Shape<Extents..., X::columns>>;
     static constexpr void forward(auto& engine, const auto& call) {
       engine.run(op::Cast<T, T>{{call.x}, {call.y}, engine.batch * X::size});
     }
@@ -90,6 +90,12 @@ TEST_CASE("convolutions agree with PyTorch") {
   check_layer<
       Sequential<AsImage<3, 2>, ConvTranspose2d<4, Window<3, 2>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>>,
       2, 6, 4>("conv_transpose2d", {"weight", "bias"});
+}
+TEST_CASE("convolutions of positions and volumes agree with PyTorch") {
+  check_layer<Conv1d<6, 3, Stride<2>, Padding<1>, Groups<2>>, 2, 9, 4>("conv1d", {"weight", "bias"});
+  check_layer<Conv1d<4, 3, CausalPadding, Dilation<2>, NoBias>, 2, 7, 3>("conv1d_causal", {"weight"});
+  check_layer<Sequential<AsImage<3, 4, 3>, Conv3d<6, Window<2, 3, 2>, Stride<2>, Padding<1>, Groups<2>>>, 2, 36, 4>(
+      "conv3d", {"weight", "bias"});
 }
 TEST_CASE("pools with windows that overlap, and images between pixels, agree with PyTorch") {
   check_layer<Sequential<AsImage<7, 6>, MaxPool<3, Stride<2>, Padding<1>>>, 2, 42, 3>("max_pool");

@@ -41,6 +41,10 @@ struct Texts final
             Shared<Deep, Block>, Shared<Deep, Block>, TiedLinear<Table>> {};
 /// Alone, and as the last layer.
 struct AtTheEnd final : Model<Input<Vector<11>>, Shared<Tower, Linear<11>>, Relu, Shared<Tower, Linear<11>>> {};
+/// All places in a Checkpointed, and the same without.
+struct Again final
+    : Model<Input<Vector<8>>, Linear<8>, Checkpointed<Repeat<3, Shared<Deep, Block>>, LayerNorm>, Linear<11>> {};
+struct Once final : Model<Input<Vector<8>>, Linear<8>, Repeat<3, Shared<Deep, Block>>, LayerNorm, Linear<11>> {};
 /// The same iterations with one set of weights, and with one for each.
 struct Albert final : Model<Input<Vector<8>>, Linear<8>, Repeat<3, Shared<Deep, Block>>, Linear<5>> {};
 struct Plain final : Model<Input<Vector<8>>, Linear<8>, Repeat<3, Block>, Linear<5>> {};
@@ -83,6 +87,7 @@ TEST_CASE("a set trains the same bits whatever is computed again") {
   const std::vector<double> plain = trained<All>();
   CHECK(trained<All, Checkpoint<Every<1>>>() == plain);
   CHECK(trained<All, Checkpoint<Every<3>, Selective<Gelu, LayerNorm>>>() == plain);
+  CHECK(trained<Again>() == trained<Once>());
   CHECK(trained<Texts, Precision<bf16, fp32>, Checkpoint<Selective<Gelu, LayerNorm>>, Accumulate<2>>() ==
         trained<Texts, Precision<bf16, fp32>, Accumulate<2>>());
 }

@@ -47,6 +47,21 @@ struct OfConvolutions final
   using Recomputed = Selective<Gelu, Conv2d<12, 1>, Conv2d<8, 3, Groups<8>, Padding<1>>>;
 };
 
+/// Text by causal convolutions, by channel and by position.
+struct OfPositions final
+    : Model<Input<Tokens<9>>, Embedding<Vocabulary<7>, 6>,
+            Repeat<2, Residual<LayerNorm, Conv1d<6, 3, CausalPadding, Dilation<2>, Groups<6>>, Conv1d<9, 1>, Gelu,
+                               Conv1d<6, 1, NoBias>>>,
+            Conv1d<8, 3, Stride<2>, Padding<1>, Groups<2>>, Gelu, Conv1d<4, 2>, MeanPool, Linear<5>> {
+  using Recomputed = Selective<Gelu, LayerNorm, Conv1d<9, 1>>;
+};
+/// Frames, and then the lines of each place over time.
+struct OfVolumes final : Model<Input<Volume<4, 5, 4, 3>>, Conv3d<4, Window<1, 3, 3>>, Gelu, Conv3d<6, Window<3, 1, 1>>,
+                               Gelu, Repeat<2, Residual<Conv3d<6, 3, Padding<1>, Groups<2>>, Gelu>>,
+                               Conv3d<4, 2, Stride<2>, Padding<1>, NoBias>, Silu, MeanPool, Linear<5>> {
+  using Recomputed = Selective<Gelu, Conv3d<6, 3, Padding<1>, Groups<2>>>;
+};
+
 const Fake& data() {
   static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
   return fake;
@@ -78,7 +93,7 @@ std::vector<double> on_two() {
 }  // namespace
 
 TEMPLATE_TEST_CASE("a vision transformer has the gradients of calculus, and the same bits in the planned memory", "",
-                   WithToken, WithMean, OfSkips, OfConvolutions) {
+                   WithToken, WithMean, OfSkips, OfConvolutions, OfPositions, OfVolumes) {
   // Steps so small that none crosses a kink of MaxPool or HardSwish; rounding grows as 1/h.
   CHECK(gradient_check<TestType, Batch<2>, Precision<fp64>>({12, 1e-5, 1}).worst < 1e-6);
   const std::vector<double> plain = trained<TestType>();

@@ -162,6 +162,22 @@ using Slides = SelfAttention<Heads<2>, SlidingWindow<2>>;
 static_assert(breaks<Ids<Slides, Linear<16>>, rule::sliding_window_is_causal<Slides, false>>);
 using SlidesTwice = SelfAttention<Heads<2>, Causal, SlidingWindow<2>, SlidingWindow<3>>;
 static_assert(breaks<Ids<SlidesTwice, Linear<16>>, rule::attention_options_differ<SlidesTwice, 2>>);
+using Falls = SelfAttention<Heads<3>, HeadWidth<4>, Alibi, WithoutScale, SlidingWindow<2>, Causal>;
+static_assert(Composable<Ids<Falls, Linear<16>>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, RelativeBias<>>, Linear<16>>>);
+using FallsTwice = SelfAttention<Heads<2>, Alibi, RelativeBias<>>;
+static_assert(breaks<Ids<FallsTwice, Linear<16>>, rule::attention_options_differ<FallsTwice, 2>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<5>>, Linear<16>>,
+                     rule::relative_bias_has_buckets<RelativeBias<5>, false>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<2>>, Linear<16>>,
+                     rule::relative_bias_has_buckets<RelativeBias<2>, false>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, WithoutProjectionBias, Causal>, Linear<16>>>);
+using NoBiasTwice = SelfAttention<Heads<2>, WithoutBias, WithoutProjectionBias>;
+static_assert(breaks<Ids<NoBiasTwice, Linear<16>>, rule::attention_options_differ<NoBiasTwice, 2>>);
+template <class... Options>
+inline constexpr bool sees_later =
+    train::looks_ahead<detail::layers_in<boost::mp11::mp_list<SelfAttention<Heads<2>, Options...>>>>;
+static_assert(sees_later<Alibi> && sees_later<RelativeBias<4, 3, int>> && !sees_later<Alibi, Causal>);
 struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
 using Across = CrossAttention<Other, Options...>;
@@ -170,6 +186,10 @@ using Asks = Ids<Linear<6>, Keep<Other>, Linear<12>, Layers..., Linear<16>>;
 static_assert(Composable<Asks<Across<Heads<2>, KeyHeads<1>, HeadWidth<5>, WithoutBias, Dropout<Ratio<1, 2>>>>>);
 static_assert(breaks<Asks<Across<Heads<2>, Rotary<>>>, rule::cross_attention_takes_option<Rotary<>>>);
 static_assert(breaks<Asks<Across<Heads<2>, QueryKeyNorm<>>>, rule::cross_attention_takes_option<QueryKeyNorm<>>>);
+static_assert(
+    breaks<Asks<Across<Heads<2>, WithoutProjectionBias>>, rule::cross_attention_takes_option<WithoutProjectionBias>>);
+static_assert(Composable<Asks<Across<Heads<2>, QueryKeyNorm<>, WithoutScale>>>);
+static_assert(breaks<Asks<Across<Heads<2>, Alibi>>, rule::cross_attention_takes_option<Alibi>>);
 static_assert(breaks<Asks<Across<Causal, Heads<2>>>, rule::cross_attention_takes_option<Causal>>);
 static_assert(breaks<Asks<Across<Heads<5>>>, rule::heads_divide_width<Heads<5>, Shape<4, 12>>>);
 static_assert(breaks<Asks<Across<Heads<2>, KeyHeads<3>>>, rule::key_heads_divide_heads<Heads<2>, KeyHeads<3>>>);

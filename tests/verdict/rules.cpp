@@ -17,7 +17,7 @@
 #include <regimen/rule/bundle_has_part.hpp>
 #include <regimen/rule/bundle_holds_kinds.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
-#include <regimen/rule/conv2d_takes_options.hpp>
+#include <regimen/rule/conv_takes_options.hpp>
 #include <regimen/rule/cross_attention_takes_option.hpp>
 #include <regimen/rule/data_type_matches.hpp>
 #include <regimen/rule/delta_above_zero.hpp>
@@ -27,6 +27,7 @@
 #include <regimen/rule/final_output_at_least_fp32.hpp>
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
+#include <regimen/rule/form_adds_distances.hpp>
 #include <regimen/rule/form_attends_across.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/form_slides.hpp>
@@ -46,11 +47,13 @@
 #include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/layer_takes_positions.hpp>
+#include <regimen/rule/layer_takes_volumes.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/losses_match_outputs.hpp>
+#include <regimen/rule/masked_takes_loss.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
@@ -62,6 +65,7 @@
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recomputed_layer_is_replayable.hpp>
 #include <regimen/rule/recurrent_takes_option.hpp>
+#include <regimen/rule/relative_bias_has_buckets.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/rotary_scales_frequencies.hpp>
@@ -73,6 +77,7 @@
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
+#include <regimen/rule/summed_stands_outside.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/rule/weight_above_zero.hpp>
@@ -118,6 +123,8 @@ static_assert(!key_heads_divide_heads<Heads<6>, KeyHeads<4>>::holds &&
               !key_heads_divide_heads<Heads<6>, KeyHeads<0>>::holds);
 static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<Heads<1>, 2049>::holds);
 static_assert(form_attends_across<Thing, Thing, true>::holds && !form_attends_across<Thing, Thing, false>::holds);
+static_assert(form_adds_distances<Thing, Thing, true>::holds && !form_adds_distances<Thing, Thing, false>::holds);
+static_assert(relative_bias_has_buckets<Thing, true>::holds && !relative_bias_has_buckets<Thing, false>::holds);
 static_assert(form_slides<Thing, Thing, true>::holds && !form_slides<Thing, Thing, false>::holds);
 static_assert(sliding_window_is_causal<Thing, true>::holds && !sliding_window_is_causal<Thing, false>::holds);
 static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);
@@ -145,6 +152,8 @@ static_assert(part_of_a_bundle<Numbers, Thing, true>::holds && !part_of_a_bundle
 static_assert(bundle_has_part<Thing, Numbers, 1, 2>::holds && !bundle_has_part<Thing, Numbers, 2, 2>::holds);
 static_assert(weight_above_zero<Ratio<1, 10>>::holds && !weight_above_zero<Ratio<0>>::holds &&
               !weight_above_zero<Ratio<-1>>::holds && weight_above_zero<Thing>::holds);
+static_assert(masked_takes_loss<Thing, true>::holds && !masked_takes_loss<Thing, false>::holds);
+static_assert(!summed_stands_outside<Thing>::holds);
 static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
 static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);
@@ -162,9 +171,11 @@ static_assert(!squares_divide_image<Thing, 0, Shape<4, 6, 3>>::holds);
 static_assert(layer_takes_images<Thing, Shape<4, 6, 3>>::holds && !layer_takes_images<Thing, Shape<4, 6>>::holds);
 static_assert(layer_takes_positions<Thing, Shape<4, 6>>::holds && !layer_takes_positions<Thing, Shape<4>>::holds &&
               !layer_takes_positions<Thing, Shape<4, 6, 3>>::holds);
+static_assert(layer_takes_volumes<Thing, Shape<2, 4, 6, 3>>::holds &&
+              !layer_takes_volumes<Thing, Shape<4, 6, 3>>::holds);
 static_assert(recurrent_takes_option<Thing, true>::holds && !recurrent_takes_option<Thing, false>::holds);
 static_assert(cross_attention_takes_option<Thing, true>::holds && !cross_attention_takes_option<Thing>::holds);
-static_assert(conv2d_takes_options<Thing, true>::holds && !conv2d_takes_options<Thing>::holds);
+static_assert(conv_takes_options<Thing, true>::holds && !conv_takes_options<Thing>::holds);
 static_assert(groups_divide_channels<Thing, 3, 9, Shape<4, 6, 6>>::holds &&
               groups_divide_channels<Thing, 0, 9, Shape<4, 6, 6>>::holds);
 static_assert(!groups_divide_channels<Thing, 3, 9, Shape<4, 6, 8>>::holds &&

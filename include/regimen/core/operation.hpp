@@ -9,6 +9,7 @@
 
 #include <regimen/core/operation/arithmetic.hpp>
 #include <regimen/core/operation/attention.hpp>
+#include <regimen/core/operation/attention_bias.hpp>
 #include <regimen/core/operation/batch_norm.hpp>
 #include <regimen/core/operation/convolution.hpp>
 #include <regimen/core/operation/group_norm.hpp>

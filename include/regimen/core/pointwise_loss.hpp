@@ -1,6 +1,7 @@
 // regimen/core/pointwise_loss.hpp — losses of single elements as arithmetic: value and derivative.
 #pragma once
 
+#include <regimen/core/finite.hpp>
 #include <regimen/core/hd.hpp>
 
 #include <cmath>
@@ -41,6 +42,19 @@ struct BinaryCrossEntropy final {
     return (x < 0 ? e / (1 + e) : 1 / (1 + e)) - t;
   }
 };
+
+/// Function, where t is a number; where it is NaN 0, whatever x is, and the element does not count
+template <class Function>
+struct Masked final {
+  static constexpr const char* name = Function::name;
+  REGIMEN_HD static bool counts(double t) { return !is_nan(t); }
+  REGIMEN_HD static double value(double x, double t) { return counts(t) ? Function::value(x, t) : 0; }
+  REGIMEN_HD static double derivative(double x, double t) { return counts(t) ? Function::derivative(x, t) : 0; }
+};
+
+/// Whether a function says which targets count. Without: all.
+template <class Function>
+concept Counts = requires(double t) { Function::counts(t); };
 
 }  // namespace regimen::pointwise
 // SPDX-License-Identifier: Apache-2.0

@@ -68,8 +68,9 @@ REGIMEN_HD void finish(const op::Finish<UpdateRule>& o, Scalars& s) {
     s.factor = s.apply = 0;
     return;
   }
-  s.loss = s.loss_sum / s.count;
-  const double unscaled = 1 / (s.count * o.scale * s.loss_scale);
+  const double divisor = o.sums ? 1 : s.count;
+  s.loss = s.loss_sum / divisor;
+  const double unscaled = 1 / (divisor * o.scale * s.loss_scale);
   s.gradient_norm = std::sqrt(s.square_sum) * unscaled;
   s.factor = o.clip > 0 && s.gradient_norm > o.clip ? unscaled * (o.clip / (s.gradient_norm + 1e-6)) : unscaled;
   s.apply = is_finite(s.gradient_norm) ? 1 : 0;

@@ -97,24 +97,31 @@ REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& we
   }
 }
 
-/// One query against `seen` keys, with a running maximum. log_sum may be null.
+/// Scores as they are.
+struct AddNothing final {
+  template <class S>
+  REGIMEN_HD S operator()(S score, std::size_t) const {
+    return score;
+  }
+};
+
+/// One query against `seen` keys, with a running maximum. log_sum may be null.   add   what key j adds to a score
 REGIMEN_HD_UNCHECKED
-template <class S, class Block, class T>
+template <class S, class Block, class T, class Add = AddNothing>
 REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys,
-                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, T* y, S* log_sum,
-                       const DropFactor<S>& drop, std::size_t position) {
+                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, S scale, T* y, S* log_sum,
+                       const DropFactor<S>& drop, std::size_t position, const Add& add = {}) {
   using Tile = AttentionTile<S>;
   const auto sums = block.template shared<S>(0, Tile::largest_width);
   const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
              kept = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
   const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
-  const S scale = S(1) / std::sqrt(static_cast<S>(width));
   const std::uint64_t row = drop.element(position, 0);
   S largest = -std::numeric_limits<S>::infinity(), total = S(0);
   for (std::size_t first = 0; first < seen; first += Tile::size) {
     const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
     for (std::size_t j = block.thread(); j < count; j += block.threads())
-      p[j] = dot<S>(query, keys(first + j), width) * scale;
+      p[j] = add(dot<S>(query, keys(first + j), width) * scale, first + j);
     block.sync();
     S peak = largest;
     for (std::size_t j = 0; j < count; ++j) peak = static_cast<S>(p[j]) > peak ? static_cast<S>(p[j]) : peak;
@@ -171,7 +178,7 @@ struct Kernel<op::Attention<T>> final {
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1),
-                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width,
+                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::DropFactor<S>(o.drop, at, s, head), t);
     }
@@ -183,7 +190,7 @@ template <class T>
 struct Kernel<op::WindowAttention<T>> final {
   using S = statistic_t<T>;
   using Alone = Kernel<op::Attention<T>>;
-  static constexpr unsigned threads = Alone::threads;
+  static constexpr unsigned threads = Alone::threads, resident = 2;
   static constexpr std::size_t shared_bytes = Alone::shared_bytes;
   op::WindowAttention<T> o;
   Memory at;
@@ -201,7 +208,7 @@ struct Kernel<op::WindowAttention<T>> final {
       detail::DropFactor<S> drop(o.attention.drop, at, s, head);
       drop.first += begin;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
-                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width,
+                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t), at(o.attention.log_sum) + row, drop,
                         t);
     }
@@ -230,7 +237,7 @@ struct Kernel<op::CrossAttention<T>> final {
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_y(at(o.q), s, head)(t), Rows::of_kv(at(o.kv), s, head, 1),
-                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width,
+                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::CrossDropFactor<S>(o.drop, at, s, head), t);
     }
@@ -255,14 +262,20 @@ struct Kernel<op::AttendKept<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
+    with_bias(block, [](std::size_t) { return detail::AddNothing{}; });
+  }
+  /// add_of(head) is what its keys add to scores.
+  REGIMEN_HD_UNCHECKED
+  template <class Block, class AddOf>
+  REGIMEN_HD void with_bias(const Block& block, const AddOf& add_of) const {
     using Rows = detail::HeadRows<const T>;
     const op::AttentionShape& s = o.shape;
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
       const std::size_t kept = head / s.group() * o.window * s.width;
       detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width},
-                        Rows{at(o.values) + kept, s.width}, o.seen, s.width,
+                        Rows{at(o.values) + kept, s.width}, o.seen, s.width, s.template scale<S>(),
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr),
-                        detail::DropFactor<S>({}, at, s, head), 0);
+                        detail::DropFactor<S>({}, at, s, head), 0, add_of(head));
     }
   }
 };

@@ -59,25 +59,29 @@ struct AttentionPair final {
   }
 };
 
-/// Whose keys there are: a head's own, those of several heads, those within a window, or those of another text; several
-/// heads may share the latter two.
-enum class KeysOf { head, heads, window, other_text };
+/// Whose keys there are: a head's own, those of several heads, those within a window, those of another text, or those
+/// whose distance adds to the score, within a window if there is one; several heads may share the latter three.
+enum class KeysOf { head, heads, window, other_text, distance };
 
 /// Pass 1 has a block for each query, pass 2 for each key.
 ///   keys_of   what keys of another kind need is no part of the kernel: it would cost registers
 template <class T, unsigned pass, KeysOf keys_of>
 struct AttentionBackwardLaunch {
   static constexpr bool shares = keys_of != KeysOf::head, crosses = keys_of == KeysOf::other_text,
-                        slides = keys_of == KeysOf::window;
+                        is_biased = keys_of == KeysOf::distance, slides = keys_of == KeysOf::window || is_biased;
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   using Rows = detail::HeadRows<const T>;
   using Dropped = std::conditional_t<crosses, detail::CrossDropFactor<S>, detail::DropFactor<S>>;
   static constexpr unsigned threads = Tile::threads;
+  // Left to itself, the compiler spills for more blocks.
+  static constexpr unsigned resident = shares ? 2 : 0;
   static constexpr std::size_t shared_bytes =
       pass == 1 ? Tile::shared_bytes_with_masks(1, 1) : Tile::shared_bytes(2, 2);
   std::conditional_t<crosses, op::CrossAttentionBackward<T>, op::AttentionBackward<T>> o;
   Memory at;
+  struct Nothing {};
+  std::conditional_t<is_biased, View<S>, Nothing> bias{};
 
   constexpr unsigned blocks() const { return blocks_for(rows(), 1); }
 
@@ -85,7 +89,7 @@ struct AttentionBackwardLaunch {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const op::AttentionShape& s = o.shape;
-    const S scale = S(1) / std::sqrt(static_cast<S>(s.width));
+    const S scale = s.template scale<S>();
     for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
       const std::size_t of_head = pass == 1 ? s.length : key_count(), head = row / of_head, t = row % of_head;
       const Dropped drop(o.drop, at, s, head * (pass == 1 ? 1 : group()));
@@ -112,6 +116,15 @@ struct AttentionBackwardLaunch {
       return of_three == 0 ? Gradients::of_y(at(o.d_q), o.shape, head)
                            : Gradients::of_kv(at(o.d_kv), o.shape, head, of_three);
     else return Gradients::template of_qkv<shares>(at(o.d_qkv), o.shape, head, of_three);
+  }
+  /// log_sum less what the pair adds to its score: the probability is exp(q k · scale − that).
+  REGIMEN_HD S less_bias(S log_sum, std::size_t head, std::size_t t, std::size_t u) const {
+    if constexpr (is_biased) {
+      const op::AttentionShape& s = o.shape;
+      return log_sum - at(bias)[head % s.heads * s.distances() + s.length - 1 + u - t];
+    } else {
+      return log_sum;
+    }
   }
   /// The gradient = sums, rounded.
   REGIMEN_HD_UNCHECKED
@@ -146,9 +159,9 @@ struct AttentionBackwardLaunch {
       const unsigned before_first = static_cast<unsigned>((row_element + first) % 8);
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const S factor = drop.threshold > 0 ? drop.factor_in(masks, before_first + static_cast<unsigned>(j)) : S(1);
-        d_scores[j] =
-            AttentionPair<T>(query, keys(first + j), values(first + j), d_y, log_sum, row_dot, scale, factor, s.width)
-                .d_score;
+        d_scores[j] = AttentionPair<T>(query, keys(first + j), values(first + j), d_y,
+                                       less_bias(log_sum, head, t, first + j), row_dot, scale, factor, s.width)
+                          .d_score;
       }
       block.sync();
       detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == begin);
@@ -183,14 +196,15 @@ struct AttentionBackwardLaunch {
     const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
     const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
     const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
-    const std::size_t begin = s.causal ? u : 0;  // the first query that sees key u
-    const std::size_t end = slides && u + s.window < s.length ? u + s.window : s.length;  // of those that do
+    const std::size_t begin = s.causal ? u : 0;           // the first query that sees key u
+    const bool ends = is_biased ? s.window > 0 : slides;  // before the last query
+    const std::size_t end = ends && u + s.window < s.length ? u + s.window : s.length;
     for (std::size_t first = begin; first < end; first += Tile::size) {
       const std::size_t count = end - first < Tile::size ? end - first : Tile::size;
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const std::size_t t = first + j;
-        const AttentionPair<T> pair(queries(t), key, value, gradients(t), log_sum[t], row_dot[t], scale, drop(t, u),
-                                    s.width);
+        const AttentionPair<T> pair(queries(t), key, value, gradients(t), less_bias(log_sum[t], head, t, u), row_dot[t],
+                                    scale, drop(t, u), s.width);
         d_scores[j] = pair.d_score;
         kept[j] = pair.kept;
       }
@@ -211,7 +225,7 @@ template <class Operation, class T, unsigned pass, KeysOf keys_of>
 struct WrappedBackwardLaunch {
   using Alone = typename std::conditional_t<pass == 0, std::type_identity<Kernel<op::AttentionBackward<T>, 0>>,
                                             std::type_identity<AttentionBackwardLaunch<T, pass, keys_of>>>::type;
-  static constexpr unsigned passes = 3, threads = Alone::threads;
+  static constexpr unsigned passes = 3, threads = Alone::threads, resident = kernel::resident<Alone>;
   static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
   Operation o;
   Memory at;
@@ -220,7 +234,8 @@ struct WrappedBackwardLaunch {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const Alone alone{o.backward, at};
+    Alone alone{o.backward, at};
+    if constexpr (pass > 0 && keys_of == KeysOf::distance) alone.bias = o.bias;
     alone(block);
   }
 };

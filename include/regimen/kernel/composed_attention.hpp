@@ -90,7 +90,7 @@ struct Kernel<AttentionWeights<T>> final {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const std::size_t length = o.shape.length;
-    const S scale = S(1) / std::sqrt(static_cast<S>(o.shape.width));
+    const S scale = o.shape.template scale<S>();
     constexpr S lowest = -std::numeric_limits<S>::infinity();
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
       const detail::ScoreRow at_row(o.shape, o.run, row);
@@ -147,7 +147,7 @@ struct Kernel<AttentionWeightsBackward<T>> final {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const std::size_t length = o.shape.length;
-    const S scale = S(1) / std::sqrt(static_cast<S>(o.shape.width));
+    const S scale = o.shape.template scale<S>();
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
       const detail::ScoreRow at_row(o.shape, o.run, row);
       const S *const scores = at(o.scores) + row * length, *const d_weights = at(o.d_weights) + row * length;

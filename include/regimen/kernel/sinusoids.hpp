@@ -24,14 +24,14 @@ struct Kernel<op::AddSinusoids<T>> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const T* const x = at(o.x);
     T* const y = at(o.y);
-    const std::size_t of_row = (o.columns + 1) / 2, sample = o.length * o.columns;
+    const std::size_t of_row = o.pairs(), sample = o.length * o.columns;
     for_pieces(block, o.length * of_row, [&](std::size_t piece) {
-      const std::size_t t = piece / of_row, c = 2 * (piece % of_row);
-      const double angle = o.angle(t, c / 2);
+      const std::size_t t = piece / of_row, pair = piece % of_row, of_sine = o.sine(pair), of_cosine = o.cosine(pair);
+      const double angle = o.angle(t, pair);
       const S sine = static_cast<S>(std::sin(angle)), cosine = static_cast<S>(std::cos(angle));
-      for (std::size_t i = t * o.columns + c; i < o.samples * sample; i += sample) {
-        y[i] = static_cast<T>(static_cast<S>(x[i]) + sine);
-        if (c + 1 < o.columns) y[i + 1] = static_cast<T>(static_cast<S>(x[i + 1]) + cosine);
+      for (std::size_t row = t * o.columns; row < o.samples * sample; row += sample) {
+        y[row + of_sine] = static_cast<T>(static_cast<S>(x[row + of_sine]) + sine);
+        if (of_cosine < o.columns) y[row + of_cosine] = static_cast<T>(static_cast<S>(x[row + of_cosine]) + cosine);
       }
     });
   }

@@ -2,6 +2,7 @@
 // logits in the same launch.
 #pragma once
 
+#include <regimen/core/finite.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/elementwise.hpp>
@@ -50,6 +51,16 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
     for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
       S* const values = logits + row * o.row();
       const S* const target = targets + row * o.columns;
+      if (o.masked && is_nan(*target)) {
+        if constexpr (WithGradient)
+          for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
+            Pack<S, n> zeros;
+            for (unsigned k = 0; k < n; ++k) zeros.at[k] = S(0);
+            detail::write(zeros, values + i);
+          });
+        if (block.thread() == 0) losses[row] = 0;
+        continue;
+      }
       const bool together =
           reinterpret_cast<std::uintptr_t>(values) % 16 == reinterpret_cast<std::uintptr_t>(target) % 16;
       S most = -std::numeric_limits<S>::infinity();
@@ -86,7 +97,7 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
   }
 };
 
-/// One block adds the rows' losses.
+/// One block adds the rows' losses, and counts the rows.
 template <bool WithGradient, class S>
 struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 1> final {
   static constexpr unsigned threads = 1024;
@@ -101,7 +112,15 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 1> final {
   REGIMEN_HD void operator()(const Block& block) const {
     Scalars& scalars = *at(o.scalars);
     detail::add_all(block, at.template scratch_of<double>(), o.rows, &scalars.loss_sum);
-    if (block.thread() == 0) scalars.count += static_cast<double>(o.rows);
+    double count = static_cast<double>(o.rows);
+    if (o.masked) {
+      const S* const targets = at(o.target);
+      count = 0;
+      for (std::size_t row = block.thread(); row < o.rows; row += block.threads())
+        count += is_nan(targets[row * o.columns]) ? 0 : 1;
+      count = combined<Sum>(block, count);
+    }
+    if (block.thread() == 0) scalars.count += count;
   }
 };
 

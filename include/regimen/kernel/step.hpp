@@ -242,8 +242,8 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
 
   REGIMEN_HD static constexpr std::size_t chunks(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
   static constexpr std::size_t scratch(const op::PointwiseLoss<Function, WithGradient, S>& operation) {
-    return chunks(operation.count) * sizeof(double);
-  }
+    return chunks(operation.count) * sizeof(double) * (pointwise::Counts<Function> ? 2 : 1);
+  }  // chunks' losses; behind them how many elements count, where not all do
   constexpr unsigned blocks() const { return o.count == 0 ? 0 : blocks_for(chunks(o.count), 1); }
 
   REGIMEN_HD_UNCHECKED
@@ -257,6 +257,7 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
     for (std::size_t chunk = block.index(); chunk < chunks(o.count); chunk += block.blocks()) {
       const std::size_t end = (chunk + 1) * chunk_size < o.count ? (chunk + 1) * chunk_size : o.count;
       double loss = 0;
+      [[maybe_unused]] double count = 0;
       const auto add = [&]<unsigned n>(std::size_t i) {
         auto values = detail::read<n>(output + i);
         const auto wanted = detail::read<n>(target + i);
@@ -264,6 +265,7 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
           const double x = static_cast<double>(values.at[k]), t = static_cast<double>(wanted.at[k]);
           if constexpr (WithGradient) values.at[k] = static_cast<S>(Function::derivative(x, t) * factor);
           loss += Function::value(x, t);
+          if constexpr (pointwise::Counts<Function>) count += Function::counts(t) ? 1 : 0;
         }
         if constexpr (WithGradient) detail::write(values, output + i);
       };
@@ -278,6 +280,10 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
       }
       loss = combined<Sum>(block, loss);
       if (block.thread() == 0) losses[chunk] = loss;
+      if constexpr (pointwise::Counts<Function>) {
+        count = combined<Sum>(block, count);
+        if (block.thread() == 0) losses[chunks(o.count) + chunk] = count;
+      }
     }
   }
 };
@@ -295,8 +301,11 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 1> final {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     Scalars& scalars = *at(o.scalars);
-    detail::add_all(block, at.template scratch_of<double>(), First::chunks(o.count), &scalars.loss_sum);
-    if (block.thread() == 0) scalars.count += static_cast<double>(o.count);
+    const double* const losses = at.template scratch_of<double>();
+    const std::size_t chunks = First::chunks(o.count);
+    detail::add_all(block, losses, chunks, &scalars.loss_sum);
+    if constexpr (pointwise::Counts<Function>) detail::add_all(block, losses + chunks, chunks, &scalars.count);
+    else if (block.thread() == 0) scalars.count += static_cast<double>(o.count);
   }
 };
 

@@ -13,13 +13,16 @@ namespace regimen {
 
 // More options of Conv2d.
 struct WindowOption {
-  std::size_t height = 1, width = 1;
+  std::size_t height = 1, width = 1, depth = 0;
 };
 enum class DilationOption : std::size_t {};
 enum class GroupsOption : std::size_t {};
-/// The pixels that an output reads: Window<3, 5> are 3 lines of 5. A number alone is a square.
-template <std::size_t Height, std::size_t Width = Height>
-inline constexpr WindowOption Window{Height, Width};
+/// The pixels that an output reads: Window<3, 5> are 3 lines of 5, Window<1, 3, 5> those of 1 frame. A number alone is a
+/// square, or a cube.
+template <std::size_t First, std::size_t Second = First, std::size_t... More>
+inline constexpr WindowOption Window{First, Second, sizeof...(More) == 0 ? 0 : ~std::size_t{0}};
+template <std::size_t Depth, std::size_t Height, std::size_t Width>
+inline constexpr WindowOption Window<Depth, Height, Width>{Height, Width, Depth};
 /// Lines and columns from a pixel of the window to the next.
 template <std::size_t Size>
 inline constexpr DilationOption Dilation{Size};
@@ -36,7 +39,7 @@ struct ConvOptions {
   std::array<unsigned, 5> given{};
   bool known = true;
 
-  constexpr void take(WindowOption window) { height = window.height, width = window.width; }
+  constexpr void take(WindowOption window) { height = window.height, width = window.width, known &= window.depth == 0; }
   template <class Number>
     requires std::is_integral_v<Number>
   constexpr void take(Number window) {
@@ -99,15 +102,38 @@ constexpr auto conv_parameters(const op::Convolution& shape) {
   else return std::array<Parameter, 1>{weight};
 }
 
+/// The operations of a convolution.   x, d_x   of the call, or copies of them that have another form
+template <bool has_bias, class T, class G>
+struct Convolve final {
+  static constexpr void forward(auto& engine, const auto& call, std::size_t x, const op::Convolution& shape) {
+    op::Conv<T> conv{.x = {x}, .weight = {call.parameters[0]}, .y = {call.y}, .shape = shape};
+    if constexpr (has_bias) conv.bias = {call.parameters[1]};
+    engine.run(conv);
+  }
+  static constexpr void input(auto& engine, const auto& call, std::size_t d_x, const op::Convolution& shape) {
+    engine.run(op::ConvInput<T>{.d_y = {call.d_y}, .weight = {call.parameters[0]}, .d_x = {d_x}, .shape = shape});
+  }
+  static constexpr void parameters(auto& engine, const auto& call, std::size_t x, const op::Convolution& shape) {
+    engine.run(op::ConvWeight<T, G>{
+        .x = {x}, .d_y = {call.d_y}, .d_weight = {call.gradients[0]}, .shape = shape, .add = call.add});
+    if constexpr (has_bias)
+      engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
+                                                              .d_x = {call.d_y},
+                                                              .d_bias = {call.gradients[1]},
+                                                              .rows = shape.positions(),
+                                                              .columns = shape.out_channels,
+                                                              .add = call.add});
+  }
+};
+
 template <class Layer, class X, class Roles>
 struct ConvBound : LayerDefaults {
   using T = typename X::Element;
-  using G = typename Roles::reduce;
   using Element = T;
-  static constexpr bool has_bias = Layer::options.bias;
+  using Run = Convolve<Layer::options.bias, T, typename Roles::reduce>;
   static constexpr op::Convolution of_one = convolution_of<Layer, X>;
   using Output = Value<T, Shape<of_one.out_height(), of_one.out_width(), Layer::channels>>;
-  static constexpr auto parameters = conv_parameters<has_bias>(of_one);
+  static constexpr auto parameters = conv_parameters<Layer::options.bias>(of_one);
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
@@ -116,26 +142,10 @@ struct ConvBound : LayerDefaults {
     all.samples = engine.batch;
     return all;
   }
-  static constexpr void forward(auto& engine, const auto& call) {
-    op::Conv<T> conv{.x = {call.x}, .weight = {call.parameters[0]}, .y = {call.y}, .shape = shape(engine)};
-    if constexpr (has_bias) conv.bias = {call.parameters[1]};
-    engine.run(conv);
-  }
+  static constexpr void forward(auto& engine, const auto& call) { Run::forward(engine, call, call.x, shape(engine)); }
   static constexpr void backward(auto& engine, const auto& call) {
-    if (call.wants_d_x())
-      engine.run(op::ConvInput<T>{
-          .d_y = {call.d_y}, .weight = {call.parameters[0]}, .d_x = {call.d_x}, .shape = shape(engine)});
-    if (call.trains()) {
-      engine.run(op::ConvWeight<T, G>{
-          .x = {call.x}, .d_y = {call.d_y}, .d_weight = {call.gradients[0]}, .shape = shape(engine), .add = call.add});
-      if constexpr (has_bias)
-        engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                                .d_x = {call.d_y},
-                                                                .d_bias = {call.gradients[1]},
-                                                                .rows = shape(engine).positions(),
-                                                                .columns = Layer::channels,
-                                                                .add = call.add});
-    }
+    if (call.wants_d_x()) Run::input(engine, call, call.d_x, shape(engine));
+    if (call.trains()) Run::parameters(engine, call, call.x, shape(engine));
   }
 };
 /// One that maps each pixel alone is a Linear whose weight has four extents.
@@ -143,6 +153,89 @@ template <class Layer, class X, class Roles>
 struct PixelBound : LinearBound<Layer::channels, X, Roles, typename X::Element,
                                 Layer::options.bias ? BiasIs::added_here : BiasIs::absent> {
   static constexpr auto parameters = conv_parameters<Layer::options.bias>(convolution_of<Layer, X>);
+};
+
+/// A convolution of other inputs than images, by that of images.   Layer::Form<X> says how:
+///   shape             of the images that a sample becomes          Output   the shape of y
+///   weight            its extents, and how many
+///   copies            whether the images are a copy of x: by prepare(engine, x, images), which restore(engine, d_images,
+///                     d_x) derives; of so many `elements`
+template <class Layer, class X, class Roles>
+struct PreparedConvBound : LayerDefaults {
+  using T = typename X::Element;
+  using Element = T;
+  using Form = typename Layer::template Form<X>;
+  static constexpr op::Convolution of_one = Form::shape;
+  static constexpr bool has_bias = Layer::options.bias, is_product = of_one.taps() == 1 && of_one.stride == 1 &&
+                                                                     of_one.padding == 0 && of_one.groups == 1;
+  using Output = Value<T, typename Form::Output>;
+  static constexpr auto parameters = [] {
+    auto all = conv_parameters<has_bias>(of_one);
+    all[0].rank = Form::weight_rank;
+    all[0].extents = Form::weight;
+    return all;
+  }();
+  using ForwardScratch = std::conditional_t<Form::copies, Tensors<PerSample<T, Form::elements>>, Tensors<>>;
+  using BackwardScratch = ForwardScratch;
+  static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
+  static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
+
+  static constexpr void forward(auto& engine, const auto& call) {
+    if constexpr (is_product) {
+      auto product = call;
+      product.x = images(engine, call);
+      Product::forward(engine, product);
+    } else {
+      Run::forward(engine, call, images(engine, call), shape(engine));
+    }
+  }
+  static constexpr void backward(auto& engine, const auto& call) {
+    if constexpr (is_product && !Form::copies) {
+      Product::backward(engine, call);
+    } else {
+      if (call.trains()) parameters_backward(engine, call);
+      if (call.wants_d_x()) input_backward(engine, call);
+    }
+  }
+
+ private:
+  using Run = Convolve<has_bias, T, typename Roles::reduce>;
+  /// Where each position is mapped alone: of rows, all channels of an image's pixel.
+  using Product = LinearBound<Layer::channels, Value<T, Shape<of_one.positions(), of_one.channels>>, Roles, T,
+                              has_bias ? BiasIs::added_here : BiasIs::absent>;
+
+  static constexpr op::Convolution shape(const auto& engine) {
+    op::Convolution all = of_one;
+    all.samples *= engine.batch;
+    return all;
+  }
+  static constexpr std::size_t images(auto& engine, const auto& call) {
+    if constexpr (!Form::copies) return call.x;
+    else return Form::prepare(engine, call.x, call.scratch[0]), call.scratch[0];
+  }
+  static constexpr void parameters_backward(auto& engine, const auto& call) {
+    if constexpr (is_product) {
+      auto product = call;
+      product.x = images(engine, call);
+      product.d_x = View<T>::absent;
+      Product::backward(engine, product);
+    } else {
+      Run::parameters(engine, call, images(engine, call), shape(engine));
+    }
+  }
+  static constexpr void input_backward(auto& engine, const auto& call) {
+    [[maybe_unused]] std::size_t d_images = call.d_x;
+    if constexpr (Form::copies) d_images = call.scratch[0];
+    if constexpr (is_product) {
+      auto product = call;
+      product.d_x = d_images;
+      product.gradients.at[0] = View<T>::absent;
+      Product::backward(engine, product);
+    } else {
+      Run::input(engine, call, d_images, shape(engine));
+    }
+    if constexpr (Form::copies) Form::restore(engine, d_images, call.d_x);
+  }
 };
 
 }  // namespace detail

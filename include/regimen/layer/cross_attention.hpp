@@ -20,7 +20,8 @@ namespace detail {
 
 /// softmax(q kᵀ / √D) v per head, where x is q, and (k, v) = kv(the named value): its product belongs to this layer, so
 /// that k and v lie in memory once, and nothing else of that text.
-template <class Name, class Layout, BiasIs bias, class Rate>
+///   Norm   the epsilon of QueryKeyNorm, by which k is normalised; or void
+template <class Name, class Layout, BiasIs bias, class Rate, class Norm>
 struct AttendTo final {
   static constexpr const char* name = "attend_to";
   static constexpr bool couples_samples = false;
@@ -37,16 +38,35 @@ struct AttendTo final {
     using KeysAndValues = typename Product::Output;
     using Element = T;
     using Output = X;
-    static constexpr auto parameters = Product::parameters;
+    static constexpr bool normalizes = !std::is_void_v<Norm>;
+    static constexpr std::size_t products = Product::parameters.size();
+    static constexpr auto parameters = [] {
+      if constexpr (!normalizes) return Product::parameters;
+      else {
+        std::array<Parameter, products + 1> all{};
+        for (std::size_t i = 0; i < products; ++i) all[i] = Product::parameters[i];
+        all[products] = head_gain("norm", width);
+        return all;
+      }
+    }();
+    /// Of k beside v.
+    using KeysNorm = HeadsNorm<T, typename Roles::reduce, Norm, width, 2 * Layout::key_heads * width>;
+    using OfKeysAlone = PerSample<T, Text::rows * Layout::key_heads * width>;
+    template <class Plain, class... WithNorm>
+    using if_normalized = std::conditional_t<normalizes, boost::mp11::mp_push_back<Plain, WithNorm...>, Plain>;
     using OfText = PerSample<T, Text::size>;
     using OfKeys = PerSample<T, KeysAndValues::size>;
     using OfRows = PerSample<S, Layout::heads * X::rows>;
-    using Saved = Tensors<OfKeys, OfRows>;  // k and v, each row's log-sum-exp
-    using ForwardScratch = std::conditional_t<Base::casts, Tensors<OfText>, Tensors<>>;  // the named value in T
-    /// y · d_y, the gradient of k and v, that of the named value in T, and where that is not K: in K, and the value in T.
+    // k and v, each row's log-sum-exp; k before its norm, and its rstd
+    using Saved = if_normalized<Tensors<OfKeys, OfRows>, OfKeysAlone, PerSample<S, Text::rows * Layout::key_heads>>;
+    // The named value in T; k behind its norm.
+    using ForwardScratch = if_normalized<std::conditional_t<Base::casts, Tensors<OfText>, Tensors<>>, OfKeysAlone>;
+    /// y · d_y, the gradient of k and v, that of the named value in T, and where that is not K: in K, and the value in T;
+    /// the gradient of k.
     using BackwardScratch =
-        std::conditional_t<Base::casts, Tensors<OfRows, OfKeys, OfText, PerSample<K, Text::size>, OfText>,
-                           Tensors<OfRows, OfKeys, OfText>>;
+        if_normalized<std::conditional_t<Base::casts, Tensors<OfRows, OfKeys, OfText, PerSample<K, Text::size>, OfText>,
+                                         Tensors<OfRows, OfKeys, OfText>>,
+                      OfKeysAlone>;
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
     static constexpr bool adds_to_named = true, always_writes_d_x = true;
 
@@ -55,6 +75,13 @@ struct AttendTo final {
       product.x = text<0>(engine, call);
       product.y = call.saved[0];
       Product::forward(engine, product);
+      if constexpr (normalizes) {
+        const std::size_t rows = engine.batch * Text::rows;
+        const View<T> kv{call.saved[0]}, keys{call.saved[2]}, copy{call.scratch[ForwardScratch::count - 1]};
+        KeysNorm::gather(engine, kv, keys, rows, Layout::key_heads);
+        KeysNorm::normalize(engine, keys, {call.parameters[products]}, copy, {call.saved[3]}, rows * Layout::key_heads);
+        KeysNorm::scatter(engine, copy, kv, rows, Layout::key_heads);
+      }
       engine.run(op::CrossAttention<T>{.q = {call.x},
                                        .kv = {call.saved[0]},
                                        .y = {call.y},
@@ -73,6 +100,14 @@ struct AttendTo final {
                                                .row_dot = {call.scratch[0]},
                                                .shape = shape(engine.batch),
                                                .drop = drop_of<Rate>(engine, call.path)});
+      if constexpr (normalizes) {
+        const std::size_t rows = engine.batch * Text::rows;
+        const View<T> d_kv{call.scratch[1]}, d_keys{call.scratch[BackwardScratch::count - 1]};
+        KeysNorm::gather(engine, d_kv, d_keys, rows, Layout::key_heads);
+        KeysNorm::differentiate(engine, {call.saved[2]}, {call.parameters[products]}, d_keys, {call.saved[3]},
+                                {call.gradients[products]}, rows * Layout::key_heads, call.add);
+        KeysNorm::scatter(engine, d_keys, d_kv, rows, Layout::key_heads);
+      }
       auto product = call;
       product.x = text<4>(engine, call);
       product.d_y = call.scratch[1];
@@ -99,7 +134,8 @@ struct AttendTo final {
               .heads = Layout::heads,
               .width = width,
               .key_heads = Layout::key_heads == Layout::heads ? 0 : Layout::key_heads,
-              .key_length = Text::rows};
+              .key_length = Text::rows,
+              .is_scaled = Layout::is_scaled};
     }
   };
 };
@@ -124,25 +160,32 @@ struct kv_label {
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
 ///     HeadWidth<D>           the channels of a head, whatever C is
+///     QueryKeyNorm<>         each head's q and k are normalised: norm.query (D), kv.norm (D)
+///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            no product has a bias
 ///
 /// Every position sees all S positions. It stands wherever a Read<Name> may stand.
 ///
-/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary) and QueryKeyNorm; on a GPU forms other
-///          than Attention<Tiled>; generate
+/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); on a GPU forms other than
+///          Attention<Tiled>; generate
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,S) is never stored
-/// cost     saves q, k, v, the heads' output, and B·H·T statistics; the named value and its gradient as Read
+/// cost     saves q, k, v, the heads' output, and B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
+///          each; the named value and its gradient as Read
 template <class Name, class HeadCount, class... Options>
 struct CrossAttention final {
   static constexpr const char* name = "cross_attention";
   static constexpr std::size_t heads = detail::heads_in<HeadCount>;
   using Chosen = detail::attention_options<Options...>;
-  using Layout = detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width>;
-  using Parts = boost::mp11::mp_list<
-      detail::AttentionPart<detail::HeadsProduct<detail::HeadLayout<heads, 0, Chosen::width>, Chosen::bias>,
-                            detail::q_label>,
-      detail::AttentionPart<detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate>, detail::kv_label>,
-      detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>;
+  using Layout =
+      detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width, 0, Chosen::scaled>;
+  using Queries = detail::HeadLayout<heads, 0, Chosen::width>;
+  using Parts = boost::mp11::mp_append<
+      boost::mp11::mp_list<detail::AttentionPart<detail::HeadsProduct<Queries, Chosen::bias>, detail::q_label>>,
+      detail::norm_part<Queries, typename Chosen::norm>,
+      boost::mp11::mp_list<detail::AttentionPart<detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate,
+                                                                  typename Chosen::norm>,
+                                                 detail::kv_label>,
+                           detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>>;
 };
 
 /// Written out where it stands.
@@ -154,8 +197,8 @@ struct children<CrossAttention<Name, HeadCount, Options...>> {
 };
 
 namespace detail {
-template <class Name, class Layout, BiasIs bias, class Rate>
-inline constexpr bool is_composite<AttendTo<Name, Layout, bias, Rate>> = true;
+template <class Name, class Layout, BiasIs bias, class Rate, class Norm>
+inline constexpr bool is_composite<AttendTo<Name, Layout, bias, Rate, Norm>> = true;
 }  // namespace detail
 
 }  // namespace regimen

@@ -61,24 +61,61 @@ struct AttendOn final {
     using Cache = Tensors<Fixed<T, kept>, Fixed<T, kept>>;  // keys, values
 
     static constexpr void forward(auto& engine, const auto& call) {
-      const op::AttentionShape shape = Layout::template shape<X>(1, true);
-      const View<T> keys{call.cache[0]}, values{call.cache[1]};
-      engine.run(op::KeepKeys<T>{
-          .qkv = {call.x}, .keys = keys, .values = values, .shape = shape, .first = engine.position, .window = Window});
-      if constexpr (is_whole)
-        run_attention<Layout>(
-            engine, op::Attention<T>{.qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape});
-      else {
-        // Of every head the positions before the first that is seen come first.
-        const std::size_t first = shape.begin(engine.position), before = first * shape.width;
-        engine.run(op::AttendKept<T>{.qkv = {call.x},
-                                     .keys = keys + before,
-                                     .values = values + before,
-                                     .y = {call.y},
-                                     .shape = shape,
-                                     .seen = engine.position + 1 - first,
-                                     .window = Window});
-      }
+      keep(engine, call);
+      if constexpr (is_whole) run_attention<Layout>(engine, whole(engine, call));
+      else engine.run(last(engine, call));
+    }
+
+   protected:
+    static constexpr op::AttentionShape shape = Layout::template shape<X>(1, true);
+    static constexpr void keep(auto& engine, const auto& call) {
+      engine.run(op::KeepKeys<T>{.qkv = {call.x},
+                                 .keys = {call.cache[0]},
+                                 .values = {call.cache[1]},
+                                 .shape = shape,
+                                 .first = engine.position,
+                                 .window = Window});
+    }
+    static constexpr op::Attention<T> whole(auto&, const auto& call) {
+      return {.qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape};
+    }
+    static constexpr op::AttendKept<T> last(auto& engine, const auto& call) {
+      // Of every head the positions before the first that is seen come first.
+      const std::size_t first = shape.begin(engine.position), before = first * shape.width;
+      return {.qkv = {call.x},
+              .keys = View<T>{call.cache[0]} + before,
+              .values = View<T>{call.cache[1]} + before,
+              .y = {call.y},
+              .shape = shape,
+              .seen = engine.position + 1 - first,
+              .window = Window};
+    }
+  };
+};
+
+/// The same with a bias of distances.
+template <class Layout, std::size_t Window, class Option>
+struct AttendByDistanceOn final {
+  static constexpr const char* name = "attend";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : AttendOn<Layout, Window>::template Bound<X, Roles> {
+    using Base = typename AttendOn<Layout, Window>::template Bound<X, Roles>;
+    using typename Base::S;
+    using typename Base::T;
+    using Bias = distance_bias<Option>;
+    using Element = std::conditional_t<Bias::is_trained, T, void>;
+    static constexpr auto parameters = Bias::template parameters<Layout::heads, X>;
+    using ForwardScratch = Tensors<Fixed<S, Layout::heads * Window>>;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      const View<S> bias{call.scratch[0]};
+      Bias::template write<T, Layout::heads>(engine, call, bias, Window, true);
+      Base::keep(engine, call);
+      if constexpr (Base::is_whole)
+        engine.run(op::BiasedAttention<T>{.attention = Base::whole(engine, call), .bias = bias});
+      else engine.run(op::BiasedAttendKept<T>{.kept = Base::last(engine, call), .bias = bias});
     }
   };
 };
@@ -211,14 +248,30 @@ struct decoding<SinusoidalPositions, Window> {
   static constexpr bool possible = true;
   using type = Sinusoids<true>;
 };
+template <std::size_t Window>
+struct decoding<SinusoidalPositionsWith<SinesFirst>, Window> {
+  static constexpr bool possible = true;
+  using type = Sinusoids<true, true>;
+};
+template <class Layout, std::size_t Window, class Distances>
+struct attend_on {
+  using type = typename with_table<Distances, AttendByDistanceOn<Layout, Window, Distances>>::type;
+};
+template <class Layout, std::size_t Window>
+struct attend_on<Layout, Window, void> {
+  using type = AttendOn<Layout, Window>;
+};
 template <class HeadCount, class... Options, std::size_t Window>
 struct decoding<SelfAttention<HeadCount, Options...>, Window> {
   using Attention = SelfAttention<HeadCount, Options...>;
+  using Layout = typename Attention::Layout;
   static constexpr bool possible = Attention::Chosen::causal;
   using type = boost::mp11::mp_apply<
       Sequential,
-      boost::mp11::mp_transform<layer_of_part, attention_parts<typename Attention::Layout, typename Attention::Chosen,
-                                                               AttendOn<typename Attention::Layout, Window>, true>>>;
+      boost::mp11::mp_transform<
+          layer_of_part,
+          attention_parts<Layout, typename Attention::Chosen,
+                          typename attend_on<Layout, Window, typename Attention::Chosen::distances>::type, true>>>;
 };
 template <class Name, class HeadCount, class... Options, std::size_t Window>
 struct decoding<CrossAttention<Name, HeadCount, Options...>, Window> {

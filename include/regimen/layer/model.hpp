@@ -24,11 +24,25 @@ struct Vector final {
   using value = Value<Statistic, Shape<Size>>;
 };
 
+/// A sample is so many positions of so many numbers: a time series, a signal.
+template <std::size_t Length, std::size_t Channels>
+struct Series final {
+  template <class Statistic>
+  using value = Value<Statistic, Shape<Length, Channels>>;
+};
+
 /// A sample is an image, channels innermost. Put Flatten before a Linear that should read the whole image.
 template <std::size_t Height, std::size_t Width, std::size_t Channels>
 struct Image final {
   template <class Statistic>
   using value = Value<Statistic, Shape<Height, Width, Channels>>;
+};
+
+/// A sample is a volume: frames of a video, or slices of a scan. Channels innermost.
+template <std::size_t Depth, std::size_t Height, std::size_t Width, std::size_t Channels>
+struct Volume final {
+  template <class Statistic>
+  using value = Value<Statistic, Shape<Depth, Height, Width, Channels>>;
 };
 
 /// A sample is several values, of the same kinds or others: `Bundle<Tokens<64>, Vector<8>>`. The model reads value I of
@@ -39,7 +53,8 @@ struct Bundle final {
   using value = Value<Bundled<typename Kinds::template value<Statistic>...>, Shape<1>>;
 };
 
-/// The kind of a sample: `Tokens<T>`, `Vector<N>`, `Image<Height, Width, Channels>`, or a `Bundle` of them.
+/// The kind of a sample: `Tokens<T>`, `Vector<N>`, `Series<Length, Channels>`, `Image<Height, Width, Channels>`,
+/// `Volume<Depth, Height, Width, Channels>`, or a `Bundle` of them.
 template <class Kind>
 struct Input final {
   using kind = Kind;

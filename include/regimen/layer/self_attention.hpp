@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/ratio.hpp>
+#include <regimen/layer/attention_bias.hpp>
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/layer.hpp>
@@ -46,8 +47,14 @@ struct SlidingWindow final {
   static constexpr std::size_t positions = N;
 };
 
+/// The second product without a bias, as in Qwen 2.5.
+struct WithoutProjectionBias final {};
+
 /// Both products without a bias.
 struct WithoutBias final {};
+
+/// Scores are q kᵀ, not q kᵀ / √D, as in T5, whose initial weights make up for it.
+struct WithoutScale final {};
 
 /// RmsNorm of each head's q and of each head's k, with a weight of D numbers for all heads of q and one for all of k,
 /// before they are turned: scores stay small, whatever the products grow to.
@@ -108,11 +115,12 @@ struct InAttention final {
   static constexpr std::size_t leading = Dense::leading, bytes = Dense::bytes, channels = Channels;
 };
 
-/// How many heads there are of queries and of keys, how wide they are: 0 if they share the channels equally, and how many
-/// positions they see: 0 for all.
-template <std::size_t Count, std::size_t KeyCount, std::size_t Width, std::size_t Window = 0>
+/// How many heads there are of queries and of keys, how wide they are: 0 if they share the channels equally, how many
+/// positions they see: 0 for all, and whether scores are divided by √D.
+template <std::size_t Count, std::size_t KeyCount, std::size_t Width, std::size_t Window = 0, bool scaled = true>
 struct HeadLayout final {
   static constexpr std::size_t heads = Count, key_heads = KeyCount, all = Count + 2 * KeyCount, window = Window;
+  static constexpr bool is_scaled = scaled;
   /// Of so many channels before attention.
   static constexpr std::size_t width_in(std::size_t channels) { return Width > 0 ? Width : channels / Count; }
   /// Of q, k and v side by side in X.
@@ -124,7 +132,8 @@ struct HeadLayout final {
             .width = X::columns / all,
             .causal = causal,
             .key_heads = key_heads == heads ? 0 : key_heads,
-            .window = causal ? Window : 0};
+            .window = causal ? Window : 0,
+            .is_scaled = scaled};
   }
   /// What attention makes of X.
   template <class X>
@@ -197,7 +206,51 @@ struct Attend final {
   };
 };
 
+/// RmsNorm of neighbouring heads of each row of a tensor, which are copied side by side, and back.
+///   row   elements from row to row of the tensor
+template <class T, class G, class Epsilon, std::size_t width, std::size_t row>
+struct HeadsNorm final {
+  using S = statistic_t<T>;
+  static constexpr void gather(auto& engine, View<T> all, View<T> copy, std::size_t rows, std::size_t heads) {
+    const std::size_t columns = heads * width;
+    engine.run(
+        op::CopyColumns<T>{.x = all, .y = copy, .rows = rows, .columns = columns, .from_row = row, .to_row = columns});
+  }
+  static constexpr void scatter(auto& engine, View<T> copy, View<T> all, std::size_t rows, std::size_t heads) {
+    const std::size_t columns = heads * width;
+    engine.run(
+        op::CopyColumns<T>{.x = copy, .y = all, .rows = rows, .columns = columns, .from_row = columns, .to_row = row});
+  }
+  static constexpr void normalize(auto& engine, View<T> x, View<T> gain, View<T> y, View<S> rstd, std::size_t heads) {
+    engine.run(op::Normalize<false, T>{
+        .x = x, .gain = gain, .y = y, .rstd = rstd, .rows = heads, .columns = width, .epsilon = epsilon(Epsilon{})});
+  }
+  /// d_y becomes d_x.
+  static constexpr void differentiate(auto& engine, View<T> x, View<T> gain, View<T> d_y, View<S> rstd, View<G> d_gain,
+                                      std::size_t heads, bool add) {
+    engine.run(op::NormalizeBackward<false, T, G>{.x = x,
+                                                  .gain = gain,
+                                                  .d_y = d_y,
+                                                  .d_x = d_y,
+                                                  .rstd = rstd,
+                                                  .d_gain = d_gain,
+                                                  .rows = heads,
+                                                  .columns = width,
+                                                  .add = add});
+  }
+
+ private:
+  template <class Value>
+  static constexpr double epsilon(regimen::Epsilon<Value>) {
+    return Value::value;
+  }
+};
+constexpr Parameter head_gain(const char* name, std::size_t width) {
+  return {name, ParameterRole::gain, 1, {width, 1, 1, 1}, {InitialValue::Kind::one, 1}};
+}
+
 /// QueryKeyNorm behind the first product: heads are copied side by side, normalised, and copied back. Saves its input.
+/// Where that has no keys, of q alone.
 template <class Layout, class Epsilon>
 struct NormalizeHeads final {
   static constexpr const char* name = "query_key_norm";
@@ -207,14 +260,17 @@ struct NormalizeHeads final {
   struct Bound : LayerDefaults {
     using T = typename X::Element;
     using S = statistic_t<T>;
-    using G = typename Roles::reduce;
     using Element = T;
     using Output = X;
-    static constexpr std::size_t width = X::columns / Layout::all;
-    static constexpr std::array<Parameter, 2> parameters{
-        Parameter{"query", ParameterRole::gain, 1, {width, 1, 1, 1}, {InitialValue::Kind::one, 1}},
-        Parameter{"key", ParameterRole::gain, 1, {width, 1, 1, 1}, {InitialValue::Kind::one, 1}}};
-    using Saved = Tensors<PerSample<S, X::rows * Layout::heads>, PerSample<S, X::rows * Layout::key_heads>>;  // rstd
+    static constexpr std::size_t width = X::columns / Layout::all, parts = Layout::key_heads > 0 ? 2 : 1;
+    using Norm = HeadsNorm<T, typename Roles::reduce, Epsilon, width, X::columns>;
+    static constexpr auto parameters = [] {
+      if constexpr (parts == 1) return std::array<Parameter, 1>{head_gain("query", width)};
+      else return std::array<Parameter, 2>{head_gain("query", width), head_gain("key", width)};
+    }();
+    using OfQueries = PerSample<S, X::rows * Layout::heads>;  // rstd
+    using OfKeys = PerSample<S, X::rows * Layout::key_heads>;
+    using Saved = std::conditional_t<parts == 1, Tensors<OfQueries>, Tensors<OfQueries, OfKeys>>;
     using Copy = PerSample<T, X::rows * Layout::heads * width>;
     using ForwardScratch = Tensors<Copy>;
     using BackwardScratch = Tensors<Copy, Copy>;
@@ -223,66 +279,37 @@ struct NormalizeHeads final {
 
     static constexpr void forward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
-      for (std::size_t part = 0; part < 2; ++part) {
+      const View<T> x{call.x}, y{call.y}, copy{call.scratch[0]};
+      for (std::size_t part = 0; part < parts; ++part) {
         const std::size_t heads = heads_of(part);
-        gather(engine, {call.x}, {call.scratch[0]}, part);
-        engine.run(op::Normalize<false, T>{.x = {call.scratch[0]},
-                                           .gain = {call.parameters[part]},
-                                           .y = {call.scratch[0]},
-                                           .rstd = {call.saved[part]},
-                                           .rows = rows * heads,
-                                           .columns = width,
-                                           .epsilon = epsilon(Epsilon{})});
-        scatter(engine, {call.scratch[0]}, {call.y}, part);
+        Norm::gather(engine, x + begin_of(part), copy, rows, heads);
+        Norm::normalize(engine, copy, {call.parameters[part]}, copy, {call.saved[part]}, rows * heads);
+        Norm::scatter(engine, copy, y + begin_of(part), rows, heads);
       }
-      copy_values(engine, {call.x}, {call.y});
+      copy_values(engine, x, y);
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      for (std::size_t part = 0; part < 2; ++part) {
-        gather(engine, {call.x}, {call.scratch[0]}, part);
-        gather(engine, {call.d_y}, {call.scratch[1]}, part);
-        engine.run(op::NormalizeBackward<false, T, G>{.x = {call.scratch[0]},
-                                                      .gain = {call.parameters[part]},
-                                                      .d_y = {call.scratch[1]},
-                                                      .d_x = {call.scratch[1]},
-                                                      .rstd = {call.saved[part]},
-                                                      .d_gain = {call.gradients[part]},
-                                                      .rows = engine.batch * X::rows * heads_of(part),
-                                                      .columns = width,
-                                                      .add = call.add});
-        if (call.wants_d_x()) scatter(engine, {call.scratch[1]}, {call.d_x}, part);
+      const std::size_t rows = engine.batch * X::rows;
+      const View<T> x{call.x}, d_y{call.d_y}, d_x{call.d_x}, copy{call.scratch[0]}, d_copy{call.scratch[1]};
+      for (std::size_t part = 0; part < parts; ++part) {
+        const std::size_t heads = heads_of(part);
+        Norm::gather(engine, x + begin_of(part), copy, rows, heads);
+        Norm::gather(engine, d_y + begin_of(part), d_copy, rows, heads);
+        Norm::differentiate(engine, copy, {call.parameters[part]}, d_copy, {call.saved[part]}, {call.gradients[part]},
+                            rows * heads, call.add);
+        if (call.wants_d_x()) Norm::scatter(engine, d_copy, d_x + begin_of(part), rows, heads);
       }
-      if (call.wants_d_x()) copy_values(engine, {call.d_y}, {call.d_x});
+      if (call.wants_d_x()) copy_values(engine, d_y, d_x);
     }
 
    private:
-    template <class Value>
-    static constexpr double epsilon(regimen::Epsilon<Value>) {
-      return Value::value;
-    }
     static constexpr std::size_t heads_of(std::size_t part) { return part == 0 ? Layout::heads : Layout::key_heads; }
     /// Where q, k or v begins at a position.
     static constexpr std::size_t begin_of(std::size_t part) {
       return (part == 0 ? 0 : Layout::heads + (part - 1) * Layout::key_heads) * width;
     }
-    static constexpr void gather(auto& engine, View<T> all, View<T> copy, std::size_t part) {
-      engine.run(op::CopyColumns<T>{.x = all + begin_of(part),
-                                    .y = copy,
-                                    .rows = engine.batch * X::rows,
-                                    .columns = heads_of(part) * width,
-                                    .from_row = X::columns,
-                                    .to_row = heads_of(part) * width});
-    }
-    static constexpr void scatter(auto& engine, View<T> copy, View<T> all, std::size_t part) {
-      engine.run(op::CopyColumns<T>{.x = copy,
-                                    .y = all + begin_of(part),
-                                    .rows = engine.batch * X::rows,
-                                    .columns = heads_of(part) * width,
-                                    .from_row = heads_of(part) * width,
-                                    .to_row = X::columns});
-    }
     static constexpr void copy_values(auto& engine, View<T> from, View<T> to) {
-      if (from.offset == to.offset) return;
+      if (parts == 1 || from.offset == to.offset) return;
       engine.run(op::CopyColumns<T>{.x = from + begin_of(2),
                                     .y = to + begin_of(2),
                                     .rows = engine.batch * X::rows,
@@ -336,10 +363,16 @@ template <class... Options>
 struct attention_options {
   using rate = Ratio<0>;
   using rotary = void;
-  using norm = void;  // its epsilon
-  static constexpr bool causal = false;
+  using norm = void;       // its epsilon
+  using distances = void;  // Alibi, or RelativeBias<...>
+  static constexpr bool causal = false, scaled = true;
   static constexpr BiasIs bias = BiasIs::added_here;
   static constexpr std::size_t key_heads = 0, width = 0, window = 0;  // not given
+  static constexpr bool projects_with_bias = true;
+};
+template <class... Rest>
+struct attention_options<WithoutProjectionBias, Rest...> : attention_options<Rest...> {
+  static constexpr bool projects_with_bias = false;
 };
 template <std::size_t N, class... Rest>
 struct attention_options<SlidingWindow<N>, Rest...> : attention_options<Rest...> {
@@ -348,6 +381,18 @@ struct attention_options<SlidingWindow<N>, Rest...> : attention_options<Rest...>
 template <class... Rest>
 struct attention_options<Causal, Rest...> : attention_options<Rest...> {
   static constexpr bool causal = true;
+};
+template <class... Rest>
+struct attention_options<WithoutScale, Rest...> : attention_options<Rest...> {
+  static constexpr bool scaled = false;
+};
+template <class... Rest>
+struct attention_options<Alibi, Rest...> : attention_options<Rest...> {
+  using distances = Alibi;
+};
+template <std::size_t Buckets, std::size_t MaxDistance, class Table, class... Rest>
+struct attention_options<RelativeBias<Buckets, MaxDistance, Table>, Rest...> : attention_options<Rest...> {
+  using distances = RelativeBias<Buckets, MaxDistance, Table>;
 };
 template <class... Rest>
 struct attention_options<WithoutBias, Rest...> : attention_options<Rest...> {
@@ -399,17 +444,34 @@ struct AttentionPart final {
 template <class Part>
 using layer_of_part = typename Part::Layer;
 
+/// The norm, where there is one.
+template <class Layout, class Norm>
+using norm_part = std::conditional_t<std::is_void_v<Norm>, boost::mp11::mp_list<>,
+                                     boost::mp11::mp_list<AttentionPart<NormalizeHeads<Layout, Norm>, norm_label>>>;
+
+template <class Layout, class Chosen, class Distances = typename Chosen::distances>
+struct attend_of {
+  using type =
+      typename with_table<Distances, AttendByDistance<Layout, Chosen::causal, typename Chosen::rate, Distances>>::type;
+};
+template <class Layout, class Chosen>
+struct attend_of<Layout, Chosen, void> {
+  using type = Attend<Layout, Chosen::causal, typename Chosen::rate>;
+};
+
+template <class Chosen>
+inline constexpr BiasIs projection_bias = Chosen::projects_with_bias ? Chosen::bias : BiasIs::absent;
+
 /// What stands for attention: two products, `Attend` between them, and before that the norm and the rotation.
 template <class Layout, class Chosen, class Attend, bool walks_on>
 using attention_parts = boost::mp11::mp_append<
     boost::mp11::mp_list<AttentionPart<HeadsProduct<Layout, Chosen::bias>, qkv_label>>,
-    std::conditional_t<std::is_void_v<typename Chosen::norm>, boost::mp11::mp_list<>,
-                       boost::mp11::mp_list<AttentionPart<NormalizeHeads<Layout, typename Chosen::norm>, norm_label>>>,
+    norm_part<Layout, typename Chosen::norm>,
     std::conditional_t<
         std::is_void_v<typename Chosen::rotary>, boost::mp11::mp_list<>,
         boost::mp11::mp_list<AttentionPart<RotateHeads<Layout, typename Chosen::rotary, walks_on>, rotary_label>>>,
     boost::mp11::mp_list<AttentionPart<Attend, attend_label>,
-                         AttentionPart<ProjectionProduct<Chosen::bias>, projection_label>>>;
+                         AttentionPart<ProjectionProduct<projection_bias<Chosen>>, projection_label>>>;
 
 }  // namespace detail
 
@@ -425,22 +487,27 @@ using attention_parts = boost::mp11::mp_append<
 ///     HeadWidth<D>           the channels of a head, whatever C is
 ///     QueryKeyNorm<>         each head's q and k are normalised: norm.query (D), norm.key (D)
 ///     Rotary<Theta, ...>     q and k are turned by their positions
+///     Alibi                  scores fall with the distance, at the slope of the head
+///     RelativeBias<...>      scores have a trained number for their head and distance: attend.table (buckets,H)
+///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            neither product has a bias
+///     WithoutProjectionBias  the second has none
 ///
 /// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
-///          SlidingWindow without Causal; that, and fewer key heads than heads, in Attention<Composed> and
-///          Attention<Cudnn>, and so in the default of a GPU
+///          SlidingWindow without Causal; that, Alibi, RelativeBias, and fewer key heads than heads, in
+///          Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,T) is never stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
-///          each; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions
+///          each; with Alibi and RelativeBias some H·T numbers while it runs, RelativeBias B·H·T more in backward, and
+///          2·T² additions a head; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions
 template <class HeadCount, class... Options>
 struct SelfAttention final {
   static constexpr const char* name = "self_attention";
   static constexpr std::size_t heads = detail::heads_in<HeadCount>;
   using Chosen = detail::attention_options<Options...>;
-  using Layout =
-      detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width, Chosen::window>;
-  using Attend = detail::Attend<Layout, Chosen::causal, typename Chosen::rate>;
+  using Layout = detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width,
+                                    Chosen::window, Chosen::scaled>;
+  using Attend = typename detail::attend_of<Layout, Chosen>::type;
   using Parts = detail::attention_parts<Layout, Chosen, Attend, false>;
 };
 

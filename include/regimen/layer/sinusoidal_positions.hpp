@@ -9,8 +9,9 @@ namespace regimen {
 
 namespace detail {
 
-///   walks_on   in incremental decoding: from the position on that the engine has come to
-template <bool walks_on>
+///   walks_on      in incremental decoding: from the position on that the engine has come to
+///   sines_first   all sines, then all cosines
+template <bool walks_on, bool sines_first = false>
 struct Sinusoids final {
   static constexpr const char* name = "sinusoidal_positions";
   static constexpr bool couples_samples = false;
@@ -24,6 +25,7 @@ struct Sinusoids final {
     static constexpr void forward(auto& engine, const auto& call) {
       op::AddSinusoids<T> o{
           .x = {call.x}, .y = {call.y}, .samples = engine.batch, .length = X::rows, .columns = X::columns};
+      o.sines_first = sines_first;
       if constexpr (walks_on) o.first = engine.position;
       engine.run(o);
     }
@@ -48,6 +50,20 @@ struct SinusoidalPositions final {
   static constexpr bool couples_samples = false;
   template <class X, class Roles>
   using Bound = detail::Sinusoids<false>::Bound<X, Roles>;
+};
+
+/// All sines, then all cosines: the order of Marian and of tensor2tensor.
+struct SinesFirst final {};
+/// SinusoidalPositions in another order: y[b,t,i] = x[b,t,i] + sin a, y[b,t,⌈C/2⌉+i] = x[b,t,⌈C/2⌉+i] + cos a,
+/// a = t · 10000^(−2i/C).
+template <class Order>
+struct SinusoidalPositionsWith;
+template <>
+struct SinusoidalPositionsWith<SinesFirst> final {
+  static constexpr const char* name = "sinusoidal_positions";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  using Bound = detail::Sinusoids<false, true>::Bound<X, Roles>;
 };
 
 }  // namespace regimen

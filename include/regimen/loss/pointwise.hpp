@@ -16,6 +16,7 @@ namespace detail {
 template <class Function>
 struct PointwiseLoss {
   using option_of = axis::loss;
+  using masked = PointwiseLoss<pointwise::Masked<Function>>;
   static constexpr bool couples_samples = false;
   template <class Output>
   using Labels = Value<typename Output::Element, typename Output::Shape>;

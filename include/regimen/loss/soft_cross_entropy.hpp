@@ -11,16 +11,11 @@
 
 namespace regimen {
 
-/// −Σ_v target_v log softmax(x)_v per row, averaged over all rows of the global batch: for mixup, CutMix, distillation
-///
-///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice
-///   target: the shape and type of x, a distribution over V classes for each row of x. A row need not sum to 1: the
-///   gradient is (Σ_v target_v) · softmax(x) − target. Where a target is 0 it adds 0, also for a logit of −∞. A row of
-///   zeros adds nothing to loss and gradient, but counts as a row
-///
-/// refuses  an output of one column
-/// source   Zhang et al. 2018, "mixup: Beyond Empirical Risk Minimization"; Hinton et al. 2015, for distillation
-struct SoftCrossEntropy final {
+namespace detail {
+
+/// masked: a row whose first target is NaN does not count.
+template <bool masked_>
+struct SoftCrossEntropyOf {
   using option_of = axis::loss;
   static constexpr bool couples_samples = false;
   template <class Output>
@@ -39,13 +34,31 @@ struct SoftCrossEntropy final {
                                                  .rows = engine.batch * Output::rows,
                                                  .columns = Output::columns,
                                                  .scale = scale,
-                                                 .leading = Output::leading});
+                                                 .leading = Output::leading,
+                                                 .masked = masked_});
   }
+};
+
+}  // namespace detail
+
+/// −Σ_v target_v log softmax(x)_v per row, averaged over all rows of the global batch: for mixup, CutMix, distillation
+///
+///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice
+///   target: the shape and type of x, a distribution over V classes for each row of x. A row need not sum to 1: the
+///   gradient is (Σ_v target_v) · softmax(x) − target. Where a target is 0 it adds 0, also for a logit of −∞. A row of
+///   zeros adds nothing to loss and gradient, but counts as a row
+///
+/// refuses  an output of one column
+/// source   Zhang et al. 2018, "mixup: Beyond Empirical Risk Minimization"; Hinton et al. 2015, for distillation
+struct SoftCrossEntropy final : detail::SoftCrossEntropyOf<false> {
+  using masked = detail::SoftCrossEntropyOf<true>;
 };
 
 namespace detail {
 template <>
 inline constexpr bool takes_padded_rows<SoftCrossEntropy> = true;
+template <>
+inline constexpr bool takes_padded_rows<Masked<SoftCrossEntropy>> = true;
 }  // namespace detail
 
 }  // namespace regimen

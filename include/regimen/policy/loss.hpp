@@ -12,11 +12,28 @@ template <class... Losses>
 struct SumOf;  // regimen/loss/sum_of.hpp
 template <class Function, class Weight>
 struct Weighted;
+template <class Function>
+struct Masked;  // regimen/loss/masked.hpp
+
+/// In Loss<...> alone: the sum over the valid targets of the global batch, not their mean.
+///
+///   Loss<Summed<CrossEntropy>>     PyTorch's reduction="sum"
+///
+/// Micro-batches and ranks add up: the loss and its gradient are those of the whole batch, and so grow with it. Learning
+/// rate, Clip<Norm<...>> and a StepResult's loss and gradient_norm are of that sum; Evaluation::loss is the sum over all
+/// that it read. Accuracies stay shares, and a step without a valid target still changes nothing. Of SumOf it is the sum
+/// over samples of what SumOf averages.
+///
+/// refuses  to stand in SumOf or Masked, where a weight does the same
+template <class Function>
+struct Summed final {};
 
 namespace detail {
 /// A loss declares the labels that it compares an output with.
 template <class T>
 inline constexpr bool belongs_to<T, axis::loss> = requires { typename T::template Labels<Value<fp32, Shape<2>>>; };
+template <class Function>
+inline constexpr bool belongs_to<Summed<Function>, axis::loss> = true;
 
 /// Whether a loss reads outputs whose rows lie Output::leading elements apart. Not a member, which a loss that derives
 /// from another would inherit.
@@ -33,7 +50,8 @@ constexpr auto labels_below() {
 
 /// Decides the loss: a sum over the valid targets and their count.
 ///
-///   choices   any loss; regimen/loss has the library's; SumOf<...> of them for a model of several outputs
+///   choices   any loss; regimen/loss has the library's; SumOf<...> of them for a model of several outputs; Masked<...>
+///             of one, whose targets then may be absent; Summed<...> of any of these
 ///   default   Loss<CrossEntropy>
 ///   refuses   a type that is no loss; a loss that cannot read the model's output; a loss that couples the samples of a
 ///             batch, where Accumulate, SimulateWorld or ranks would cut the batch
@@ -47,10 +65,18 @@ constexpr auto labels_below() {
 ///   counts_as_it_runs      evaluation adds to scalars.correct in run<false>, not in count_correct
 ///   gathers_samples        it couples them, and gathers those of all ranks: then ranks do not cut its batch
 ///   labels_below<Output>   integer labels are below, where that is not the number of the output's columns
+///   masked                 a type: the same loss, which leaves out targets that are NaN
 template <class Function>
 struct Loss final {
   using axis = regimen::axis::loss;
   using function = Function;
+  static constexpr bool sums = false;
+};
+template <class Function>
+struct Loss<Summed<Function>> final {
+  using axis = regimen::axis::loss;
+  using function = Function;
+  static constexpr bool sums = true;
 };
 
 }  // namespace regimen

@@ -14,8 +14,8 @@ namespace regimen::train {
 
 /// A model bound to loss and update rule. Written once and walked by every engine.
 ///   Bound   walk::BoundModel      Loss, UpdateRule   as policies name them      micro_batches   accumulated per step
-///   steps   of a launch
-template <class Bound_, class Loss, class UpdateRule, std::size_t micro_batches, std::size_t steps>
+///   steps   of a launch       sums   the loss is a sum, not a mean
+template <class Bound_, class Loss, class UpdateRule, std::size_t micro_batches, std::size_t steps, bool sums = false>
 struct Step : Forward<Bound_> {
   using Bound = Bound_;
   using X = typename Bound::X;
@@ -42,6 +42,9 @@ struct Step : Forward<Bound_> {
   static constexpr double scale_of(std::size_t capacity, std::size_t ranks) {
     return 1.0 / double(std::bit_ceil(capacity * Loss::template rows<Output> * micro_batches * ranks));
   }
+
+  /// What divides the sum of the losses of so many valid targets.
+  static constexpr double divisor_of(double count) { return sums && count > 0 ? 1 : count; }
 
   /// Allocates the persistent regions, each child's part under the child's name.
   static constexpr Resident setup(auto& engine) {
@@ -140,7 +143,8 @@ struct Step : Forward<Bound_> {
                                       .scale = scale_of(engine.capacity, engine.ranks),
                                       .clip = clip,
                                       .loss_scaling = loss_scaling,
-                                      .options = options});
+                                      .options = options,
+                                      .sums = sums});
     const View<Scalars> scalars = Units::begin_groups(engine, r, options, Base::path_of_scalars);
     for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
       Units::template update_unit<Unit>(engine, r, at, {options, scalars}, path);

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Positions of two texts have no order, so there is no Causal and no Rotary.
+/// Positions of two texts have no order, so there is no Causal, no Rotary, and no bias of distances.
 /// Known: whether Option is one of CrossAttention's options.   docs/errors/cross_attention_takes_option.md
 template <class Option, bool Known = false>
 struct cross_attention_takes_option {
@@ -11,7 +11,7 @@ struct cross_attention_takes_option {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: CrossAttention<Name, Heads<N>, ...> takes KeyHeads, HeadWidth, Dropout, WithoutBias; nothing else");
+        "regimen: CrossAttention<Name, Heads<N>, ...> takes options that are not about positions; write no other option");
   };
 };
 

@@ -3,13 +3,13 @@
 
 namespace regimen::rule {
 
-/// IsCausal: whether every SelfAttention of the model is Causal.   docs/errors/generate_needs_causal.md
+/// IsCausal: whether no SelfAttention and no Conv1d of the model reads later positions.   docs/errors/generate_needs_causal.md
 template <class Network, bool IsCausal>
 struct generate_needs_causal {
   static constexpr bool holds = IsCausal;
   struct must_hold {
     static_assert(holds,
-                  "regimen: generate needs a model that does not look ahead; write SelfAttention<Heads<H>, Causal>");
+                  "regimen: generate needs a model that does not look ahead; write SelfAttention<..., Causal>, Conv1d<..., CausalPadding>");
   };
 };
 

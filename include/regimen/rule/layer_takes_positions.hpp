@@ -1,4 +1,4 @@
-// regimen/rule/layer_takes_positions.hpp — a recurrent layer gets positions.
+// regimen/rule/layer_takes_positions.hpp — a layer of positions gets positions.
 #pragma once
 
 namespace regimen::rule {

@@ -13,7 +13,7 @@ struct window_fits_image {
                                                           ImageShape::extent(1) + 2 * Padding >= Width);
   struct must_hold {
     static_assert(holds,
-                  "regimen: a window is larger than the padded image; make the window smaller, or add Padding<N>");
+                  "regimen: a window is larger than the padded input; make the window smaller, or add Padding<N>");
   };
 };
 

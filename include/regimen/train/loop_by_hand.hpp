@@ -42,7 +42,8 @@ struct LoopByHand final {
       session.by_hand.samples += samples;
       session.waiting = Waiting::backward;
     });
-    return {mean_of(after.loss_sum - before.loss_sum, after.count - before.count), session.ticket = next_ticket()};
+    return {mean_of(after.loss_sum - before.loss_sum, Step::divisor_of(after.count - before.count)),
+            session.ticket = next_ticket()};
   }
   static ScaledLoss scale(const Session& session, const UnscaledLoss& loss) {
     check_ticket(session, loss.ticket_, "scale");

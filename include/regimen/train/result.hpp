@@ -20,7 +20,7 @@ constexpr double mean_of(double sum, double count) { return count > 0 ? sum / co
 /// The result of one optimizer step.
 ///
 ///   step            the number of steps so far, including this one
-///   loss            mean over the valid targets of the step's batch; NaN if there is none
+///   loss            mean over the valid targets of the step's batch (Summed: their sum); NaN if there is none
 ///   gradient_norm   of the mean loss, before clipping; NaN or infinite if the step was skipped
 ///   learning_rate   of this step
 ///   applied         false: a gradient was not finite, and only data, schedule and loss scale advanced; or targets is
@@ -35,8 +35,8 @@ struct StepResult {
   std::size_t samples = 0, targets = 0;
 };
 
-/// The result of an evaluation: means over all valid targets, NaN if there is none; for SumOf over all samples. accuracy
-/// is NaN for losses without one.
+/// The result of an evaluation: means over all valid targets, NaN if there is none; for SumOf over all samples; for
+/// Summed the sum of the loss. accuracy is NaN for losses without one.
 struct Evaluation {
   double loss = no_value, accuracy = no_value;
   std::size_t targets = 0;

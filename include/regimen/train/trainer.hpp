@@ -226,7 +226,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
       session_.write_scalars(kept);
       train::expect_finite(found);
     });
-    Evaluation evaluation{mean_of(found.loss_sum, found.count), no_value, static_cast<std::size_t>(found.count)};
+    Evaluation evaluation{mean_of(found.loss_sum, Step::divisor_of(found.count)), no_value,
+                          static_cast<std::size_t>(found.count)};
     if constexpr (Step::template has_accuracy<decltype(session_.walk)>)
       evaluation.accuracy = mean_of(found.correct, found.count);
     return evaluation;
@@ -310,14 +311,14 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   std::vector<NamedParameter<Master>> parameters() { return train::Weights<Session>::parameters(session_); }
   /// Name, shape and values of the gradients of all parameters that train, in the order of parameters();
   /// likewise a copy if the engine's memory is not host memory. Stored undivided: value / gradient_divisor() is
-  /// the gradient of the mean loss.
+  /// the gradient of the loss.
   std::vector<NamedParameter<Reduce>> gradients() { return train::Weights<Session>::gradients(session_); }
-  /// The number of valid targets since the step began, times all scales of the loss. Valid between backward and apply;
+  /// The number of valid targets since the step began, or 1 for Summed, times all scales of the loss. Valid between backward and apply;
   /// also after a step, unless that step changed a dynamic loss scale.
   double gradient_divisor() {
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
     const Scalars s = session_.scalars();
-    return s.count * Step::scale_of(session_.walk.capacity, ranks()) * s.loss_scale;
+    return Step::divisor_of(s.count) * Step::scale_of(session_.walk.capacity, ranks()) * s.loss_scale;
   }
 
   /// Sets the weights to the values of parameters().

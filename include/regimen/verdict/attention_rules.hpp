@@ -13,6 +13,7 @@
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/key_heads_divide_heads.hpp>
 #include <regimen/rule/rate_below_one.hpp>
+#include <regimen/rule/relative_bias_has_buckets.hpp>
 #include <regimen/rule/rotary_scales_frequencies.hpp>
 #include <regimen/rule/rotary_turns_pairs.hpp>
 #include <regimen/rule/sliding_window_is_causal.hpp>
@@ -28,12 +29,26 @@ namespace regimen::train {
 
 /// An argument of SelfAttention: which option it is, and its rules.
 ///   Attention   the layer   Named   Heads<N> or HeadWidth<D>, which decides the width of a head
-enum class AttentionOption { causal, dropout, rotary, without_bias, key_heads, head_width, norm, window, unknown };
+enum class AttentionOption {
+  causal,
+  dropout,
+  rotary,
+  without_bias,
+  key_heads,
+  head_width,
+  norm,
+  window,
+  distances,
+  without_scale,
+  unknown
+};
 template <class Option>
 struct attention_option {
-  static constexpr AttentionOption kind = std::is_same_v<Option, Causal>        ? AttentionOption::causal
-                                          : std::is_same_v<Option, WithoutBias> ? AttentionOption::without_bias
-                                                                                : AttentionOption::unknown;
+  static constexpr AttentionOption kind = std::is_same_v<Option, Causal>         ? AttentionOption::causal
+                                          : std::is_same_v<Option, WithoutBias>  ? AttentionOption::without_bias
+                                          : std::is_same_v<Option, WithoutScale> ? AttentionOption::without_scale
+                                          : std::is_same_v<Option, Alibi>        ? AttentionOption::distances
+                                                                                 : AttentionOption::unknown;
   template <class HeadCount, class Named, std::size_t width>
   using rules = mp::mp_list<>;
 };
@@ -62,6 +77,14 @@ struct attention_option<SlidingWindow<N>> {
   template <class HeadCount, class Named, std::size_t width>
   using rules = mp::mp_list<rule::extents_at_least_one<SlidingWindow<N>, N>>;
 };
+template <std::size_t Buckets, std::size_t MaxDistance, class Table>
+struct attention_option<RelativeBias<Buckets, MaxDistance, Table>> {
+  static constexpr AttentionOption kind = AttentionOption::distances;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules =
+      mp::mp_list<rule::relative_bias_has_buckets<RelativeBias<Buckets, MaxDistance, Table>,
+                                                  (Buckets >= 4 && Buckets % 2 == 0 && MaxDistance > Buckets / 2)>>;
+};
 template <std::size_t Count>
 struct attention_option<KeyHeads<Count>> {
   static constexpr AttentionOption kind = AttentionOption::key_heads;
@@ -75,6 +98,9 @@ struct attention_option<HeadWidth<Channels>> {
   using rules = mp::mp_list<rule::extents_at_least_one<HeadWidth<Channels>, Channels>,
                             rule::extents_at_least_one<HeadCount, HeadCount::count>>;
 };
+/// A form of the other: attention has one of them.
+template <>
+struct attention_option<WithoutProjectionBias> : attention_option<WithoutBias> {};
 /// How often the most frequent option of a kind occurs.
 template <class... Options>
 constexpr std::size_t most_of_a_kind() {
@@ -120,9 +146,13 @@ struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
 /// Of CrossAttention: those that do not speak of positions.
 template <class Option>
 inline constexpr bool crosses_with = attention_option<Option>::kind == AttentionOption::dropout ||
+                                     attention_option<Option>::kind == AttentionOption::norm ||
                                      attention_option<Option>::kind == AttentionOption::without_bias ||
+                                     attention_option<Option>::kind == AttentionOption::without_scale ||
                                      attention_option<Option>::kind == AttentionOption::key_heads ||
                                      attention_option<Option>::kind == AttentionOption::head_width;
+template <>
+inline constexpr bool crosses_with<WithoutProjectionBias> = false;
 template <class Name, class HeadCount, class... Options, class X>
 struct layer_rules<CrossAttention<Name, HeadCount, Options...>, X> {
   using type =

@@ -1,16 +1,21 @@
-// regimen/verdict/image_rules.hpp — the rules of layers that take images: windows, squares and padding fit.
+// regimen/verdict/image_rules.hpp — the rules of layers that take images, and of convolutions: windows, squares and
+// padding fit.
 #pragma once
 
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
-#include <regimen/rule/conv2d_takes_options.hpp>
+#include <regimen/rule/conv_takes_options.hpp>
 #include <regimen/rule/conv_transpose2d_takes_options.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/groups_divide_channels.hpp>
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/layer_takes_images.hpp>
+#include <regimen/rule/layer_takes_positions.hpp>
+#include <regimen/rule/layer_takes_volumes.hpp>
 #include <regimen/rule/output_padding_below_stride.hpp>
 #include <regimen/rule/padding_leaves_output.hpp>
 #include <regimen/rule/pool_takes_options.hpp>
@@ -63,18 +68,49 @@ struct layer_rules<Upsample<Size, Mode...>, X> {
                                                        std::is_same_v<mp::mp_list<Mode...>, mp::mp_list<Bilinear>>>,
                   rule::extents_at_least_one<Layer, Size>>;
 };
-template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<Conv2d<Channels, Window, Options...>, X> {
-  using Layer = Conv2d<Channels, Window, Options...>;
+/// Those of all convolutions: OfInput is about the number of its axes; Windows say whether windows fit.
+template <class Layer, class X, class OfInput, class... Windows>
+struct conv_rules {
   static constexpr auto o = Layer::options;
-  // Pixels of the image that a window spans, in one direction.
-  static constexpr std::size_t span(std::size_t window) { return o.dilation * (window > 0 ? window - 1 : 0) + 1; }
   using type =
-      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
-                  rule::layer_takes_images<Layer, typename X::Shape>, rule::conv2d_takes_options<Layer, o.are_sound()>,
-                  rule::extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,
-                  rule::groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
-                  rule::window_fits_image<Layer, span(o.height), span(o.width), o.padding, typename X::Shape>>;
+      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>, OfInput,
+                  rule::conv_takes_options<Layer, o.are_sound()>,
+                  rule::extents_at_least_one<Layer, Layer::channels, o.height, o.width, o.stride, o.dilation, o.groups>,
+                  rule::groups_divide_channels<Layer, o.groups, Layer::channels, typename X::Shape>, Windows...>;
+};
+/// Pixels that a window spans, in one direction.
+constexpr std::size_t span_of(const regimen::detail::ConvOptions& o, std::size_t window) {
+  return o.dilation * (window > 0 ? window - 1 : 0) + 1;
+}
+template <class Layer, class X>
+using image_window = rule::window_fits_image<Layer, span_of(Layer::options, Layer::options.height),
+                                             span_of(Layer::options, Layer::options.width), Layer::options.padding, X>;
+template <std::size_t Channels, auto Window, auto... Options, class X>
+struct layer_rules<Conv2d<Channels, Window, Options...>, X>
+    : conv_rules<Conv2d<Channels, Window, Options...>, X,
+                 rule::layer_takes_images<Conv2d<Channels, Window, Options...>, typename X::Shape>,
+                 image_window<Conv2d<Channels, Window, Options...>, typename X::Shape>> {};
+/// Positions are an image of one line, with the padding that it has.
+template <std::size_t Channels, auto Window, auto... Options, class X>
+struct layer_rules<Conv1d<Channels, Window, Options...>, X>
+    : conv_rules<
+          Conv1d<Channels, Window, Options...>, X,
+          rule::layer_takes_positions<Conv1d<Channels, Window, Options...>, typename X::Shape>,
+          rule::window_fits_image<
+              Conv1d<Channels, Window, Options...>, 1, Conv1d<Channels, Window, Options...>::options.span(), 0,
+              Shape<1, X::Shape::extent(0) + Conv1d<Channels, Window, Options...>::options.pads(), X::columns>>> {};
+/// A volume is images of lines, and of frames.
+template <std::size_t Channels, auto Window, auto... Options, class X>
+struct layer_rules<Conv3d<Channels, Window, Options...>, X> {
+  using Layer = Conv3d<Channels, Window, Options...>;
+  using From = typename X::Shape;
+  using Fits =
+      std::conditional_t<From::rank == 4,
+                         mp::mp_list<image_window<Layer, Shape<From::extent(1), From::extent(2), 1>>,
+                                     rule::window_fits_image<Layer, span_of(Layer::options, Layer::options.depth), 1,
+                                                             Layer::options.padding, Shape<From::extent(0), 1, 1>>>,
+                         mp::mp_list<>>;
+  using type = mp::mp_append<typename conv_rules<Layer, X, rule::layer_takes_volumes<Layer, From>>::type, Fits>;
 };
 template <std::size_t Channels, auto Window, auto... Options, class X>
 struct layer_rules<ConvTranspose2d<Channels, Window, Options...>, X> {

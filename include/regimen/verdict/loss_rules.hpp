@@ -5,8 +5,10 @@
 #include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/delta_above_zero.hpp>
 #include <regimen/rule/fraction_is_a_ratio.hpp>
+#include <regimen/rule/masked_takes_loss.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
 #include <regimen/rule/smoothing_below_one.hpp>
+#include <regimen/rule/summed_stands_outside.hpp>
 #include <regimen/rule/temperature_above_zero.hpp>
 #include <regimen/rule/weight_above_zero.hpp>
 
@@ -61,6 +63,16 @@ template <class Loss, class Weight>
 struct weighed_rules<Weighted<Loss, Weight>> {
   using type = mp::mp_append<typename weighed_rules<Loss>::type,
                              mp::mp_list<rule::fraction_is_a_ratio<Weight>, rule::weight_above_zero<Weight>>>;
+};
+template <class Loss>
+struct loss_rules<Summed<Loss>> {
+  using rules = mp::mp_list<rule::summed_stands_outside<Summed<Loss>>>;
+};
+template <class Loss>
+  requires(!is_incomplete<Masked<Loss>>)
+struct loss_rules<Masked<Loss>> {
+  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type,
+                                 rule::masked_takes_loss<Loss, requires { typename Loss::masked; }>>;
 };
 template <class... Losses>
 struct loss_rules<SumOf<Losses...>> {

@@ -5,6 +5,7 @@
 #include <regimen/rule/cudnn_computes_in_half.hpp>
 #include <regimen/rule/cudnn_takes_heads.hpp>
 #include <regimen/rule/fits_target.hpp>
+#include <regimen/rule/form_adds_distances.hpp>
 #include <regimen/rule/form_attends_across.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/form_slides.hpp>
@@ -54,7 +55,8 @@ constexpr auto operation_rules() {
     else if constexpr (part == 2) return mp::mp_list<rule::cudnn_takes_heads<Owner, Attention, false>>{};
     else if constexpr (part == 3) return mp::mp_list<rule::form_shares_keys<Owner, Attention, false>>{};
     else if constexpr (part == 4) return mp::mp_list<rule::form_attends_across<Owner, Attention, false>>{};
-    else return mp::mp_list<rule::form_slides<Owner, Attention, false>>{};
+    else if constexpr (part == 5) return mp::mp_list<rule::form_slides<Owner, Attention, false>>{};
+    else return mp::mp_list<rule::form_adds_distances<Owner, Attention, false>>{};
   }
 }
 /// The first layer whose rows are not aligned, if there is more of them than Target allows.

@@ -41,18 +41,24 @@ template <class Layers>
 using unknown_layers_in =
     mp::mp_transform<rule::list_holds_layers, mp::mp_remove_if<detail::layers_in<Layers>, is_known>>;
 
+/// Whether positions read later ones. A layer may say so itself.
 template <class Layer>
 inline constexpr bool looks_ahead = false;
+template <class Layer>
+  requires requires { Layer::looks_ahead; }
+inline constexpr bool looks_ahead<Layer> = Layer::looks_ahead;
 template <class Layout, class Rate>
 inline constexpr bool looks_ahead<regimen::detail::Attend<Layout, false, Rate>> = true;
+template <class Layout, class Rate, class Option>
+inline constexpr bool looks_ahead<regimen::detail::AttendByDistance<Layout, false, Rate, Option>> = true;
 template <class... Layers>
 inline constexpr bool looks_ahead<mp::mp_list<Layers...>> = (looks_ahead<Layers> || ...);
 
 /// Whether every position sees all of a named value.
 template <class Layer>
 inline constexpr bool attends_to_named = false;
-template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate>
-inline constexpr bool attends_to_named<regimen::detail::AttendTo<Name, Layout, bias, Rate>> = true;
+template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate, class Norm>
+inline constexpr bool attends_to_named<regimen::detail::AttendTo<Name, Layout, bias, Rate, Norm>> = true;
 template <class... Layers>
 inline constexpr bool attends_to_named<mp::mp_list<Layers...>> = (attends_to_named<Layers> || ...);
 

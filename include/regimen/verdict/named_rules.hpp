@@ -37,8 +37,8 @@ template <class Layer>
 struct as_read {
   using type = Layer;
 };
-template <class Name, class Layout, detail::BiasIs bias, class Rate>
-struct as_read<detail::AttendTo<Name, Layout, bias, Rate>> {
+template <class Name, class Layout, detail::BiasIs bias, class Rate, class Norm>
+struct as_read<detail::AttendTo<Name, Layout, bias, Rate, Norm>> {
   using type = Read<Name>;
 };
 template <class Layer>

@@ -3,6 +3,8 @@
 
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/rule/bias_is_felt.hpp>
 #include <regimen/verdict/compose.hpp>
@@ -20,6 +22,12 @@ inline constexpr bool ends_with_bias<Linear<Width>> = true;
 template <std::size_t Channels, auto Window, auto... Options>
 inline constexpr bool ends_with_bias<Conv2d<Channels, Window, Options...>> =
     Conv2d<Channels, Window, Options...>::options.bias;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<Conv1d<Channels, Window, Options...>> =
+    Conv1d<Channels, Window, Options...>::options.bias;
+template <std::size_t Channels, auto Window, auto... Options>
+inline constexpr bool ends_with_bias<Conv3d<Channels, Window, Options...>> =
+    Conv3d<Channels, Window, Options...>::options.bias;
 template <std::size_t Channels, auto Window, auto... Options>
 inline constexpr bool ends_with_bias<ConvTranspose2d<Channels, Window, Options...>> =
     ConvTranspose2d<Channels, Window, Options...>::options.bias;

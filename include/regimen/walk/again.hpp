@@ -47,7 +47,7 @@ struct Node<Again<begin, Entries...>, X, Context, flows> {
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Inside::place_tensors(out, at); }
-  static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
+  static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
     Inside::name_tensors(prefix, ends_branch, visit);
   }
 };

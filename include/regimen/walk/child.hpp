@@ -4,7 +4,6 @@
 #include <regimen/walk/node.hpp>
 
 #include <cstddef>
-#include <string>
 #include <type_traits>
 
 namespace regimen::walk {
@@ -35,14 +34,6 @@ inline constexpr std::size_t group_size<Group<place, computed_again, Entries...>
 template <std::size_t place, bool computed_again, class... Entries>
 inline constexpr std::size_t places_of<Group<place, computed_again, Entries...>> =
     (places_of<typename Entries::Layer> + ...);
-
-/// The labels that lead to a layer in the names of its parameters.
-template <class... Labels>
-std::string label_of(mp::mp_list<Labels...>) {
-  std::string text;
-  ((text += Labels::text() + "."), ...);
-  return text;
-}
 
 template <class Layer>
 inline constexpr bool is_repeat = false;

@@ -11,6 +11,7 @@
 #include <regimen/layer/padded.hpp>
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/walk/tensor_path.hpp>
 
 #include <boost/mp11.hpp>
 
@@ -25,11 +26,13 @@ namespace mp = boost::mp11;
 template <std::size_t I>
 struct Index final {
   static std::string text() { return std::to_string(I); }
+  static constexpr TensorPath behind(const TensorPath& path) { return name_inside(path, I); }
 };
 /// A child with a name of its own, in place of its index.
 template <class Named>
 struct Label final {
   static std::string text() { return Named::text; }
+  static constexpr TensorPath behind(const TensorPath& path) { return path + Named::text; }
 };
 
 /// A layer to be walked: its compute type, and the labels that lead to it from its list.

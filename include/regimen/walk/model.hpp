@@ -172,15 +172,24 @@ struct BoundModel {
   /// visit(name, buffer) in that of the buffers. A tied table has the name of the layer that owns it, a set that of its
   /// first place.
   static void name_tensors(auto&& visit) {
-    Body::name_tensors("", false, visit);
+    Body::name_tensors(std::string(), false, visit);
     FirstNames first;
-    if constexpr (has_sets) Body::name_tensors("", false, first);
+    if constexpr (has_sets) Body::name_tensors(std::string(), false, first);
     std::size_t index = 0;
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
       using Table = typename decltype(table)::type;
       if constexpr (is_shared<Table>) TableUnit<Table>::Node::name_tensors(first.names[index], visit);
       else TableUnit<Table>::Node::name_tensors(name_of_table<Table>(index), visit);
       ++index;
+    });
+  }
+
+  /// The same in constant expressions. Names are TensorPaths, which tell layers apart.
+  static constexpr void list_tensors(auto& visit) {
+    Body::name_tensors(TensorPath{}, false, visit);
+    std::size_t index = 0;
+    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
+      TableUnit<typename decltype(table)::type>::Node::name_tensors(TensorPath{++index, 0}, visit);
     });
   }
 
@@ -295,7 +304,8 @@ struct BoundModel {
   template <class Table, std::size_t i>
   static void try_child(std::string& name) {
     using Entry = typename Flat::template Entry<i>;
-    if constexpr (std::is_same_v<typename Entry::Layer, Table>) name = label_of(typename Entry::Labels{});
+    if constexpr (std::is_same_v<typename Entry::Layer, Table>)
+      name = name_inside(std::string(), typename Entry::Labels{});
   }
 };
 

@@ -347,10 +347,10 @@ struct Node {
 
   /// Calls visit(name, parameter, whether its owner ends a residual branch) in the order of place_tensors, and
   /// visit(name, buffer) in the order in which buffers lie in memory.
-  static void name_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
+  static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
     if constexpr (!is_tied) name_own_tensors(prefix, ends_branch, visit);
   }
-  static void name_own_tensors(const std::string& prefix, bool ends_branch, auto& visit) {
+  static constexpr void name_own_tensors(const auto& prefix, bool ends_branch, auto& visit) {
     for (const Parameter& parameter : Bound::parameters) visit(prefix + parameter.name, parameter, ends_branch);
     if constexpr (buffer_count > 0)
       for (const Parameter& buffer : Bound::buffers) visit(prefix + buffer.name, buffer);

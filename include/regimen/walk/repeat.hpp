@@ -174,8 +174,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count,
                                 at.gradient + i * body_layout.trained});
   }
-  static void name_tensors(const std::string& prefix, bool, auto& visit) {
-    for (std::size_t i = 0; i < Count; ++i) Body::name_tensors(prefix + std::to_string(i) + ".", false, visit);
+  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+    for (std::size_t i = 0; i < Count; ++i) Body::name_tensors(name_inside(prefix, i), false, visit);
   }
 
  private:

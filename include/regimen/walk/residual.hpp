@@ -53,7 +53,9 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Branch::place_tensors(out, at); }
-  static void name_tensors(const std::string& prefix, bool, auto& visit) { Branch::name_tensors(prefix, true, visit); }
+  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+    Branch::name_tensors(prefix, true, visit);
+  }
 
  private:
   static constexpr void add(auto& engine, std::size_t from, std::size_t to) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <regimen/layer/children.hpp>
+#include <regimen/walk/again.hpp>
 #include <regimen/walk/fork.hpp>
 #include <regimen/walk/repeat.hpp>
 #include <regimen/walk/residual.hpp>
@@ -41,7 +42,7 @@ struct Node<Shared<Name, Layers...>, X, Context, flows> {
 
   static constexpr void place_tensors(TensorPlace*&, TensorPlace) {}
   /// The parameters have no place here. A visitor may ask for the places of sets.
-  static void name_tensors(const std::string& prefix, bool, auto& visit) {
+  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
     if constexpr (requires { visit.found(index, prefix); }) {
       visit.found(index, prefix);
       Branch::name_tensors(prefix, false, visit);
@@ -54,7 +55,7 @@ template <class Place>
 struct SharedSet final {
   static constexpr ParameterLayout layout = Place::Branch::layout;
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Place::Branch::place_tensors(out, at); }
-  static void name_tensors(const std::string& prefix, auto& visit) {
+  static constexpr void name_tensors(const auto& prefix, auto& visit) {
     Place::Branch::name_tensors(prefix, false, visit);
   }
 };
@@ -110,6 +111,10 @@ struct shared_places<Node<Layer, X, Context, flows>> {
   using Walker = Node<Layer, X, Context, flows>;
   using Inside = typename shared_places<typename chains_of<Walker>::type>::type;
   using type = mp::mp_if_c<is_shared<Layer>, mp::mp_push_front<Inside, Walker>, Inside>;
+};
+template <std::size_t begin, class... Entries, class X, class Context, bool flows>
+struct shared_places<Node<Again<begin, Entries...>, X, Context, flows>> {
+  using type = typename shared_places<typename Node<Again<begin, Entries...>, X, Context, flows>::Inside>::type;
 };
 template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again>
 struct shared_places<Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>> {

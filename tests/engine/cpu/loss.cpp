@@ -371,6 +371,75 @@ TEMPLATE_TEST_CASE("other losses of single elements and their gradients are thei
   check(pointwise::BinaryCrossEntropy{});
 }
 
+TEMPLATE_TEST_CASE("a masked loss is the loss of the elements that have a target", "", float, double) {
+  const auto check = []<class Function>(Function) {
+    for (const std::size_t count : Sizes{1, 17, 1000, 40001})
+      for (const std::size_t every : Sizes{1, 3, 40002}) {  // no target, some, almost all
+        CAPTURE(count, every);
+        Arena arena(std::size_t{1} << 22);
+        Values output = values<TestType>(count, 3, 1), target = values<TestType>(count, 1, 2), x, t;
+        std::vector<std::size_t> kept;
+        for (std::size_t i = 0; i < count; ++i)
+          if (i % every == 0) output[i] = target[i] = std::nan("");  // what lies there is not read
+          else x.push_back(output[i]), t.push_back(target[i]), kept.push_back(i);
+        const auto run = [&]<class Any>(Any, const Values& from, const Values& wanted, Values& gradient) {
+          Scalars before;
+          before.loss_scale = 8;
+          op::PointwiseLoss<Any, true, TestType> o{};
+          o.output = arena.put<TestType>(from), o.target = arena.put<TestType>(wanted),
+          o.scalars = arena.scalars(before), o.count = from.size(), o.scale = 0.25;
+          cpu::compute(o, arena.memory());
+          gradient = arena.get(o.output, from.size());
+          return *arena.memory()(o.scalars);
+        };
+        Values all, alone;
+        const Scalars masked = run(pointwise::Masked<Function>{}, output, target, all),
+                      plain = run(Function{}, x, t, alone);
+        CHECK(masked.count == double(kept.size()));
+        // The same terms, at most 8, in other partial sums.
+        CHECK(std::fabs(masked.loss_sum - plain.loss_sum) <= double(count) * double(count) * 8 * 0x1p-53);
+        for (std::size_t i = 0, next = 0; i < count; ++i) {
+          const bool counts = i % every != 0;
+          if (std::fabs(all[i] - (counts ? alone[next] : 0)) > 4 * epsilon_of<TestType> * 8) FAIL_CHECK(i);
+          next += counts ? 1 : 0;
+        }
+        CHECK(arena.guards_hold());
+      }
+  };
+  check(pointwise::Squared{});
+  check(pointwise::Huber<Ratio<1, 3>>{});
+  check(pointwise::BinaryCrossEntropy{});
+}
+
+TEMPLATE_TEST_CASE("a row without a distribution adds nothing, even full of NaN, if the loss is masked", "", float,
+                   double) {
+  const std::size_t rows = 67, columns = 19;
+  Values z = values<TestType>(rows * columns, 3), p = some_distributions<TestType>(rows, columns);
+  for (std::size_t row = 0; row < rows; row += 3) {
+    z[row * columns + 2] = std::nan("");
+    for (std::size_t k = 0; k < columns; ++k) p[row * columns + k] = std::nan("");
+  }
+  Values kept_z, kept_p;
+  for (std::size_t i = 0; i < rows * columns; ++i)
+    if (i / columns % 3 != 0) kept_z.push_back(z[i]), kept_p.push_back(p[i]);
+  Arena arena(std::size_t{1} << 20);
+  const auto run = [&](const Values& from, const Values& wanted, bool masked, Values& gradient) {
+    op::SoftCrossEntropy<true, TestType> o{};
+    o.logits = arena.put<TestType>(from), o.target = arena.put<TestType>(wanted), o.scalars = arena.scalars({});
+    o.rows = from.size() / columns, o.columns = columns, o.scale = 0.25, o.masked = masked;
+    cpu::compute(o, arena.memory());
+    gradient = arena.get(o.logits, from.size());
+    return *arena.memory()(o.scalars);
+  };
+  Values all, alone;
+  const Scalars masked = run(z, p, true, all), plain = run(kept_z, kept_p, false, alone);
+  CHECK(masked.count == plain.count);
+  CHECK(masked.count == double(rows - 23));
+  CHECK(masked.loss_sum == plain.loss_sum);  // few rows: one sum, in the same order
+  for (std::size_t i = 0, next = 0; i < all.size(); ++i)
+    if (all[i] != (i / columns % 3 != 0 ? alone[next++] : 0)) FAIL_CHECK(i);
+}
+
 TEST_CASE("binary cross-entropy stays finite where logits are far from zero") {
   for (const double x : {1e4, -1e4, 800.0, -800.0, 0.0})
     for (const double t : {0.0, 1.0, 0.25}) {

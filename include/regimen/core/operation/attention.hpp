@@ -7,6 +7,7 @@
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/view.hpp>
 
+#include <cmath>
 #include <cstddef>
 
 namespace regimen::op {
@@ -21,6 +22,7 @@ struct AttentionShape {
   std::size_t key_heads = 0;   // 0: as many as heads
   std::size_t key_length = 0;  // 0: k and v stand beside q
   std::size_t window = 0;      // causal: how many positions one sees, its own among them; 0: all before it
+  bool is_scaled = true;       // scores are q kᵀ / √D; false: q kᵀ
 
   REGIMEN_HD constexpr std::size_t of_keys() const { return key_heads == 0 ? heads : key_heads; }
   /// How many heads share a key head.
@@ -28,6 +30,14 @@ struct AttentionShape {
   REGIMEN_HD constexpr bool crosses() const { return key_length > 0; }
   /// The first position that position t sees.
   REGIMEN_HD constexpr std::size_t begin(std::size_t t) const { return window == 0 || t < window ? 0 : t + 1 - window; }
+  /// What q kᵀ is multiplied by.
+  template <class S>
+  REGIMEN_HD S scale() const {
+    return is_scaled ? S(1) / std::sqrt(static_cast<S>(width)) : S(1);
+  }
+  /// How many distances u − t there are between a position t and the positions u that it sees, were there no window:
+  /// from −(T − 1) on, to 0 if causal, else to T − 1.
+  REGIMEN_HD constexpr std::size_t distances() const { return causal ? length : 2 * length - 1; }
   /// How many keys there are.
   REGIMEN_HD constexpr std::size_t keys() const { return crosses() ? key_length : length; }
   /// Heads of q, k and v: those of a position.

@@ -103,5 +103,34 @@ struct ConvWeight final {
   }
 };
 
+/// y[b,i,j,g,r,c] = x[b, i · stride + r · dilation − padding, j, g, c], 0 where x has no such line: beside each other the
+/// lines of a window, which here is one column wide; columns are taken as they are. Exact
+///   x (samples, height, width, groups, channels / groups)
+///   y (samples, out_height(), width, groups, window_height, channels / groups)
+template <class T>
+struct Unfold final {
+  static constexpr const char* name = "unfold";
+  View<T> x, y;
+  Convolution shape;
+
+  /// Elements of y.
+  REGIMEN_HD constexpr std::size_t count() const {
+    return shape.samples * shape.out_height() * shape.width * shape.window_height * shape.channels;
+  }
+  constexpr Cost cost() const { return {0, (shape.numbers_of_x() + double(count())) * sizeof(T), 1}; }
+};
+/// d_x = the gradient of Unfold's x: Σ over the windows that have a line          summed in S by r, rounded once
+template <class T>
+struct Fold final {
+  static constexpr const char* name = "fold";
+  View<T> d_y, d_x;
+  Convolution shape;
+
+  constexpr Cost cost() const {
+    const double windows = double(Unfold<T>{.x = {}, .y = {}, .shape = shape}.count());
+    return {windows, (shape.numbers_of_x() + windows) * sizeof(T), 1};
+  }
+};
+
 }  // namespace regimen::op
 // SPDX-License-Identifier: Apache-2.0

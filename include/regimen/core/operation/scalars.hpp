@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace regimen {
 
@@ -28,6 +29,11 @@ struct Cost {
 
 /// Target that stands for "no target here": the row adds nothing to loss, count, or gradient.
 inline constexpr std::int32_t ignore_index = -100;
+/// The same among targets that are numbers, for a loss that is Masked: a NaN.
+template <class T>
+inline constexpr T no_target = std::numeric_limits<T>::quiet_NaN();
+template <>
+inline constexpr std::int32_t no_target<std::int32_t> = ignore_index;
 
 namespace op {
 

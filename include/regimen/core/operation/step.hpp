@@ -42,6 +42,7 @@ struct CrossEntropy final {
 ///   row loss = −Σ_v target_v log p_v; a target of 0 adds 0, also where log p_v = −∞
 ///   scalars.loss_sum += Σ row losses; scalars.count += rows
 ///   gradient = (p · Σ_v target_v − target) · scale · scalars.loss_scale    the division by count comes once, later
+///   masked    a row whose first target is NaN adds nothing, and its gradient is exactly 0, whatever its logits
 ///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
 template <bool WithGradient, class S>
 struct SoftCrossEntropy final {
@@ -51,6 +52,7 @@ struct SoftCrossEntropy final {
   std::size_t rows = 0, columns = 0;
   double scale = 1;
   std::size_t leading = 0;
+  bool masked = false;
 
   REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const {
@@ -74,6 +76,7 @@ struct CountCorrect final {
 };
 
 /// loss_sum += Σ value(output, target), count += elements     gradient: derivative · scale · loss_scale, over output
+///   of a Function that says which targets count, those alone are counted
 ///   output, target (count) S;   Function   of core/pointwise_loss.hpp, or a program's own
 template <class Function, bool WithGradient, class S>
 struct PointwiseLoss final {
@@ -209,7 +212,7 @@ struct Begin final {
 };
 
 /// After the last gradient: the step's decisions, on the device. With stored gradients of Σ loss · scale · loss_scale:
-///   loss = loss_sum / count;   unscaled = 1 / (count · scale · loss_scale)     the one division
+///   loss = loss_sum / count;   unscaled = 1 / (count · scale · loss_scale)     the one division; sums: without count
 ///   gradient_norm = √square_sum · unscaled; factor = unscaled · min(1, clip / (gradient_norm + 1e-6)) (clip = 0: none)
 ///   apply = the norm is finite;   t += apply;   corrections of the rule for t
 ///   count = 0 (no valid target): loss = gradient_norm = NaN, apply = false, and nothing else changes
@@ -224,6 +227,7 @@ struct Finish final {
   double scale = 1, clip = 0;
   LossScaling loss_scaling{};
   typename UpdateRule::Options options{};
+  bool sums = false;
 
   constexpr Cost cost() const { return {20, 2 * sizeof(Scalars), 1}; }
 };

@@ -25,7 +25,8 @@ struct AttentionForward final {
   const T* q;
   const T* kv;  // the same as q where k and v stand beside it
   T* y;
-  S* log_sum;  // of this head
+  S* log_sum;     // of this head
+  const S* bias;  // of this head's distances; null: none
   op::AttentionShape shape;
   std::size_t b, h;
   bool drops;
@@ -97,6 +98,9 @@ struct AttentionForward final {
     }
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t valid = visible(shape.causal, first + i + r, first_key, seen);
+      if (bias != nullptr)
+        scale_and_add(scores + r * Tile::score_stride, shape.scale<S>(),
+                      bias + shape.length - 1 + first_key - (first + i + r), valid);
       softmax_row(scores + r * Tile::score_stride, hidden(shape.begin(first + i + r), first_key), valid, seen, i + r,
                   is_first(first_key));
       if (drops && valid > 0) drop_row(scores + r * Tile::score_stride, first + i + r, first_key, valid);
@@ -116,7 +120,7 @@ struct AttentionForward final {
     const auto zero = [&](std::size_t j) { store<S>(Vector<S>(S(0)), score + j); };
     if (valid <= hidden) return for_each_valid<S>(0, seen, [](std::size_t, auto) {}, zero);
     for (std::size_t j = 0; j < hidden; ++j) score[j] = -std::numeric_limits<S>::infinity();
-    const Vector<S> scale = S(1) / std::sqrt(static_cast<S>(shape.width)), least = -std::numeric_limits<S>::infinity();
+    const Vector<S> scale = bias == nullptr ? shape.scale<S>() : S(1), least = -std::numeric_limits<S>::infinity();
     Vector<S> top = least;
     for_each_valid<S>(
         valid, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(score + j), least)); }, nothing);
@@ -149,14 +153,15 @@ struct AttentionForward final {
   }
 };
 
-/// op::Attention and op::CrossAttention on the CPU.
+/// op::Attention, op::CrossAttention and, with a bias, op::BiasedAttention on the CPU.
 template <class T>
-void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at) {
+void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at, View<statistic_t<T>> bias = {}) {
   using Forward = AttentionForward<T>;
   check_head(o.shape.width);
   const T *const queries = at(q), *const keys = at(kv);
   T* const y = at(o.y);
   auto* const log_sum = at(o.log_sum);
+  const auto* const biases = at.optional(bias);
   const std::size_t heads = o.shape.heads, length = o.shape.length;
   const std::size_t rows = Forward::rows_of(o.shape.width), tiles = (length + rows - 1) / rows;
   parallel_for(o.shape.batch * heads * tiles, [&](std::size_t chunk) {
@@ -167,6 +172,7 @@ void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at) {
     forward.kv = keys;
     forward.y = y;
     forward.log_sum = log_sum + head * length;
+    forward.bias = biases == nullptr ? nullptr : biases + head % heads * o.shape.distances();
     forward.shape = o.shape;
     forward.b = b;
     forward.h = head % heads;
@@ -191,6 +197,12 @@ void compute(const op::Attention<T>& o, const Memory& at) {
 template <class T>
 void compute(const op::WindowAttention<T>& o, const Memory& at) {
   compute(o.attention, at);
+}
+
+/// One more addition for every score.
+template <class T>
+void compute(const op::BiasedAttention<T>& o, const Memory& at) {
+  detail::attend_in_tiles(o.attention, o.attention.qkv, o.attention.qkv, at, o.bias);
 }
 
 template <class T>

@@ -6,7 +6,7 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
 
-#include <cmath>
+#include <algorithm>
 #include <cstddef>
 
 namespace regimen::cpu {
@@ -31,6 +31,8 @@ struct AttentionGradient final {
   T* d_kv;
   const S* log_sum;  // of head h, as row_dot
   S* row_dot;
+  const S* bias;  // (H,distances); null: none
+  S* d_bias;      // of this head's distances; null: not wanted
   op::AttentionShape shape;
   std::size_t b, h;  // the first of several that share keys
   bool drops;
@@ -86,6 +88,15 @@ struct AttentionGradient final {
                       from = pieces.begin(piece), size = pieces.size(piece);
     copy_rows(query_rows, q, HeadRows::of_qkv(shape, b, h, 0).from(from), first, count, size);
     copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h).from(from), first, count, size);
+  }
+
+  /// d_bias sums d_s, which has the scale of scores in it.
+  void begin_bias() {
+    if (d_bias != nullptr) std::fill_n(d_bias, shape.distances(), S(0));
+  }
+  void end_bias() {
+    if (d_bias != nullptr)
+      for (std::size_t i = 0; i < shape.distances(); ++i) d_bias[i] /= shape.scale<S>();
   }
 
   void go_to_head(std::size_t to) {
@@ -155,7 +166,7 @@ struct AttentionGradient final {
   void probabilities(std::size_t first_query, std::size_t queries, std::size_t first_key, std::size_t keys,
                      std::size_t piece) {
     const HeadPieces<S> pieces{shape.width};
-    const S scale = S(1) / std::sqrt(static_cast<S>(shape.width));
+    const S scale = shape.scale<S>();
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
       const std::size_t seen = visible(shape.causal, first_query + i + rows - 1, first_key, keys);
@@ -170,10 +181,15 @@ struct AttentionGradient final {
       if (piece + 1 < pieces.count()) continue;
       for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t t = first_query + i + r, valid = visible(shape.causal, t, first_key, keys);
+        if (bias != nullptr)
+          scale_and_add(scores + r * Tile::score_stride, scale,
+                        bias + h * shape.distances() + shape.length - 1 + first_key - t, valid);
         gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys,
                      scale);
         for (std::size_t j = 0; j < hidden(shape.begin(t), first_key) && j < keys; ++j)
           scores[r * Tile::score_stride + j] = d_scores[r * Tile::score_stride + j] = S(0);
+        if (d_bias != nullptr)
+          add_row(d_bias + shape.length - 1 + first_key - t, d_scores + r * Tile::score_stride, valid);
       }
     }
   }
@@ -182,9 +198,9 @@ struct AttentionGradient final {
                     S scale) const {
     alignas(64) S factor[Tile::keys] = {};
     if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.keys() + first_key, valid);
-    const Vector<S> log_of = log_sum[t], dot = row_dot[t], scales = scale;
+    const Vector<S> log_of = log_sum[t], dot = row_dot[t], scales = scale, score_scale = bias == nullptr ? scale : S(1);
     const auto each = [&](std::size_t j, auto keep) {
-      const Vector<S> zero = S(0), probability = keep(exp_or_zero<S>(load<S>(p_row + j) * scales - log_of), zero);
+      const Vector<S> zero = S(0), probability = keep(exp_or_zero<S>(load<S>(p_row + j) * score_scale - log_of), zero);
       Vector<S> d_probability = load<S>(d_row + j), kept = probability;
       if (drops) {
         kept *= load<S>(factor + j);
@@ -197,6 +213,11 @@ struct AttentionGradient final {
       store<S>(Vector<S>(S(0)), p_row + j);
       store<S>(Vector<S>(S(0)), d_row + j);
     });
+  }
+
+  static void add_row(S* to, const S* from, std::size_t count) {
+    for_each_vector<S>(0, count,
+                       [&](std::size_t j, auto n) { store<S>(load<S>(to + j, n) + load<S>(from + j, n), to + j, n); });
   }
 
   /// d_v += (p ∘ f)ᵀ d_y and d_k += d_sᵀ q; on the diagonal, keys from j on are seen by queries from j on.
@@ -233,9 +254,10 @@ struct WithGradient final {
   View<T> values, gradient;
 };
 
-/// op::AttentionBackward and op::CrossAttentionBackward on the CPU.
+/// op::AttentionBackward, op::CrossAttentionBackward and, with a bias, op::BiasedAttentionBackward on the CPU.
 template <class T>
-void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient<T> keys, const Memory& at) {
+void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient<T> keys, const Memory& at,
+                            WithGradient<statistic_t<T>> bias = {}) {
   using Gradient = AttentionGradient<T>;
   using S = typename Gradient::S;
   check_head(o.shape.width);
@@ -245,6 +267,8 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
   T *const d_q = at(queries.gradient), *const d_kv = at(keys.gradient);
   const S* const log_sum = at(o.log_sum);
   S* const row_dot = at(o.row_dot);
+  const S* const biases = at.optional(bias.values);
+  S* const d_biases = at.optional(bias.gradient);
   const std::size_t heads = o.shape.batch * o.shape.heads, tiles = Gradient::tiles(o.shape.length, o.shape.width),
                     key_tiles = Gradient::tiles(o.shape.keys(), o.shape.width);
   // What a chunk does is data: the passes are compiled once.
@@ -266,6 +290,8 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
       gradient.d_kv = d_kv;
       gradient.log_sum = log_sum + head * o.shape.length;
       gradient.row_dot = row_dot + head * o.shape.length;
+      gradient.bias = biases;
+      gradient.d_bias = d_biases == nullptr || !work.queries ? nullptr : d_biases + head * o.shape.distances();
       gradient.shape = o.shape;
       gradient.b = head / o.shape.heads;
       gradient.h = head % o.shape.heads;
@@ -274,15 +300,19 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
       if (work.rows) gradient.sum_rows();
       if (!work.keys && !work.queries) return;
       const bool own_keys = !work.queries, own_queries = !work.keys;  // those of its tile alone
-      gradient.pass(own_keys ? tile : 0, own_keys || (own_queries && o.shape.causal) ? tile + 1 : key_tiles,
-                    own_queries ? tile : 0, own_queries ? tile + 1 : tiles, work.keys, work.queries);
+      gradient.begin_bias();
+      // Where a chunk is a whole head, all of its tiles.
+      for (std::size_t own = tile; own < (own_queries && work.cut == 1 ? tiles : tile + 1); ++own)
+        gradient.pass(own_keys ? own : 0, own_keys || (own_queries && o.shape.causal) ? own + 1 : key_tiles,
+                      own_queries ? own : 0, own_queries ? own + 1 : tiles, work.keys, work.queries);
+      gradient.end_bias();
     });
   };
   if (group == 1 && ((tiles == 1 && key_tiles == 1) || (heads >= 16 && Gradient::keeps_queries(o.shape))))
     return on_heads({true, true, true, 1});
   on_heads({true, false, false, 1});
   on_heads({false, true, false, key_tiles});
-  on_heads({false, false, true, tiles});
+  on_heads({false, false, true, d_biases == nullptr ? tiles : 1});  // one chunk sums a head's distances
 }
 
 }  // namespace detail
@@ -307,6 +337,13 @@ void compute(const op::SharedAttentionBackward<T>& o, const Memory& at) {
 template <class T>
 void compute(const op::WindowAttentionBackward<T>& o, const Memory& at) {
   compute(o.backward, at);
+}
+
+/// cost    two passes cut a head of more than a tile into chunks for d_k alone, if d_bias is wanted
+template <class T>
+void compute(const op::BiasedAttentionBackward<T>& o, const Memory& at) {
+  const op::AttentionBackward<T>& b = o.backward;
+  detail::differentiate_in_tiles<T>(b, {b.qkv, b.d_qkv}, {b.qkv, b.d_qkv}, at, {o.bias, o.d_bias});
 }
 
 template <class T>

@@ -6,7 +6,6 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -38,6 +37,8 @@ struct AttentionToKept final {
   static constexpr std::size_t at_once = 4, tile = 64;
 
   std::size_t width;
+  S score_scale;
+  const S* bias;  // of the keys; null: none
   alignas(64) S query[op::AttentionShape::largest_width], output[op::AttentionShape::largest_width];
   alignas(64) S p[tile];
 
@@ -73,7 +74,7 @@ struct AttentionToKept final {
   }
 
   void operator()(const T* q, const T* keys, const T* values, T* y, std::size_t seen) {
-    const Vector<S> scale = S(1) / std::sqrt(static_cast<S>(width)), least = -std::numeric_limits<S>::infinity();
+    const Vector<S> scales = bias == nullptr ? score_scale : S(1), least = -std::numeric_limits<S>::infinity();
     for_each_vector<S>(0, width, [&](std::size_t d, auto n) {
       store<S>(load<S>(q + d, n), query + d, n);
       store<S>(Vector<S>(S(0)), output + d, n);
@@ -82,17 +83,18 @@ struct AttentionToKept final {
     for (std::size_t first = 0; first < seen; first += tile) {
       const std::size_t count = seen - first < tile ? seen - first : tile;
       scores(keys + first * width, count);
+      if (bias != nullptr) scale_and_add(p, score_scale, bias + first, count);
       Vector<S> top = least;
       for_each_valid<S>(
           count, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(p + j), least)); }, [](std::size_t) {});
-      S peak = maximum(top) * scale[0];
+      S peak = maximum(top) * scales[0];
       if (first > 0 && largest > peak) peak = largest;
       Vector<S> sum_of = S(0);
       for_each_valid<S>(
           count, 0,
           [&](std::size_t j, auto keep) {
             const Vector<S> probability =
-                keep(exp_or_zero<S>(load<S>(p + j) * scale - Vector<S>(peak)), Vector<S>(S(0)));
+                keep(exp_or_zero<S>(load<S>(p + j) * scales - Vector<S>(peak)), Vector<S>(S(0)));
             sum_of += probability;
             store<S>(probability, p + j);
           },
@@ -106,6 +108,26 @@ struct AttentionToKept final {
   }
 };
 
+/// op::AttendKept, and with a bias op::BiasedAttendKept.
+template <class T>
+void attend_kept(const op::AttendKept<T>& o, View<statistic_t<T>> bias, const Memory& at) {
+  check_head(o.shape.width);
+  const T *const qkv = at(o.qkv), *const keys = at(o.keys), *const values = at(o.values);
+  const auto* const biases = at.optional(bias);
+  T* const y = at(o.y);
+  const op::AttentionShape& s = o.shape;
+  const std::size_t heads = s.batch * s.heads;
+  for_chunks(heads * o.seen * s.width, heads, [&](std::size_t head) {
+    const std::size_t b = head / s.heads, h = head % s.heads, kept = head / s.group() * o.window * s.width;
+    AttentionToKept<T> attention;
+    attention.width = s.width;
+    attention.score_scale = s.scale<typename AttentionToKept<T>::S>();
+    attention.bias = biases == nullptr ? nullptr : biases + (h + 1) * o.window - o.seen;
+    attention(qkv + HeadRows::of_qkv(s, b, h, 0)(0), keys + kept, values + kept, y + HeadRows::of_y(s, b, h)(0),
+              o.seen);
+  });
+}
+
 }  // namespace detail
 
 /// op::AttendKept on the CPU. All arithmetic in S = statistic_t<T>; y is rounded once.
@@ -114,18 +136,12 @@ struct AttentionToKept final {
 /// cost    reads the cached keys and values once; some 17 KiB of stack per thread (fp64: 33)
 template <class T>
 void compute(const op::AttendKept<T>& o, const Memory& at) {
-  detail::check_head(o.shape.width);
-  const T *const qkv = at(o.qkv), *const keys = at(o.keys), *const values = at(o.values);
-  T* const y = at(o.y);
-  const op::AttentionShape& s = o.shape;
-  const std::size_t heads = s.batch * s.heads;
-  for_chunks(heads * o.seen * s.width, heads, [&](std::size_t head) {
-    const std::size_t b = head / s.heads, h = head % s.heads, kept = head / s.group() * o.window * s.width;
-    detail::AttentionToKept<T> attention;
-    attention.width = s.width;
-    attention(qkv + detail::HeadRows::of_qkv(s, b, h, 0)(0), keys + kept, values + kept,
-              y + detail::HeadRows::of_y(s, b, h)(0), o.seen);
-  });
+  detail::attend_kept(o, {}, at);
+}
+
+template <class T>
+void compute(const op::BiasedAttendKept<T>& o, const Memory& at) {
+  detail::attend_kept(o.kept, o.bias, at);
 }
 
 }  // namespace regimen::cpu

@@ -108,6 +108,14 @@ inline std::size_t hidden(std::size_t begin, std::size_t first_key) {
   return begin > first_key ? begin - first_key : 0;
 }
 
+/// score[u] = score[u] · scale + bias[u], for `count` keys
+template <class S>
+void scale_and_add(S* score, S scale, const S* bias, std::size_t count) {
+  for_each_vector<S>(0, count, [&](std::size_t u, auto n) {
+    store<S>(multiply_add(load<S>(score + u, n), Vector<S>(scale), load<S>(bias + u, n)), score + u, n);
+  });
+}
+
 /// e^x where x > −80, else exactly 0: avoids subnormal numbers, with which some processors
 /// compute a hundred times slower.
 template <class S>

@@ -7,6 +7,7 @@
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
 #include <regimen/engine/cpu/traits.hpp>
+#include <regimen/engine/cpu/winograd.hpp>
 
 #include <cstddef>
 
@@ -70,8 +71,9 @@ void gather_window(S* to, const T* x, const op::Convolution& o, std::size_t grou
 }
 
 /// buffers.c = a · b over k from k0 to k1, for `rows` x `columns`.
-///   pack_a(to, p, depth)              elements of a from p on; (rows, depth), or (depth, rows) if a_is_transposed
-///   pack_b(to, p, depth, j, width)    (depth, width) from column j on, in rows of block_columns
+///   pack_a(to, p, depth)              elements of a from p on: (rows, depth) with row_stride, or (depth, rows)
+///   pack_b(to, p, depth, j, width)    (depth, width) from column j on, in rows of block_columns;
+///                                     if a_is_transposed, pack_b(to, p, depth): all columns, in rows of b_stride
 template <bool a_is_transposed, class S, class PackA, class PackB>
 void multiply_gathered(ProductBuffers<S>& buffers, std::size_t rows, std::size_t columns, std::size_t k0,
                        std::size_t k1, const PackA& pack_a, const PackB& pack_b) {
@@ -84,15 +86,17 @@ void multiply_gathered(ProductBuffers<S>& buffers, std::size_t rows, std::size_t
   const std::size_t slices = (k1 - k0 + Buffers::depth - 1) / Buffers::depth, even = (k1 - k0 + slices - 1) / slices;
   for (std::size_t p = k0; p < k1; p += even) {
     const std::size_t depth = k1 - p < even ? k1 - p : even;
-    for (std::size_t j = 0; j < columns; j += step)
-      pack_b(buffers.b + j / step * panel, p, depth, j, columns - j < step ? columns - j : step);
     pack_a(buffers.a, p, depth);
-    if constexpr (a_is_transposed)
-      multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = step}>(
-          rows, columns, depth, buffers.a, buffers.b, panel, buffers.c, Buffers::columns, p > k0);
-    else
+    if constexpr (a_is_transposed) {
+      pack_b(buffers.b, p, depth);
+      multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = Buffers::b_stride}>(
+          rows, columns, depth, buffers.a, buffers.b, step, buffers.c, Buffers::columns, p > k0);
+    } else {
+      for (std::size_t j = 0; j < columns; j += step)
+        pack_b(buffers.b + j / step * panel, p, depth, j, columns - j < step ? columns - j : step);
       multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(
           rows, columns, depth, buffers.a, buffers.b, panel, buffers.c, Buffers::columns, p > k0);
+    }
   }
 }
 
@@ -118,9 +122,18 @@ void for_tiles(std::size_t groups, std::size_t rows, std::size_t columns, std::s
     const std::size_t j0 = block_begin(columns, block_columns<S>, across, j),
                       j1 = block_begin(columns, block_columns<S>, across, j + 1);
     if (i0 == i1 || j0 == j1) return;
-    Buffers buffers;  // padding that is read is written before
+    Buffers buffers;  // what is read of padding reaches nothing that is stored
     body(buffers, index / (down * across * groups), group, i0, i1 - i0, j0, j1 - j0);
   });
+}
+
+// ---- tiles of 2 x 2 pixels of y
+
+inline TiledImage read_by_tiles(const op::Convolution& o) {
+  return {o.height, o.width, o.channels, (o.out_height() + 1) / 2, (o.out_width() + 1) / 2, o.padding};
+}
+inline TiledImage written_by_tiles(const op::Convolution& o) {
+  return {o.out_height(), o.out_width(), o.out_channels, (o.out_height() + 1) / 2, (o.out_width() + 1) / 2, 0};
 }
 
 // ---- each channel alone: vectors of channels, and weights (taps, channels)
@@ -231,6 +244,11 @@ void compute(const op::Conv<T>& o, const Memory& at) {
   const T *const x = at(o.x), *const weight = at(o.weight), *const bias = at.optional(o.bias);
   T* const y = at(o.y);
   const op::Convolution& shape = o.shape;
+  if (WinogradTiles::are_faster(shape)) {
+    S* const tiles = at(View<S>{at.scratch});
+    tiles_of_weights<false>(tiles, weight, shape.channels, shape.out_channels);
+    return convolve_tiles(x, read_by_tiles(shape), tiles, bias, y, written_by_tiles(shape), shape.samples);
+  }
   const std::size_t k = shape.depth(), outputs = shape.group_outputs();
   for_tiles<S>(shape.groups, shape.positions(), outputs, 1,
                [&](ProductBuffers<S>& buffers, std::size_t, std::size_t group, std::size_t i0, std::size_t rows,
@@ -267,6 +285,15 @@ void compute(const op::ConvInput<T>& o, const Memory& at) {
   const T *const d_y = at(o.d_y), *const weight = at(o.weight);
   T* const d_x = at(o.d_x);
   const op::Convolution& shape = o.shape;
+  if (WinogradTiles::are_faster_back(shape)) {
+    const std::size_t down = (shape.height + 1) / 2, across = (shape.width + 1) / 2;
+    S* const tiles = at(View<S>{at.scratch});
+    tiles_of_weights<true>(tiles, weight, shape.out_channels, shape.channels);
+    return convolve_tiles(
+        d_y, {shape.out_height(), shape.out_width(), shape.out_channels, down, across, 2 - shape.padding}, tiles,
+        static_cast<const T*>(nullptr), d_x, {shape.height, shape.width, shape.channels, down, across, 0},
+        shape.samples);
+  }
   const std::size_t height = shape.out_height(), width = shape.out_width(), outputs = shape.group_outputs(),
                     channels = shape.group_channels(), k = shape.depth(), stride = shape.stride;
   const auto reads = [&](std::size_t first, std::size_t tap) {  // whether the taps of a set have it, in one direction
@@ -360,32 +387,37 @@ void compute(const op::ConvWeight<T, G>& o, const Memory& at) {
     return;
   }
   S* const partial = chunks > 1 ? at(View<S>{at.scratch}) : nullptr;
-  for_tiles<S>(
-      shape.groups, outputs, k, chunks,
-      [&](ProductBuffers<S>& buffers, std::size_t chunk, std::size_t group, std::size_t i0, std::size_t rows,
-          std::size_t j0, std::size_t columns) {
-        multiply_gathered<true>(
-            buffers, rows, columns, part_begin(positions, chunks, chunk), part_begin(positions, chunks, chunk + 1),
-            [&](S* to, std::size_t p, std::size_t depth) {
-              for (std::size_t q = 0; q < depth; ++q)
-                copy_row(to + q * ProductBuffers<S>::rows, d_y + (p + q) * shape.out_channels + group * outputs + i0,
-                         rows);
-            },
-            [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t width) {
-              S row[block_columns<S> + lanes<S>] = {};  // beyond the last row of a panel lies what is not its own
-              for (std::size_t q = 0; q < depth; ++q) {
-                gather_window(row, x, shape, group, Pixel::of(p + q, shape.out_height(), shape.out_width()), j0 + j,
-                              j0 + j + width);
-                copy_row(to + q * block_columns<S>, row, block_columns<S>);
-              }
-            });
-        for (std::size_t i = 0; i < rows; ++i) {
-          const S* const from = buffers.c + i * ProductBuffers<S>::columns;
-          const std::size_t to = (group * outputs + i0 + i) * k + j0;
-          if (partial != nullptr) write_row<S>(partial + chunk * weights + to, from, columns, false);
-          else write_row<S>(d_weight + to, from, columns, o.add);
-        }
-      });
+  if (WinogradTiles::are_faster(shape)) {
+    weights_of_tiles<S>(x, read_by_tiles(shape), d_y, written_by_tiles(shape), shape.samples, chunks,
+                        [&](std::size_t chunk, std::size_t to, Vector<S> sum, auto n) {
+                          if (partial != nullptr) store(sum, partial + chunk * weights + to, n);
+                          else store(o.add ? load<S>(d_weight + to, n) + sum : sum, d_weight + to, n);
+                        });
+  } else {
+    for_tiles<S>(
+        shape.groups, outputs, k, chunks,
+        [&](ProductBuffers<S>& buffers, std::size_t chunk, std::size_t group, std::size_t i0, std::size_t rows,
+            std::size_t j0, std::size_t columns) {
+          multiply_gathered<true>(
+              buffers, rows, columns, part_begin(positions, chunks, chunk), part_begin(positions, chunks, chunk + 1),
+              [&](S* to, std::size_t p, std::size_t depth) {
+                for (std::size_t q = 0; q < depth; ++q)
+                  copy_row(to + q * ProductBuffers<S>::rows, d_y + (p + q) * shape.out_channels + group * outputs + i0,
+                           rows);
+              },
+              [&](S* to, std::size_t p, std::size_t depth) {
+                for (std::size_t q = 0; q < depth; ++q)
+                  gather_window(to + q * ProductBuffers<S>::b_stride, x, shape, group,
+                                Pixel::of(p + q, shape.out_height(), shape.out_width()), j0, j0 + columns);
+              });
+          for (std::size_t i = 0; i < rows; ++i) {
+            const S* const from = buffers.c + i * ProductBuffers<S>::columns;
+            const std::size_t to = (group * outputs + i0 + i) * k + j0;
+            if (partial != nullptr) write_row<S>(partial + chunk * weights + to, from, columns, false);
+            else write_row<S>(d_weight + to, from, columns, o.add);
+          }
+        });
+  }
   if (partial == nullptr) return;
   sweep<S>(weights, [&](std::size_t i, auto n) {
     Vector<S> sum = load<S>(partial + i, n);

@@ -6,6 +6,7 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
+#include <regimen/engine/cpu/attention_bias.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
 #include <regimen/engine/cpu/batch_norm.hpp>
 #if REGIMEN_HAS_KERNELS
@@ -31,6 +32,7 @@
 #include <regimen/engine/cpu/softmax.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #include <regimen/engine/cpu/traits.hpp>
+#include <regimen/engine/cpu/unfold.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/engine/cpu/update_tensor.hpp>
 #include <regimen/engine/cpu/windows.hpp>

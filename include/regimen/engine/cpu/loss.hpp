@@ -1,6 +1,7 @@
 // regimen/engine/cpu/loss.hpp — losses, with their gradients in the same pass.
 #pragma once
 
+#include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/math.hpp>
 #include <regimen/engine/cpu/memory.hpp>
@@ -118,19 +119,33 @@ double soft_cross_entropy(S* logits, const S* target, std::size_t columns, S fac
 /// Training and evaluation share it; the former `writes` gradients.
 template <class S>
 void soft_cross_entropy_of_rows(S* logits, const S* targets, Scalars& scalars, std::size_t rows, std::size_t columns,
-                                std::size_t leading, double scale, bool writes) {
+                                std::size_t leading, double scale, bool masked, bool writes) {
   const S factor = static_cast<S>(scale * scalars.loss_scale);
   double losses[most_partials] = {};
+  std::size_t counts[most_partials] = {};
   const std::size_t chunks = partials_for(rows, rows * columns);
   parallel_for(chunks, [&](std::size_t chunk) {
     double loss = 0;
+    std::size_t count = 0;
     const std::size_t end = part_begin(rows, chunks, chunk + 1);
-    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row)
-      loss += soft_cross_entropy(logits + row * leading, targets + row * columns, columns, factor, writes);
+    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) {
+      S* const values = logits + row * leading;
+      const S* const target = targets + row * columns;
+      if (masked && is_nan(*target)) {
+        if (writes)
+          for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(Vector<S>(S(0)), values + i, n); });
+        continue;
+      }
+      loss += soft_cross_entropy(values, target, columns, factor, writes);
+      ++count;
+    }
     losses[chunk] = loss;
+    counts[chunk] = count;
   });
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) scalars.loss_sum += losses[chunk];
-  scalars.count += static_cast<double>(rows);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    scalars.loss_sum += losses[chunk];
+    scalars.count += static_cast<double>(counts[chunk]);
+  }
 }
 
 }  // namespace detail
@@ -146,7 +161,7 @@ void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
 template <bool WithGradient, class S>
 void compute(const op::SoftCrossEntropy<WithGradient, S>& o, const Memory& at) {
   detail::soft_cross_entropy_of_rows(at(o.logits), static_cast<const S*>(at(o.target)), *at(o.scalars), o.rows,
-                                     o.columns, o.row(), o.scale, WithGradient);
+                                     o.columns, o.row(), o.scale, o.masked, WithGradient);
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.
@@ -181,6 +196,7 @@ void compute(const op::PointwiseLoss<Function, WithGradient, S>& o, const Memory
   Scalars& scalars = *at(o.scalars);
   const Vector<double> factor = o.scale * scalars.loss_scale;
   double losses[most_partials] = {};
+  [[maybe_unused]] std::size_t counts[most_partials] = {};
   const std::size_t chunks = detail::partials_for(o.count, o.count);
   parallel_for(chunks, [&](std::size_t chunk) {
     const std::size_t begin = part_begin(o.count, chunks, chunk), end = part_begin(o.count, chunks, chunk + 1);
@@ -189,9 +205,14 @@ void compute(const op::PointwiseLoss<Function, WithGradient, S>& o, const Memory
       if constexpr (WithGradient) store(detail::Pointwise<Function>::derivative(x, t) * factor, output + begin + i, n);
       return zero_tail(detail::Pointwise<Function>::value(x, t), n);
     });
+    if constexpr (pointwise::Counts<Function>)
+      for (std::size_t i = begin; i < end; ++i) counts[chunk] += Function::counts(double(target[i])) ? 1 : 0;
   });
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) scalars.loss_sum += losses[chunk];
-  scalars.count += static_cast<double>(o.count);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    scalars.loss_sum += losses[chunk];
+    if constexpr (pointwise::Counts<Function>) scalars.count += static_cast<double>(counts[chunk]);
+  }
+  if constexpr (!pointwise::Counts<Function>) scalars.count += static_cast<double>(o.count);
 }
 
 }  // namespace regimen::cpu

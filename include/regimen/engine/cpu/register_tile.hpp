@@ -123,10 +123,12 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
   using Operand = WordRegister<Word>;
   using W = typename Operand::type;
   V sum[Rows][Vectors] = {};
-  [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>) {
+  // Compiled as a function of its own it would have the sums in memory, and take twice the time.
+  [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>)
+      __attribute__((always_inline)) {
     for (std::size_t p = 0; p < depth; ++p, a += strides.a_depth, b += strides.b_row) {
       const W row[Vectors] = {Operand::read(b + J * lanes<S>)...};
-      const auto one_row = [&](V(&into)[Vectors], W factor) {
+      const auto one_row = [&](V(&into)[Vectors], W factor) __attribute__((always_inline)) {
         ((into[J] = Operand::add_product(factor, row[J], into[J])), ...);
       };
       (one_row(sum[I], Operand::broadcast(a[I * strides.a_row])), ...);

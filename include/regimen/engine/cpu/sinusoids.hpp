@@ -20,12 +20,14 @@ void compute(const op::AddSinusoids<T>& o, const Memory& at) {
   const std::size_t sample = o.length * o.columns, chunks = (std::min)(chunks_of(o.samples * sample), o.length);
   parallel_for(chunks, [&](std::size_t chunk) {
     for (std::size_t t = part_begin(o.length, chunks, chunk); t < part_begin(o.length, chunks, chunk + 1); ++t)
-      for (std::size_t c = 0; c < o.columns; c += 2) {
-        const double angle = o.angle(t, c / 2);
+      for (std::size_t pair = 0; pair < o.pairs(); ++pair) {
+        const double angle = o.angle(t, pair);
         const S sine = static_cast<S>(std::sin(angle)), cosine = static_cast<S>(std::cos(angle));
-        for (std::size_t i = t * o.columns + c; i < o.samples * sample; i += sample) {
-          y[i] = static_cast<T>(static_cast<S>(x[i]) + sine);
-          if (c + 1 < o.columns) y[i + 1] = static_cast<T>(static_cast<S>(x[i + 1]) + cosine);
+        const std::size_t of_sine = o.sine(pair), of_cosine = o.cosine(pair);
+        for (std::size_t row = t * o.columns; row < o.samples * sample; row += sample) {
+          y[row + of_sine] = static_cast<T>(static_cast<S>(x[row + of_sine]) + sine);
+          if (of_cosine < o.columns)
+            y[row + of_cosine] = static_cast<T>(static_cast<S>(x[row + of_cosine]) + cosine);
         }
       }
   });

@@ -13,6 +13,42 @@ namespace regimen::cpu {
 /// Row chunks of a reduction over rows: a constant, so that results do not depend on the number of threads.
 inline constexpr std::size_t norm_chunks = 16;
 
+/// Which convolutions are computed by Winograd's tiles of 2 x 2 pixels (winograd.hpp), and their blocks: functions of the
+/// shape of one sample alone, so that a sample has the same bits in every batch.
+struct WinogradTiles {
+  static constexpr std::size_t rows = 48, bytes = 512, tiles = 32;  // tiles and bytes of channels of a product; of a sum
+  template <class S>
+  static constexpr std::size_t depth() {  // channels that a product sums at a time
+    return 256 / sizeof(S);
+  }
+  template <class S>
+  static constexpr std::size_t side() {  // channels of x, and of y, whose gradients of weights are computed together
+    return 256 / sizeof(S);
+  }
+  /// Columns of whole panels, whatever the width of a register.
+  template <class S>
+  static constexpr std::size_t columns(std::size_t channels) {
+    constexpr std::size_t most = 128 / sizeof(S);
+    return (channels + most - 1) / most * most;
+  }
+  static constexpr std::size_t of(std::size_t height, std::size_t width) { return (height + 1) / 2 * ((width + 1) / 2); }
+
+  /// Whether they are fewer operations for results of height x width pixels, also with what packs them.
+  static constexpr bool are_faster(const op::Convolution& o, std::size_t height, std::size_t width) {
+    return o.window_height == 3 && o.window_width == 3 && o.stride == 1 && o.dilation == 1 && o.groups == 1 &&
+           o.padding <= 2 && o.channels >= 32 && o.out_channels >= 32 && 16 * of(height, width) <= 6 * height * width;
+  }
+  static constexpr bool are_faster(const op::Convolution& o) { return are_faster(o, o.out_height(), o.out_width()); }
+  /// The same of the gradient of x.
+  static constexpr bool are_faster_back(const op::Convolution& o) { return are_faster(o, o.height, o.width); }
+
+  /// The tiles of all weights, summed over `depth` channels.
+  template <class S>
+  static constexpr std::size_t weights(std::size_t depth, std::size_t outputs) {
+    return 16 * depth * columns<S>(outputs) * sizeof(S);
+  }
+};
+
 /// How the gradient of a convolution's weights is cut: chunks of y's pixels, or of y's lines where channels are groups of
 /// their own, each with sums of its own. As many as make some 32 pieces of work; a function of the shape alone.
 struct ConvChunks {
@@ -26,6 +62,10 @@ struct ConvChunks {
     if (shape.is_depthwise()) {
       wanted = most < most_sums / (shape.weights() + 1) ? most : most_sums / (shape.weights() + 1);
       limit = shape.samples * shape.out_height();
+    } else if (WinogradTiles::are_faster(shape)) {
+      constexpr std::size_t side = WinogradTiles::side<S>();
+      wanted = most / (parts(shape.out_channels, side) * parts(shape.channels, side));
+      limit = shape.samples * WinogradTiles::of(shape.out_height(), shape.out_width()) / least_positions;
     } else {
       wanted = most /
                (shape.groups * parts(shape.group_outputs(), tile_rows) * parts(shape.depth(), tile_bytes / sizeof(S)));
@@ -54,14 +94,18 @@ struct Traits : engine::DefaultTraits {
   static constexpr std::size_t scratch(const op::Product<tf32, tf32, C>& o) {
     return aligned(o.m * o.k * sizeof(fp32)) + aligned(o.k * o.n * sizeof(fp32));
   }
-  /// A convolution of each channel alone: the weights, tap by tap.
+  /// The weights' tiles; or, of a convolution of each channel alone, the weights, tap by tap.
   template <class T>
   static constexpr std::size_t scratch(const op::Conv<T>& o) {
-    return taps_bytes<T>(o.shape);
+    return WinogradTiles::are_faster(o.shape)
+               ? WinogradTiles::weights<statistic_t<T>>(o.shape.channels, o.shape.out_channels)
+               : taps_bytes<T>(o.shape);
   }
   template <class T>
   static constexpr std::size_t scratch(const op::ConvInput<T>& o) {
-    return taps_bytes<T>(o.shape);
+    return WinogradTiles::are_faster_back(o.shape)
+               ? WinogradTiles::weights<statistic_t<T>>(o.shape.out_channels, o.shape.channels)
+               : taps_bytes<T>(o.shape);
   }
   /// The sums of each chunk.
   template <class T, class G>

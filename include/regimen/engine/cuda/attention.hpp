@@ -111,7 +111,8 @@ constexpr FusedAttention fused_within(const op::AttentionShape& s, std::uint32_t
           .causal = s.causal,
           .backward = backward,
           .threshold = threshold,
-          .workspace = workspace + (backward ? Arena::align(rows * (s.width + 2) * sizeof(float)) : 0)};
+          .workspace = workspace + (backward ? Arena::align(rows * (s.width + 2) * sizeof(float)) : 0),
+          .is_scaled = s.is_scaled};
 }
 }  // namespace detail
 

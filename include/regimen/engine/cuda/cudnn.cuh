@@ -303,7 +303,7 @@ class Handle final {
     demand(cudnnSetStream(handle_, stream), "cudnnSetStream");
     const FusedAttention& a = plan.attention;
     const std::size_t part = static_cast<std::size_t>(a.heads * a.width) * bytes_of(a.type);
-    float factor = static_cast<float>(1 / std::sqrt(static_cast<double>(a.width))),
+    float factor = a.is_scaled ? static_cast<float>(1 / std::sqrt(static_cast<double>(a.width))) : 1.0f,
           minus_infinity = -std::numeric_limits<float>::infinity(), unit = 1,
           kept = 1 - static_cast<float>(a.threshold) / 65536, of_kept = 1 / kept;
     Extents names{q, k, v, y, log_sum, scale};

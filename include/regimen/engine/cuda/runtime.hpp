@@ -70,6 +70,7 @@ struct FusedAttention {
   bool causal = false, backward = false;
   std::uint32_t threshold = 0;
   std::size_t workspace = 0;
+  bool is_scaled = true;  // scores are q kᵀ / √D; false: q kᵀ
 
   bool operator==(const FusedAttention&) const = default;
 };

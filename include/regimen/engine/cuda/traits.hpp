@@ -7,6 +7,7 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/attention_backward.hpp>
+#include <regimen/kernel/attention_bias.hpp>
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/column_sum.hpp>
@@ -26,6 +27,7 @@
 #include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
+#include <regimen/kernel/unfold.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/kernel/windows.hpp>
 #include <regimen/policy/attention.hpp>
@@ -139,6 +141,11 @@ struct Traits : engine::DefaultTraits {
     if constexpr (!fuses_attention) return 0;
     else if constexpr (sizeof(T) != 2) return 1;
     else return o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels ? 2 : 0;
+  }
+  /// 6: what distances add to scores. Composed could add it; that form is not written yet.
+  template <class T>
+  static constexpr unsigned refused_part(const op::BiasedAttention<T>&) {
+    return composes_attention || fuses_attention ? 6 : 0;
   }
   /// 4: keys of another text. Products of many heads and cuDNN could have them; these forms are not written yet.
   template <class T>

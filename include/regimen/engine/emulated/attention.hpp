@@ -119,7 +119,7 @@ class Head {
     const std::size_t element = ((b_ * heads_ + h_) * length_ + t) * length_ + u;
     return keeps(random_, a_.threshold, element) ? 65536.0f / (65536.0f - static_cast<float>(a_.threshold)) : 0.0f;
   }
-  float scale() const { return 1 / std::sqrt(static_cast<float>(a_.width)); }
+  float scale() const { return a_.is_scaled ? 1 / std::sqrt(static_cast<float>(a_.width)) : 1.0f; }
   float dot(const T* a, const T* b) const {
     float sum = 0;
     for (std::size_t d = 0; d < width_; ++d) sum += static_cast<float>(a[d]) * static_cast<float>(b[d]);

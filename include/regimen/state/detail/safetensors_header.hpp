@@ -176,6 +176,12 @@ REGIMEN_COMPILED std::vector<Tensor> lay_out(const std::string& path, std::span<
 REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<const Tensor> tensors,
                                           std::map<std::string, std::string> metadata);
 
+/// The file of each tensor, from the text of an index (state/sharded_file.hpp); and that text.
+REGIMEN_COMPILED std::map<std::string, std::string> parse_index(const std::string& path,
+                                                                std::span<const std::byte> file);
+REGIMEN_COMPILED std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
+                                         std::size_t bytes);
+
 }  // namespace detail
 
 }  // namespace regimen::safetensors

@@ -265,5 +265,80 @@ REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<con
   return text;
 }
 
+/// Receives an index's JSON event by event.
+class IndexReader final : public nlohmann::json::json_sax_t {
+ public:
+  explicit IndexReader(std::string where) : where_(std::move(where)) {}
+
+  std::map<std::string, std::string> files;
+  bool has_map = false;
+
+  bool null() override { return scalar("null"); }
+  bool boolean(bool) override { return scalar("a truth value"); }
+  bool number_integer(number_integer_t number) override { return scalar(std::to_string(number)); }
+  bool number_unsigned(number_unsigned_t number) override { return scalar(std::to_string(number)); }
+  bool number_float(number_float_t, const string_t& text) override { return scalar(text); }
+  bool binary(binary_t&) override { return scalar("binary data"); }
+  bool string(string_t& text) override {
+    if (place_ != Place::Map) return scalar("\"" + text + "\"");
+    if (!files.emplace(key_, text).second)
+      throw Error(where_ + ", weight_map", "each tensor once", "\"" + key_ + "\" twice", damaged);
+    return true;
+  }
+  bool start_object(std::size_t) override {
+    if (place_ == Place::Outside) place_ = Place::Top;
+    else if (place_ == Place::Top && key_ == "metadata") place_ = Place::Metadata;
+    else if (place_ == Place::Top && key_ == "weight_map" && !has_map) place_ = Place::Map, has_map = true;
+    else throw Error(where_ + ", \"" + key_ + "\"", "metadata and one weight_map", "another object", damaged);
+    return true;
+  }
+  bool key(string_t& text) override {
+    key_ = text;
+    return true;
+  }
+  bool end_object() override {
+    place_ = place_ == Place::Top ? Place::Outside : Place::Top;
+    return true;
+  }
+  bool start_array(std::size_t) override { return refuse("an array"); }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) override {
+    throw Error(where_, "well-formed JSON", exception.what(), damaged);
+  }
+
+ private:
+  enum class Place { Outside, Top, Metadata, Map };
+  bool scalar(const std::string& found) const { return place_ == Place::Metadata || refuse(found); }
+  bool refuse(const std::string& found) const {
+    throw Error(where_ + (key_.empty() ? "" : ", \"" + key_ + "\""),
+                place_ == Place::Map ? "the name of a file" : "an index with metadata and weight_map", found, damaged);
+  }
+
+  std::string where_, key_;
+  Place place_ = Place::Outside;
+};
+
+REGIMEN_COMPILED std::map<std::string, std::string> parse_index(const std::string& path,
+                                                                std::span<const std::byte> file) {
+  if (file.size() > most_header_bytes)
+    throw Error(path, "an index of at most 100000000 bytes", std::to_string(file.size()), damaged);
+  const char *const text = reinterpret_cast<const char*>(file.data()), *const end = text + file.size();
+  if (std::find(text, end, '\0') != end) throw Error(path, "JSON", "a zero byte in it", damaged);
+  IndexReader reader(path);
+  nlohmann::json::sax_parse(text, end, &reader);
+  if (!reader.has_map) throw Error(path, "a weight_map", "none", damaged);
+  return std::move(reader.files);
+}
+
+REGIMEN_COMPILED std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
+                                         std::size_t bytes) {
+  try {
+    return "{\"metadata\":{\"total_size\":" + std::to_string(bytes) +
+           "},\"weight_map\":" + nlohmann::json(files).dump() + "}\n";
+  } catch (const nlohmann::json::exception& exception) {
+    throw Error(path + ", index to write", "names in UTF-8", exception.what());
+  }
+}
+
 }  // namespace regimen::safetensors::detail
 // SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Networks of images beside PyTorch (channels last) on this CPU: bench/cpu.sh with other networks, and all its options.
+# Writes bench/results/vision-*.{json,md}. The peers need torchvision, too.
+set -euo pipefail
+exec "$(dirname "${BASH_SOURCE[0]}")/cpu.sh" --results vision --only 'resnet18(_8)?' --steps 10 --warmup 2 "$@"

@@ -1,0 +1,56 @@
+// regimen/layer/add_bias.hpp — a bias by itself, behind a product that has none.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace regimen {
+
+/// y[b,t,:] = x[b,t,:] + bias
+///
+///   x, y (B,T,C), or any shape with C innermost   bias (C): zero; weight decay skips it
+///
+/// Behind TiedLinear it is the bias of the logits.
+/// error    one rounding to the type of x, also as the last layer: under Precision<bf16, fp32> the logits of a TiedLinear
+///          before it are rounded to bf16
+/// cost     in place; saves nothing
+struct AddBias final {
+  static constexpr const char* name = "add_bias";
+  static constexpr bool couples_samples = false, couples_positions = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using G = typename Roles::reduce;
+    using Element = T;
+    using Output = X;
+    static constexpr std::array<Parameter, 1> parameters{
+        Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
+    static constexpr bool in_place = true;
+    static constexpr bool backward_reads_parameters(bool) { return false; }
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::BiasActivation<activation::Identity, T>{.x = {call.x},
+                                                             .bias = {call.parameters},
+                                                             .y = {call.y},
+                                                             .rows = engine.batch * X::rows,
+                                                             .columns = X::columns});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.trains())
+        engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
+                                                                .d_x = {call.d_y},
+                                                                .d_bias = {call.gradients},
+                                                                .rows = engine.batch * X::rows,
+                                                                .columns = X::columns,
+                                                                .add = call.add});
+      if (call.wants_d_x() && call.d_x != call.d_y)
+        engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

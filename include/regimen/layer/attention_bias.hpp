@@ -1,0 +1,163 @@
+// regimen/layer/attention_bias.hpp — options of SelfAttention: scores to which distances add, without positions elsewhere.
+#pragma once
+
+#include <regimen/layer/children.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen {
+
+/// Scores fall with the distance: −slope · |t − u| is added to the score of positions t and u, with a slope for each head,
+/// 2^(−8 h / H) for head h = 1, ..., H, if H is a power of two; else the first N heads have the slopes of N heads, N the
+/// power of two below, and the others every second slope of 2N heads. Nothing is trained. Without Causal it is the same on
+/// both sides.
+///
+/// source   Press et al. 2022, "Train Short, Test Long"; on both sides as Portes et al. 2023 (MosaicBERT)
+struct Alibi final {};
+
+/// What is added to the scores of positions t and u is a number of a table (Buckets, H), by head and bucket of u − t, as in
+/// T5: near distances have a bucket each, farther ones share buckets that grow as powers up to MaxDistance, the last holds
+/// all beyond. With Causal all buckets are of earlier positions, without it half of them of later ones.
+///
+///   Buckets, MaxDistance   an even number, 4 or more; above Buckets / 2
+///   Table                  a type of the program: all attention that names it has one table, whose Layout is the same, as
+///                          all blocks of T5's encoder have; by default each has its own
+///   attend.table (Buckets,H)   normal(0, 1/√C); no weight decay
+///
+/// source   Raffel et al. 2020, section 2.1
+template <std::size_t Buckets = 32, std::size_t MaxDistance = 128, class Table = void>
+struct RelativeBias final {
+  static constexpr std::size_t buckets = Buckets, most = MaxDistance;
+};
+
+namespace detail {
+
+/// What distances add, into a scratch tensor (H,distances), before attention reads it.
+template <class Option>
+struct distance_bias {};
+template <>
+struct distance_bias<Alibi> {
+  static constexpr bool is_trained = false;
+  template <std::size_t heads, class X>
+  static constexpr std::array<Parameter, 0> parameters{};
+  template <class T, std::size_t heads>
+  static constexpr void write(auto& engine, const auto&, View<statistic_t<T>> bias, std::size_t length, bool causal) {
+    engine.run(op::AlibiBias<statistic_t<T>>{
+        .bias = bias, .heads = heads, .length = length, .distances = causal ? length : 2 * length - 1});
+  }
+};
+template <std::size_t Buckets, std::size_t MaxDistance, class Table>
+struct distance_bias<RelativeBias<Buckets, MaxDistance, Table>> {
+  static constexpr bool is_trained = true;
+  static constexpr op::DistanceBuckets buckets(bool causal) {
+    return {.count = Buckets, .most = MaxDistance, .causal = causal};
+  }
+  template <std::size_t heads, class X>
+  static constexpr std::array<Parameter, 1> parameters{
+      Parameter{"table",
+                ParameterRole::table,
+                2,
+                {Buckets, heads, 1, 1},
+                {InitialValue::Kind::normal, inverse_square_root(double(X::channels))}}};
+  template <class T, std::size_t heads>
+  static constexpr void write(auto& engine, const auto& call, View<statistic_t<T>> bias, std::size_t length,
+                              bool causal) {
+    engine.run(op::BucketBias<T>{.table = {call.parameters[0]},
+                                 .bias = bias,
+                                 .heads = heads,
+                                 .length = length,
+                                 .distances = causal ? length : 2 * length - 1,
+                                 .buckets = buckets(causal)});
+  }
+};
+
+/// Attend with an option of this file. The bias is written again for backward: it is small, and nothing is saved.
+template <class Layout, bool causal, class Rate, class Option>
+struct AttendByDistance final {
+  static constexpr const char* name = "attend";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using S = statistic_t<T>;
+    using G = typename Roles::reduce;
+    using Bias = distance_bias<Option>;
+    using Output = typename Layout::template Output<X>;
+    using Element = std::conditional_t<Bias::is_trained, T, void>;
+    static constexpr auto parameters = Bias::template parameters<Layout::heads, X>;
+    static constexpr std::size_t distances = Layout::template shape<X>(1, causal).distances();
+    using OfRows = PerSample<S, Layout::heads * X::rows>;
+    using OfDistances = Fixed<S, Layout::heads * distances>;
+    using Saved = Tensors<OfRows>;  // each row's log-sum-exp
+    using ForwardScratch = Tensors<OfDistances>;
+    /// y · d_y, the bias, and the gradient of each sample's.
+    using BackwardScratch =
+        std::conditional_t<Bias::is_trained, Tensors<OfRows, OfDistances, PerSample<S, Layout::heads * distances>>,
+                           Tensors<OfRows, OfDistances>>;
+    static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      Bias::template write<T, Layout::heads>(engine, call, {call.scratch[0]}, X::rows, causal);
+      engine.run(op::BiasedAttention<T>{.attention = {.qkv = {call.x},
+                                                      .y = {call.y},
+                                                      .log_sum = {call.saved[0]},
+                                                      .shape = Layout::template shape<X>(engine.batch, causal),
+                                                      .drop = drop_of<Rate>(engine, call.path)},
+                                        .bias = {call.scratch[0]}});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      Bias::template write<T, Layout::heads>(engine, call, {call.scratch[1]}, X::rows, causal);
+      View<S> d_bias{};
+      if constexpr (Bias::is_trained)
+        if (call.trains()) d_bias = {call.scratch[2]};
+      engine.run(op::BiasedAttentionBackward<T>{.backward = {.qkv = {call.x},
+                                                             .y = {call.y},
+                                                             .d_y = {call.d_y},
+                                                             .d_qkv = {call.d_x},
+                                                             .log_sum = {call.saved[0]},
+                                                             .row_dot = {call.scratch[0]},
+                                                             .shape = Layout::template shape<X>(engine.batch, causal),
+                                                             .drop = drop_of<Rate>(engine, call.path)},
+                                                .bias = {call.scratch[1]},
+                                                .d_bias = d_bias});
+      if constexpr (Bias::is_trained)
+        if (call.trains())
+          engine.run(op::BucketBiasBackward<S, G>{.d_bias = d_bias,
+                                                  .d_table = {call.gradients[0]},
+                                                  .batch = engine.batch,
+                                                  .heads = Layout::heads,
+                                                  .length = X::rows,
+                                                  .distances = distances,
+                                                  .buckets = Bias::buckets(causal),
+                                                  .add = call.add});
+    }
+    /// The gradient of what comes before may have no place: where all of it is frozen and the table is not.
+    static constexpr bool always_writes_d_x = true;
+  };
+};
+
+template <class Layout, bool causal, class Rate, class Option>
+inline constexpr bool is_composite<AttendByDistance<Layout, causal, Rate, Option>> = true;
+
+/// Attend as it stands where the option says: alone, or with a table that has a name.
+template <class Option, class Attend>
+struct with_table {
+  using type = Attend;
+};
+template <std::size_t Buckets, std::size_t MaxDistance, class Table, class Attend>
+  requires(!std::is_void_v<Table>)
+struct with_table<RelativeBias<Buckets, MaxDistance, Table>, Attend> {
+  using type = Shared<Table, Attend>;
+};
+
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

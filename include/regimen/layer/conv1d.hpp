@@ -1,0 +1,108 @@
+// regimen/layer/conv1d.hpp — convolutions of positions: Conv1d.
+#pragma once
+
+#include <regimen/layer/conv.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace regimen {
+
+enum class CausalPaddingOption { CausalPadding };
+/// As many zeros before the first position as a window reaches back, and none behind: no position reads later ones.
+inline constexpr CausalPaddingOption CausalPadding = CausalPaddingOption::CausalPadding;
+
+namespace detail {
+
+struct Conv1dOptions : ConvOptions {
+  bool causal = false;
+  unsigned causals = 0;
+
+  constexpr void take(WindowOption) { known = false; }
+  template <class Number>
+    requires std::is_integral_v<Number>
+  constexpr void take(Number window) {
+    ConvOptions::take(window);
+    height = 1;
+  }
+  using ConvOptions::add;
+  constexpr void add(CausalPaddingOption) { causal = true, ++causals; }
+  /// One padding: causal, or on both sides.
+  constexpr bool are_sound() const { return ConvOptions::are_sound() && causals + given[1] <= 1; }
+  /// Positions that a window spans.
+  constexpr std::size_t span() const { return dilation * (width > 0 ? width - 1 : 0) + 1; }
+  constexpr std::size_t left() const { return causal ? span() - 1 : padding; }
+  constexpr std::size_t pads() const { return causal ? left() : 2 * padding; }
+};
+template <auto Window, auto... Options>
+inline constexpr Conv1dOptions conv1d_options = [] {
+  Conv1dOptions all;
+  all.take(Window);
+  (all.add(Options), ...);
+  return all;
+}();
+
+}  // namespace detail
+
+/// y[b,t,o] = bias[o] + Σ over s, c of weight[o,s,c] · x[b, t·stride + s·dilation − left, c], x being 0 outside
+///
+///   x (B,T,C), y (B,T',Channels)    T' = ⌊(T + left + right − dilation·(S − 1) − 1) / stride⌋ + 1
+///   weight (Channels,S,C/groups)    uniform in ±1/√(S·C/groups); c counts the channels of o's group
+///   bias (Channels)                 zero
+///
+/// Conv1d<64, 3> has a window of 3 positions. Options, in any order, each once: Stride<2>, Padding<1> on both sides, or
+/// CausalPadding, dilation·(S − 1) on the left alone, Dilation<2>, Groups<N> (depthwise with as many groups as
+/// channels), NoBias.
+/// error    sums in at least fp32; one rounding
+/// refuses  two paddings; a window that is longer than the padded input; groups that do not divide C and Channels
+/// cost     2·B·T'·Channels·S·C/groups flops forward, twice that backward; saves x. It is Conv2d of images of one line;
+///          with padding of a copy of x that has the zeros, in forward and in backward
+template <std::size_t Channels, auto Window, auto... Options>
+struct Conv1d final {
+  static constexpr const char* name = "conv1d";
+  static constexpr bool couples_samples = false;
+  static constexpr std::size_t channels = Channels;
+  static constexpr detail::Conv1dOptions options = detail::conv1d_options<Window, Options...>;
+
+  /// Whether positions read later ones: such a model does not generate.
+  static constexpr bool looks_ahead = options.stride > 1 || options.left() + 1 < options.span();
+
+  template <class X>
+  struct Form {
+    using T = typename X::Element;
+    static constexpr std::size_t length = X::Shape::extent(0), padded = length + options.pads(),
+                                 elements = padded * X::columns;
+    static constexpr bool copies = padded > length;
+    static constexpr op::Convolution shape = [] {
+      op::Convolution all = options.shape(1, padded, X::columns, Channels);
+      all.padding = 0;
+      return all;
+    }();
+    using Output = Shape<shape.out_width(), Channels>;
+    static constexpr std::size_t weight_rank = 3;
+    static constexpr std::array<std::size_t, 4> weight{Channels, options.width, shape.group_channels(), 1};
+
+    static constexpr void prepare(auto& engine, std::size_t x, std::size_t images) {
+      engine.run(op::Zero<T>{{images}, engine.batch * elements});
+      engine.run(op::CopyColumns<T>{.x = {x},
+                                    .y = View<T>{images} + options.left() * X::columns,
+                                    .rows = engine.batch,
+                                    .columns = X::size,
+                                    .from_row = X::size,
+                                    .to_row = elements});
+    }
+    static constexpr void restore(auto& engine, std::size_t d_images, std::size_t d_x) {
+      engine.run(op::CopyColumns<T>{.x = View<T>{d_images} + options.left() * X::columns,
+                                    .y = {d_x},
+                                    .rows = engine.batch,
+                                    .columns = X::size,
+                                    .from_row = elements,
+                                    .to_row = X::size});
+    }
+  };
+  template <class X, class Roles>
+  using Bound = detail::PreparedConvBound<Conv1d, X, Roles>;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

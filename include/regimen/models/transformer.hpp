@@ -1,0 +1,132 @@
+// regimen/models/transformer.hpp — the encoder–decoder Transformer, in the form of Marian: a translator.
+#pragma once
+
+#include <regimen/core/ratio.hpp>
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/add_bias.hpp>
+#include <regimen/layer/cross_attention.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/named.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/part.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/sinusoidal_positions.hpp>
+#include <regimen/layer/times_root_width.hpp>
+#include <regimen/models/names.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen {
+
+namespace detail {
+
+/// The encoder's output, and the set of the one table, by their names.
+template <std::size_t Source, std::size_t Width>
+struct EncodedText : NamedValue<Shape<Source, Width>> {};
+struct TransformerWords;
+
+template <class Sizes, std::size_t Source, std::size_t Target>
+struct transformer_layers {
+  static constexpr std::size_t width = Sizes::width;
+  using Drop = std::conditional_t<Sizes::Rate::value == 0, Sequential<>, Dropout<typename Sizes::Rate>>;
+  using Encoded = EncodedText<Source, width>;
+  using Table = Embedding<Vocabulary<Sizes::words>, width>;
+  using Begin =
+      Sequential<Shared<TransformerWords, Table>, TimesRootWidth, SinusoidalPositionsWith<SinesFirst>, Drop>;
+  template <class... Layers>
+  using Step = Sequential<Residual<Layers..., Drop>, LayerNorm>;
+  using Hidden = Step<Linear<Sizes::inner>, typename Sizes::Activation, Linear<width>>;
+  using EncoderBlock = Sequential<Step<SelfAttention<Heads<Sizes::heads>>>, Hidden>;
+  using DecoderBlock = Sequential<Step<SelfAttention<Heads<Sizes::heads>, Causal>>,
+                                  Step<CrossAttention<Encoded, Heads<Sizes::heads>>>, Hidden>;
+  using model =
+      Model<Input<Bundle<Tokens<Source>, Tokens<Target>>>,
+            Fork<Last, Sequential<Part<0>, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Keep<Encoded>>,
+                 Sequential<Part<1>, Begin, Repeat<Sizes::decoder_depth, DecoderBlock>>>,
+            TiedLinear<Table>, AddBias>;
+};
+
+}  // namespace detail
+
+/// A Transformer that reads two texts, the source and what the target is so far, and says what comes next at every
+/// position of the target. The norms stand behind the sums; embeddings are multiplied by √width, and positions are
+/// sines and then cosines; one table is the embedding of both texts and the output layer, whose logits have a bias.
+///
+///   Sizes            words, width, heads, inner, encoder_depth, decoder_depth, each a std::size_t; Activation, a layer;
+///                    Rate, a Ratio: dropout of the embedded texts and at the end of each branch
+///   Source, Target   positions of the two texts, each at least 1
+///
+///   struct Mine final : OpusMt { static constexpr std::size_t words = 8000; };
+///   struct Translator : TransformerModel<Mine, 64, 64> {};
+///   Trainer<Translator, Batch<32>> trainer;      // samples of Bundle<Tokens<64>, Tokens<64>>, targets (64)
+///
+/// Input t of the target is its token t − 1, and input 0 the token that begins it: Marian's is the padding token. A target
+/// that is shorter than Target has ignore_index behind its end.
+///
+/// padding   there is no mask: a padding token of the source is attended to as any other. What Hugging Face computes with
+///           an attention mask of ones is computed here; give each program the Source that its texts have
+/// refuses   generate, as every model with CrossAttention: predict gives all positions of a given target
+/// cost      Words · width parameters once; the encoded source and its gradient live from encoder to encoder
+/// source    Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian", as MarianMTModel of Hugging Face computes it
+template <class Sizes, std::size_t Source, std::size_t Target = Source>
+struct TransformerModel : detail::transformer_layers<Sizes, Source, Target>::model {
+  using transformer_sizes = Sizes;
+  /// Parameters are counted once, the shared table too.
+  static constexpr std::size_t parameter_count = [] {
+    const std::size_t c = Sizes::width, attention = 4 * (c + 1) * c + 2 * c,
+                      hidden = (2 * c + 1) * Sizes::inner + c + 2 * c;
+    return Sizes::words * (c + 1) + Sizes::encoder_depth * (attention + hidden) +
+           Sizes::decoder_depth * (2 * attention + hidden);
+  }();
+};
+
+/// The sizes of Helsinki-NLP/opus-mt-en-de, and of most opus-mt models, but for their words.
+struct OpusMt {
+  static constexpr std::size_t words = 58'101, width = 512, heads = 8, inner = 2048, encoder_depth = 6,
+                               decoder_depth = 6;
+  using Activation = Silu;
+  using Rate = Ratio<0>;  // it was trained with Ratio<1, 10>
+};
+struct OpusMtEnDe : TransformerModel<OpusMt, 512> {};
+// MarianMTModel counts 74'410'496: also 2 · 512 · 512 sines, and not the bias of the logits.
+static_assert(OpusMtEnDe::parameter_count == 74'410'496 - 2 * 512 * 512 + 58'101);
+
+namespace hugging_face {
+
+/// The names of MarianMTModel: names::load<hugging_face::marian_names<OpusMtEnDe>>(trainer, "model.safetensors").
+///
+///   ignored   embed_positions, which are sines
+///   copies    embed_tokens of encoder and decoder, and lm_head, must equal model.shared.weight, where a file has them; they
+///             are not written, as transformers does not write them
+///   bias      final_logits_bias is trained here; a buffer there, which fine-tuning leaves alone: Freeze<AddBias> does that
+template <class Network>
+inline constexpr auto marian_names = [] {
+  using Sizes = typename Network::transformer_sizes;
+  const auto heads = [](const char* q, const char* k, const char* v) {
+    return names::joined(names::layer(q), names::layer(k), names::layer(v));
+  };
+  const auto hidden = names::list(names::layer("fc1"), names::layer("fc2"), names::layer("final_layer_norm"));
+  const auto self = names::list(heads("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+                                names::layer("self_attn.out_proj"), names::layer("self_attn_layer_norm"));
+  const auto across = names::list(
+      names::layer("encoder_attn.q_proj"),
+      names::joined(names::layer("encoder_attn.k_proj"), names::layer("encoder_attn.v_proj")),
+      names::layer("encoder_attn.out_proj"), names::layer("encoder_attn_layer_norm"));
+  return names::list(names::repeat(Sizes::encoder_depth, "model.encoder.layers.{}.", self, hidden),
+                     names::repeat(Sizes::decoder_depth, "model.decoder.layers.{}.", self, across, hidden),
+                     names::tensor("final_logits_bias").viewed(1, 0),
+                     names::tensor("model.shared.weight")
+                         .also("model.encoder.embed_tokens.weight")
+                         .also("model.decoder.embed_tokens.weight")
+                         .also("lm_head.weight"),
+                     names::ignore("model.*coder.embed_positions.weight"));
+}();
+
+}  // namespace hugging_face
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

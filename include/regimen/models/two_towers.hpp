@@ -1,0 +1,67 @@
+// regimen/models/two_towers.hpp — two encoders whose outputs are compared: contrastive models, as SimCLR and CLIP.
+#pragma once
+
+#include <regimen/layer/join.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/part.hpp>
+
+#include <cstddef>
+
+namespace regimen {
+
+/// An encoder: the kind of its input, and layers that make one vector of it.
+///
+///   Tower<Image<32, 32, 3>, Conv2d<64, 3>, ..., GlobalMaxPool>      Tower<Tokens<64>, Embedding<...>, ..., MeanPool>
+template <class Kind_, class... Layers>
+struct Tower final {
+  using Kind = Kind_;
+  /// Its layers on part I of an input, then others.
+  template <std::size_t I, class... Others>
+  using on = Sequential<Part<I>, Layers..., Others...>;
+  /// The same as a set of weights that has a name.
+  template <std::size_t I, class Name, class... Others>
+  using shared_on = Sequential<Part<I>, Shared<Name, Layers..., Others...>>;
+};
+
+/// Two towers with weights of their own, and a projection without bias behind each: y = (A first(x₀), B second(x₁))
+///
+///   First, Second   Tower<...>, of the same kind or of others, such as images and texts
+///   Width           of the embeddings; y is (B, 2 Width), which NtXent<...> takes
+///
+///   struct Clip : TwoTowers<Tower<Image<224, 224, 3>, ...>, Tower<Tokens<77>, ...>, 512> {};
+///   Trainer<Clip, Loss<NtXent<Ratio<7, 100>>>, Batch<256>>       // samples of Bundle<Image<...>, Tokens<77>>, targets 0
+///
+/// NtXent takes all other embeddings as negatives, also those of the same tower, and its temperature is a constant. CLIP's
+/// loss takes those of the other tower alone, and learns its temperature: it is not here.
+///
+/// source   Radford et al. 2021, "Learning transferable visual models from natural language supervision"
+template <class First, class Second, std::size_t Width>
+struct TwoTowers
+    : Model<Input<Bundle<typename First::Kind, typename Second::Kind>>,
+            Fork<ConcatAlong<0>, typename First::template on<0, Linear<Width, NoBias>>,
+                 typename Second::template on<1, Linear<Width, NoBias>>>> {};
+
+namespace detail {
+template <class Both, class... Head>
+struct TwinWeights;
+}
+
+/// One tower that reads two views of each sample, and a head behind it: y = (head(tower(x₀)), head(tower(x₁)))
+///
+///   Both   Tower<...>       Head   layers, for which SimCLR takes Linear<2048>, Relu, Linear<128>
+///
+///   struct SimClr : TwinTowers<Tower<Image<32, 32, 3>, ...>, Linear<2048>, Relu, Linear<128>> {};
+///   Trainer<SimClr, Loss<NtXent<Ratio<1, 10>>>, Batch<512>>      // samples of Bundle<Image<...>, Image<...>>, targets 0
+///
+/// The set of weights is one: its gradient is the sum over both views (Shared). A BatchNorm in it sees one view at a time,
+/// and moves its statistics twice in a step.
+/// source   Chen et al. 2020, "A simple framework for contrastive learning of visual representations"
+template <class Both, class... Head>
+struct TwinTowers
+    : Model<Input<Bundle<typename Both::Kind, typename Both::Kind>>,
+            Fork<ConcatAlong<0>, typename Both::template shared_on<0, detail::TwinWeights<Both, Head...>, Head...>,
+                 typename Both::template shared_on<1, detail::TwinWeights<Both, Head...>, Head...>>> {};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

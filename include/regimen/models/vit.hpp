@@ -1,0 +1,150 @@
+// regimen/models/vit.hpp — vision transformers as timm builds them: the published sizes, blocks of a program's
+// own, and weights by timm's names.
+#pragma once
+
+#include <regimen/core/ratio.hpp>
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/patches.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/models/names.hpp>
+
+#include <cstddef>
+
+namespace regimen {
+
+/// What a vision transformer is made of; these are the numbers of ViT-B/16. A program derives from it, or from a
+/// published size, and says what differs:
+///
+///   struct OfFlowers : VitSmall16::Of { static constexpr std::size_t classes = 5; };
+///   struct Flowers : VitModel<OfFlowers> {};
+///
+///   image, channels    a sample is image × image pixels of so many channels
+///   patch              side of a patch, in pixels; it divides image
+///   width, heads       channels of a position, and heads, which divide them
+///   MlpRatio           width of the two-layer network, in widths of a position; rounded down, as in timm
+///   Epsilon            of all norms
+///   class_token        a token before the patches, whose output is classified; otherwise the mean of all positions is,
+///                      of their outputs behind the last norm (timm's global_pool="avg", fc_norm=False)
+struct VitOf {
+  static constexpr std::size_t image = 224, channels = 3, patch = 16, width = 768, heads = 12, depth = 12,
+                               classes = 1000;
+  using MlpRatio = Ratio<4>;
+  using Epsilon = Ratio<1, 1'000'000>;
+  static constexpr bool class_token = true;
+};
+
+/// Width of the two-layer network of a block.
+template <class Of>
+inline constexpr std::size_t vit_hidden =
+    Of::width * static_cast<std::size_t>(Of::MlpRatio::numerator) / static_cast<std::size_t>(Of::MlpRatio::denominator);
+
+/// timm's Block: norms before attention and before the two-layer network, biases everywhere, GELU by erf.
+template <class Of>
+using VitBlock =
+    Sequential<Residual<LayerNormWith<Epsilon<typename Of::Epsilon>>, SelfAttention<Heads<Of::heads>>>,
+               Residual<LayerNormWith<Epsilon<typename Of::Epsilon>>, Linear<vit_hidden<Of>>, Gelu, Linear<Of::width>>>;
+
+namespace detail {
+
+template <class Of, class Block, bool token = Of::class_token>
+struct vit_layers {
+  using Input = regimen::Input<Image<Of::image, Of::image, Of::channels>>;
+  using Norm = LayerNormWith<Epsilon<typename Of::Epsilon>>;
+  using type = Model<Input, Patches<Of::patch>, Linear<Of::width>, ClassToken, PositionEmbedding,
+                     Repeat<Of::depth, Block>, TakeFirst, Norm, Linear<Of::classes>>;
+};
+template <class Of, class Block>
+struct vit_layers<Of, Block, false> {
+  using Input = typename vit_layers<Of, Block, true>::Input;
+  using Norm = typename vit_layers<Of, Block, true>::Norm;
+  using type = Model<Input, Patches<Of::patch>, Linear<Of::width>, PositionEmbedding, Repeat<Of::depth, Block>, Norm,
+                     MeanPool, Linear<Of::classes>>;
+};
+
+}  // namespace detail
+
+/// Positions of a vision transformer: patches, and the class token.
+template <class Of>
+inline constexpr std::size_t vit_positions = (Of::image / Of::patch) * (Of::image / Of::patch) + Of::class_token;
+
+/// Parameters of a vision transformer whose block is VitBlock.
+template <class Of>
+inline constexpr std::size_t vit_parameters = [] {
+  constexpr std::size_t d = Of::width, hidden = vit_hidden<Of>;
+  constexpr std::size_t block = 2 * 2 * d + (d + 1) * 3 * d + (d + 1) * d + (d + 1) * hidden + (hidden + 1) * d;
+  return (Of::patch * Of::patch * Of::channels + 1) * d + Of::class_token * d + vit_positions<Of> * d +
+         Of::depth * block + 2 * d + (d + 1) * Of::classes;
+}();
+
+/// timm's names of a VitBlock.
+inline constexpr auto vit_block_names =
+    names::list(names::layer("norm1"), names::layer("attn.qkv"), names::layer("attn.proj"), names::layer("norm2"),
+                names::layer("mlp.fc1"), names::layer("mlp.fc2"));
+
+/// timm's names of a vision transformer: cls_token, pos_embed, patch_embed.proj.weight, blocks.0.norm1.weight, ...
+/// `block` names the tensors of one block: a program's own block needs others.
+///
+///   names::load<vit_names<OfFlowers>>(trainer, "flowers.safetensors");      names::save likewise
+template <class Of, const auto& block = vit_block_names>
+inline constexpr auto vit_names = [] {
+  constexpr std::size_t d = Of::width, patch = Of::patch;
+  constexpr auto patches = names::layer("patch_embed.proj").viewed(d, patch, patch, 0).axes(0, 3, 1, 2);
+  constexpr auto positions = names::tensor("pos_embed").viewed(1, 0, d);
+  constexpr auto rest =
+      names::list(names::repeat(Of::depth, "blocks.{}.", block), names::layer("norm"), names::layer("head"));
+  if constexpr (Of::class_token)
+    return names::list(patches, names::tensor("cls_token").viewed(1, 1, d), positions, rest);
+  else return names::list(patches, positions, rest);
+}();
+
+/// A vision transformer: patches and their embedding, a class token or none, learned positions, `depth` blocks, a norm,
+/// and a linear classifier. The norm stands behind the choice of the class token, which is the same function of the
+/// same parameters as in timm, and less work.
+///
+///   Of      what it is made of: VitOf, or a struct derived from it
+///   Block   a template that makes a block of an Of; by default timm's. A program's own is any layer that keeps the shape
+///           of its input:
+///
+///   template <class Of> using Again = Checkpointed<VitBlock<Of>>;      struct Mine : VitModel<OfFlowers, Again> {};
+///
+/// The projections of q, k and v have biases, as in timm's VisionTransformer; without any bias: a Block with
+/// SelfAttention<..., WithoutBias>. Weights begin as each layer's own Init, not as timm's.
+/// source   Dosovitskiy et al. 2021, "An image is worth 16x16 words"
+template <class What, template <class> class Block = VitBlock>
+struct VitModel : detail::vit_layers<What, Block<What>>::type {
+  using Of = What;
+};
+
+namespace detail {
+
+template <std::size_t Width, std::size_t HeadCount, std::size_t Depth, std::size_t Patch>
+struct VitSize : VitOf {
+  static constexpr std::size_t patch = Patch, width = Width, heads = HeadCount, depth = Depth;
+};
+struct VitOf800M : VitSize<2048, 16, 16, 14> {
+  static constexpr bool class_token = false;
+};
+
+}  // namespace detail
+
+/// The published sizes for images of 224 × 224 and 1000 classes: timm's vit_tiny_patch16_224, vit_small_patch16_224,
+/// vit_base_patch16_224, vit_large_patch16_224.
+struct VitTiny16 : VitModel<detail::VitSize<192, 3, 12, 16>> {};
+struct VitSmall16 : VitModel<detail::VitSize<384, 6, 12, 16>> {};
+struct VitBase16 : VitModel<VitOf> {};
+struct VitLarge16 : VitModel<detail::VitSize<1024, 16, 24, 16>> {};
+/// Two of comparisons of training strategies: 257 positions of 2560 channels in 16 blocks, and 256 positions of 2048
+/// channels in 16 blocks, without a class token.
+struct Vit1B : VitModel<detail::VitSize<2560, 16, 16, 14>> {};
+struct Vit800M : VitModel<detail::VitOf800M> {};
+static_assert(vit_parameters<VitTiny16::Of> == 5'717'416 && vit_parameters<VitSmall16::Of> == 22'050'664 &&
+              vit_parameters<VitBase16::Of> == 86'567'656 && vit_parameters<VitLarge16::Of> == 304'326'632 &&
+              vit_parameters<Vit1B::Of> == 1'263'558'120 && vit_parameters<Vit800M::Of> == 809'516'008);
+static_assert(vit_positions<Vit1B::Of> == 257 && vit_positions<Vit800M::Of> == 256);
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,19 @@
+// regimen/rule/conv_takes_options.hpp — a convolution takes options that it knows, each once.
+#pragma once
+
+namespace regimen::rule {
+
+/// What stands behind the window, and the window: a number, or as many extents as the input has. CausalPadding is a
+/// padding of Conv1d.   docs/errors/conv_takes_options.md
+template <class Layer, bool Sound = false>
+struct conv_takes_options {
+  static constexpr bool holds = Sound;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a convolution takes Stride<N>, Padding<N>, Dilation<N>, Groups<N> and NoBias; write each at most once");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,16 @@
+// regimen/rule/form_adds_distances.hpp — on a GPU only Attention<Tiled> adds to scores by distance.
+#pragma once
+
+namespace regimen::rule {
+
+/// Layer has Alibi or RelativeBias, which Attention, the form, does not take.   docs/errors/form_adds_distances.md
+template <class Layer, class Attention, bool Takes>
+struct form_adds_distances {
+  static constexpr bool holds = Takes;
+  struct must_hold {
+    static_assert(holds, "regimen: on a GPU Alibi and RelativeBias have one form, Attention<Tiled>; add that policy");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0
