@@ -58,7 +58,8 @@ struct RecurrentBound : LayerDefaults {
                                     .m = engine.batch,
                                     .n = wide,
                                     .k = Width,
-                                    .transpose_b = true});
+                                    .transpose_b = true,
+                                    .in_series = true});
   }
   /// d_h = d_gates · W_hh, or d_h += if `add`, for one position.
   static constexpr void run_hidden_backward(auto& engine, const auto& call, View<T> d_gates, View<S> d_h, bool add) {
@@ -68,7 +69,8 @@ struct RecurrentBound : LayerDefaults {
                                     .m = engine.batch,
                                     .n = Width,
                                     .k = wide,
-                                    .add = add});
+                                    .add = add,
+                                    .in_series = true});
   }
   /// d_x = d_gates · W_ih, and the gradient of W_ih, of all positions.
   static constexpr void run_input_backward(auto& engine, const auto& call, View<T> d_gates) {

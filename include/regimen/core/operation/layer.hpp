@@ -17,6 +17,8 @@ namespace regimen::op {
 ///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); row-major, and dense, but
 ///   a_leading, c_leading   elements from row to row as it is stored, where they are more than its columns; 0: as many.
 ///                          Only on engines whose Traits say row_alignment
+///   in_series              one of many products with this b, one behind the other, each of a few rows: what an engine may
+///                          know that prepares b before it multiplies
 template <class A, class B, class C>
 struct Product final {
   static constexpr const char* name = "product";
@@ -26,6 +28,7 @@ struct Product final {
   std::size_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false, add = false;
   std::size_t a_leading = 0, c_leading = 0;
+  bool in_series = false;
 
   constexpr std::size_t row_of_a() const { return a_leading > 0 ? a_leading : transpose_a ? m : k; }
   constexpr std::size_t row_of_c() const { return c_leading > 0 ? c_leading : n; }

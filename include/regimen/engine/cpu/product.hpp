@@ -10,6 +10,7 @@
 #include <regimen/engine/cpu/onednn.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
 #include <regimen/engine/cpu/part.hpp>
+#include <regimen/engine/cpu/series_product.hpp>
 #include <regimen/engine/cpu/single_thread.hpp>
 
 #if REGIMEN_HAS_CBLAS
@@ -153,6 +154,8 @@ void compute(const op::Product<A, B, C>& o, const Memory& at) {
     return;
   }
   if constexpr (detail::is_library_product<A, B, C>) {
+    if (o.in_series && !o.transpose_a && stays_near<C>(o.n, o.k))
+      return series_product(a, b, c, o.m, o.n, o.k, o.transpose_b, o.add);
     const detail::Products products =
         detail::is_counted_in_int(o.m, o.n, o.k) ? detail::products_of<C>() : detail::Products::packed;
     if (products != detail::Products::packed)
