@@ -22,9 +22,15 @@ using Pieces = Small<BatchNorm<PerMicroBatch>>;
 struct SmallBetween final : UNetModel<Image<8, 4, 1>, 3, 2, 2, unet::Interpolated> {};
 
 template <class Network>
-constexpr bool counted =
-    train::InferenceRecipe<Network, Configured<Batch<1>>>::Bound::layout.weights() == Network::parameter_count;
+using Bound = typename train::InferenceRecipe<Network, Configured<Batch<1>>>::Bound;
+template <class Network>
+constexpr bool counted = Bound<Network>::layout.weights() == Network::parameter_count;
 static_assert(counted<Usual> && counted<Between> && counted<Whole> && counted<SmallBetween>);
+template <class Network>
+constexpr bool is_named =
+    names::detail::compare(Network::pytorch_unet_names.entries, names::detail::TensorsOf<Bound<Network>>::list)
+        .misfit == names::Misfit::none;
+static_assert(is_named<Usual> && is_named<Between>);
 
 const Fake& data() {
   static const Fake fake({.samples = 24, .classes = 3, .seed = 4});

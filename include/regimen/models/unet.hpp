@@ -93,14 +93,14 @@ template <bool halves_channels>
 constexpr auto unet_names(std::size_t depth) {
   constexpr auto convolutions =
       names::inside("double_conv.", names::conv2d("0"), names::layer("1"), names::conv2d("3"), names::layer("4"));
-  constexpr auto up = [] {
-    if constexpr (halves_channels) return names::conv2d("up");
-    else return names::list();
-  }();
+  constexpr auto up = [](const auto& then) {
+    if constexpr (halves_channels) return names::list(names::conv2d("up"), then);
+    else return then;
+  }(names::inside("conv.", convolutions));
   return names::list(names::inside("inc.", convolutions),
                      names::repeat_from(1, depth, "down{}.", names::inside("maxpool_conv.1.", convolutions)),
-                     names::repeat_from(1, depth, "up{}.", up, names::inside("conv.", convolutions)),
-                     names::conv2d("outc.conv"), names::ignore("*.num_batches_tracked"));
+                     names::repeat_from(1, depth, "up{}.", up), names::conv2d("outc.conv"),
+                     names::ignore("*.num_batches_tracked"));
 }
 
 }  // namespace detail
