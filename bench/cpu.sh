@@ -13,7 +13,7 @@ usage: bench/cpu.sh [options]
   --steps N       timed steps of one run                              (30; at least 1000 for mlp_64, whose steps are short)
   --warmup N      steps before those                                  (5)
   --threads N     of every program                                    (2)
-  --only REGEX    configurations whose name matches, e.g. 'gpt_nano(_bf16)?'   ('(gpt|mlp)_.*'; bench/vision.sh runs the others)
+  --only REGEX    configurations whose name matches, e.g. 'gpt_nano(_bf16)?'   ('(gpt|mlp)_.*'; bench/vision.sh runs those of images, --results lstm --only 'lstm_.*' the recurrent ones)
   --skip REGEX    configurations whose name does not match
   --patience N    seconds that each run may wait for a quiet machine, and be repeated if others disturbed it  (0)
   --peers-only    time PyTorch alone
@@ -83,6 +83,8 @@ gpt_nano   | 1   | gpt.py --layers 4 --heads 4 --width 128 --context 64 --batch 
 gpt_256    | 1   | gpt.py --layers 4 --heads 8 --width 256 --context 128 --batch 16 --vocabulary 256 | fp32 bf16
 mlp_4096   | 1   | mlp.py --widths 784,4096,4096,10 --batch 1024 --optimizer adam --weight-decay 0   | fp32 bf16
 mlp_64     | 1000| mlp.py --widths 784,64,64,10 --batch 64 --optimizer adam --weight-decay 0         | fp32 bf16
+lstm_256   | 1   | lstm.py --layers 1 --width 256 --context 64 --batch 16 --vocabulary 256           | fp32
+lstm_200   | 1   | lstm.py --layers 2 --width 200 --context 35 --batch 20 --vocabulary 10000         | fp32
 resnet18   | 1   | vision.py --model resnet18 --batch 128                                            | fp32
 resnet18_8 | 1   | vision.py --model resnet18 --batch 8                                              | fp32
 TABLE

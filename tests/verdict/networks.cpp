@@ -185,7 +185,6 @@ template <class... Layers>
 using Asks = Ids<Linear<6>, Keep<Other>, Linear<12>, Layers..., Linear<16>>;
 static_assert(Composable<Asks<Across<Heads<2>, KeyHeads<1>, HeadWidth<5>, WithoutBias, Dropout<Ratio<1, 2>>>>>);
 static_assert(breaks<Asks<Across<Heads<2>, Rotary<>>>, rule::cross_attention_takes_option<Rotary<>>>);
-static_assert(breaks<Asks<Across<Heads<2>, QueryKeyNorm<>>>, rule::cross_attention_takes_option<QueryKeyNorm<>>>);
 static_assert(
     breaks<Asks<Across<Heads<2>, WithoutProjectionBias>>, rule::cross_attention_takes_option<WithoutProjectionBias>>);
 static_assert(Composable<Asks<Across<Heads<2>, QueryKeyNorm<>, WithoutScale>>>);

@@ -1,6 +1,7 @@
 // regimen/layer/add_bias.hpp — a bias by itself, behind a product that has none.
 #pragma once
 
+#include <regimen/core/activation.hpp>
 #include <regimen/layer/layer.hpp>
 
 #include <array>

@@ -36,19 +36,17 @@ struct transformer_layers {
   using Drop = std::conditional_t<Sizes::Rate::value == 0, Sequential<>, Dropout<typename Sizes::Rate>>;
   using Encoded = EncodedText<Source, width>;
   using Table = Embedding<Vocabulary<Sizes::words>, width>;
-  using Begin =
-      Sequential<Shared<TransformerWords, Table>, TimesRootWidth, SinusoidalPositionsWith<SinesFirst>, Drop>;
+  using Begin = Sequential<Shared<TransformerWords, Table>, TimesRootWidth, SinusoidalPositionsWith<SinesFirst>, Drop>;
   template <class... Layers>
   using Step = Sequential<Residual<Layers..., Drop>, LayerNorm>;
   using Hidden = Step<Linear<Sizes::inner>, typename Sizes::Activation, Linear<width>>;
   using EncoderBlock = Sequential<Step<SelfAttention<Heads<Sizes::heads>>>, Hidden>;
   using DecoderBlock = Sequential<Step<SelfAttention<Heads<Sizes::heads>, Causal>>,
                                   Step<CrossAttention<Encoded, Heads<Sizes::heads>>>, Hidden>;
-  using model =
-      Model<Input<Bundle<Tokens<Source>, Tokens<Target>>>,
-            Fork<Last, Sequential<Part<0>, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Keep<Encoded>>,
-                 Sequential<Part<1>, Begin, Repeat<Sizes::decoder_depth, DecoderBlock>>>,
-            TiedLinear<Table>, AddBias>;
+  using model = Model<Input<Bundle<Tokens<Source>, Tokens<Target>>>,
+                      Fork<Last, Sequential<Part<0>, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Keep<Encoded>>,
+                           Sequential<Part<1>, Begin, Repeat<Sizes::decoder_depth, DecoderBlock>>>,
+                      TiedLinear<Table>, AddBias>;
 };
 
 }  // namespace detail
@@ -113,10 +111,10 @@ inline constexpr auto marian_names = [] {
   const auto hidden = names::list(names::layer("fc1"), names::layer("fc2"), names::layer("final_layer_norm"));
   const auto self = names::list(heads("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
                                 names::layer("self_attn.out_proj"), names::layer("self_attn_layer_norm"));
-  const auto across = names::list(
-      names::layer("encoder_attn.q_proj"),
-      names::joined(names::layer("encoder_attn.k_proj"), names::layer("encoder_attn.v_proj")),
-      names::layer("encoder_attn.out_proj"), names::layer("encoder_attn_layer_norm"));
+  const auto across =
+      names::list(names::layer("encoder_attn.q_proj"),
+                  names::joined(names::layer("encoder_attn.k_proj"), names::layer("encoder_attn.v_proj")),
+                  names::layer("encoder_attn.out_proj"), names::layer("encoder_attn_layer_norm"));
   return names::list(names::repeat(Sizes::encoder_depth, "model.encoder.layers.{}.", self, hidden),
                      names::repeat(Sizes::decoder_depth, "model.decoder.layers.{}.", self, across, hidden),
                      names::tensor("final_logits_bias").viewed(1, 0),

@@ -37,10 +37,9 @@ struct Tower final {
 ///
 /// source   Radford et al. 2021, "Learning transferable visual models from natural language supervision"
 template <class First, class Second, std::size_t Width>
-struct TwoTowers
-    : Model<Input<Bundle<typename First::Kind, typename Second::Kind>>,
-            Fork<ConcatAlong<0>, typename First::template on<0, Linear<Width, NoBias>>,
-                 typename Second::template on<1, Linear<Width, NoBias>>>> {};
+struct TwoTowers : Model<Input<Bundle<typename First::Kind, typename Second::Kind>>,
+                         Fork<ConcatAlong<0>, typename First::template on<0, Linear<Width, NoBias>>,
+                              typename Second::template on<1, Linear<Width, NoBias>>>> {};
 
 namespace detail {
 template <class Both, class... Head>

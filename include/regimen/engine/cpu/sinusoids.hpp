@@ -26,8 +26,7 @@ void compute(const op::AddSinusoids<T>& o, const Memory& at) {
         const std::size_t of_sine = o.sine(pair), of_cosine = o.cosine(pair);
         for (std::size_t row = t * o.columns; row < o.samples * sample; row += sample) {
           y[row + of_sine] = static_cast<T>(static_cast<S>(x[row + of_sine]) + sine);
-          if (of_cosine < o.columns)
-            y[row + of_cosine] = static_cast<T>(static_cast<S>(x[row + of_cosine]) + cosine);
+          if (of_cosine < o.columns) y[row + of_cosine] = static_cast<T>(static_cast<S>(x[row + of_cosine]) + cosine);
         }
       }
   });
