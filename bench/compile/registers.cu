@@ -44,8 +44,11 @@ void step() {
            op::BiasActivation<activation::Identity, T>, op::BiasActivation<activation::GeluTanh, T>,
            op::BiasBackward<activation::Identity, T, G>, op::BiasBackward<activation::GeluTanh, T, G>, op::Add<T>,
            op::Multiply<T>, op::Gate<activation::Silu, T>, op::GateBackward<activation::Silu, T>, op::CopyColumns<T>,
-           op::Dropout<T>, op::DropoutSum<T>, op::Attention<T>, op::AttentionBackward<T>, op::Rotate<T>,
-           kernel::AttentionWeights<T>, kernel::AttentionWeightsBackward<T>>();
+           op::Dropout<T>, op::DropoutSum<T>, op::Attention<T>, op::AttentionBackward<T>,
+           op::SharedAttentionBackward<T>, op::WindowAttention<T>, op::WindowAttentionBackward<T>,
+           op::CrossAttention<T>, op::CrossAttentionBackward<T>, op::BiasedAttention<T>, op::BiasedAttentionBackward<T>,
+           op::BucketBiasBackward<float, G>, op::Rotate<T>, kernel::AttentionWeights<T>,
+           kernel::AttentionWeightsBackward<T>>();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <regimen/engine/cuda/library.cuh>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/attention_backward.hpp>
+#include <regimen/kernel/attention_bias.hpp>
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/composed_attention.hpp>
@@ -663,6 +664,17 @@ void attends() {
   agree(c, slides, shared.y, shared_count, tolerance);
   agree(c, slides, shared.log_sum, 3 * rows, 256 * 0x1p-24);
   agree(c, op::WindowAttentionBackward<T>{shared}, shared.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
+  // The same, within the window, with a number for each head and distance.
+  const auto bias = c.put<statistic_t<T>>(3 * rows, 1, 10), d_bias = c.put<statistic_t<T>>(3 * rows, 0, 11);
+  agree(c, op::BiasedAttention<T>{slides.attention, bias}, shared.y, shared_count, tolerance);
+  const op::BiasedAttentionBackward<T> falls{shared, bias, d_bias};
+  agree(c, falls, shared.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
+  agree(c, falls, d_bias, 3 * rows, 37 * tolerance);  // not divided by the root of a head's 25 channels
+  agree(c, op::AlibiBias<statistic_t<T>>{bias, 3, rows, rows}, bias, 3 * rows, 0x1p-20);
+  const op::DistanceBuckets buckets{8, 20, true};
+  agree(c, op::BucketBias<T>{back.qkv, bias, 3, rows, rows, buckets}, bias, 3 * rows, 0);
+  agree(c, op::BucketBiasBackward<statistic_t<T>, statistic_t<T>>{bias, d_bias, 1, 3, rows, rows, buckets}, d_bias, 24,
+        tolerance);
   // (1,29,3,25) attend to (1,37,1,25).
   op::CrossAttentionBackward<T> across{};
   across.q = shared.qkv, across.kv = shared.qkv + 29 * 3 * (columns / 5), across.y = shared.y, across.d_y = shared.d_y;
@@ -687,6 +699,7 @@ void attends() {
   op::AttentionShape one = back.shape;
   one.length = 1;
   agree(c, op::AttendKept<T>{back.qkv, keys, values, back.y, one, rows, rows}, back.y, 129, tolerance);
+  agree(c, op::BiasedAttendKept<T>{{back.qkv, keys, values, back.y, one, rows, rows}, bias}, back.y, 129, tolerance);
 }
 
 }  // namespace

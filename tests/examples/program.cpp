@@ -1,5 +1,6 @@
 // The programs, as their users and other tools meet them: exit codes, the log, resumed runs, a clean standard output.
 #include "gpt.hpp"
+#include "vit.hpp"
 
 #include "../temporary.hpp"
 
@@ -407,5 +408,34 @@ TEST_CASE("a training that diverged ends with 1, and says so") {
   CHECK(has(outcome.err, "training diverged"));
   CHECK(std::filesystem::exists(folder / "state/state.safetensors"));
   CHECK(run(lesson, {"--steps", "5"}).code == 0);
+}
+
+TEST_CASE("the first step is told apart from the average of the others, and one rank tells") {
+  const ::test::Directory folder;
+  for (const bool tells : {true, false}) {
+    std::FILE* const file = std::fopen((folder / "times").c_str(), "w");
+    vit_lesson::StepTimes times(file, tells, 2, 100);
+    times.step(1, 105);
+    times.step(2, 105.5);
+    times.step(3, 107);
+    times.step(4, 109);
+    times.finish(0.25, 8);
+    std::fclose(file);
+    const ::test::Bytes said = ::test::get(folder / "times");
+    CHECK(std::string(said.begin(), said.end()) ==
+          (tells ? "step: 2: step time is 0.500000\nstep: 4: step time is 2.000000\naverage step time: 1.333333\n"
+                   "6.00 samples/s; built in 0.250 s, first step 5.000 s\n"
+                 : ""));
+  }
+}
+
+TEST_CASE("a plan that the machine has no memory for is refused") {
+  program::expect_memory("a network", 4096);
+  try {
+    program::expect_memory("a network", std::size_t{1} << 60);
+    FAIL("nothing is refused");
+  } catch (const Error& error) {
+    CHECK(has(error.what(), "a network: expected 1073741824.0 GiB of free memory for its plan, found "));
+  }
 }
 // SPDX-License-Identifier: Apache-2.0

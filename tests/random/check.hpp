@@ -54,20 +54,25 @@ T value_at(std::uint64_t key, std::uint64_t index, [[maybe_unused]] std::size_t 
   else return static_cast<T>(static_cast<double>(number_at(key, index) % 4096) / 2048 - 1);
 }
 
-/// Targets of several losses: of every fifth, no class.
+/// All values of a bundle.   ignores   of every fifth whole number, no class
 template <class... Values, std::size_t count>
-void fill_targets(Bundled<Values...>& targets, std::uint64_t index, const std::array<std::size_t, count>& classes) {
+void fill_bundle(Bundled<Values...>& bundle, std::uint64_t index, const std::array<std::size_t, count>& bounds,
+                 bool ignores) {
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     const auto fill = [&]<class T, std::size_t size>(std::array<T, size>& part, std::uint64_t key, std::size_t bound) {
       for (std::size_t j = 0; j < size; ++j) {
-        part[j] = value_at<T>(key, index + j, bound);
+        part[j] = value_at<T>(key, index + j, bound > 0 ? bound : 2);
         if constexpr (std::is_integral_v<T>)
-          if (number_at(3, index + j) % 5 == 0) part[j] = ignore_index;
+          if (ignores && number_at(3, index + j) % 5 == 0) part[j] = ignore_index;
       }
     };
-    (fill(targets.template get<i>(), 4 + i, classes[i]), ...);
+    (fill(bundle.template get<i>(), 4 + i, bounds[i]), ...);
   }(std::index_sequence_for<Values...>{});
 }
+template <class Function>
+inline constexpr bool is_masked = false;
+template <class Function>
+inline constexpr bool is_masked<Masked<Function>> = true;
 
 /// Which samples a rank has in a step: `count` of the global batch, where ranks alternate micro-batch by micro-batch.
 struct Place {
@@ -121,7 +126,7 @@ class SubjectOf final : public Subject {
   using Label = typename Train::Label;
   static constexpr std::size_t input_size = Train::input_size, target_size = Train::target_size,
                                columns = Train::Step::Output::columns;
-  static constexpr bool alone = Train::Step::Sharding::alone;
+  static constexpr bool alone = Train::Step::Sharding::alone, sums = Train::Configuration::loss::sums;
 
  public:
   explicit SubjectOf(comm::Threads* ranks) : trainer_(made(ranks)) {
@@ -160,6 +165,7 @@ class SubjectOf final : public Subject {
       inference.poison_dead_memory();
       result.inferred.add_all(inference.predict(std::span<const In>(inputs_)));
       result.loss_of_outputs = mean_loss(static_cast<typename Train::Configuration::loss::function*>(nullptr), outputs);
+      if (sums) result.loss_of_outputs *= valid_;
       result.loss = trainer_.evaluate(Rows<In, Label>(inputs_, targets_, input_size), 0).loss;
     }
     return result;
@@ -178,7 +184,7 @@ class SubjectOf final : public Subject {
         const std::size_t now = (std::min)(batch, place.count - done);
         bring(place, done, now);
         const UnscaledLoss loss = trainer_.forward(std::span<const In>(inputs_), std::span<const Label>(targets_));
-        if (valid_ > 0) sum += loss.value() * valid_;
+        if (valid_ > 0) sum += loss.value() * (sums ? 1 : valid_);
         count += valid_;
         done += now;
         if (gradients != nullptr || done < place.count) trainer_.backward(loss);
@@ -189,7 +195,7 @@ class SubjectOf final : public Subject {
           for (const auto value : gradient.values) gradients->add(static_cast<double>(value) / divisor);
       }
       trainer_.abandon();
-      return sum / count;
+      return sums ? sum : sum / count;
     }
     return 0;
   }
@@ -231,20 +237,25 @@ class SubjectOf final : public Subject {
   }
   /// The definition of each loss, in fp64; NaN where nobody has written it down.
   double mean_loss(const void*, const auto&) const { return std::nan(""); }
+  template <class Function>
+  double mean_loss(const Masked<Function>*, const auto& outputs) const {
+    return mean_loss(static_cast<const Function*>(nullptr), outputs);  // which leaves out what has no target
+  }
   double mean_loss(const MeanSquaredError*, const auto& outputs) const {
     double sum = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      sum += std::pow(static_cast<double>(outputs[i]) - static_cast<double>(targets_[i]), 2);
-    return sum / static_cast<double>(outputs.size());
+      if (!is_nan(targets_[i])) sum += std::pow(static_cast<double>(outputs[i]) - static_cast<double>(targets_[i]), 2);
+    return sum / valid_;
   }
   double mean_loss(const BinaryCrossEntropy*, const auto& outputs) const {
     double sum = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (is_nan(targets_[i])) continue;
       const double yes = 1 / (1 + std::exp(-static_cast<double>(outputs[i]))),
                    t = static_cast<double>(targets_[i]);  // any number
       sum -= t * std::log(yes) + (1 - t) * std::log1p(-yes);
     }
-    return sum / static_cast<double>(outputs.size());
+    return sum / valid_;
   }
   double mean_loss(const SoftCrossEntropy*, const auto& outputs) const {
     double sum = 0;
@@ -273,23 +284,28 @@ class SubjectOf final : public Subject {
   }
   void bring(const Place& place) { bring(place, 0, place.count); }
   void bring(const Place& place, std::size_t first, std::size_t count) {
-    constexpr std::size_t words = train::vocabulary_of<typename Train::Recipe::Network>();
+    constexpr auto words = train::vocabulary_of<typename Train::Recipe::Network>();
     inputs_.resize(count * input_size);
     targets_.resize(count * target_size);
     valid_ = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t sample = place.sample(first + i);
       for (std::size_t j = 0; j < input_size; ++j)
-        inputs_[i * input_size + j] = value_at<In>(1, sample * 4096 + j, words > 0 ? words : 2);
+        if constexpr (regimen::detail::is_bundle<In>)
+          fill_bundle(inputs_[i * input_size + j], sample * 4096, words, false);
+        else inputs_[i * input_size + j] = value_at<In>(1, sample * 4096 + j, words > 0 ? words : 2);
       for (std::size_t j = 0; j < target_size; ++j) {
         Label& target = targets_[i * target_size + j];
-        if constexpr (regimen::detail::is_bundle<Label>) fill_targets(target, sample * 4096, Train::Step::classes);
-        else target = value_at<Label>(2, sample * 4096 + j, columns);
+        if constexpr (regimen::detail::is_bundle<Label>) fill_bundle(target, sample * 4096, Train::Step::classes, true);
+        else target = value_at<Label>(2, sample * 4096 + j, Train::Step::classes);
         if constexpr (std::is_same_v<typename Train::Configuration::loss::function, SoftCrossEntropy>)
           target = (1 + target) / static_cast<Label>(columns);  // in sum about 1
         if constexpr (std::is_integral_v<Label>)
           if (number_at(3, sample * 4096 + j) % 5 == 0 && (sample % 2 == 1 || j > 0)) target = ignore_index;
+        if constexpr (is_masked<typename Train::Configuration::loss::function>)
+          if (number_at(3, sample * 4096 + j) % 5 == 0 && (sample % 2 == 1 || j > 0)) target = no_target<Label>;
         if constexpr (std::is_integral_v<Label>) valid_ += target != ignore_index;
+        else if constexpr (Number<Label>) valid_ += is_nan(target) ? 0 : 1;
         else valid_ += 1;
       }
     }

@@ -6,6 +6,8 @@
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/conv.hpp>
+#include <regimen/layer/conv1d.hpp>
+#include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/dropout.hpp>
@@ -17,6 +19,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/part.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
@@ -26,7 +29,9 @@
 #include <regimen/layer/softmax.hpp>
 #include <regimen/layer/times_root_width.hpp>
 #include <regimen/loss/cross_entropy.hpp>
+#include <regimen/loss/masked.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
@@ -142,7 +147,7 @@ struct AnyFlatten {
 /// Keeps height and width where the rank must be kept: a Linear behind it makes up for channels alone.
 struct AnyConv {
   template <class At>
-  static constexpr bool fits = At::reads_numbers && At::X::Shape::rank == 3;
+  static constexpr bool fits = At::reads_numbers && (At::X::Shape::rank == 3 || At::X::Shape::rank == 4);
   template <class At, std::size_t in, std::size_t channels = At::one_of(0, {1, 2, 3, 4, 6, 9})>
   using Same = mp::mp_at_c<
       mp::mp_list<Conv2d<channels, 1>, Conv2d<channels, 3, Padding<1>>, Conv2d<channels, 3, Padding<2>, Dilation<2>>,
@@ -155,10 +160,22 @@ struct AnyConv {
   template <class At, std::size_t in>
   using Any = std::conditional_t<At::below(7, 3) == 0,
                                  ConvTranspose2d<At::one_of(0, {1, 2, 3, 4}), Window<3, 2>, Stride<2>>, Other<At, in>>;
+  template <class At, bool is_volume>
+  struct drawn {
+    using type =
+        std::conditional_t<At::keeps || At::below(6, 2) == 0, Same<At, At::X::columns>, Any<At, At::X::columns>>;
+  };
   template <class At>
-  using make =
-      Leaf<std::conditional_t<At::keeps || At::below(6, 2) == 0, Same<At, At::X::columns>, Any<At, At::X::columns>>,
-           At>;
+  struct drawn<At, true> {
+    static constexpr std::size_t channels = At::one_of(0, {1, 2, 3, 4, 6}), in = At::X::columns;
+    using Same = mp::mp_at_c<mp::mp_list<Conv3d<channels, 3, Padding<1>>, Conv3d<channels, Window<1, 1, 1>>,
+                                         Conv3d<2 * in, 3, NoBias, Padding<2>, Dilation<2>, Groups<in>>>,
+                             At::below(1, 3)>;
+    using type = std::conditional_t<At::keeps || At::below(6, 2) == 0, Same,
+                                    Conv3d<channels, Window<2, 3, 1>, Padding<1>, Stride<2>>>;
+  };
+  template <class At>
+  using make = Leaf<typename drawn<At, At::X::Shape::rank == 4>::type, At>;
 };
 /// Of channels.
 struct AnySlice {
@@ -167,16 +184,33 @@ struct AnySlice {
   template <class At, std::size_t begin = At::below(0, At::X::columns)>
   using make = Leaf<Slice<begin, 1 + At::below(1, At::X::columns - begin)>, At>;
 };
-/// One of two layers without options, or half of the time a recurrent one, where that has positions.
+/// A convolution of positions.
+template <class At, std::size_t channels, std::size_t in>
+using AnyConv1d =
+    mp::mp_at_c<mp::mp_list<Conv1d<channels, 3, Padding<1>>, Conv1d<channels, 2, CausalPadding, Dilation<2>, NoBias>,
+                            Conv1d<in, 3, CausalPadding, Groups<in>>, Conv1d<channels, 1>,
+                            std::conditional_t<At::keeps, Conv1d<channels, 5, Padding<2>>,
+                                               Conv1d<channels, 2, Padding<1>, Stride<2>>>>,
+                At::below(10, 5)>;
+/// One of two layers without options, or half of the time a recurrent one or a convolution, where that has positions.
 template <class Layer, class Other = Layer>
 struct OrRecurrent {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
+  template <class At, std::size_t width>
+  using Recurrent = mp::mp_at_c<mp::mp_list<Lstm<width>, Gru<width>, Lstm<width, NoBias>, Gru<width, NoBias>>,
+                                (At::below(5, 8) < 4 ? 0 : At::below(5, 8) - 4)>;
+  template <class At, std::size_t width, std::size_t which>
+  struct drawn {
+    using type = std::conditional_t<At::below(9, 3) == 0, AnyConv1d<At, width, At::X::columns>, Recurrent<At, width>>;
+  };
+  template <class At, std::size_t width, std::size_t which>
+    requires(which < 4)
+  struct drawn<At, width, which> {
+    using type = mp::mp_at_c<mp::mp_list<Layer, Other>, which % 2>;
+  };
   template <class At, std::size_t width = At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 5, 8, 9})>
-  using make = Leaf<mp::mp_at_c<mp::mp_list<Layer, Other, Layer, Other, Lstm<width>, Gru<width>, Lstm<width, NoBias>,
-                                            Gru<width, NoBias>>,
-                                At::below(5, At::X::Shape::rank == 2 ? 8 : 2)>,
-                    At>;
+  using make = Leaf<typename drawn<At, width, At::below(5, At::X::Shape::rank == 2 ? 8 : 2)>::type, At>;
 };
 /// The name of a table of distances, for each place that draws one.
 template <Id id>
@@ -196,13 +230,13 @@ struct AnyAttention {
   template <class At>
   static constexpr bool is_even = is_wide<At> || At::X::columns / heads<At> % 2 == 0;
   template <class At>
-  using more =
-      mp::mp_append<If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
-                    If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>, If<is_wide<At>, HeadWidth<6>>,
-                    If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>, If<At::below(12, 8) == 0, Alibi>,
-                    If<At::below(12, 8) == 1, RelativeBias<4, 3>>,
-                    If<At::below(12, 8) == 2, RelativeBias<6, 5, Distances<At::id>>>,
-                    If<At::below(13, 6) == 0, WithoutScale>>;
+  using more = mp::mp_append<
+      If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
+                    If<At::below(6, 12) == 1, WithoutProjectionBias>,
+      If<At::below(6, 12) == 1, WithoutProjectionBias>, If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>,
+      If<is_wide<At>, HeadWidth<6>>, If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>,
+      If<At::below(12, 8) == 0, Alibi>, If<At::below(12, 8) == 1, RelativeBias<4, 3>>,
+      If<At::below(12, 8) == 2, RelativeBias<6, 5, Distances<At::id>>>, If<At::below(13, 6) == 0, WithoutScale>>;
   template <class Options>
   using causal = mp::mp_contains<Options, Causal>;
   template <class At, class Options>
@@ -390,16 +424,16 @@ struct AnyAs {
                       At::keeps, false>;
 };
 
-using Layers = mp::mp_list<
-    Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>, Often<1, OneOf<Silu, Sigmoid, Tanh, Softmax>>,
-    Often<2, OrRecurrent<Gelu>>, Often<1, Plain<GeluTanh>>,
-    Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
-    Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>, AddBias, TimesRootWidth,
-                   SinusoidalPositionsWith<SinesFirst>>>,
-    Often<2, AnyAttention>,
-    Often<8, AnyEmbedding>, Often<1, OrRecurrent<PositionEmbedding, SinusoidalPositions>>, Often<3, AnyTiedLinear>,
-    Often<2, AnyDropout>, Often<1, AnyGroupedNorm>, Often<1, AnyFlatten>, Often<2, AnySequential>, Often<4, AnyFork>,
-    Often<4, AnyRepeat>, Often<1, AnyNamed>, Often<2, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
+using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>,
+                           Often<1, OneOf<Silu, Sigmoid, Tanh, Softmax>>, Often<2, OrRecurrent<Gelu>>,
+                           Often<1, Plain<GeluTanh>>, Often<2, OneOf<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100>>>>>,
+                           Often<1, OneOf<RmsNorm, RmsNormWith<Epsilon<Ratio<1, 100>>>, LayerScale<Ratio<3, 4>>,
+                                          AddBias, TimesRootWidth, SinusoidalPositionsWith<SinesFirst>>>,
+                           Often<2, AnyAttention>, Often<8, AnyEmbedding>,
+                           Often<1, OrRecurrent<PositionEmbedding, SinusoidalPositions>>, Often<3, AnyTiedLinear>,
+                           Often<2, AnyDropout>, Often<1, AnyGroupedNorm>, Often<1, AnyFlatten>,
+                           Often<2, AnySequential>, Often<4, AnyFork>, Often<4, AnyRepeat>, Often<1, AnyNamed>,
+                           Often<2, AnySlice>, Often<2, AnyAs>, Often<4, AnyConv>>;
 
 // ---- inputs
 
@@ -415,11 +449,33 @@ struct AnyVector {
   template <class>
   using Table = void;
 };
+/// Now and then frames of them.
 struct AnyImage {
-  template <class At>
-  using make = Image<1 + At::below(0, 3), 1 + At::below(1, 3), At::one_of(2, {1, 2, 3, 6})>;
+  template <class At, std::size_t height = 1 + At::below(0, 3), std::size_t width = 1 + At::below(1, 3),
+            std::size_t channels = At::one_of(2, {1, 2, 3, 6})>
+  using make = std::conditional_t<At::below(5, 3) == 0, Volume<1 + At::below(6, 3), height, width, channels>,
+                                  Image<height, width, channels>>;
   template <class>
   using Table = void;
+};
+/// The input alone, or one of two: numbers are then read behind others, tokens alone.
+template <class Kind_, bool has_other>
+struct Beside {
+  using Kind = Kind_;
+  using Layers = mp::mp_list<>;
+  using X = typename Kind::template value<fp32>;
+};
+template <class Kind_>
+struct Beside<Kind_, true> {
+  using Kind = Bundle<Vector<2>, Kind_>;
+  using Layers = mp::mp_list<Part<1>>;
+  using X = typename Kind_::template value<fp32>;
+};
+template <std::size_t N>
+struct Beside<Vector<N>, true> {
+  using Kind = Bundle<Tokens<3>, Vector<N>, Vector<3>>;
+  using Layers = mp::mp_list<Fork<Concat, Part<2>, Part<1>>>;
+  using X = Value<fp32, Shape<N + 3>>;
 };
 using Inputs = mp::mp_list<Often<4, AnyTokens>, Often<2, AnyVector>, Often<1, AnyImage>>;
 
@@ -458,12 +514,14 @@ struct SayRule {
   using make = mp::mp_list<
       Optimizer<mp::mp_at_c<mp::mp_list<UpdateRules...>, Model::Source::below(of_policy, 11, sizeof...(UpdateRules))>>>;
 };
+/// Or its sum.
 template <class Function>
 struct SayLoss {
   template <class Model>
   static constexpr bool fits = train::accepts_output<Function, typename Model::Out>();
-  template <class>
-  using make = mp::mp_list<Loss<Function>>;
+  template <class Model>
+  using make =
+      mp::mp_list<Loss<std::conditional_t<Model::Source::below(of_policy, 15, 3) == 0, Summed<Function>, Function>>>;
 };
 /// A loss of classes, which are distributions now and then.
 struct SayClasses {
@@ -473,13 +531,19 @@ struct SayClasses {
   using make =
       mp::mp_list<Loss<std::conditional_t<Model::Source::below(of_policy, 9, 4) == 0, SoftCrossEntropy, CrossEntropy>>>;
 };
-/// A loss of single elements.
+/// A loss of single elements, some of which may be absent; or one of views of a sample, where it has two.
 struct SayPointwise {
   template <class Model>
   static constexpr bool fits = train::accepts_output<MeanSquaredError, typename Model::Out>();
   template <class Model>
-  using make = mp::mp_list<
-      Loss<std::conditional_t<Model::Source::below(of_policy, 8, 3) == 0, BinaryCrossEntropy, MeanSquaredError>>>;
+  using Plain = std::conditional_t<Model::Source::below(of_policy, 8, 3) == 0, BinaryCrossEntropy, MeanSquaredError>;
+  template <class Model>
+  static constexpr bool is_contrast =
+      Model::Source::below(of_policy, 14, 3) == 0 && train::accepts_output<NtXent<>, typename Model::Out>();
+  template <class Model>
+  using make = mp::mp_list<Loss<std::conditional_t<
+      is_contrast<Model>, NtXent<>,
+      std::conditional_t<Model::Source::below(of_policy, 13, 3) == 0, Masked<Plain<Model>>, Plain<Model>>>>>;
 };
 /// A loss of each of two outputs.
 struct SaySum {

@@ -1,6 +1,8 @@
 // tests/random/program.hpp — a seed's model, its policies, and a neighbour that must compute the same.
 #pragma once
 
+#include <regimen/program/recipe.hpp>
+
 #include "random/lists.hpp"
 
 namespace regimen::random {
@@ -90,21 +92,25 @@ struct DrawnModel final {
     }
   };
   using Kind = picked<Source, of_model, 99, always, Inputs>;
-  using Root = At<Source, 0, typename Kind::template make<Extents>::template value<fp32>,
-                  typename Kind::template Table<Extents>, 0, false>;
+  /// Sometimes a bundle.
+  using Given =
+      Beside<typename Kind::template make<Extents>, Source::has(of_model + 4) && Source::below(of_model, 96, 6) == 0>;
+  using Root = At<Source, 0, typename Given::X, typename Kind::template Table<Extents>, 0, false>;
   using All = Chain<Root, 1 + Source::below(of_model, 98, 5), false, false>;
   /// Sometimes a second output.
   using Ends = std::conditional_t<Source::has(of_model + 3) && Source::below(of_model, 97, 8) == 0,
                                   TwoOutputs<typename All::Out>, OneOutput<typename All::Out>>;
 
  public:
-  using type = mp::mp_apply<Model, mp::mp_push_front<mp::mp_append<typename All::Layers, typename Ends::Layers>,
-                                                     Input<typename Kind::template make<Extents>>>>;
+  using type =
+      mp::mp_apply<Model,
+                   mp::mp_push_front<mp::mp_append<typename Given::Layers, typename All::Layers, typename Ends::Layers>,
+                                     Input<typename Given::Kind>>>;
   using Out = typename Ends::Out;
   using leaves = mp::mp_unique<typename All::leaves>;
   using weighted = mp::mp_unique<typename All::weighted>;
   using ids = mp::mp_push_back<typename All::ids, std::integral_constant<Id, of_model + 1>,
-                               std::integral_constant<Id, of_model + 3>>;
+                               std::integral_constant<Id, of_model + 3>, std::integral_constant<Id, of_model + 4>>;
   static constexpr std::size_t depth = train::repeat_depth<typename All::Layers>;
 };
 
@@ -170,16 +176,33 @@ using couples = mp::mp_bool<regimen::detail::couples_samples<Layer>>;
 /// Whether a layer of the model couples samples: then other micro-batches are another network.
 template <class Model>
 inline constexpr bool is_coupled = mp::mp_any_of<typename Model::leaves, couples>::value;
+/// Whether the loss does.
+template <class Policies>
+inline constexpr bool loss_is_coupled =
+    regimen::detail::couples_samples<typename policy_in<Policies, axis::loss>::function>;
+
+/// A budget between what the program takes without recomputation, and with that of every block.
+template <class Network, class Policies>
+struct budgeted {
+  template <class Schedule>
+  static constexpr std::size_t peak =
+      train::Recipe<Network, mp::mp_apply<Configured, changed<Policies, Checkpoint<Schedule>>>>::plan.peak;
+  using type = changed<Policies, Checkpoint<Budget<(peak<None> + peak<Every<1>>) / 2>>>;
+};
 
 template <class Model, class Policies, class Move, Id id, std::size_t try_ = 0>
 constexpr auto moved() {
-  if constexpr (try_ == 6 || (std::is_same_v<Move, MoveBatch> && is_coupled<Model>)) return Policies{};
+  if constexpr (try_ == 6 || (std::is_same_v<Move, MoveBatch> && (is_coupled<Model> || loss_is_coupled<Policies>)))
+    return Policies{};
   else if constexpr (std::is_same_v<Move, MoveBatch>) {
     using Batch_ = policy_in<Policies, axis::batch>;
     using Accumulate_ = policy_in<Policies, axis::accumulate>;
     if constexpr (Accumulate_::count > 1)
       return changed<Policies, Batch<Batch_::size * Accumulate_::count>, Accumulate<1>>{};
     else return changed<Policies, Batch<1>, Accumulate<Batch_::size>>{};
+  } else if constexpr (std::is_same_v<typename Move::Axis, axis::checkpoint> && try_ == 0 && Model::depth > 0 &&
+                       Model::Source::below(id, 50, 4) == 0) {
+    return typename budgeted<Network<typename Model::Source>, Policies>::type{};
   } else {
     using Chosen = typename picked<typename Model::Source, id, try_, fits_model<Model>,
                                    typename Move::Choices>::template make<Model>;

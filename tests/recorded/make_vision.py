@@ -50,6 +50,19 @@ class Small(resnet.ResNet):
         self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear((width << 3) * block.expansion, classes)
 
 
+def as_keras(model):
+    """The same network in Keras' form: biases, its norms, the stride in the first 1x1, and the largest value of each channel."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            module.bias = nn.Parameter(torch.zeros(module.out_channels))
+        if isinstance(module, nn.BatchNorm2d):
+            module.eps, module.momentum = 1.001e-5, 0.01
+        if isinstance(module, resnet.Bottleneck):
+            module.conv1.stride, module.conv2.stride = module.conv2.stride, module.conv1.stride
+    model.avgpool = nn.AdaptiveMaxPool2d((1, 1))
+    return model
+
+
 class DoubleConv(nn.Module):
     def __init__(self, inner, outer):
         super().__init__()
@@ -174,6 +187,8 @@ def main():
          Small(resnet.BasicBlock, (2, 2, 1, 1), 2, 5, True), 16, 16, 3, 5, 8, 30, 0.005)
     case("resnet/bottleneck", "2 steps of a small ResNet of bottlenecks, with the stem of ImageNet",
          Small(resnet.Bottleneck, (2, 1, 1, 1), 1, 5, False), 48, 48, 3, 5, 8, 2, 0.02)
+    case("resnet/keras", "2 steps of a small ResNet of bottlenecks in Keras' form",
+         as_keras(Small(resnet.Bottleneck, (1, 1, 1, 1), 1, 5, False)), 48, 48, 3, 5, 8, 2, 0.02)
     case("unet", "2 steps of a small U-Net", UNet(2, 3, 2, 2), 8, 4, 2, 3, 4, 2, 0.02, True)
 
 

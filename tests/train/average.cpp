@@ -97,6 +97,20 @@ TEST_CASE("averages evaluate, predict, are saved as weights, and leave no trace"
   other.load_weights(average);
   CHECK(other.evaluate(samples()).loss == averaged);
 
+  // fit validates with them, and trains on as if it had not.
+  Train validated;
+  const Fitted fitted = validated.fit(samples(), samples(),
+                                      {.steps = 5, .validate_every = 2, .progress = false, .validate_average = true});
+  CHECK(fitted.validation_loss == averaged);
+  CHECK(validated.evaluate(samples()).loss == plain);
+  CHECK(::test::says(
+      ::test::error_of([&] { validated.fit(samples(), {.steps = 6, .progress = false, .validate_average = true}); }),
+      "validation data for validate_average"));
+  CHECK(::test::says(::test::error_of([&] {
+                       other.fit(samples(), samples(), {.steps = 6, .progress = false, .validate_average = true});
+                     }),
+                     "Optimizer<Averaged<...>>"));
+
   const auto refused = [&](auto&& call) {
     return ::test::says(::test::error_of([&] { trainer.with_average([&] { call(); }); }), "outside of with_average");
   };

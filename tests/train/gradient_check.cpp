@@ -200,6 +200,7 @@ TEST_CASE("attention has the gradients of its function") {
   holds<SelfAttention<Heads<2>, Causal, Dropout<Ratio<1, 4>>>, Shape<5, 8>>();
   holds<SelfAttention<Heads<1>, Dropout<Ratio<1, 4>>>, Shape<67, 4>>();
   holds<SelfAttention<Heads<2>, Causal, Rotary<Ratio<10>>, WithoutBias>, Shape<5, 8>>();
+  holds<SelfAttention<Heads<2>, WithoutProjectionBias>, Shape<5, 8>>();
   holds<SelfAttention<Heads<1>, Rotary<Ratio<10>, Llama3Scaling<Ratio<2>, Ratio<1>, Ratio<4>, 20>>>, Shape<5, 8>>();
 }
 

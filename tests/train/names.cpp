@@ -122,6 +122,7 @@ constexpr bool misfits(const Map& map, names::Misfit misfit, std::size_t at) {
   const auto found = verdict<Network>(map);
   return found.misfit == misfit && found.at == at;
 }
+constexpr auto twice = names::list(names::layer("a"), names::layer("a"));
 struct Two final : Model<Input<Vector<4>>, Linear<6>, Linear<3>> {};
 using names::Misfit, names::layer, names::tensor, names::joined, names::list;
 static_assert(misfits<Two>(list(layer("a"), layer("b")), Misfit::none, 0));
@@ -248,6 +249,13 @@ TEST_CASE("a file that does not fit is refused by the tensor's name, with both s
     tensors.push_back(named(tensors, "model.blocks.0.norm1.weight"));
     tensors.back().name = "blocks.0.norm1.weight";
   });
+}
+
+TEST_CASE("a mapping with one name for two tensors is refused") {
+  ::test::Directory directory;
+  Inference<Two, Batch<1>> model;
+  CHECK(::test::says(::test::error_of([&] { names::save<twice>(model, directory / "a"); }), "a.weight"));
+  CHECK(directory.files() == 0);
 }
 
 TEST_CASE("files in parts have an index, and one that leads elsewhere is refused") {

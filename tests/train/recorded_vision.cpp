@@ -25,6 +25,10 @@ struct OfBottlenecks final
     : ResNetModel<Image<48, 48, 3>, 5, resnet::Bottleneck, resnet::Depths<2, 1, 1, 1>, resnet::Width<1>> {
   static constexpr const auto& their_names = torchvision_names;
 };
+struct InForm final : ResNetModel<Image<48, 48, 3>, 5, resnet::Bottleneck, resnet::Depths<1, 1, 1, 1>, resnet::Width<1>,
+                                  resnet::StrideInFirst, resnet::ConvBias, resnet::KerasNorm, resnet::MaxPooling> {
+  static constexpr const auto& their_names = torchvision_names;
+};
 struct Pixels final : UNetModel<Image<8, 4, 2>, 3, 2, 2> {
   static constexpr const auto& their_names = pytorch_unet_names;
 };
@@ -132,6 +136,7 @@ TEST_CASE("small ResNets evaluate and train as torchvision's, from its files") {
   check<Basic, fp64, 8>("resnet/basic", 5);
   check<OfBottlenecks, fp32, 8>("resnet/bottleneck", 5);
   check<OfBottlenecks, fp64, 8>("resnet/bottleneck", 5);
+  check<InForm, fp64, 8>("resnet/keras", 5);
   check_both_ways<Basic, 8>("resnet/basic");
 }
 TEST_CASE("a small U-Net evaluates and trains as PyTorch's, from its files") {

@@ -34,6 +34,13 @@ constexpr MemoryPlan inference = train::InferenceRecipe<Network, Configured<Batc
 static_assert(inference<Cifar>.parameters == Cifar::parameter_count);
 static_assert(inference<Keras>.parameters == Keras::parameter_count);
 static_assert(inference<Whole>.parameters == Whole::parameter_count);
+template <class Network>
+constexpr bool is_named =
+    names::detail::compare(
+        Network::torchvision_names.entries,
+        names::detail::TensorsOf<typename train::InferenceRecipe<Network, Configured<Batch<1>>>::Bound>::list)
+        .misfit == names::Misfit::none;
+static_assert(is_named<Published> && is_named<Cifar> && is_named<Keras>);
 // A ResNet-18 for CIFAR: 0.556 G multiply-adds a picture (by hand: 1.77 M in the stem, 151.0 M in the first stage, 134.2 M
 // in each other, of which 2.1 M in its projection).
 static_assert(inference<Cifar>.forward.flops > 2 * 0.55e9 && inference<Cifar>.forward.flops < 2 * 0.57e9);

@@ -171,6 +171,9 @@ static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<5>>, Linear<16>>,
                      rule::relative_bias_has_buckets<RelativeBias<5>, false>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<2>>, Linear<16>>,
                      rule::relative_bias_has_buckets<RelativeBias<2>, false>>);
+static_assert(Composable<Ids<SelfAttention<Heads<2>, WithoutProjectionBias, Causal>, Linear<16>>>);
+using NoBiasTwice = SelfAttention<Heads<2>, WithoutBias, WithoutProjectionBias>;
+static_assert(breaks<Ids<NoBiasTwice, Linear<16>>, rule::attention_options_differ<NoBiasTwice, 2>>);
 template <class... Options>
 inline constexpr bool sees_later =
     train::looks_ahead<detail::layers_in<boost::mp11::mp_list<SelfAttention<Heads<2>, Options...>>>>;
@@ -182,6 +185,8 @@ template <class... Layers>
 using Asks = Ids<Linear<6>, Keep<Other>, Linear<12>, Layers..., Linear<16>>;
 static_assert(Composable<Asks<Across<Heads<2>, KeyHeads<1>, HeadWidth<5>, WithoutBias, Dropout<Ratio<1, 2>>>>>);
 static_assert(breaks<Asks<Across<Heads<2>, Rotary<>>>, rule::cross_attention_takes_option<Rotary<>>>);
+static_assert(
+    breaks<Asks<Across<Heads<2>, WithoutProjectionBias>>, rule::cross_attention_takes_option<WithoutProjectionBias>>);
 static_assert(Composable<Asks<Across<Heads<2>, QueryKeyNorm<>, WithoutScale>>>);
 static_assert(breaks<Asks<Across<Heads<2>, Alibi>>, rule::cross_attention_takes_option<Alibi>>);
 static_assert(breaks<Asks<Across<Causal, Heads<2>>>, rule::cross_attention_takes_option<Causal>>);

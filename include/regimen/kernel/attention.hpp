@@ -190,7 +190,7 @@ template <class T>
 struct Kernel<op::WindowAttention<T>> final {
   using S = statistic_t<T>;
   using Alone = Kernel<op::Attention<T>>;
-  static constexpr unsigned threads = Alone::threads;
+  static constexpr unsigned threads = Alone::threads, resident = 2;
   static constexpr std::size_t shared_bytes = Alone::shared_bytes;
   op::WindowAttention<T> o;
   Memory at;

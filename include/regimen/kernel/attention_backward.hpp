@@ -74,6 +74,8 @@ struct AttentionBackwardLaunch {
   using Rows = detail::HeadRows<const T>;
   using Dropped = std::conditional_t<crosses, detail::CrossDropFactor<S>, detail::DropFactor<S>>;
   static constexpr unsigned threads = Tile::threads;
+  // Left to itself, the compiler spills for more blocks.
+  static constexpr unsigned resident = shares ? 2 : 0;
   static constexpr std::size_t shared_bytes =
       pass == 1 ? Tile::shared_bytes_with_masks(1, 1) : Tile::shared_bytes(2, 2);
   std::conditional_t<crosses, op::CrossAttentionBackward<T>, op::AttentionBackward<T>> o;
@@ -223,7 +225,7 @@ template <class Operation, class T, unsigned pass, KeysOf keys_of>
 struct WrappedBackwardLaunch {
   using Alone = typename std::conditional_t<pass == 0, std::type_identity<Kernel<op::AttentionBackward<T>, 0>>,
                                             std::type_identity<AttentionBackwardLaunch<T, pass, keys_of>>>::type;
-  static constexpr unsigned passes = 3, threads = Alone::threads;
+  static constexpr unsigned passes = 3, threads = Alone::threads, resident = kernel::resident<Alone>;
   static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
   Operation o;
   Memory at;

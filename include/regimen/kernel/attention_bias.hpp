@@ -87,7 +87,7 @@ template <class T>
 struct Kernel<op::BiasedAttention<T>> final {
   using S = statistic_t<T>;
   using Alone = Kernel<op::Attention<T>>;
-  static constexpr unsigned threads = Alone::threads;
+  static constexpr unsigned threads = Alone::threads, resident = 2;
   static constexpr std::size_t shared_bytes = Alone::shared_bytes;
   op::BiasedAttention<T> o;
   Memory at;
@@ -146,7 +146,7 @@ struct Kernel<op::BiasedAttentionBackward<T>, pass> final
 template <class T>
 struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
   using S = statistic_t<T>;
-  static constexpr unsigned passes = 4, threads = 128;
+  static constexpr unsigned passes = 4, threads = 128, resident = 2;
   op::BiasedAttentionBackward<T> o;
   Memory at;
 

@@ -249,7 +249,10 @@ struct PreparedConvBound : LayerDefaults {
 ///
 /// Conv2d<64, 3> has a window of 3 x 3, Conv2d<64, Window<R, S>> any other. Options, in any order, each once: Stride<2>,
 /// Padding<1>, Dilation<2>, Groups<N> (depthwise with as many groups as channels), NoBias.
-/// error    sums in at least fp32; one rounding
+/// error    sums in at least fp32; one rounding. The CPU computes windows of 3 x 3 with stride 1, without dilation and
+///          groups, of 32 channels or more on both sides, with 4/9 of the multiplications (Lavin, Gray 2015, F(2x2,3x3)):
+///          the terms that are rounded are then together up to 36 · max |x| · Σ |weights of an output|, and a number that
+///          is not finite makes all pixels of its tiles of 2 x 2 so
 /// refuses  a window that is larger than the padded image; groups that do not divide C and Channels
 /// cost     2·B·H'·W'·Channels·R·S·C/groups flops forward, twice that backward; saves x. A window of one pixel without
 ///          stride, padding and groups is the product of Linear. Others: the CPU multiplies tiles of windows that it

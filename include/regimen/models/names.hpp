@@ -452,6 +452,11 @@ struct Written {
   written.tensors = tensors;
   Walk<Written> walk{entries, tensors, written};
   walk.run();
+  std::set<std::string_view> seen;
+  for (const Piece& piece : written.pieces)
+    if (!seen.insert(piece.name).second && piece.both.rows == piece.both.their_rows)
+      throw Error("names, tensor \"" + piece.name + "\"", "each name once in a mapping", "two",
+                  "a tensor that is several of ours is named by part(...)");
   return written;
 }
 
@@ -589,7 +594,7 @@ void write(const Written& written, const Parameters& parameters, const std::stri
         list.push_back(piece.name);
         bytes.push_back(piece.both.theirs.size() * sizeof(T));
         theirs.push_back({dtype});
-      } else if (piece.both.rows == piece.both.their_rows || theirs[place->second].dtype != dtype ||
+      } else if (theirs[place->second].dtype != dtype ||
                  theirs[place->second].pieces[0]->both.theirs.list() != piece.both.theirs.list()) {
         throw Error("names::save, tensor \"" + piece.name + "\"", "parts of one shape and type", "others");
       }

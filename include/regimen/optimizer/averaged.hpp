@@ -21,6 +21,7 @@ namespace regimen {
 ///   Trainer<Gpt, Optimizer<Averaged<AdamW>>> trainer;                   or of a group: Split<Matrices<Averaged<Muon>>, ...>
 ///   trainer.fit(...);
 ///   trainer.with_average([&] { trainer.evaluate(held_out); });          the weights are the averages meanwhile
+///   trainer.fit(text, held_out, {.steps = 1000, .validate_average = true});   evaluates them
 ///   trainer.save_average("average.safetensors");                        for Inference, and for load_weights
 ///
 ///   Decay    β, a Ratio in [0, 1): 1/(1 − β) is the memory in steps

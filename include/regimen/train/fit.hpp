@@ -10,6 +10,7 @@
 #include <regimen/rule/callback_hears_launches.hpp>
 #include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/state/trainer_state.hpp>
+#include <regimen/train/average.hpp>
 #include <regimen/train/expect.hpp>
 #include <regimen/train/fingerprint.hpp>
 #include <regimen/train/options.hpp>
@@ -85,6 +86,12 @@ struct FitLoop final {
       throw Error("Trainer::fit",
                   std::string("validation data for ") + (run.validate_every != 0 ? "validate_every" : "patience"),
                   "none", "write fit(source, validation, {...}), or leave the option out");
+    if (run.validate_average && validation == nullptr)
+      throw Error("Trainer::fit", "validation data for validate_average", "none",
+                  "write fit(source, validation, {...}), or leave the option out");
+    if (run.validate_average && !keeps_averages<typename Session::UpdateRule>)
+      throw Error("Trainer::fit, validate_average", "a rule that keeps averages of the weights", "none",
+                  "write Optimizer<Averaged<...>>, or leave the option out");
     Session& session = Inside::session(trainer);
     session.expect_no_fit("Trainer::fit");
     const Running running(session);
@@ -97,10 +104,10 @@ struct FitLoop final {
     session.batching = {};  // the loader knows the place
     if constexpr (!Trainer::Step::Sharding::alone) {
       if (session.ranks() > 1) {
-        const std::uint64_t how =
-            mix(mix(run.steps, run.epochs),
-                mix(mix(run.validate_every, run.patience),
-                    mix(static_cast<std::uint64_t>(run.order), static_cast<std::uint64_t>(run.remainder))));
+        const std::uint64_t how = mix(mix(run.steps, run.epochs),
+                                      mix(mix(run.validate_every, run.patience),
+                                          mix(static_cast<std::uint64_t>(run.order),
+                                              2 * static_cast<std::uint64_t>(run.remainder) + run.validate_average)));
         comm::agree(session.control(), "Trainer::fit", "run", how);
         comm::agree(session.control(), "Trainer::fit", "data", fingerprint_of_source(source));
         if (validation != nullptr)
@@ -125,7 +132,7 @@ struct FitLoop final {
     patience.is_kept = run.patience != 0;
     if (!patience.is_resumed) patience = Patience{.is_kept = patience.is_kept};
     const auto validate = [&] {
-      const Evaluation evaluation = trainer.evaluate(*validation, run.workers);
+      const Evaluation evaluation = evaluated(trainer, *validation, run);
       patience.validated_at = session.steps_done;
       fitted.validation_loss = evaluation.loss;
       progress.validation(session.steps_done, evaluation.loss, evaluation.accuracy);
@@ -182,6 +189,20 @@ struct FitLoop final {
   }
 
  private:
+  /// Of the weights, or of their averages.
+  template <class Validation>
+  static Evaluation evaluated(Trainer& trainer, const Validation& validation, const FitOptions& run) {
+    if constexpr (keeps_averages<typename Session::UpdateRule>) {
+      Session& session = Inside::session(trainer);
+      if (run.validate_average && session.scalars().updates > 0) {
+        Evaluation found;
+        Average<Session>::with(session, "Trainer::fit", [&] { found = trainer.evaluate(validation, run.workers); });
+        return found;
+      }
+    }
+    return trainer.evaluate(validation, run.workers);
+  }
+
   struct Running {
     explicit Running(Session& of) : session(of) { session.fits = true; }
     ~Running() { session.fits = false; }

@@ -35,7 +35,7 @@ struct MisnamedRun final {
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;
   std::size_t workers = 1, ahead = 2;
-  bool progress = true;
+  bool progress = true, validate_average = false;
 #endif
 };
 

@@ -117,6 +117,8 @@ void check_rate(double rate, std::uint64_t step) {
 ///                    from a saved file, ends where it would have ended
 ///   validate_every   steps between evaluations of the validation source; 0: once, at the end. Refused without a source
 ///   patience         stops after this many evaluations without a better loss; 0: never. Refused likewise
+///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, once a step has
+///                    made some; patience is of their loss. Refused without a source, and for a rule that keeps none
 ///   order            of the samples; Shuffled: every sample once an epoch
 ///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: left out,
 ///                    and every step is full; Wrap: the next epoch fills the batch
@@ -127,7 +129,7 @@ struct FitOptions {
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;
   std::size_t workers = 1, ahead = 2;
-  bool progress = true;
+  bool progress = true, validate_average = false;
 };
 
 }  // namespace regimen

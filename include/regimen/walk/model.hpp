@@ -304,7 +304,8 @@ struct BoundModel {
   template <class Table, std::size_t i>
   static void try_child(std::string& name) {
     using Entry = typename Flat::template Entry<i>;
-    if constexpr (std::is_same_v<typename Entry::Layer, Table>) name = label_of(typename Entry::Labels{});
+    if constexpr (std::is_same_v<typename Entry::Layer, Table>)
+      name = name_inside(std::string(), typename Entry::Labels{});
   }
 };
 

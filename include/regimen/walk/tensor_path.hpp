@@ -23,14 +23,6 @@ struct TensorPath final {
   }
 };
 
-/// The labels that lead to a layer in the names of its parameters.
-template <class... Labels>
-std::string label_of(boost::mp11::mp_list<Labels...>) {
-  std::string text;
-  ((text += Labels::text() + "."), ...);
-  return text;
-}
-
 /// The prefix of a child's tensors: of child `index`, or of the one with these labels.
 inline std::string name_inside(const std::string& prefix, std::size_t index) {
   return prefix + std::to_string(index) + ".";
@@ -39,8 +31,9 @@ constexpr TensorPath name_inside(const TensorPath& prefix, std::size_t index) {
   return {mix(prefix.name, 256 + index), prefix.layer};
 }
 template <class... Labels>
-std::string name_inside(const std::string& prefix, boost::mp11::mp_list<Labels...> labels) {
-  return prefix + label_of(labels);
+std::string name_inside(std::string prefix, boost::mp11::mp_list<Labels...>) {
+  ((prefix += Labels::text() + "."), ...);
+  return prefix;
 }
 template <class... Labels>
 constexpr TensorPath name_inside(TensorPath prefix, boost::mp11::mp_list<Labels...>) {

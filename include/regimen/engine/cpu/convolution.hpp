@@ -289,10 +289,10 @@ void compute(const op::ConvInput<T>& o, const Memory& at) {
     const std::size_t down = (shape.height + 1) / 2, across = (shape.width + 1) / 2;
     S* const tiles = at(View<S>{at.scratch});
     tiles_of_weights<true>(tiles, weight, shape.out_channels, shape.channels);
-    return convolve_tiles(
-        d_y, {shape.out_height(), shape.out_width(), shape.out_channels, down, across, 2 - shape.padding}, tiles,
-        static_cast<const T*>(nullptr), d_x, {shape.height, shape.width, shape.channels, down, across, 0},
-        shape.samples);
+    return convolve_tiles(d_y,
+                          {shape.out_height(), shape.out_width(), shape.out_channels, down, across, 2 - shape.padding},
+                          tiles, static_cast<const T*>(nullptr), d_x,
+                          {shape.height, shape.width, shape.channels, down, across, 0}, shape.samples);
   }
   const std::size_t height = shape.out_height(), width = shape.out_width(), outputs = shape.group_outputs(),
                     channels = shape.group_channels(), k = shape.depth(), stride = shape.stride;
@@ -394,29 +394,29 @@ void compute(const op::ConvWeight<T, G>& o, const Memory& at) {
                           else store(o.add ? load<S>(d_weight + to, n) + sum : sum, d_weight + to, n);
                         });
   } else {
-    for_tiles<S>(
-        shape.groups, outputs, k, chunks,
-        [&](ProductBuffers<S>& buffers, std::size_t chunk, std::size_t group, std::size_t i0, std::size_t rows,
-            std::size_t j0, std::size_t columns) {
-          multiply_gathered<true>(
-              buffers, rows, columns, part_begin(positions, chunks, chunk), part_begin(positions, chunks, chunk + 1),
-              [&](S* to, std::size_t p, std::size_t depth) {
-                for (std::size_t q = 0; q < depth; ++q)
-                  copy_row(to + q * ProductBuffers<S>::rows, d_y + (p + q) * shape.out_channels + group * outputs + i0,
-                           rows);
-              },
-              [&](S* to, std::size_t p, std::size_t depth) {
-                for (std::size_t q = 0; q < depth; ++q)
-                  gather_window(to + q * ProductBuffers<S>::b_stride, x, shape, group,
-                                Pixel::of(p + q, shape.out_height(), shape.out_width()), j0, j0 + columns);
-              });
-          for (std::size_t i = 0; i < rows; ++i) {
-            const S* const from = buffers.c + i * ProductBuffers<S>::columns;
-            const std::size_t to = (group * outputs + i0 + i) * k + j0;
-            if (partial != nullptr) write_row<S>(partial + chunk * weights + to, from, columns, false);
-            else write_row<S>(d_weight + to, from, columns, o.add);
-          }
-        });
+    for_tiles<S>(shape.groups, outputs, k, chunks,
+                 [&](ProductBuffers<S>& buffers, std::size_t chunk, std::size_t group, std::size_t i0, std::size_t rows,
+                     std::size_t j0, std::size_t columns) {
+                   multiply_gathered<true>(
+                       buffers, rows, columns, part_begin(positions, chunks, chunk),
+                       part_begin(positions, chunks, chunk + 1),
+                       [&](S* to, std::size_t p, std::size_t depth) {
+                         for (std::size_t q = 0; q < depth; ++q)
+                           copy_row(to + q * ProductBuffers<S>::rows,
+                                    d_y + (p + q) * shape.out_channels + group * outputs + i0, rows);
+                       },
+                       [&](S* to, std::size_t p, std::size_t depth) {
+                         for (std::size_t q = 0; q < depth; ++q)
+                           gather_window(to + q * ProductBuffers<S>::b_stride, x, shape, group,
+                                         Pixel::of(p + q, shape.out_height(), shape.out_width()), j0, j0 + columns);
+                       });
+                   for (std::size_t i = 0; i < rows; ++i) {
+                     const S* const from = buffers.c + i * ProductBuffers<S>::columns;
+                     const std::size_t to = (group * outputs + i0 + i) * k + j0;
+                     if (partial != nullptr) write_row<S>(partial + chunk * weights + to, from, columns, false);
+                     else write_row<S>(d_weight + to, from, columns, o.add);
+                   }
+                 });
   }
   if (partial == nullptr) return;
   sweep<S>(weights, [&](std::size_t i, auto n) {

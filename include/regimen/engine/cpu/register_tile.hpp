@@ -126,17 +126,17 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
   // Compiled as a function of its own it would have the sums in memory, and take twice the time.
   [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>)
       __attribute__((always_inline)) {
-    for (std::size_t p = 0; p < depth; ++p, a += strides.a_depth, b += strides.b_row) {
-      const W row[Vectors] = {Operand::read(b + J * lanes<S>)...};
-      const auto one_row = [&](V(&into)[Vectors], W factor) __attribute__((always_inline)) {
-        ((into[J] = Operand::add_product(factor, row[J], into[J])), ...);
-      };
-      (one_row(sum[I], Operand::broadcast(a[I * strides.a_row])), ...);
-    }
-    const auto out = [&](V value, S* at) { store<S>(add ? load<S>(at) + value : value, at); };
-    const auto out_row = [&](V(&from)[Vectors], S* at) { (out(from[J], at + J * lanes<S>), ...); };
-    (out_row(sum[I], c + I * c_stride), ...);
-  }(std::make_index_sequence<Rows>{}, std::make_index_sequence<Vectors>{});
+        for (std::size_t p = 0; p < depth; ++p, a += strides.a_depth, b += strides.b_row) {
+          const W row[Vectors] = {Operand::read(b + J * lanes<S>)...};
+          const auto one_row = [&](V(&into)[Vectors], W factor) __attribute__((always_inline)) {
+            ((into[J] = Operand::add_product(factor, row[J], into[J])), ...);
+          };
+          (one_row(sum[I], Operand::broadcast(a[I * strides.a_row])), ...);
+        }
+        const auto out = [&](V value, S* at) { store<S>(add ? load<S>(at) + value : value, at); };
+        const auto out_row = [&](V(&from)[Vectors], S* at) { (out(from[J], at + J * lanes<S>), ...); };
+        (out_row(sum[I], c + I * c_stride), ...);
+      }(std::make_index_sequence<Rows>{}, std::make_index_sequence<Vectors>{});
 }
 
 /// multiply_block over any number of rows and columns: c (rows,columns) with a as above and b in panels of

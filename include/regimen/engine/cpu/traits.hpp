@@ -16,7 +16,8 @@ inline constexpr std::size_t norm_chunks = 16;
 /// Which convolutions are computed by Winograd's tiles of 2 x 2 pixels (winograd.hpp), and their blocks: functions of the
 /// shape of one sample alone, so that a sample has the same bits in every batch.
 struct WinogradTiles {
-  static constexpr std::size_t rows = 48, bytes = 512, tiles = 32;  // tiles and bytes of channels of a product; of a sum
+  static constexpr std::size_t rows = 48, bytes = 512;  // of a product: tiles of pixels, and bytes of channels
+  static constexpr std::size_t tiles = 32;              // that a gradient of weights sums at a time
   template <class S>
   static constexpr std::size_t depth() {  // channels that a product sums at a time
     return 256 / sizeof(S);
@@ -31,7 +32,9 @@ struct WinogradTiles {
     constexpr std::size_t most = 128 / sizeof(S);
     return (channels + most - 1) / most * most;
   }
-  static constexpr std::size_t of(std::size_t height, std::size_t width) { return (height + 1) / 2 * ((width + 1) / 2); }
+  static constexpr std::size_t of(std::size_t height, std::size_t width) {
+    return (height + 1) / 2 * ((width + 1) / 2);
+  }
 
   /// Whether they are fewer operations for results of height x width pixels, also with what packs them.
   static constexpr bool are_faster(const op::Convolution& o, std::size_t height, std::size_t width) {

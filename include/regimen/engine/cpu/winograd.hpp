@@ -11,7 +11,7 @@
 
 namespace regimen::cpu::detail {
 
-// A tile is 2 x 2 pixels of y; it reads 4 x 4 pixels d of x. With g the 3 x 3 weights of a pair of channels,
+// Lavin, Gray 2015, F(2x2, 3x3). A tile is 2 x 2 pixels of y; it reads 4 x 4 pixels d of x. With g the 3 x 3 weights of a pair of channels,
 //   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A        summed over the channels of x inside the brackets: 16 products of matrices
 //   d_g = Gᵀ [(A d_y Aᵀ) ⊙ (Bᵀ d B)] G    summed over the tiles inside the brackets
 // The maps below are one of the two sides each: from a column to a column.
@@ -54,9 +54,8 @@ template <class Map, std::size_t In, class At, class Put>
 [[gnu::always_inline]] inline void map_both_sides(const At& at, const Put& put) {
   using V = decltype(at(std::size_t{}, std::size_t{}));
   [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-    const auto column = [&](std::size_t j) __attribute__((always_inline)) {
-      return Map::of(std::array<V, In>{at(I, j)...});
-    };
+    const auto column = [&](std::size_t j)
+                            __attribute__((always_inline)) { return Map::of(std::array<V, In>{at(I, j)...}); };
     const std::array columns{column(I)...};
     [&]<std::size_t... J>(std::index_sequence<J...>) __attribute__((always_inline)) {
       const auto line = [&](std::size_t i) __attribute__((always_inline)) {
@@ -99,9 +98,8 @@ void pack_tiles(S* to, std::size_t plane, std::size_t stride, const T* images, c
     const auto square = image.square<Size>(images, first + i, channel, zeros);
     for_each_vector<S>(0, channels, [&](std::size_t c, auto n) {
       map_both_sides<Map, Size>(
-          [&](std::size_t line, std::size_t column) __attribute__((always_inline)) {
-            return load<S>(square[line * Size + column] + c, n);
-          },
+          [&](std::size_t line, std::size_t column)
+              __attribute__((always_inline)) { return load<S>(square[line * Size + column] + c, n); },
           [&](std::size_t number, Vector<S> value)
               __attribute__((always_inline)) { store<S>(value, to + number * plane + c); });
     });
@@ -137,7 +135,7 @@ void tiles_of_weights(S* to, const T* weight, std::size_t depth, std::size_t col
         const std::size_t left = columns - j;
         for (std::size_t p = 0; p < count; ++p) {
           const auto put = [&](std::size_t number, Vector<S> value)
-              __attribute__((always_inline)) { store<S>(value, at + number * plane + p * step); };
+                               __attribute__((always_inline)) { store<S>(value, at + number * plane + p * step); };
           if (left >= width) map(first + p, j, Whole{}, put);
           else map(first + p, j, left, put);
         }
@@ -146,19 +144,19 @@ void tiles_of_weights(S* to, const T* weight, std::size_t depth, std::size_t col
           alignas(64) S rows[16][width][width];
           for (std::size_t i = 0; i < width; ++i) {
             const auto put = [&](std::size_t number, Vector<S> value)
-                __attribute__((always_inline)) { store<S>(value, &rows[number][i][0]); };
+                                 __attribute__((always_inline)) { store<S>(value, &rows[number][i][0]); };
             if (j + i < columns) map(j + i, first + p, n, put);
             else
               for (std::size_t number = 0; number < 16; ++number) put(number, Vector<S>(S(0)));
           }
           using Native = typename Vector<S>::Native;
           for (std::size_t number = 0; number < 16; ++number)
-            transpose_square<Native>(
-                [&](std::size_t i) { return load<S>(&rows[number][i][0]).native; },
-                [&](std::size_t i, Native row) {
-                  if (i < lanes_used<S>(n)) store<S>(Vector<S>(row), at + number * plane + (p + i) * step);
-                },
-                std::make_index_sequence<width>{});
+            transpose_square<Native>([&](std::size_t i) { return load<S>(&rows[number][i][0]).native; },
+                                     [&](std::size_t i, Native row) {
+                                       if (i < lanes_used<S>(n))
+                                         store<S>(Vector<S>(row), at + number * plane + (p + i) * step);
+                                     },
+                                     std::make_index_sequence<width>{});
         });
       }
     }
@@ -168,8 +166,8 @@ void tiles_of_weights(S* to, const T* weight, std::size_t depth, std::size_t col
 /// y = the convolution of x, with `weights` from tiles_of_weights, and bias if it is not null.
 ///   x (samples, height, width, channels), as `image` says; y (samples, out_height, out_width, outputs)
 template <class S, class T>
-void convolve_tiles(const T* x, const TiledImage& image, const S* weights, const T* bias, T* y,
-                    const TiledImage& of_y, std::size_t samples) {
+void convolve_tiles(const T* x, const TiledImage& image, const S* weights, const T* bias, T* y, const TiledImage& of_y,
+                    std::size_t samples) {
   constexpr std::size_t step = block_columns<S>, most = WinogradTiles::depth<S>(), high = WinogradTiles::rows,
                         wide = WinogradTiles::bytes / sizeof(S), stride = most + lanes<S>, third = block_rows / 3;
   constexpr std::size_t a_plane = high * stride + lanes<S>, c_plane = high * wide + lanes<S>;  // off powers of two
@@ -189,9 +187,8 @@ void convolve_tiles(const T* x, const TiledImage& image, const S* weights, const
         for (std::size_t i = count; i % third != 0; ++i)
           for (std::size_t q = 0; q < deep; ++q) a[number * a_plane + i * stride + q] = S(0);
         multiply_tile<Strides{.a_row = stride, .a_depth = 1, .b_row = step}>(
-            count, columns, deep, a + number * a_plane,
-            weights + (16 * p + number * deep) * panels * step + j0 * deep, deep * step, c + number * c_plane, wide,
-            p > 0);
+            count, columns, deep, a + number * a_plane, weights + (16 * p + number * deep) * panels * step + j0 * deep,
+            deep * step, c + number * c_plane, wide, p > 0);
       }
     }
     T outside[wide + lanes<S>];
@@ -200,9 +197,8 @@ void convolve_tiles(const T* x, const TiledImage& image, const S* weights, const
       for_each_vector<S>(0, columns, [&](std::size_t j, auto n) {
         const Vector<S> start = bias != nullptr ? load<S>(bias + j0 + j, n) : Vector<S>(S(0));
         map_both_sides<PixelsOfTile, 4>(
-            [&](std::size_t line, std::size_t column) __attribute__((always_inline)) {
-              return load<S>(c + (line * 4 + column) * c_plane + i * wide + j);
-            },
+            [&](std::size_t line, std::size_t column)
+                __attribute__((always_inline)) { return load<S>(c + (line * 4 + column) * c_plane + i * wide + j); },
             [&](std::size_t number, Vector<S> value)
                 __attribute__((always_inline)) { store(value + start, square[number] + j, n); });
       });
@@ -221,8 +217,8 @@ void weights_of_tiles(const T* x, const TiledImage& image, const T* d_y, const T
   parallel_for(chunks * down * across, [&](std::size_t index) {
     const std::size_t chunk = index / (down * across), i0 = index / across % down * side, j0 = index % across * side,
                       rows = outputs - i0 < side ? outputs - i0 : side,
-                      columns = channels - j0 < side ? channels - j0 : side,
-                      end = part_begin(tiles, chunks, chunk + 1), begin = part_begin(tiles, chunks, chunk);
+                      columns = channels - j0 < side ? channels - j0 : side, end = part_begin(tiles, chunks, chunk + 1),
+                      begin = part_begin(tiles, chunks, chunk);
     alignas(64) S a[16 * plane];
     alignas(64) S b[16 * plane];
     alignas(64) S c[16 * c_plane];
@@ -233,19 +229,17 @@ void weights_of_tiles(const T* x, const TiledImage& image, const T* d_y, const T
       pack_tiles<TileOfPixels, 2>(a, plane, side, d_y, of_y, p, deep, i0, rows);
       pack_tiles<TileOfX, 4>(b, plane, side, x, image, p, deep, j0, columns);
       for (std::size_t number = 0; number < 16; ++number)
-        multiply_tile<Strides{.a_row = 1, .a_depth = side, .b_row = side}>(
-            rows, columns, deep, a + number * plane, b + number * plane, block_columns<S>, c + number * c_plane, side,
-            p > begin);
+        multiply_tile<Strides{.a_row = 1, .a_depth = side, .b_row = side}>(rows, columns, deep, a + number * plane,
+                                                                           b + number * plane, block_columns<S>,
+                                                                           c + number * c_plane, side, p > begin);
     }
     for (std::size_t i = 0; i < rows; ++i)
       for_each_vector<S>(0, columns, [&](std::size_t j, auto n) {
         map_both_sides<WeightsOfTile, 4>(
-            [&](std::size_t line, std::size_t column) __attribute__((always_inline)) {
-              return load<S>(c + (line * 4 + column) * c_plane + i * side + j);
-            },
-            [&](std::size_t tap, Vector<S> value) __attribute__((always_inline)) {
-              put(chunk, ((i0 + i) * 9 + tap) * channels + j0 + j, value, n);
-            });
+            [&](std::size_t line, std::size_t column)
+                __attribute__((always_inline)) { return load<S>(c + (line * 4 + column) * c_plane + i * side + j); },
+            [&](std::size_t tap, Vector<S> value)
+                __attribute__((always_inline)) { put(chunk, ((i0 + i) * 9 + tap) * channels + j0 + j, value, n); });
       });
   });
 }
