@@ -1,11 +1,11 @@
 // Residual networks of convolutions: the counts of the published ones, and the gradients, bits and running statistics of
 // small ones.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/resnet.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 
 #include <vector>
@@ -72,13 +72,8 @@ std::vector<double> trained() {
 }
 template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Pieces, Batch<3>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Pieces, Batch<3>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // The encoder–decoder Transformer in the form of Marian: its gradients are those of calculus, its bits the same whatever
 // is computed again or cut, in the memory that is planned.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/transformer.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 #include "train/other_names.hpp"
 
@@ -48,13 +48,8 @@ std::vector<double> trained() {
 }
 template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Dropped, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Dropped, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 template <class T>

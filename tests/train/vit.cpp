@@ -1,11 +1,11 @@
 // Vision transformers of the published sizes, and small ones: what they take is what is planned, and neither a block
 // of the program's own, nor recomputation, nor sharding changes a bit. timm has the same logits, and learns the same.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/vit.hpp>
 #include <regimen/regimen.hpp>
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 #include "temporary.hpp"
 
@@ -59,13 +59,8 @@ std::vector<double> trained() {
 }
 template <class Network, class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Network, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 /// The recorded ones.
