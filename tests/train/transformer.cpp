@@ -9,10 +9,7 @@
 #include "support/weights.hpp"
 #include "train/other_names.hpp"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 using namespace regimen;
@@ -54,17 +51,8 @@ std::vector<double> on_two() {
 
 template <class T>
 void is_that_of_transformers() {
-  regimen::test::reads_what_was_written<hugging_face::marian_names<Small>, Small, T>(
-      "marian", "logits", "logits", [](const auto& recorded, auto sample) {
-        const auto first = recorded.template values<std::int32_t>("source"),
-                   second = recorded.template values<std::int32_t>("target");
-        std::vector<decltype(sample)> samples(3);
-        for (std::size_t s = 0; s < 3; ++s) {
-          std::copy_n(first.begin() + std::ptrdiff_t(s * source), source, samples[s].template get<0>().begin());
-          std::copy_n(second.begin() + std::ptrdiff_t(s * target), target, samples[s].template get<1>().begin());
-        }
-        return samples;
-      });
+  regimen::test::reads_what_was_written<hugging_face::marian_names<Small>, Small, T>("marian", "logits", "logits",
+                                                                                     regimen::test::two_texts);
 }
 
 }  // namespace
