@@ -44,9 +44,9 @@ struct TimesRootWidth final {
   using Bound = detail::TimesRootWidthBound<X, false>;
 };
 
-/// y = x / √C, otherwise as above: before a TiedLinear, whose table has the values of an Embedding, so that logits do not
-/// grow with C.
+/// y = x / √C, otherwise as above
 ///
+/// Before a TiedLinear, whose table is as large as an Embedding needs it: logits then do not grow with C.
 /// source   Raffel et al. 2020: T5, as its program computes it
 struct OverRootWidth final {
   static constexpr const char* name = "over_root_width";

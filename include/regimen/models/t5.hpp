@@ -1,4 +1,4 @@
-// regimen/models/t5.hpp — T5 and T5 1.1: texts from texts, the published sizes, and weights in the naming of Hugging Face.
+// regimen/models/t5.hpp — T5 and T5 1.1, texts from texts: published sizes, and weights in the naming of Hugging Face.
 #pragma once
 
 #include <regimen/core/ratio.hpp>
@@ -75,29 +75,29 @@ struct T5Sizes {
   using Rate = Ratio<0>;  // it was trained with Ratio<1, 10>
 };
 
-/// T5: reads a source and what the target is so far, and says what comes next at every position of the target. RMS norms,
-/// of epsilon 1e-6, stand before the parts of a block and at the end of both stacks; no product has a bias; positions
-/// count by their distances alone, which add a number of a table to the scores: all blocks of the encoder have one table,
-/// all blocks of the decoder another. One table is the embedding of both texts.
+/// T5: reads a source and what the target is so far, and says what comes next at every position of the target. RMS
+/// norms, of epsilon 1e-6, stand before the parts of a block and at the end of both stacks; no product has a bias;
+/// positions count by their distances alone, which add a number of a table to the scores: all blocks of the encoder
+/// have one table, all blocks of the decoder another. One table is the embedding of both texts.
 ///
 ///   Sizes            T5Sizes, or a type that inherits from it and says what differs:
 ///     words, width, heads, head_width, inner, encoder_depth, decoder_depth    each a std::size_t
 ///     buckets, most_distance   of the tables of distances: see RelativeBias
-///     is_v1_1        false: ReLU, and logits of the same table, of the decoder's output over √width; true, as in T5 1.1,
-///                    Flan-T5 and mT5: a gate with GELU (tanh), and an output layer of its own
-///     Rate           a Ratio: dropout of the embedded texts, of probabilities, inside and at the end of each branch, and of
-///                    both outputs
+///     is_v1_1        false: ReLU, and logits by the same table, of the decoder's output over √width
+///                    true, as in T5 1.1, Flan-T5 and mT5: a gate with GELU (tanh), and an output layer of its own
+///     Rate           a Ratio: dropout of the embedded texts, of probabilities, inside and at the end of each branch,
+///                    and of the output of both stacks
 ///   Source, Target   positions of the two texts, each at least 1
 ///
 ///   struct Mine final : T5Sizes { static constexpr std::size_t words = 8000; };
 ///   struct Reader : T5Model<Mine, 64, 32> {};
 ///   Trainer<Reader, Batch<32>> trainer;          // samples of Bundle<Tokens<64>, Tokens<32>>, targets (32)
 ///
-/// Input t of the target is its token t − 1, and input 0 the token that begins it: T5's is the padding token, 0. A target
-/// that is shorter than Target has ignore_index behind its end.
+/// Input t of the target is its token t − 1, and input 0 the token that begins it: T5's is the padding token, 0. A
+/// target that is shorter than Target has ignore_index behind its end.
 ///
-/// padding   there is no mask: a padding token of the source is attended to as any other. What Hugging Face computes with
-///           an attention mask of ones is computed here; give each program the Source that its texts have
+/// padding   there is no mask: a padding token of the source is attended to as any other. What Hugging Face computes
+///           with an attention mask of ones is computed here; give each program the Source that its texts have
 /// initial   values are those of the layers, not T5's, whose words are normal(0, 1) and whose queries are smaller
 /// refuses   generate, as every model with CrossAttention: predict gives all positions of a given target
 /// cost      the encoded source and its gradient live from encoder to encoder
@@ -117,7 +117,8 @@ struct T5Model : detail::t5_layers<Sizes, Source, Target>::model {
 
 /// The published sizes, with as many positions as a program needs: they have no weights for them.
 ///
-/// source   the configurations of t5-small, t5-base, t5-large, and of google/t5-v1_1-small and -base, whose sizes Flan-T5 has
+/// source   the configurations of t5-small, t5-base, t5-large, and of google/t5-v1_1-small and -base, whose sizes
+///          Flan-T5 has
 struct T5BaseSizes : T5Sizes {
   static constexpr std::size_t width = 768, heads = 12, inner = 3072, encoder_depth = 12, decoder_depth = 12;
 };
