@@ -87,6 +87,8 @@ lstm_256   | 1   | lstm.py --layers 1 --width 256 --context 64 --batch 16 --voca
 lstm_200   | 1   | lstm.py --layers 2 --width 200 --context 35 --batch 20 --vocabulary 10000         | fp32
 resnet18   | 1   | vision.py --model resnet18 --batch 128                                            | fp32
 resnet18_8 | 1   | vision.py --model resnet18 --batch 8                                              | fp32
+vit_s16    | 1   | vision.py --model vit_s16 --batch 128 --size 224 --classes 1000                   | fp32
+vit_s16_8  | 1   | vision.py --model vit_s16 --batch 8 --size 224 --classes 1000                     | fp32
 TABLE
 }
 

@@ -4,6 +4,7 @@
 #include "models.hpp"
 
 #include <regimen/models/resnet.hpp>
+#include <regimen/models/vit.hpp>
 
 namespace bench {
 

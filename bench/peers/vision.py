@@ -18,7 +18,13 @@ def resnet18(classes):
     return model
 
 
-MODELS = {"resnet18": resnet18}
+def vit_s16(classes):
+    import timm
+
+    return timm.create_model("vit_small_patch16_224", num_classes=classes)
+
+
+MODELS = {"resnet18": resnet18, "vit_s16": vit_s16}
 
 
 class WithLoss(nn.Module):

@@ -695,6 +695,7 @@ void attends() {
   rotate.shape = {1, rows, 1, columns - 1, true};  // an even head, that fits the tensors
   agree(c, rotate, rotate.y, rows * 3 * (columns - 1), tolerance);
   agree(c, op::AddSinusoids<T>{back.y, back.d_y, 1, rows, columns, 1000}, back.d_y, count, tolerance);
+  agree(c, op::AddSinusoids<T>{back.y, back.d_y, 1, rows, columns, 1000, true}, back.d_y, count, tolerance);
   op::AttentionShape one = back.shape;
   one.length = 1;
   agree(c, op::AttendKept<T>{back.qkv, keys, values, back.y, one, rows, rows}, back.y, 129, tolerance);

@@ -257,13 +257,20 @@ class SubjectOf final : public Subject {
     }
     return sum / valid_;
   }
+  /// log Σ e^output of a row, whose outputs may be large.
+  static double log_sum_of(const auto& outputs, std::size_t first) {
+    double largest = static_cast<double>(outputs[first]), sum = 0;
+    for (std::size_t v = first; v < first + columns; ++v)
+      largest = (std::max)(largest, static_cast<double>(outputs[v]));
+    for (std::size_t v = first; v < first + columns; ++v) sum += std::exp(static_cast<double>(outputs[v]) - largest);
+    return largest + std::log(sum);
+  }
   double mean_loss(const SoftCrossEntropy*, const auto& outputs) const {
     double sum = 0;
     for (std::size_t first = 0; first < outputs.size(); first += columns) {
-      double all = 0;
-      for (std::size_t v = first; v < first + columns; ++v) all += std::exp(static_cast<double>(outputs[v]));
+      const double all = log_sum_of(outputs, first);
       for (std::size_t v = first; v < first + columns; ++v)
-        sum += static_cast<double>(targets_[v]) * (std::log(all) - static_cast<double>(outputs[v]));
+        sum += static_cast<double>(targets_[v]) * (all - static_cast<double>(outputs[v]));
     }
     return sum / static_cast<double>(outputs.size() / columns);
   }
@@ -272,12 +279,11 @@ class SubjectOf final : public Subject {
     double sum = 0, count = 0;
     for (std::size_t row = 0; row < outputs.size() / columns; ++row) {
       if (targets_[row] == static_cast<Label>(ignore_index)) continue;
-      double all = 0, mean = 0;
-      for (std::size_t v = 0; v < columns; ++v) all += std::exp(static_cast<double>(outputs[row * columns + v]));
+      double mean = 0;
       for (std::size_t v = 0; v < columns; ++v)
         mean += static_cast<double>(outputs[row * columns + v]) / double(columns);
       const double of_target = static_cast<double>(outputs[row * columns + static_cast<std::size_t>(targets_[row])]);
-      sum += std::log(all) - (1 - Smoothing::value) * of_target - Smoothing::value * mean;
+      sum += log_sum_of(outputs, row * columns) - (1 - Smoothing::value) * of_target - Smoothing::value * mean;
       count += 1;
     }
     return sum / count;

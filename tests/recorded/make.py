@@ -958,6 +958,38 @@ def marian():
           transformers=transformers.__version__)
 
 
+def t5():
+    """A small T5 and a small T5 1.1 as transformers writes them, and their logits. Every position of the source is attended to."""
+    import copy
+    import transformers
+
+    for name, depth, form in (("t5", 2, dict(feed_forward_proj="relu")),
+                              ("t5_v1_1", 1, dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False))):
+        torch.manual_seed(16)
+        config = transformers.T5Config(
+            vocab_size=11, d_model=8, d_kv=3, d_ff=10, num_layers=depth, num_decoder_layers=depth, num_heads=2,
+            relative_attention_num_buckets=8, relative_attention_max_distance=7, attn_implementation="eager", **form)
+        model = transformers.T5ForConditionalGeneration(config).eval()
+        if depth == 1:  # transformers ties what T5 1.1 does not, until it reads a file that has both
+            model.lm_head.weight = nn.Parameter(torch.empty(11, 8))
+            assert not config.scale_decoder_outputs
+        set_at_random(model)
+        model.save_pretrained(HERE / name)
+        (HERE / name / "generation_config.json").unlink(missing_ok=True)
+        (HERE / name / "model.safetensors").chmod(0o644)
+        source, target = torch.randint(config.vocab_size, (3, 7)), torch.randint(config.vocab_size, (3, 5))
+
+        def compute(model):
+            return {"logits": model(input_ids=source, attention_mask=torch.ones_like(source), decoder_input_ids=target).logits}
+
+        fp32, truth = compute(model), compute(with_norms_in_own_precision(copy.deepcopy(model)))
+        assert (fp32["logits"].double() - truth["logits"]).abs().max() < 1e-5 * truth["logits"].abs().max()
+        read = transformers.T5ForConditionalGeneration.from_pretrained(HERE / name, attn_implementation="eager").eval()
+        assert torch.equal(compute(read)["logits"], fp32["logits"])  # the file is the model
+        write(f"{name}/logits", f"logits of {name}/model.safetensors", {"source": whole(source), "target": whole(target), **results(truth, fp32)},
+              transformers=transformers.__version__)
+
+
 class LanguageModel(nn.Module):
     """The names of PyTorch's word_language_model."""
 
@@ -1063,8 +1095,12 @@ def in_own_precision(model):
         return angle.cos().to(x.dtype), angle.sin().to(x.dtype)
 
     model.model.rotary_emb.forward = turn
+    return with_norms_in_own_precision(model)
+
+
+def with_norms_in_own_precision(model):
     for module in model.modules():
-        if type(module).__name__.endswith("RMSNorm"):
+        if type(module).__name__.endswith(("RMSNorm", "T5LayerNorm")):
             module.forward = lambda x, m=module: functional.rms_norm(x, (x.shape[-1],), m.weight, m.variance_epsilon)
     return model.double()
 
@@ -1180,7 +1216,7 @@ def main():
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
                  more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
-                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, models_of_texts,
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, t5, models_of_texts,
                  other_convolutions):
         part()
     files = sorted(HERE.rglob("*.safetensors"))

@@ -1,10 +1,10 @@
 // Attention to another text: an encoder and a decoder in one model; its gradients are those of calculus and its bits the
 // same however it is computed; against what PyTorch computed.
-#include <regimen/comm/launch.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 #include "train/recorded.hpp"
 
@@ -86,13 +86,8 @@ std::vector<double> trained() {
 
 template <class Network, class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Network, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 /// The gradient of the layer that makes the text, and of the text's product, where T computes attention.

@@ -1,10 +1,10 @@
 // The LSTM language models: their counts; gradients, bits and memory; text position by position is that of whole windows.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/lstm.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 #include "train/other_names.hpp"
 
@@ -45,13 +45,8 @@ std::vector<double> trained() {
 }
 template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Tied, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Tied, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 template <class T>

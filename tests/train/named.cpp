@@ -1,10 +1,10 @@
 // Values with names: what nested Forks compute, written flat, has the same bits and gradients; under every way to
 // compute again, to cut weights, and to change types; read in a Repeat, from a branch, more than once.
-#include <regimen/comm/launch.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 
 #include <vector>
@@ -68,13 +68,8 @@ std::vector<double> trained() {
 }
 template <class Network, class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Network, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 }  // namespace

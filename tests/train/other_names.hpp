@@ -8,7 +8,10 @@
 #include <regimen/train/inference.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace regimen::test {
 
@@ -23,6 +26,18 @@ void reads_what_was_written(const std::string& folder, const std::string& file, 
   using Input = typename decltype(model)::Input;
   compare<T>(recorded, name, model.predict(make(recorded, Input{})));
 }
+
+/// The bundles of two texts that were recorded as "source" and "target".
+inline constexpr auto two_texts = []<class Sample>(const Recorded& recorded, Sample sample) {
+  const auto first = recorded.values<std::int32_t>("source"), second = recorded.values<std::int32_t>("target");
+  const std::size_t source = sample.template get<0>().size(), target = sample.template get<1>().size();
+  std::vector<Sample> samples(first.size() / source);
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    std::copy_n(first.data() + s * source, source, samples[s].template get<0>().begin());
+    std::copy_n(second.data() + s * target, target, samples[s].template get<1>().begin());
+  }
+  return samples;
+};
 
 /// What a Trainer has read it writes: tensors of the same names, shapes and bytes.
 template <const auto& map, class Trainer>

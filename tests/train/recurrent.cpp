@@ -1,10 +1,10 @@
 // Lstm and Gru: their definition in loops, calculus, the same bits whatever is computed again and wherever weights lie,
 // the memory and work that are planned, the state in more than 16 bits, a text that takes memory to learn, and generation.
-#include <regimen/comm/launch.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 #include "temporary.hpp"
 
@@ -41,13 +41,8 @@ std::vector<double> trained() {
 }
 template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Net, Batch<3>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Net, Batch<3>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 /// What a plan says of iterations that it skips is what it finds in all of them.

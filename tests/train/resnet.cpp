@@ -1,11 +1,11 @@
 // Residual networks of convolutions: the counts of the published ones, and the gradients, bits and running statistics of
 // small ones.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/resnet.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 
 #include <vector>
@@ -45,6 +45,10 @@ static_assert(is_named<Published> && is_named<Cifar> && is_named<Keras>);
 // in each other, of which 2.1 M in its projection).
 static_assert(inference<Cifar>.forward.flops > 2 * 0.55e9 && inference<Cifar>.forward.flops < 2 * 0.57e9);
 
+/// With enough channels for tiles of 2 x 2 pixels (engine/cpu/winograd.hpp).
+struct ByTiles final : Model<Input<Image<4, 4, 3>>, Conv2d<32, 3, Padding<1>>,
+                             Repeat<2, Sequential<Conv2d<32, 3, Padding<1>>, Relu>>, GlobalAveragePool, Linear<5>> {};
+
 const Fake& data() {
   static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
   return fake;
@@ -57,20 +61,19 @@ std::vector<double> numbers(auto& trainer) {
   all.push_back(loss);
   return all;
 }
-template <class... Policies>
-std::vector<double> trained() {
-  Trainer<Whole, Batch<4>, Policies...> trainer;
+template <class Model, class... Policies>
+std::vector<double> trained_by(int threads) {
+  Trainer<Model, Batch<4>, Policies...> trainer({.threads = threads});
   return numbers(trainer);
 }
 template <class... Policies>
+std::vector<double> trained() {
+  return trained_by<Whole, Policies...>(0);
+}
+template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Pieces, Batch<3>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Pieces, Batch<3>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 }  // namespace
@@ -84,4 +87,18 @@ TEST_CASE("a residual network of convolutions has the same bits in the planned m
   CHECK(trained<Checkpoint<Every<1>>>() == plain);
   CHECK(trained<Checkpoint<Every<2>, Selective<BatchNorm<>, Relu>>>() == plain);
   CHECK(on_two<Shard<ZeRO3>>() == on_two<>());
+}
+TEST_CASE("a network whose convolutions are computed by tiles has the gradients of calculus, and one set of bits") {
+  static_assert(cpu::WinogradTiles::are_faster({.samples = 1,
+                                                .height = 4,
+                                                .width = 4,
+                                                .channels = 32,
+                                                .out_channels = 32,
+                                                .window_height = 3,
+                                                .window_width = 3,
+                                                .padding = 1}));
+  CHECK(gradient_check<ByTiles, Batch<3>, Precision<fp64>>({6, 1e-5, 1}).worst < 1e-6);
+  const std::vector<double> plain = trained_by<ByTiles>(1);
+  CHECK(trained_by<ByTiles>(2) == plain);
+  CHECK(trained_by<ByTiles, Checkpoint<Every<1>>>(2) == plain);
 }

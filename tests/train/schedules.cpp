@@ -1,9 +1,9 @@
 // What is computed again: layers that a predicate chooses, and outputs of layers inside of segments. The bits stay, the
 // plan holds, and what is saved is no more than under either schedule.
-#include <regimen/comm/launch.hpp>
 #include <regimen/regimen.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 
 #include <type_traits>
@@ -43,13 +43,8 @@ std::vector<double> trained() {
 }
 template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Net, Batch<2>, Communicator<Threads>, Shard<ZeRO3>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Net, Batch<2>, Communicator<Threads>, Shard<ZeRO3>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 template <class Network, class... Policies>
 constexpr std::size_t saved_by = Trainer<Network, Batch<4>, Policies...>::plan().bytes(MemoryKind::saved);

@@ -1,18 +1,15 @@
 // The encoder–decoder Transformer in the form of Marian: its gradients are those of calculus, its bits the same whatever
 // is computed again or cut, in the memory that is planned.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/transformer.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 #include "train/other_names.hpp"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 using namespace regimen;
@@ -48,28 +45,14 @@ std::vector<double> trained() {
 }
 template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Dropped, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Dropped, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 template <class T>
 void is_that_of_transformers() {
-  regimen::test::reads_what_was_written<hugging_face::marian_names<Small>, Small, T>(
-      "marian", "logits", "logits", [](const auto& recorded, auto sample) {
-        const auto first = recorded.template values<std::int32_t>("source"),
-                   second = recorded.template values<std::int32_t>("target");
-        std::vector<decltype(sample)> samples(3);
-        for (std::size_t s = 0; s < 3; ++s) {
-          std::copy_n(first.begin() + std::ptrdiff_t(s * source), source, samples[s].template get<0>().begin());
-          std::copy_n(second.begin() + std::ptrdiff_t(s * target), target, samples[s].template get<1>().begin());
-        }
-        return samples;
-      });
+  regimen::test::reads_what_was_written<hugging_face::marian_names<Small>, Small, T>("marian", "logits", "logits",
+                                                                                     regimen::test::two_texts);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 
 #include <algorithm>
@@ -77,13 +78,8 @@ std::vector<double> trained() {
 }
 template <class Network, class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Network, Both, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Network, Both, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 }  // namespace

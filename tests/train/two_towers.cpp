@@ -1,10 +1,10 @@
 // Models of two towers: of two kinds, and of one set of weights; what they are made of, and the bits and the memory.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/two_towers.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 #include "train/other_names.hpp"
 
@@ -45,13 +45,8 @@ std::vector<double> trained() {
 }
 template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Pairs, Contrast, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Pairs, Contrast, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 /// The towers of tests/recorded/make.py.

@@ -1,10 +1,10 @@
 // U-Nets: the counts of the usual form, and the gradients and bits of small ones.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/unet.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 
 #include <vector>
@@ -51,13 +51,8 @@ std::vector<double> trained() {
 }
 template <class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Pieces, Batch<3>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Pieces, Batch<3>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // A vision transformer, written from layers: its gradients, and the same bits in the planned memory, whatever is
 // computed again and wherever its parts lie.
-#include <regimen/comm/launch.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/train/gradient_check.hpp>
 
 #include "support/catch.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 
 #include <vector>
@@ -81,13 +81,8 @@ std::vector<double> trained() {
 }
 template <class Network, class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Network, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 }  // namespace

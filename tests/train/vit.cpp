@@ -1,11 +1,11 @@
 // Vision transformers of the published sizes, and small ones: what they take is what is planned, and neither a block
 // of the program's own, nor recomputation, nor sharding changes a bit. timm has the same logits, and learns the same.
-#include <regimen/comm/launch.hpp>
 #include <regimen/models/vit.hpp>
 #include <regimen/regimen.hpp>
 
 #include "support/catch.hpp"
 #include "support/data.hpp"
+#include "support/on_two.hpp"
 #include "support/weights.hpp"
 #include "temporary.hpp"
 
@@ -59,13 +59,8 @@ std::vector<double> trained() {
 }
 template <class Network, class... Policies>
 std::vector<double> on_two() {
-  std::vector<double> found;
-  launch(2, [&](comm::Threads& ranks) {
-    Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(ranks);
-    const auto own = numbers(trainer);
-    if (ranks.rank() == 0) found = own;
-  });
-  return found;
+  return support::on_two<Trainer<Network, Batch<2>, Communicator<Threads>, Policies...>>(
+      [](auto& trainer) { return numbers(trainer); });
 }
 
 /// The recorded ones.
@@ -95,8 +90,8 @@ std::string model_file(const std::string& folder) { return support::recorded(fol
 constexpr double tolerance = 10 * 7 * 0x1p-24;
 
 void compare_logits(auto& trainer, const std::string& folder) {
-  names::load<vit_names<typename std::remove_reference_t<decltype(trainer)>::Recipe::Network::Of>>(trainer,
-                                                                                                   model_file(folder));
+  names::load<timm::vit_names<typename std::remove_reference_t<decltype(trainer)>::Recipe::Network>>(
+      trainer, model_file(folder));
   const auto found = trainer.predict(recorded<float>(folder + "/logits.safetensors", "images"));
   const auto truth = recorded<double>(folder + "/logits.safetensors", "fp64.logits");
   REQUIRE(found.size() == truth.size());
@@ -122,7 +117,7 @@ void compare_curve() {
   using Train = Trainer<Recorded, Batch<4>, Precision<T>, Optimizer<Adam>>;
   Train trainer{{.optimizer = {.learning_rate = 3e-3}}};
   trainer.poison_dead_memory();
-  names::load<vit_names<OfRecorded>>(trainer, model_file("vit"));
+  names::load<timm::vit_names<Recorded>>(trainer, model_file("vit"));
   constexpr bool exact = std::is_same_v<T, fp64>;
   constexpr std::size_t size = Train::input_size;
   const auto check = [&](const char* name, const std::vector<double>& found) {
@@ -150,7 +145,7 @@ void compare_curve() {
   check("gradient_norms", norms);
 
   const ::test::Directory directory;
-  names::save<vit_names<OfRecorded>>(trainer, directory / "model");
+  names::save<timm::vit_names<Recorded>>(trainer, directory / "model");
   const safetensors::File ours(directory / "model"), file(support::recorded(results).string());
   const double drift = std::stod(std::string(file.value("fp32_final_difference")));
   for (const safetensors::Tensor& tensor : ours.tensors()) {
@@ -178,7 +173,7 @@ TEST_CASE("timm's vision transformers have the same logits here, and the same fi
   compare_logits(mean, "vit_mean");
 
   const ::test::Directory directory;
-  names::save<vit_names<OfRecorded>>(trainer, directory / "model");
+  names::save<timm::vit_names<Recorded>>(trainer, directory / "model");
   const safetensors::File ours(directory / "model"), theirs(model_file("vit"));
   REQUIRE(ours.tensors().size() == theirs.tensors().size());
   for (const safetensors::Tensor& tensor : theirs.tensors()) {
@@ -191,7 +186,7 @@ TEST_CASE("timm's vision transformers have the same logits here, and the same fi
     const auto images = recorded<float>("vit/logits.safetensors", "images");
     Trainer<Recorded, Batch<6>> own{{.seed = 5}};
     own.step(images, std::vector<std::int32_t>{0, 1, 2, 3, 4, 0});
-    names::save<vit_names<OfRecorded>>(own, std::string(folder) + "/model.safetensors");
+    names::save<timm::vit_names<Recorded>>(own, std::string(folder) + "/model.safetensors");
     const auto logits = own.predict(images);
     const std::vector<safetensors::Tensor> written{
         {"images", safetensors::Dtype::F32, {6, 8, 8, 3}, std::as_bytes(std::span(images))},

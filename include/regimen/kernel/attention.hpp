@@ -109,13 +109,14 @@ struct AddNothing final {
 REGIMEN_HD_UNCHECKED
 template <class S, class Block, class T, class Add = AddNothing>
 REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys,
-                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, S scale, T* y, S* log_sum,
-                       const DropFactor<S>& drop, std::size_t position, const Add& add = {}) {
+                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, bool is_scaled, T* y,
+                       S* log_sum, const DropFactor<S>& drop, std::size_t position, const Add& add = {}) {
   using Tile = AttentionTile<S>;
   const auto sums = block.template shared<S>(0, Tile::largest_width);
   const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
              kept = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
   const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
+  const S scale = is_scaled ? S(1) / std::sqrt(static_cast<S>(width)) : S(1);  // outside it costs registers
   const std::uint64_t row = drop.element(position, 0);
   S largest = -std::numeric_limits<S>::infinity(), total = S(0);
   for (std::size_t first = 0; first < seen; first += Tile::size) {
@@ -178,7 +179,7 @@ struct Kernel<op::Attention<T>> final {
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1),
-                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width, s.template scale<S>(),
+                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width, s.is_scaled,
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::DropFactor<S>(o.drop, at, s, head), t);
     }
@@ -208,7 +209,7 @@ struct Kernel<op::WindowAttention<T>> final {
       detail::DropFactor<S> drop(o.attention.drop, at, s, head);
       drop.first += begin;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
-                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width, s.template scale<S>(),
+                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width, s.is_scaled,
                         detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t), at(o.attention.log_sum) + row, drop,
                         t);
     }
@@ -237,7 +238,7 @@ struct Kernel<op::CrossAttention<T>> final {
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_y(at(o.q), s, head)(t), Rows::of_kv(at(o.kv), s, head, 1),
-                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width, s.template scale<S>(),
+                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width, s.is_scaled,
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
                         detail::CrossDropFactor<S>(o.drop, at, s, head), t);
     }
@@ -273,7 +274,7 @@ struct Kernel<op::AttendKept<T>> final {
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
       const std::size_t kept = head / s.group() * o.window * s.width;
       detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width},
-                        Rows{at(o.values) + kept, s.width}, o.seen, s.width, s.template scale<S>(),
+                        Rows{at(o.values) + kept, s.width}, o.seen, s.width, s.is_scaled,
                         detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr),
                         detail::DropFactor<S>({}, at, s, head), 0, add_of(head));
     }

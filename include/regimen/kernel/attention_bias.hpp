@@ -107,7 +107,7 @@ struct Kernel<op::BiasedAttention<T>> final {
       const detail::AddBias<S> add{at(o.bias) + head % s.heads * s.distances() + s.length - 1 + begin - t};
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
                         Rows::of_qkv(qkv, s, head, 2).from(begin), (s.causal ? t + 1 : s.length) - begin, s.width,
-                        s.template scale<S>(), detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t),
+                        s.is_scaled, detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t),
                         at(o.attention.log_sum) + row, drop, t, add);
     }
   }

@@ -1,4 +1,4 @@
-// regimen/layer/times_root_width.hpp — embeddings as long as positions are.
+// regimen/layer/times_root_width.hpp — embeddings as long as positions are, and the way back before their table.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -7,6 +7,27 @@
 #include <cstddef>
 
 namespace regimen {
+
+namespace detail {
+
+/// y = √C · x, or x / √C
+template <class X, bool divides>
+struct TimesRootWidthBound : LayerDefaults {
+  using T = typename X::Element;
+  using Output = X;
+  static constexpr bool in_place = true, always_writes_d_x = true;
+
+  static constexpr void forward(auto& engine, const auto& call) { times(engine, call.x, call.y); }
+  static constexpr void backward(auto& engine, const auto& call) { times(engine, call.d_y, call.d_x); }
+
+ private:
+  static constexpr double factor = (divides ? 1 : double(X::columns)) * inverse_square_root(double(X::columns));
+  static constexpr void times(auto& engine, std::size_t from, std::size_t to) {
+    engine.run(op::ScaledSum<T, T>{.x = {from}, .y = {to}, .count = engine.batch * X::size, .a = {factor}});
+  }
+};
+
+}  // namespace detail
 
 /// y = √C · x
 ///
@@ -19,22 +40,19 @@ namespace regimen {
 struct TimesRootWidth final {
   static constexpr const char* name = "times_root_width";
   static constexpr bool couples_samples = false, couples_positions = false;
-
   template <class X, class Roles>
-  struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using Output = X;
-    static constexpr bool in_place = true, always_writes_d_x = true;
+  using Bound = detail::TimesRootWidthBound<X, false>;
+};
 
-    static constexpr void forward(auto& engine, const auto& call) { times(engine, call.x, call.y); }
-    static constexpr void backward(auto& engine, const auto& call) { times(engine, call.d_y, call.d_x); }
-
-   private:
-    static constexpr double root = double(X::columns) * detail::inverse_square_root(double(X::columns));
-    static constexpr void times(auto& engine, std::size_t from, std::size_t to) {
-      engine.run(op::ScaledSum<T, T>{.x = {from}, .y = {to}, .count = engine.batch * X::size, .a = {root}});
-    }
-  };
+/// y = x / √C, otherwise as above
+///
+/// Before a TiedLinear, whose table is as large as an Embedding needs it: logits then do not grow with C.
+/// source   Raffel et al. 2020: T5, as its program computes it
+struct OverRootWidth final {
+  static constexpr const char* name = "over_root_width";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class X, class Roles>
+  using Bound = detail::TimesRootWidthBound<X, true>;
 };
 
 }  // namespace regimen

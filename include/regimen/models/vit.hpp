@@ -80,27 +80,6 @@ inline constexpr std::size_t vit_parameters = [] {
          Of::depth * block + 2 * d + (d + 1) * Of::classes;
 }();
 
-/// timm's names of a VitBlock.
-inline constexpr auto vit_block_names =
-    names::list(names::layer("norm1"), names::layer("attn.qkv"), names::layer("attn.proj"), names::layer("norm2"),
-                names::layer("mlp.fc1"), names::layer("mlp.fc2"));
-
-/// timm's names of a vision transformer: cls_token, pos_embed, patch_embed.proj.weight, blocks.0.norm1.weight, ...
-/// `block` names the tensors of one block: a program's own block needs others.
-///
-///   names::load<vit_names<OfFlowers>>(trainer, "flowers.safetensors");      names::save likewise
-template <class Of, const auto& block = vit_block_names>
-inline constexpr auto vit_names = [] {
-  constexpr std::size_t d = Of::width, patch = Of::patch;
-  constexpr auto patches = names::layer("patch_embed.proj").viewed(d, patch, patch, 0).axes(0, 3, 1, 2);
-  constexpr auto positions = names::tensor("pos_embed").viewed(1, 0, d);
-  constexpr auto rest =
-      names::list(names::repeat(Of::depth, "blocks.{}.", block), names::layer("norm"), names::layer("head"));
-  if constexpr (Of::class_token)
-    return names::list(patches, names::tensor("cls_token").viewed(1, 1, d), positions, rest);
-  else return names::list(patches, positions, rest);
-}();
-
 /// A vision transformer: patches and their embedding, a class token or none, learned positions, `depth` blocks, a norm,
 /// and a linear classifier. The norm stands behind the choice of the class token, which is the same function of the
 /// same parameters as in timm, and less work.
@@ -146,5 +125,31 @@ static_assert(vit_parameters<VitTiny16::Of> == 5'717'416 && vit_parameters<VitSm
               vit_parameters<Vit1B::Of> == 1'263'558'120 && vit_parameters<Vit800M::Of> == 809'516'008);
 static_assert(vit_positions<Vit1B::Of> == 257 && vit_positions<Vit800M::Of> == 256);
 
+namespace timm {
+
+/// The names of a VitBlock.
+inline constexpr auto block_names =
+    names::list(names::layer("norm1"), names::layer("attn.qkv"), names::layer("attn.proj"), names::layer("norm2"),
+                names::layer("mlp.fc1"), names::layer("mlp.fc2"));
+
+/// The names of a VisionTransformer, for a VitModel: cls_token, pos_embed, patch_embed.proj.weight, ...
+///
+///   names::load<timm::vit_names<Flowers>>(trainer, "flowers.safetensors");      names::save likewise
+///
+/// `block` names the tensors of a block, where it is a program's own: one whose tensors are those of VitBlock needs none.
+template <class Network, const auto& block = block_names>
+inline constexpr auto vit_names = [] {
+  using Of = typename Network::Of;
+  constexpr auto patches =
+      names::layer("patch_embed.proj").viewed(Of::width, Of::patch, Of::patch, Of::channels).axes(0, 3, 1, 2);
+  constexpr auto positions = names::tensor("pos_embed").viewed(1, vit_positions<Of>, Of::width);
+  constexpr auto rest =
+      names::list(names::repeat(Of::depth, "blocks.{}.", block), names::layer("norm"), names::layer("head"));
+  if constexpr (Of::class_token)
+    return names::list(patches, names::tensor("cls_token").viewed(1, 1, Of::width), positions, rest);
+  else return names::list(patches, positions, rest);
+}();
+
+}  // namespace timm
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -63,7 +63,7 @@ struct Offload final {
 ///   space     Every<N> or none of it, N = 1, 2, 3, 4, 6, 8, 12, ... up to the first that is at least the square root of
 ///             the model's depth; beside it KeepLast<K> of any K; and Selective<...> of any of the five layers of the
 ///             model whose outputs take most memory, and can be recomputed. GPT-2 of 48 blocks: where blocks are
-///             recomputed one by one, a block more is recomputed at most than in the best of all mixtures of blocks, 0.45 %
+///             recomputed one by one, about a block more is recomputed than in the best of all mixtures of blocks, 0.46 %
 ///             of a step; with a budget near the least, where segments are longer, up to 26 % more
 ///   chosen    in this space the schedule of fewest floating-point operations whose plan fits; of equal ones that of
 ///             least memory. So a smaller budget never takes more memory than a larger one. (If the 24 cheapest by

@@ -10,7 +10,7 @@ struct bundle_holds_kinds {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: a Bundle holds Tokens<T>, Vector<N> and Image<...>; write one or more, and no Bundle among them");
+        "regimen: a Bundle holds Tokens, Vector, Series, Image, Volume; write one or more, and no Bundle among them");
   };
 };
 

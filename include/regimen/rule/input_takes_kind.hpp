@@ -10,7 +10,7 @@ struct input_takes_kind {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Input<...> takes what a sample is; write Tokens<T>, Vector<N> or Image<Height, Width, Channels>");
+        "regimen: Input<...> takes a sample's kind; write Tokens<T>, Vector<N>, Series<...>, Image<...> or Volume<...>");
   };
 };
 

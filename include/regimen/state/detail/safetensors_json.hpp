@@ -244,15 +244,23 @@ REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<con
   std::string text;
   try {
     const auto quoted = [](const std::string& plain) { return nlohmann::json(plain).dump(); };
-    text = "{\"__metadata__\":" + nlohmann::json(metadata).dump();
+    text = "{\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) {
+      if (text.back() != '{') text += ',';
+      text += quoted(key) + ":" + quoted(value);
+    }
+    text += '}';
     std::size_t offset = 0;
     for (const Tensor& tensor : tensors) {
       const std::size_t begin = offset;
       offset += tensor.byte_count();
       text += ',';  // separate: g++ 12 warns about an overlap in "," + string
-      text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) +
-              "\",\"shape\":" + nlohmann::json(tensor.shape).dump() + ",\"data_offsets\":[" + std::to_string(begin) +
-              "," + std::to_string(offset) + "]}";
+      text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) + "\",\"shape\":[";
+      for (const std::size_t extent : tensor.shape) {
+        if (text.back() != '[') text += ',';
+        text += std::to_string(extent);
+      }
+      text += "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(offset) + "]}";
     }
   } catch (const nlohmann::json::exception& exception) {
     throw Error(path + ", header to write", "names and metadata in UTF-8", exception.what());

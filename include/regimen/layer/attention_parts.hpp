@@ -1,0 +1,272 @@
+// regimen/layer/attention_parts.hpp — the layers of which attention is made.
+#pragma once
+
+#include <regimen/core/ratio.hpp>
+#include <regimen/layer/children.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/norm.hpp>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::detail {
+
+/// A Value between the products of attention: `channels` is the width before the first and behind the last.
+template <class Dense, std::size_t Channels>
+struct InAttention final {
+  using Element = typename Dense::Element;
+  using Shape = typename Dense::Shape;
+  static constexpr std::size_t size = Dense::size, rows = Dense::rows, columns = Dense::columns;
+  static constexpr std::size_t leading = Dense::leading, bytes = Dense::bytes, channels = Channels;
+};
+
+/// How many heads there are of queries and of keys, how wide they are: 0 if they share the channels equally, how many
+/// positions they see: 0 for all, and whether scores are divided by √D.
+template <std::size_t Count, std::size_t KeyCount, std::size_t Width, std::size_t Window = 0, bool scaled = true>
+struct HeadLayout final {
+  static constexpr std::size_t heads = Count, key_heads = KeyCount, all = Count + 2 * KeyCount, window = Window;
+  static constexpr bool is_scaled = scaled;
+  /// Of so many channels before attention.
+  static constexpr std::size_t width_in(std::size_t channels) { return Width > 0 ? Width : channels / Count; }
+  /// Of q, k and v side by side in X.
+  template <class X>
+  static constexpr op::AttentionShape shape(std::size_t batch, bool causal) {
+    return {.batch = batch,
+            .length = X::rows,
+            .heads = heads,
+            .width = X::columns / all,
+            .causal = causal,
+            .key_heads = key_heads == heads ? 0 : key_heads,
+            .window = causal ? Window : 0,
+            .is_scaled = scaled};
+  }
+  /// What attention makes of X.
+  template <class X>
+  using Output =
+      InAttention<Value<typename X::Element, typename with_columns<typename X::Shape, X::columns / all * heads>::type>,
+                  X::channels>;
+};
+
+/// q, k and v of all heads, side by side.
+template <class Layout, BiasIs bias>
+struct HeadsProduct final {
+  static constexpr const char* name = "linear";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  struct Bound : LinearBound<Layout::all * Layout::width_in(X::columns), X, Roles, typename X::Element, bias> {
+    using Dense = LinearBound<Layout::all * Layout::width_in(X::columns), X, Roles, typename X::Element, bias>;
+    using Output = InAttention<typename Dense::Output, X::columns>;
+  };
+};
+/// Back to the width before attention.
+template <BiasIs bias>
+struct ProjectionProduct final {
+  static constexpr const char* name = "linear";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  using Bound = LinearBound<X::channels, X, Roles, typename X::Element, bias>;
+};
+
+template <class Layout, class T>
+constexpr void run_attention(auto& engine, const op::Attention<T>& attention) {
+  if constexpr (Layout::window > 0) engine.run(op::WindowAttention<T>{attention});
+  else engine.run(attention);
+}
+
+/// softmax(q kᵀ / √D) v per head; q, k and v lie side by side.
+template <class Layout, bool causal, class Rate>
+struct Attend final {
+  static constexpr const char* name = "attend";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using S = statistic_t<T>;
+    using Output = typename Layout::template Output<X>;
+    using Saved = Tensors<PerSample<S, Layout::heads * X::rows>>;            // each row's log-sum-exp
+    using BackwardScratch = Tensors<PerSample<S, Layout::heads * X::rows>>;  // y · d_y
+    static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      run_attention<Layout>(engine, op::Attention<T>{.qkv = {call.x},
+                                                     .y = {call.y},
+                                                     .log_sum = {call.saved[0]},
+                                                     .shape = Layout::template shape<X>(engine.batch, causal),
+                                                     .drop = drop_of<Rate>(engine, call.path)});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      const op::AttentionBackward<T> o{.qkv = {call.x},
+                                       .y = {call.y},
+                                       .d_y = {call.d_y},
+                                       .d_qkv = {call.d_x},
+                                       .log_sum = {call.saved[0]},
+                                       .row_dot = {call.scratch[0]},
+                                       .shape = Layout::template shape<X>(engine.batch, causal),
+                                       .drop = drop_of<Rate>(engine, call.path)};
+      if constexpr (Layout::window > 0) engine.run(op::WindowAttentionBackward<T>{o});
+      else if constexpr (Layout::key_heads < Layout::heads) engine.run(op::SharedAttentionBackward<T>{o});
+      else engine.run(o);
+    }
+  };
+};
+
+/// RmsNorm of neighbouring heads of each row of a tensor, which are copied side by side, and back.
+///   row   elements from row to row of the tensor
+template <class T, class G, class Epsilon, std::size_t width, std::size_t row>
+struct HeadsNorm final {
+  using S = statistic_t<T>;
+  static constexpr void gather(auto& engine, View<T> all, View<T> copy, std::size_t rows, std::size_t heads) {
+    const std::size_t columns = heads * width;
+    engine.run(
+        op::CopyColumns<T>{.x = all, .y = copy, .rows = rows, .columns = columns, .from_row = row, .to_row = columns});
+  }
+  static constexpr void scatter(auto& engine, View<T> copy, View<T> all, std::size_t rows, std::size_t heads) {
+    const std::size_t columns = heads * width;
+    engine.run(
+        op::CopyColumns<T>{.x = copy, .y = all, .rows = rows, .columns = columns, .from_row = columns, .to_row = row});
+  }
+  static constexpr void normalize(auto& engine, View<T> x, View<T> gain, View<T> y, View<S> rstd, std::size_t heads) {
+    engine.run(op::Normalize<false, T>{
+        .x = x, .gain = gain, .y = y, .rstd = rstd, .rows = heads, .columns = width, .epsilon = epsilon(Epsilon{})});
+  }
+  /// d_y becomes d_x.
+  static constexpr void differentiate(auto& engine, View<T> x, View<T> gain, View<T> d_y, View<S> rstd, View<G> d_gain,
+                                      std::size_t heads, bool add) {
+    engine.run(op::NormalizeBackward<false, T, G>{.x = x,
+                                                  .gain = gain,
+                                                  .d_y = d_y,
+                                                  .d_x = d_y,
+                                                  .rstd = rstd,
+                                                  .d_gain = d_gain,
+                                                  .rows = heads,
+                                                  .columns = width,
+                                                  .add = add});
+  }
+
+ private:
+  template <class Value>
+  static constexpr double epsilon(regimen::Epsilon<Value>) {
+    return Value::value;
+  }
+};
+constexpr Parameter head_gain(const char* name, std::size_t width) {
+  return {name, ParameterRole::gain, 1, {width, 1, 1, 1}, {InitialValue::Kind::one, 1}};
+}
+
+/// QueryKeyNorm behind the first product: heads are copied side by side, normalised, and copied back. Saves its input.
+/// Where that has no keys, of q alone.
+template <class Layout, class Epsilon>
+struct NormalizeHeads final {
+  static constexpr const char* name = "query_key_norm";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using S = statistic_t<T>;
+    using Element = T;
+    using Output = X;
+    static constexpr std::size_t width = X::columns / Layout::all, parts = Layout::key_heads > 0 ? 2 : 1;
+    using Norm = HeadsNorm<T, typename Roles::reduce, Epsilon, width, X::columns>;
+    static constexpr auto parameters = [] {
+      if constexpr (parts == 1) return std::array<Parameter, 1>{head_gain("query", width)};
+      else return std::array<Parameter, 2>{head_gain("query", width), head_gain("key", width)};
+    }();
+    using OfQueries = PerSample<S, X::rows * Layout::heads>;  // rstd
+    using OfKeys = PerSample<S, X::rows * Layout::key_heads>;
+    using Saved = std::conditional_t<parts == 1, Tensors<OfQueries>, Tensors<OfQueries, OfKeys>>;
+    using Copy = PerSample<T, X::rows * Layout::heads * width>;
+    using ForwardScratch = Tensors<Copy>;
+    using BackwardScratch = Tensors<Copy, Copy>;
+    static constexpr Reads backward_reads(bool) { return Reads::input; }
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      const std::size_t rows = engine.batch * X::rows;
+      const View<T> x{call.x}, y{call.y}, copy{call.scratch[0]};
+      for (std::size_t part = 0; part < parts; ++part) {
+        const std::size_t heads = heads_of(part);
+        Norm::gather(engine, x + begin_of(part), copy, rows, heads);
+        Norm::normalize(engine, copy, {call.parameters[part]}, copy, {call.saved[part]}, rows * heads);
+        Norm::scatter(engine, copy, y + begin_of(part), rows, heads);
+      }
+      copy_values(engine, x, y);
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      const std::size_t rows = engine.batch * X::rows;
+      const View<T> x{call.x}, d_y{call.d_y}, d_x{call.d_x}, copy{call.scratch[0]}, d_copy{call.scratch[1]};
+      for (std::size_t part = 0; part < parts; ++part) {
+        const std::size_t heads = heads_of(part);
+        Norm::gather(engine, x + begin_of(part), copy, rows, heads);
+        Norm::gather(engine, d_y + begin_of(part), d_copy, rows, heads);
+        Norm::differentiate(engine, copy, {call.parameters[part]}, d_copy, {call.saved[part]}, {call.gradients[part]},
+                            rows * heads, call.add);
+        if (call.wants_d_x()) Norm::scatter(engine, d_copy, d_x + begin_of(part), rows, heads);
+      }
+      if (call.wants_d_x()) copy_values(engine, d_y, d_x);
+    }
+
+   private:
+    static constexpr std::size_t heads_of(std::size_t part) { return part == 0 ? Layout::heads : Layout::key_heads; }
+    /// Where q, k or v begins at a position.
+    static constexpr std::size_t begin_of(std::size_t part) {
+      return (part == 0 ? 0 : Layout::heads + (part - 1) * Layout::key_heads) * width;
+    }
+    static constexpr void copy_values(auto& engine, View<T> from, View<T> to) {
+      if (parts == 1 || from.offset == to.offset) return;
+      engine.run(op::CopyColumns<T>{.x = from + begin_of(2),
+                                    .y = to + begin_of(2),
+                                    .rows = engine.batch * X::rows,
+                                    .columns = heads_of(2) * width,
+                                    .from_row = X::columns,
+                                    .to_row = X::columns});
+    }
+  };
+};
+
+/// Rotary between the first product and Attend, in place: the gradient of a rotation is the rotation by the negative
+/// angle.
+///   walks_on   in incremental decoding: from the position on that the engine has come to
+template <class Layout, class Rotary, bool walks_on = false>
+struct RotateHeads final {
+  static constexpr const char* name = "rotary";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = X;
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) { engine.run(turned(engine, call.x, call.y, false)); }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x()) engine.run(turned(engine, call.d_y, call.d_x, true));
+    }
+
+   private:
+    static constexpr op::Rotate<T> turned(const auto& engine, std::size_t x, std::size_t y, bool inverse) {
+      std::size_t first = 0;
+      if constexpr (walks_on) first = engine.position;
+      return {.x = {x},
+              .y = {y},
+              .shape = Layout::template shape<X>(engine.batch, false),
+              .frequencies = Rotary::frequencies(),
+              .first = first,
+              .inverse = inverse};
+    }
+  };
+};
+
+template <class Layout, bool causal, class Rate>
+inline constexpr bool is_composite<Attend<Layout, causal, Rate>> = true;
+template <class Layout, class Epsilon>
+inline constexpr bool is_composite<NormalizeHeads<Layout, Epsilon>> = true;
+template <class Layout, class Rotary, bool walks_on>
+inline constexpr bool is_composite<RotateHeads<Layout, Rotary, walks_on>> = true;
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0
