@@ -1,5 +1,5 @@
 // Segments of three blocks in a model of two.
-// expect: Checkpoint<Every<N>> needs N <= the number of blocks, and this model has fewer; write a smaller N
+// expect: Checkpoint<Every<N>> needs N <= the number of blocks, less the K of KeepLast<K>; write a smaller N
 // names: regimen::Every<3>
 #include "../support/model_recipe.hpp"
 

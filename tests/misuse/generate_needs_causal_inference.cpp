@@ -1,5 +1,5 @@
 // Text from an Inference whose attention sees later positions.
-// expect: generate needs a model that does not look ahead; write SelfAttention<\.\.\., Causal>, Conv1d<\.\.\., CausalPadding>
+// expect: generate needs layers that read no later position; write Causal, CausalPadding, LayerNorm for GroupNorm
 // names: Net
 #include <regimen/regimen.hpp>
 

@@ -26,6 +26,11 @@ struct Branched final
     : Model<Input<Vector<12>>, Linear<16>, Silu, Fork<Multiply, Sequential<Linear<16>, Gelu>, Dropout<Ratio<1, 4>>>,
             Residual<LayerNorm, Linear<16>>, Softmax, Linear<5>> {};
 
+/// One set of weights for all blocks.
+struct OneSet;
+struct Albert final : Model<Input<Vector<16>>,
+                            Repeat<4, Shared<OneSet, Residual<LayerNorm, Linear<64>, Gelu, Linear<16>>>>, Linear<7>> {};
+
 template <class Network, class Checkpoint_>
 using recipe = train::Recipe<Network, Configured<Batch<4>, Checkpoint_>>;
 template <class Network, class Checkpoint_>
@@ -186,6 +191,16 @@ TEST_CASE("the cheapest schedule that fits, of all that there are: of three bloc
   const auto all = plans_of<Deep>(space<BlocksOfThree, list<LayerNorm, Linear<64>, Gelu>>{});
   CHECK(all.size() == 48);
   is_cheapest<Deep, 112'640, 112'900, 113'400, 114'500, 115'455, 116'992, 119'551, 119'552, 200'000>(all);
+}
+
+TEST_CASE("it sees the layers of a set, which stand in several places") {
+  using Kept = Checkpoint<Every<1>, KeepLast<2>>;
+  constexpr std::size_t bytes = peak<Albert, Kept>;
+  using Sets = train::BudgetSearch<train::Recipe, Albert, Configured<Batch<4>, Checkpoint<Budget<bytes>>>>;
+  constexpr train::RankedSchedule rank = Sets::ranked(1, 2, bytes);
+  CHECK(rank.extra == backward<Albert, Kept> - backward<Albert, Checkpoint<None>>);
+  CHECK(rank.bound <= bytes);
+  CHECK(backward<Albert, Checkpoint<Budget<bytes>>> <= backward<Albert, Kept>);
 }
 
 TEST_CASE("it trains as the schedule that is chosen, with the same bits") {

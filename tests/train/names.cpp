@@ -123,6 +123,11 @@ constexpr bool misfits(const Map& map, names::Misfit misfit, std::size_t at) {
   return found.misfit == misfit && found.at == at;
 }
 constexpr auto twice = names::list(names::layer("a"), names::layer("a"));
+/// Two pairs of tensors are the same halves of one of theirs.
+constexpr auto halves = names::inside("", names::tensor("a").part(0, 1, 2), names::tensor("a").part(1, 1, 2));
+constexpr auto halves_twice = names::list(halves, halves);
+template <class Layer>
+struct Four final : Model<Input<Vector<4>>, Layer, Layer, Layer, Layer> {};
 struct Two final : Model<Input<Vector<4>>, Linear<6>, Linear<3>> {};
 using names::Misfit, names::layer, names::tensor, names::joined, names::list;
 static_assert(misfits<Two>(list(layer("a"), layer("b")), Misfit::none, 0));
@@ -138,6 +143,15 @@ static_assert(misfits<Two>(list(layer("a"), joined(layer("b"), layer("c"))), Mis
 static_assert(misfits<Two>(list(joined(layer("b"), layer("c").shares(2)), layer("d")), Misfit::none, 0));
 static_assert(misfits<Two>(list(layer("a"), tensor("b").part(0, 1, 2), tensor("c")), Misfit::parts_of_entry, 1));
 static_assert(misfits<Two>(list(layer("a"), layer("b").also("c")), Misfit::copy_of_nothing, 2));
+// Shares and parts of nothing, or beyond the tensor; pieces that are no tensors.
+static_assert(misfits<Two>(list(joined(layer("a").shares(0), layer("b")), layer("c")), Misfit::rows_of_tensor, 0));
+static_assert(misfits<Two>(list(joined(layer("a").shares(0)), layer("c")), Misfit::rows_of_tensor, 0));
+static_assert(misfits<Two>(list(layer("a").part(0, 0, 2), layer("c")), Misfit::rows_of_tensor, 0));
+static_assert(misfits<Two>(list(layer("a").part(0, 1, 0), layer("c")), Misfit::rows_of_tensor, 0));
+static_assert(misfits<Two>(list(layer("a"), layer("c").part(1, 1, 1)), Misfit::rows_of_tensor, 2));
+static_assert(misfits<Two>(list(layer("a"), layer("c").part(0, 2, 1)), Misfit::rows_of_tensor, 2));
+static_assert(misfits<Two>(list(joined(tensor("a"), names::ignore("b")), layer("a")), Misfit::rows_of_tensor, 0));
+static_assert(misfits<Two>(list(joined(names::ignore("b"), tensor("a")), layer("a")), Misfit::rows_of_tensor, 0));
 
 }  // namespace
 
@@ -255,6 +269,9 @@ TEST_CASE("a mapping with one name for two tensors is refused") {
   ::test::Directory directory;
   Inference<Two, Batch<1>> model;
   CHECK(::test::says(::test::error_of([&] { names::save<twice>(model, directory / "a"); }), "a.weight"));
+  Inference<Four<Linear<4, NoBias>>, Batch<1>> four;
+  fill(four);
+  CHECK(::test::says(::test::error_of([&] { names::save<halves_twice>(four, directory / "a"); }), "\"a\""));
   CHECK(directory.files() == 0);
 }
 

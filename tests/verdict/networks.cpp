@@ -178,6 +178,7 @@ template <class... Options>
 inline constexpr bool sees_later =
     train::looks_ahead<detail::layers_in<boost::mp11::mp_list<SelfAttention<Heads<2>, Options...>>>>;
 static_assert(sees_later<Alibi> && sees_later<RelativeBias<4, 3, int>> && !sees_later<Alibi, Causal>);
+static_assert(train::looks_ahead<detail::layers_in<boost::mp11::mp_list<Residual<GroupNorm<2>, Linear<8>>>>>);
 struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
 using Across = CrossAttention<Other, Options...>;

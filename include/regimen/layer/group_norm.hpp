@@ -29,7 +29,7 @@ struct group_norm_options<Epsilon<Value>, Rest...> : group_norm_options<Rest...>
 ///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (B,Groups) at least fp32, saved
 ///   options   Epsilon<Ratio<1, 100'000>>
 ///
-/// refuses  channels that Groups does not divide
+/// refuses  channels that Groups does not divide; generate: a position's mean is over later ones, too
 /// source   Wu, He 2018, eq. 1-3 and 7
 /// error    of mean and variance: rows of a chunk, at least 32 of them, chunks and channels of a group, as roundings of
 ///          an fp32 sum
@@ -37,7 +37,7 @@ struct group_norm_options<Epsilon<Value>, Rest...> : group_norm_options<Rest...>
 template <std::size_t Groups, class... Options>
 struct GroupNorm final {
   static constexpr const char* name = "group_norm";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, looks_ahead = true;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {

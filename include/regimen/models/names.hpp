@@ -66,7 +66,7 @@ template <std::size_t... N>
 constexpr auto together(const Names<N>&... parts) {
   Names<(N + ... + 0)> all;
   std::size_t at = 0;
-  const auto add = [&](const auto& part) {
+  [[maybe_unused]] const auto add = [&](const auto& part) {  // unused of no parts
     for (const Entry& entry : part.entries) all.entries[at++] = entry;
   };
   (add(parts), ...);

@@ -97,9 +97,9 @@ struct Written {
   written.tensors = tensors;
   Walk<Written> walk{entries, tensors, written};
   walk.run();
-  std::set<std::string_view> seen;
+  std::set<std::pair<std::string_view, std::size_t>> seen;
   for (const Piece& piece : written.pieces)
-    if (!seen.insert(piece.name).second && piece.both.rows == piece.both.their_rows)
+    if (!seen.emplace(piece.name, piece.both.their_row).second)
       throw Error("names, tensor \"" + piece.name + "\"", "each name once in a mapping", "two",
                   "a tensor that is several of ours is named by part(...)");
   return written;

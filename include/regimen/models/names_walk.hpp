@@ -75,6 +75,11 @@ constexpr Correspondence correspond(const Entry& entry, const Parameter& paramet
     if (view.size() != ours.size()) result.misfit = Misfit::shape_of_tensor;
     ours = view;
   }
+  if (entry.share == 0 || entry.part_count == 0 || entry.part_count > entry.parts ||
+      entry.part > entry.parts - entry.part_count) {
+    result.misfit = Misfit::rows_of_tensor;
+    return result;
+  }
   if (ours.of[0] % entry.shares != 0) result.misfit = Misfit::rows_of_tensor;
   result.row = ours.of[0] / entry.shares * entry.shares_before;
   result.rows = ours.of[0] / entry.shares * entry.share;
@@ -132,6 +137,9 @@ struct Walk {
     at = where;
     return false;
   }
+  static constexpr bool names_tensors(const Entry& entry) {
+    return entry.kind == Entry::Kind::tensor || entry.kind == Entry::Kind::layer;
+  }
   /// Ours may be a part of theirs: then the parts in one block are all of it.
   constexpr bool has_all_parts(std::size_t begin, std::size_t end, std::size_t which) const {
     std::size_t sum = 0;
@@ -146,8 +154,9 @@ struct Walk {
   constexpr bool block(std::size_t begin, std::size_t end, const Scope* scope) {
     for (std::size_t i = begin; i < end; ++i) {
       const Entry& entry = entries[i];
+      if (entry.joins_next && !names_tensors(entry)) return fail(Misfit::rows_of_tensor, next);
       if (entry.kind == Entry::Kind::open) {
-        for (std::size_t index = entry.first; index < entry.first + entry.count; ++index) {
+        for (std::size_t index = entry.first; entry.length > 0 && index < entry.first + entry.count; ++index) {
           const Scope inner{scope, &entry, entry.repeats || scope == nullptr ? index : scope->index};
           if (!block(i + 1, i + 1 + entry.length, &inner)) return false;
         }
@@ -160,7 +169,8 @@ struct Walk {
         sink.also(entry, scope);
       } else {
         std::size_t last = i;
-        while (entries[last].joins_next) ++last;
+        while (entries[last].joins_next)
+          if (!names_tensors(entries[++last])) return fail(Misfit::rows_of_tensor, next);
         if (next == tensors.size()) return fail(Misfit::names_without_tensor, i);
         const std::uint64_t layer = tensors[next].layer;
         do {

@@ -58,10 +58,23 @@ struct OutlineOf {
     else return walk::is_input<N> ? Kind::input : Kind::opaque;
   }();
 
+  /// What a walker stands for: Shared for its layers.
+  template <class N>
+  struct seen {
+    using type = N;
+  };
+  template <class Name, class... Layers, class X, class Context, bool flows>
+  struct seen<walk::Node<Shared<Name, Layers...>, X, Context, flows>> {
+    using type = typename walk::Node<Shared<Name, Layers...>, X, Context, flows>::Branch;
+  };
+  template <class N>
+  using seen_t = typename seen<N>::type;
+
   /// How many parts there are.
   template <class N>
   static constexpr std::size_t size() {
-    if constexpr (kind_of<N> == Kind::chain || kind_of<N> == Kind::fork)
+    if constexpr (!std::is_same_v<seen_t<N>, N>) return size<seen_t<N>>();
+    else if constexpr (kind_of<N> == Kind::chain || kind_of<N> == Kind::fork)
       return []<std::size_t... i>(std::index_sequence<i...>) {
         return (std::size_t{1} + ... + size<typename N::template At<i>>());
       }(std::make_index_sequence<N::count>{});
@@ -74,6 +87,7 @@ struct OutlineOf {
   /// Draws a node and its children from parts[here] on; returns the place behind them.
   template <class N>
   static constexpr std::size_t draw(OutlinePart* parts, std::size_t here, std::size_t before, std::size_t samples) {
+    if constexpr (!std::is_same_v<seen_t<N>, N>) return draw<seen_t<N>>(parts, here, before, samples);
     OutlinePart& part = parts[here];
     part.kind = kind_of<N>;
     part.before = before;

@@ -15,7 +15,7 @@ struct every_at_most_depth {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Checkpoint<Every<N>> needs N <= the number of blocks, and this model has fewer; write a smaller N");
+        "regimen: Checkpoint<Every<N>> needs N <= the number of blocks, less the K of KeepLast<K>; write a smaller N");
   };
 };
 

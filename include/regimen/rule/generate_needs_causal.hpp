@@ -3,13 +3,13 @@
 
 namespace regimen::rule {
 
-/// IsCausal: whether no SelfAttention and no Conv1d of the model reads later positions.   docs/errors/generate_needs_causal.md
+/// IsCausal: whether no SelfAttention, Conv1d and GroupNorm of the model reads later positions.   docs/errors/generate_needs_causal.md
 template <class Network, bool IsCausal>
 struct generate_needs_causal {
   static constexpr bool holds = IsCausal;
   struct must_hold {
     static_assert(holds,
-                  "regimen: generate needs a model that does not look ahead; write SelfAttention<..., Causal>, Conv1d<..., CausalPadding>");
+                  "regimen: generate needs layers that read no later position; write Causal, CausalPadding, LayerNorm for GroupNorm");
   };
 };
 
