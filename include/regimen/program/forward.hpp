@@ -50,7 +50,7 @@ struct Forward {
 
   /// The output for the batch in the input, on the transient side; the caller frees it.
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
-    const Weights weights{r.parameters, r.gradients, false, r.buffers};
+    const regimen::Weights weights{r.parameters, r.gradients, false, r.buffers};
     Bound::enter_tied(engine, weights, false);
     Bound::enter_named(engine, false);
     engine.phase(op::Phase::forward);

@@ -155,7 +155,7 @@ struct OutlineOf {
   template <class N>
   static constexpr void measure(OutlinePart& part, std::size_t samples) {
     using Of = flows_of<N>;
-    constexpr Weights nowhere{0, 0, false, 0};
+    constexpr regimen::Weights nowhere{0, 0, false, 0};
     part.flows = Of::value;
     part.again = N::active ? Of::again : 0;
     part.reads = N::active ? N::Bound::backward_reads(N::trains) : Reads::nothing;
@@ -173,7 +173,7 @@ struct OutlineOf {
   }
   template <class N>
   static constexpr std::size_t most_in_backward(const OutlinePart& part, std::size_t samples, bool owned) {
-    constexpr Weights nowhere{0, 0, false, 0};
+    constexpr regimen::Weights nowhere{0, 0, false, 0};
     Walk walk = walk_of(samples);
     walk.phase(op::Phase::backward);
     const std::size_t floor = 2 * (part.x + part.y);  // below it lies what other layers have saved

@@ -88,7 +88,7 @@ struct Step : Forward<Bound_> {
 
   /// Forward and loss of the micro-batch in the input. Returns the gradient of the output.
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
-    const Weights weights{r.parameters, r.gradients, further, r.buffers};
+    const regimen::Weights weights{r.parameters, r.gradients, further, r.buffers};
     engine.phase(op::Phase::forward);
     Bound::enter_tied(engine, weights, true);
     Bound::enter_named(engine, true);
@@ -110,7 +110,7 @@ struct Step : Forward<Bound_> {
   /// Backward of that micro-batch; adds to the gradients unless it is the first of the step. If gradients are reduced
   /// once, the last micro-batch does it.
   static constexpr void backward(auto& engine, const Resident& r, std::size_t gradient, std::size_t micro_batch) {
-    const Weights weights{r.parameters, r.gradients, micro_batch > 0, r.buffers};
+    const regimen::Weights weights{r.parameters, r.gradients, micro_batch > 0, r.buffers};
     engine.phase(op::Phase::backward);
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
     Bound::clear_named_gradients(engine);
