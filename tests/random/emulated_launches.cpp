@@ -11,9 +11,8 @@
 
 namespace regimen::random {
 
-template <std::uint64_t Seed>
-void launches_hold() {
-  using P = Program<Seed>;
+template <std::uint64_t Seed, class P>
+void launches_of_program() {
   using Own = without<typename on_one_device<typename P::Net, typename P::Policies>::type, axis::debug>;
   // On a GPU one form of attention lets heads share keys.
   using There = std::conditional_t<network_shares_keys<typename P::Net>,
@@ -36,6 +35,15 @@ void launches_hold() {
   INFO("seed " << Seed << "\n  " << name_of_type<typename P::Drawn::type>() << "\n  " << name_of_type<Own>());
   CHECK(one == three);
   CHECK(one == unrecorded);
+}
+/// Of this seed, or of a later one whose samples Fake can write.
+template <std::uint64_t Seed>
+void launches_hold() {
+  using P = Program<Seed>;
+  using Train = typename trainer_of<typename P::Net, typename P::Policies>::type;
+  if constexpr (rule::source_writes_samples<Fake, typename Train::Input, typename Train::Label>::holds)
+    launches_of_program<Seed, P>();
+  else launches_hold<Seed + 10>();
 }
 
 }  // namespace regimen::random
