@@ -1,5 +1,5 @@
 // Two paddings.
-// expect: a convolution takes Stride<N>, Padding<N>, Dilation<N>, Groups<N> and NoBias; write each at most once
+// expect: a convolution takes Stride<N>, one padding, Dilation<N>, Groups<N> and NoBias; write each at most once
 // names: regimen::Conv1d<8, 3
 #include "../support/model_recipe.hpp"
 

@@ -275,6 +275,18 @@ TEST_CASE("a mapping with one name for two tensors is refused") {
   CHECK(directory.files() == 0);
 }
 
+constexpr auto of_two = names::list(names::layer("a"), names::layer("b"));
+TEST_CASE("weights are not read in a callback of fit, which counts its steps") {
+  ::test::Directory directory;
+  Trainer<Two, Batch<2>> trainer;
+  names::save<of_two>(trainer, directory / "a");
+  const auto reads = [&](auto& of, const StepResult&) { names::load<of_two>(of, directory / "a"); };
+  const std::string error = ::test::error_of(
+      [&] { trainer.fit(Fake({.samples = 8, .classes = 3}), {.steps = 2, .progress = false}, reads); });
+  CHECK(::test::says(error, "outside of fit"));
+  CHECK(trainer.steps_done() == 1);
+}
+
 TEST_CASE("files in parts have an index, and one that leads elsewhere is refused") {
   ::test::Directory directory;
   Inference<Sentences, Batch<1>> model;

@@ -26,8 +26,8 @@ struct Alibi final {};
 /// all beyond. With Causal all buckets are of earlier positions, without it half of them of later ones.
 ///
 ///   Buckets, MaxDistance   an even number, 4 or more; above Buckets / 2
-///   Table                  a type of the program: all attention that names it has one table, whose Layout is the same, as
-///                          all blocks of T5's encoder have; by default each has its own
+///   Table                  a type of the program: all attention that names it has one table, as all blocks of T5's encoder
+///                          have, and the same heads, Causal and Dropout; by default each has its own
 ///   attend.table (Buckets,H)   normal(0, 1/√C); no weight decay
 ///
 /// source   Raffel et al. 2020, section 2.1

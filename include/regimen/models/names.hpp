@@ -168,7 +168,7 @@ Written written_for() {
 ///   path       of a file, of an index, or a folder of either: see safetensors::ShardedFile
 ///   types      F64, F32, F16, BF16. A Trainer takes types no wider than its master weights; an Inference rounds once
 ///
-/// A Trainer then starts at step 0, without optimizer state. All ranks of a Trainer call it.
+/// A Trainer then starts at step 0, without optimizer state. All ranks of a Trainer call it; not in a callback of fit.
 /// refuses   to compile with a mapping that does not fit the model
 /// failure   Error naming the tensor that is missing, unknown, or of another shape or type; then nothing has changed
 template <const auto& map, class Owner>
@@ -178,7 +178,11 @@ void load(Owner& owner, const std::string& path) {
   std::size_t widest = 0;
   const char* widest_name = "";
   if constexpr (trains) {
-    train::StateAccess<typename Owner::Session>::expect_finished_step(train::Inside::session(owner), "names::load");
+    using Saved = train::StateAccess<typename Owner::Session>;
+    auto& session = train::Inside::session(owner);
+    session.expect_no_fit("names::load");
+    Saved::finish_saving(session);
+    Saved::expect_finished_step(session, "names::load");
     widest = sizeof(typename Owner::Master);
     widest_name = name_of<typename Owner::Master>;
   }

@@ -11,7 +11,7 @@ struct conv_takes_options {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: a convolution takes Stride<N>, Padding<N>, Dilation<N>, Groups<N> and NoBias; write each at most once");
+        "regimen: a convolution takes Stride<N>, one padding, Dilation<N>, Groups<N> and NoBias; write each at most once");
   };
 };
 
