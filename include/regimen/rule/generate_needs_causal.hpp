@@ -8,8 +8,9 @@ template <class Network, bool IsCausal>
 struct generate_needs_causal {
   static constexpr bool holds = IsCausal;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: generate needs layers that read no later position; write Causal, CausalPadding, LayerNorm for GroupNorm");
+    static_assert(
+        holds,
+        "regimen: generate needs layers that read no later position; write Causal, CausalPadding, LayerNorm for GroupNorm");
   };
 };
 
