@@ -1,5 +1,5 @@
 // A Bundle in a Bundle.
-// expect: a Bundle holds Tokens<T>, Vector<N> and Image<\.\.\.>; write one or more, and no Bundle among them
+// expect: a Bundle holds Tokens, Vector, Series, Image, Volume; write one or more, and no Bundle among them
 // names: regimen::Bundle<regimen::Vector<8>, regimen::Bundle<regimen::Vector<4>>>
 #include "../support/model_recipe.hpp"
 

@@ -1,5 +1,5 @@
 // An Input with an element type in place of a sample's kind.
-// expect: Input<\.\.\.> takes what a sample is; write Tokens<T>, Vector<N> or Image<Height, Width, Channels>
+// expect: Input<\.\.\.> takes a sample's kind; write Tokens<T>, Vector<N>, Series<\.\.\.>, Image<\.\.\.> or Volume<\.\.\.>
 // names: float
 #include <regimen/regimen.hpp>
 

@@ -1,9 +1,10 @@
 // regimen/models/names.hpp — a model's tensors by the names of another library: files that both read and write.
 #pragma once
 
+#include <regimen/rule/names_fit_model.hpp>  // first: compilers print the way to a rule
+
 #include <regimen/models/names_file.hpp>
 #include <regimen/models/names_walk.hpp>
-#include <regimen/rule/names_fit_model.hpp>
 #include <regimen/state/load_state.hpp>
 #include <regimen/state/trainer_state.hpp>
 

@@ -1,6 +1,13 @@
 // regimen/verdict/model_rules.hpp — the rules about a model and its policies, in stages: layers, names, shapes, output, machine.
 #pragma once
 
+// What holds rules comes before what includes it: compilers print the way to a rule that is broken.
+#include <regimen/verdict/attention_rules.hpp>
+#include <regimen/verdict/image_rules.hpp>
+#include <regimen/verdict/join_rules.hpp>
+#include <regimen/verdict/layer_rules.hpp>
+#include <regimen/verdict/neighbour_rules.hpp>
+
 #include <regimen/program/recipe.hpp>
 #include <regimen/rule/bundle_holds_kinds.hpp>
 #include <regimen/rule/bytes_can_be_counted.hpp>
