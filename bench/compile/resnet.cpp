@@ -17,9 +17,9 @@ using Bottleneck = Sequential<
 template <std::size_t Depth, std::size_t Channels, std::size_t Step>
 using Stage = Sequential<Bottleneck<Channels, Step, ConvNorm<4 * Channels, 1, Step>>,
                          Repeat<Depth - 1, Bottleneck<Channels, 1, Identity>>>;
-struct ResNet50 : Model<Input<Image<224, 224, 3>>, ConvNorm<64, 7, 2>, Relu, MaxPool<3, Stride<2>, Padding<1>>,
-                        Stage<3, 64, 1>, Stage<4, 128, 2>, Stage<6, 256, 2>, Stage<3, 512, 2>, GlobalAveragePool,
-                        Linear<1000>> {};
+struct ResNet50
+    : Model<Input<Image<224, 224, 3>>, ConvNorm<64, 7, 2>, Relu, MaxPool<3, Stride<2>, Padding<1>>, Stage<3, 64, 1>,
+            Stage<4, 128, 2>, Stage<6, 256, 2>, Stage<3, 512, 2>, GlobalAveragePool, Linear<1000>> {};
 
 using Train = Trainer<ResNet50, Precision<fp32>, Target<targets::host<16_GiB>>, Batch<16>, Optimizer<AdamW>>;
 }  // namespace

@@ -21,9 +21,7 @@ struct Small : ResNetModel<Image<32, 32, 3>, 10, resnet::Basic, resnet::Depths<1
 struct Picture {
   std::vector<float> numbers = std::vector<float>(pictures::numbers);
   std::vector<std::int32_t> kind{-1};
-  Picture(const auto& source, std::size_t index) {
-    source.read(index, Sample<float, std::int32_t>{numbers, kind});
-  }
+  Picture(const auto& source, std::size_t index) { source.read(index, Sample<float, std::int32_t>{numbers, kind}); }
 };
 
 }  // namespace
@@ -41,8 +39,8 @@ TEST_CASE("a drawn picture is a function of seed and index") {
 TEST_CASE("CIFAR-10's files have planes of colours, networks pixels") {
   const ::test::Directory folder;
   std::string bytes(2 * 3073, '\0');
-  bytes[3073] = 7;                                   // the class of the second picture
-  bytes[3073 + 1 + 1024 + 33] = char(255);           // its green at line 1, column 1
+  bytes[3073] = 7;                          // the class of the second picture
+  bytes[3073 + 1 + 1024 + 33] = char(255);  // its green at line 1, column 1
   std::ofstream(folder / "a.bin", std::ios::binary) << bytes;
   const pictures::Cifar cifar(folder.path(), {"a.bin", "a.bin"});
   CHECK(cifar.size({pictures::numbers, 1}) == 4);
@@ -50,8 +48,10 @@ TEST_CASE("CIFAR-10's files have planes of colours, networks pixels") {
   CHECK(picture.kind[0] == 7);
   for (std::size_t i = 0; i < pictures::numbers; ++i) CHECK(picture.numbers[i] == (i == 33 * 3 + 1 ? 1.0F : -1.0F));
   std::ofstream(folder / "b.bin", std::ios::binary) << bytes.substr(1);
-  CHECK_THROWS_WITH(pictures::Cifar(folder.path(), {"b.bin"}), Catch::Contains("b.bin: expected pictures of 3073 bytes"));
-  CHECK_THROWS_WITH(pictures::Cifar(folder.path(), {"c.bin"}), Catch::Contains("c.bin: expected pictures of 3073 bytes"));
+  CHECK_THROWS_WITH(pictures::Cifar(folder.path(), {"b.bin"}),
+                    Catch::Contains("b.bin: expected pictures of 3073 bytes"));
+  CHECK_THROWS_WITH(pictures::Cifar(folder.path(), {"c.bin"}),
+                    Catch::Contains("c.bin: expected pictures of 3073 bytes"));
 }
 
 TEST_CASE("drawn pictures are learnt by a small residual network") {

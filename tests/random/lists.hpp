@@ -230,13 +230,14 @@ struct AnyAttention {
   template <class At>
   static constexpr bool is_even = is_wide<At> || At::X::columns / heads<At> % 2 == 0;
   template <class At>
-  using more = mp::mp_append<
-      If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
-                    If<At::below(6, 12) == 1, WithoutProjectionBias>,
-      If<At::below(6, 12) == 1, WithoutProjectionBias>, If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>,
-      If<is_wide<At>, HeadWidth<6>>, If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>,
-      If<At::below(12, 8) == 0, Alibi>, If<At::below(12, 8) == 1, RelativeBias<4, 3>>,
-      If<At::below(12, 8) == 2, RelativeBias<6, 5, Distances<At::id>>>, If<At::below(13, 6) == 0, WithoutScale>>;
+  using more =
+      mp::mp_append<If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
+                    If<At::below(6, 12) == 1, WithoutProjectionBias>, If<At::below(6, 12) == 1, WithoutProjectionBias>,
+                    If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>, If<is_wide<At>, HeadWidth<6>>,
+                    If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>, If<At::below(12, 8) == 0, Alibi>,
+                    If<At::below(12, 8) == 1, RelativeBias<4, 3>>,
+                    If<At::below(12, 8) == 2, RelativeBias<6, 5, Distances<At::id>>>,
+                    If<At::below(13, 6) == 0, WithoutScale>>;
   template <class Options>
   using causal = mp::mp_contains<Options, Causal>;
   template <class At, class Options>

@@ -8,12 +8,12 @@ namespace regimen::names {
 /// The first place where a mapping and a model disagree. Tensors of the model count from 0, in its own order.
 enum class Misfit {
   none,
-  tensors_without_name,   // the mapping ends before tensor `at`
-  names_without_tensor,   // the model ends before entry `at` of the mapping
-  shape_of_tensor,        // the axes or the view that entry gives do not fit tensor `at`
-  rows_of_tensor,         // tensor `at` cannot be cut into these shares of rows
-  parts_of_entry,         // the parts of the foreign tensor that entry `at` names are not all of it
-  copy_of_nothing,        // entry `at` is a copy, but no tensor of one piece stands before it
+  tensors_without_name,  // the mapping ends before tensor `at`
+  names_without_tensor,  // the model ends before entry `at` of the mapping
+  shape_of_tensor,       // the axes or the view that entry gives do not fit tensor `at`
+  rows_of_tensor,        // tensor `at` cannot be cut into these shares of rows
+  parts_of_entry,        // the parts of the foreign tensor that entry `at` names are not all of it
+  copy_of_nothing,       // entry `at` is a copy, but no tensor of one piece stands before it
 };
 
 }  // namespace regimen::names
