@@ -5,7 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
-#include "support/weights.hpp"
+#include "support/trained.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -29,12 +29,7 @@ struct Reader final : Model<Input<Tokens<window>>, Embedding<Vocabulary<words>, 
 
 std::vector<double> numbers(auto& trainer) {
   static const Fake fake({.samples = 24, .classes = words, .seed = 4});
-  trainer.poison_dead_memory();
-  const double loss = trainer.fit(fake, {.steps = 4, .progress = false}).loss;
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  std::vector<double> all = support::weights_of<double>(trainer);
-  all.push_back(loss);
-  return all;
+  return support::trained(trainer, fake, 4);
 }
 template <class... Policies>
 std::vector<double> trained() {

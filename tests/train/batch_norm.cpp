@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
+#include "support/trained.hpp"
 #include "support/weights.hpp"
 #include "temporary.hpp"
 
@@ -33,14 +34,7 @@ const Fake& data() {
   static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
   return fake;
 }
-std::vector<double> numbers(auto& trainer) {
-  trainer.poison_dead_memory();
-  const double loss = trainer.fit(data(), {.steps = 6, .progress = false}).loss;
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  std::vector<double> all = support::weights_of<double>(trainer);
-  all.push_back(loss);
-  return all;
-}
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, data(), 6); }
 template <class Network, class... Policies>
 std::vector<double> trained() {
   Trainer<Network, Policies...> trainer;

@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
+#include "support/trained.hpp"
 #include "support/weights.hpp"
 #include "train/other_names.hpp"
 
@@ -31,12 +32,7 @@ static_assert(train::InferenceRecipe<LstmLarge, Configured<Precision<bf16>, Batc
               LstmLarge::parameter_count);
 
 std::vector<double> numbers(auto& trainer) {
-  trainer.poison_dead_memory();
-  const double loss = trainer.fit(Fake({.samples = 22, .classes = words}), {.steps = 4, .progress = false}).loss;
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  std::vector<double> all = support::weights_of<double>(trainer);
-  all.push_back(loss);
-  return all;
+  return support::trained(trainer, Fake({.samples = 22, .classes = words}), 4);
 }
 template <class Network, class... Policies>
 std::vector<double> trained() {

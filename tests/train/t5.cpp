@@ -6,7 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
-#include "support/weights.hpp"
+#include "support/trained.hpp"
 #include "train/other_names.hpp"
 
 #include <cstddef>
@@ -40,12 +40,7 @@ inline constexpr bool is_counted =
 static_assert(is_counted<T5Base<>> && is_counted<T5SmallV1_1<>>);
 
 std::vector<double> numbers(auto& trainer) {
-  trainer.poison_dead_memory();
-  const double loss = trainer.fit(Fake({.samples = 22, .classes = 11}), {.steps = 4, .progress = false}).loss;
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  std::vector<double> all = support::weights_of<double>(trainer);
-  all.push_back(loss);
-  return all;
+  return support::trained(trainer, Fake({.samples = 22, .classes = 11}), 4);
 }
 template <class Network, class... Policies>
 std::vector<double> trained() {

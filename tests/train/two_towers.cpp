@@ -5,7 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
-#include "support/weights.hpp"
+#include "support/trained.hpp"
 #include "train/other_names.hpp"
 
 #include <algorithm>
@@ -30,14 +30,7 @@ static_assert(Trainer<Pairs, Contrast, Batch<4>>::plan().parameters ==
               (6 * 2 * 9 + 6 + 4 * 6) + (9 * 8 + 5 * 8 + 2 * 8 + 4 * 9 * 8 + 2 * 8 + 4 * 8));
 static_assert(Trainer<Views, Contrast, Batch<4>>::plan().parameters == (6 * 2 * 9 + 6) + 7 * 7 + 4 * 8);
 
-std::vector<double> numbers(auto& trainer) {
-  trainer.poison_dead_memory();
-  const double loss = trainer.fit(Fake({.samples = 24, .classes = 1}), {.steps = 4, .progress = false}).loss;
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  std::vector<double> all = support::weights_of<double>(trainer);
-  all.push_back(loss);
-  return all;
-}
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, Fake({.samples = 24, .classes = 1}), 4); }
 template <class Network, class... Policies>
 std::vector<double> trained() {
   Trainer<Network, Contrast, Batch<4>, Policies...> trainer;

@@ -5,7 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
-#include "support/weights.hpp"
+#include "support/trained.hpp"
 
 #include <vector>
 
@@ -36,14 +36,7 @@ const Fake& data() {
   static const Fake fake({.samples = 24, .classes = 3, .seed = 4});
   return fake;
 }
-std::vector<double> numbers(auto& trainer) {
-  trainer.poison_dead_memory();
-  const double loss = trainer.fit(data(), {.steps = 4, .progress = false}).loss;
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  std::vector<double> all = support::weights_of<double>(trainer);
-  all.push_back(loss);
-  return all;
-}
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, data(), 4); }
 template <class... Policies>
 std::vector<double> trained() {
   Trainer<Whole, Batch<4>, Policies...> trainer;
