@@ -41,6 +41,7 @@ need_to_build() {
   need nlohmann-json3-dev     header nlohmann/json.hpp
   want libopenblas-openmp-dev fast_blas
   want libdnnl-dev            header oneapi/dnnl/dnnl.h
+  want libpcre2-dev           header pcre2.h
   want ccache                 program ccache
 }
 
