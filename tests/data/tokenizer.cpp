@@ -354,6 +354,9 @@ TEST_CASE("mutated files are refused, or are tokenizers") {
   const std::vector<std::string> files{one_word({{"a", "b"}, {"ab", "c"}})};
 #endif
   const std::string path = directory / "mutated";
+  test::refuses(
+      [] { Tokenizer::from_string(R"({"pre_tokenizer":{},"model":{"vocab":{"\u0100":99999999},"merges":[]}})"); },
+      "token '\xC4\x80': expected an id below");  // a byte 0 does not end the sentence
   const std::string probe = "Hello, wörld 123!\n\n  the end<|endoftext|> aaaaaaaaaa\xFF";
   long accepted = 0;
   for (long round = 0; round < rounds; ++round)
