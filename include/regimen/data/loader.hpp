@@ -33,6 +33,30 @@ struct LoaderOptions {
   std::size_t rank = 0, ranks = 1;  // the loader reads part `rank` of each batch of batch · ranks samples
 };
 
+namespace detail {
+/// The samples of a batch of all ranks; throws Error when a loader cannot do what its options say.
+inline std::size_t check_loader(const LoaderOptions& options, const std::string& name, std::size_t size) {
+  std::size_t global_batch = 1;
+  if (size == 0) throw Error(name, "at least one sample", "none");
+  if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
+  if (options.rank >= options.ranks)
+    throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
+  if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &global_batch))
+    throw Error("Loader", "a batch of all ranks that can be counted",
+                counted(options.batch, "sample") + " on each of " + std::to_string(options.ranks));
+  if (options.remainder == Remainder::Drop && options.order != Order::Random && size < global_batch)
+    throw Error(name, "at least one batch of " + counted(global_batch, "sample"), counted(size, "sample"),
+                "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
+  constexpr std::size_t most_ahead = 65536, most_workers = 1024;
+  if (options.ahead > most_ahead)
+    throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
+  if (options.workers > most_workers)
+    throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads",
+                std::to_string(options.workers));
+  return global_batch;
+}
+}  // namespace detail
+
 /// Reads batches from a source.
 ///
 ///   for (auto batch = loader.next(); batch; batch = loader.next()) { ... }
@@ -66,25 +90,7 @@ class Loader final {
 
   [[gnu::noinline]] Loader(S source, const SampleShape& shape, const LoaderOptions& options)
       : source_(std::move(source)), shape_(shape), options_(options), size_(size_of(source_, shape)) {
-    const std::string name = detail::name_of_source(source_);
-    if (size_ == 0) throw Error(name, "at least one sample", "none");
-    if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
-    if (options.rank >= options.ranks)
-      throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
-    if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &global_batch_))
-      throw Error("Loader", "a batch of all ranks that can be counted",
-                  detail::counted(options.batch, "sample") + " on each of " + std::to_string(options.ranks));
-    if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < global_batch_) {
-      throw Error(name, "at least one batch of " + detail::counted(global_batch_, "sample"),
-                  detail::counted(size_, "sample"),
-                  "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
-    }
-    constexpr std::size_t most_ahead = 65536, most_workers = 1024;
-    if (options.ahead > most_ahead)
-      throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
-    if (options.workers > most_workers)
-      throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads",
-                  std::to_string(options.workers));
+    global_batch_ = detail::check_loader(options, detail::name_of_source(source_), size_);
     batching_ = Batching(size_, global_batch_, options.order, options.remainder, options.epochs, options.first);
     allocate();
     try {
