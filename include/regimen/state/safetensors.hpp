@@ -135,21 +135,8 @@ class File final {
   detail::Pointers by_name_;  // into tensors_
 };
 
-/// Writes tensors, in any order, and metadata, atomically (see detail::AtomicFile): after a failure or a kill at any
-/// moment `path` is the whole old or the whole new file.
-///
-///   metadata   gets "format": "pt" unless it has a "format", since the transformers library requires one, and the
-///              checksums, "crc32" of the header and "crc32.<name>" of each tensor; those keys are reserved
-///   data       begin at a multiple of 64 bytes; tensors of wider types come first, so that each is aligned
-///
-/// failure  Error with the system's reason; for two tensors of one name, a name that is no UTF-8, or a number of bytes
-///          that does not match the shape
-/// cost     two passes over the data, for checksums and for writing, and the time of the disk
-[[gnu::noinline]] inline void write(const std::string& path, std::span<const Tensor> tensors,
-                                    std::map<std::string, std::string> metadata = {});
-
 namespace detail {
-/// The same, into a file that the caller commits.
+/// write() into a file that the caller commits.
 [[gnu::cold]] inline void write_into(regimen::detail::AtomicFile& file, const std::string& path,
                                      std::span<const Tensor> tensors, std::map<std::string, std::string> metadata) {
   const Pointers ordered = lay_out(path, tensors);
@@ -164,8 +151,18 @@ namespace detail {
 }
 }  // namespace detail
 
-inline void write(const std::string& path, std::span<const Tensor> tensors,
-                  std::map<std::string, std::string> metadata) {
+/// Writes tensors, in any order, and metadata, atomically (see detail::AtomicFile): after a failure or a kill at any
+/// moment `path` is the whole old or the whole new file.
+///
+///   metadata   gets "format": "pt" unless it has a "format", since the transformers library requires one, and the
+///              checksums, "crc32" of the header and "crc32.<name>" of each tensor; those keys are reserved
+///   data       begin at a multiple of 64 bytes; tensors of wider types come first, so that each is aligned
+///
+/// failure  Error with the system's reason; for two tensors of one name, a name that is no UTF-8, or a number of bytes
+///          that does not match the shape
+/// cost     two passes over the data, for checksums and for writing, and the time of the disk
+[[gnu::noinline]] inline void write(const std::string& path, std::span<const Tensor> tensors,
+                                    std::map<std::string, std::string> metadata = {}) {
   regimen::detail::AtomicFile file(path);
   detail::write_into(file, path, tensors, std::move(metadata));
   file.commit();
