@@ -46,5 +46,4 @@ __global__ void multiply(const float* a, const float* b, float* c) {
 }
 template __global__ void multiply<8>(const float*, const float*, float*);
 template __global__ void multiply<16>(const float*, const float*, float*);
-template __global__ void multiply<32>(const float*, const float*, float*);
 #endif
