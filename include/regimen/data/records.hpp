@@ -2,19 +2,17 @@
 #pragma once
 
 #include <regimen/core/crc32c.hpp>
-#include <regimen/core/mapped_file.hpp>
 #include <regimen/data/dataset.hpp>
-#include <regimen/data/files.hpp>
+#include <regimen/data/indexed_files.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace regimen::data {
 
@@ -46,109 +44,75 @@ struct Record final {
 class Records final {
  public:
   explicit Records(const Paths& paths, const ReaderOptions& options = {}) {
-    auto content = std::make_shared<Content>();
-    for (const std::string& path : paths.files()) content->files.push_back({path, MappedFile(path)});
-    std::size_t all = 0, done = 0;
-    for (const File& file : content->files) all += file.map.bytes().size();
-    for (File& file : content->files) {
-      file.first = content->offsets.size();
-      index(*content, file, options, done, all);
-      done += file.map.bytes().size();
-      if (options.report) options.report("indexing records", done, all);
-    }
+    auto content = std::make_shared<detail::IndexedFiles>(paths);
+    const bool skips = options.corrupt == Corrupt::Skip;
+    content->index(options.report, "indexing records", [&](const File& file, std::size_t offset) {
+      if (offset == 0) refuse_gzip(file);
+      const Frame frame = read(file, offset, skips);
+      const bool lost = frame.data.data() == nullptr;
+      const std::size_t next =
+          lost ? file.map.bytes().size() : offset + header + frame.data.size() + trailer;
+      if (frame.found.empty()) content->add(offset);
+      else if (skips) content->skip(next - offset);
+      else throw refusal(file, offset, frame);
+      return next;
+    });
     content_ = std::move(content);
   }
 
-  std::size_t size() const { return content_->offsets.size(); }
-  std::string name() const {
-    const std::size_t files = content_->files.size();
-    return content_->files.front().path + (files == 1 ? "" : " and " + std::to_string(files - 1) + " more");
-  }
+  std::size_t size() const { return content_->size(); }
+  std::string name() const { return content_->name(); }
   const Skipped& skipped() const { return content_->skipped; }
 
   Record at(const Key& key) const {
-    if (key.index >= size())
-      throw Error(name(), "a record below " + std::to_string(size()), "record " + std::to_string(key.index));
-    const auto after = std::upper_bound(content_->files.begin(), content_->files.end(), key.index,
-                                        [](std::size_t index, const File& file) { return index < file.first; });
-    const File& file = *(after - 1);
-    const std::size_t offset = content_->offsets[key.index];
-    const Frame frame = read(file, offset);
-    if (frame.wrong != nullptr) throw refusal(file, offset, frame);
+    const auto [file, offset] = content_->find(key.index);
+    const Frame frame = read(file, offset, true);
+    if (!frame.found.empty()) throw refusal(file, offset, frame);
     return {frame.data, &file.path, offset};
   }
 
  private:
   static constexpr std::size_t header = 12, trailer = 4;
+  using File = detail::IndexedFiles::File;
 
-  struct File {
-    std::string path;
-    MappedFile map;
-    std::size_t first = 0;   // the number of its first record
-  };
-  struct Content {
-    std::vector<File> files;
-    std::vector<std::uint64_t> offsets;
-    Skipped skipped;
-  };
-  /// A record, or what is wrong with it.
+  /// A record's data, without a place if its length is wrong; `found` says what is wrong, if anything is.
   struct Frame {
     std::span<const std::byte> data;
-    const char* wrong = nullptr;
     std::string expected, found;
   };
 
   static std::string number(std::uint32_t crc) { return "checksum " + std::to_string(crc); }
 
-  /// The length and its checksum.
-  static Frame read_length(const File& file, std::size_t offset) {
+  static Frame read(const File& file, std::size_t offset, bool checks_data) {
     const std::span<const std::byte> rest = file.map.bytes().subspan(offset);
     if (rest.size() < header)
-      return {{}, "length", "the 12 bytes of a length and its checksum", std::to_string(rest.size()) + " bytes"};
-    const auto written = detail::little<std::uint32_t>(rest.data() + 8), computed = masked_crc32c(rest.first(8));
-    if (written != computed) return {{}, "length", number(computed) + " of a record's length", number(written)};
+      return {{}, "the 12 bytes of a length and its checksum", std::to_string(rest.size()) + " bytes"};
+    const auto length_sum = detail::little<std::uint32_t>(rest.data() + 8);
+    if (const std::uint32_t computed = masked_crc32c(rest.first(8)); length_sum != computed)
+      return {{}, number(computed) + " of a record's length", number(length_sum)};
     const auto length = detail::little<std::uint64_t>(rest.data());
     if (rest.size() < header + trailer || length > rest.size() - header - trailer)
-      return {{},
-              "length",
-              "a record of " + std::to_string(length) + " bytes and its checksum",
+      return {{}, "a record of " + std::to_string(length) + " bytes and its checksum",
               "the end of the file after " + std::to_string(rest.size() - header)};
-    return {rest.subspan(header, static_cast<std::size_t>(length)), nullptr, {}, {}};
-  }
-  static Frame read(const File& file, std::size_t offset) {
-    Frame frame = read_length(file, offset);
-    if (frame.wrong != nullptr) return frame;
-    const auto written = detail::little<std::uint32_t>(frame.data.data() + frame.data.size()),
-               computed = masked_crc32c(frame.data);
-    if (written != computed)
-      frame.wrong = "data", frame.expected = number(computed) + " of the record's data", frame.found = number(written);
+    Frame frame{rest.subspan(header, static_cast<std::size_t>(length)), {}, {}};
+    if (!checks_data) return frame;
+    const auto data_sum = detail::little<std::uint32_t>(frame.data.data() + frame.data.size());
+    if (const std::uint32_t computed = masked_crc32c(frame.data); data_sum != computed)
+      frame.expected = number(computed) + " of the record's data", frame.found = number(data_sum);
     return frame;
   }
   static Error refusal(const File& file, std::size_t offset, const Frame& frame) {
     return Error(detail::at_offset(file.path, offset), frame.expected, frame.found,
                  "the file is damaged, cut off, or no TFRecord file; Corrupt::Skip leaves out what is damaged");
   }
-
-  static void index(Content& content, const File& file, const ReaderOptions& options, std::size_t done,
-                    std::size_t all) {
+  static void refuse_gzip(const File& file) {
     const std::span<const std::byte> bytes = file.map.bytes();
-    const bool skips = options.corrupt == Corrupt::Skip;
-    if (bytes.size() >= 2 && bytes[0] == std::byte{0x1F} && bytes[1] == std::byte{0x8B} &&
-        read_length(file, 0).wrong != nullptr)
+    if (bytes.size() > 2 && bytes[0] == std::byte{0x1F} && bytes[1] == std::byte{0x8B} &&
+        read(file, 0, false).data.data() == nullptr)
       throw Error(file.path, "records that are not compressed", "a gzip file", "decompress it with gunzip");
-    for (std::size_t offset = 0, count = 0; offset < bytes.size(); ++count) {
-      const Frame frame = skips ? read(file, offset) : read_length(file, offset);
-      const bool lost = frame.wrong != nullptr && frame.data.data() == nullptr;
-      if (frame.wrong != nullptr && !skips) throw refusal(file, offset, frame);
-      const std::size_t next = lost ? bytes.size() : offset + header + frame.data.size() + trailer;
-      if (frame.wrong != nullptr) content.skipped.records += 1, content.skipped.bytes += next - offset;
-      else content.offsets.push_back(offset);
-      offset = next;
-      if (options.report && count % 4096 == 4095) options.report("indexing records", done + offset, all);
-    }
   }
 
-  std::shared_ptr<const Content> content_;
+  std::shared_ptr<const detail::IndexedFiles> content_;
 };
 
 /// Writes a TFRecord file, which appears, whole, with commit().
