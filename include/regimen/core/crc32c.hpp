@@ -24,8 +24,7 @@ inline constexpr std::array<std::uint32_t, 256> crc32c_table = [] {
 
 /// The register, after these bytes, by the table.
 constexpr std::uint32_t crc32c_by_table(std::uint32_t crc, std::span<const std::byte> bytes) {
-  for (const std::byte byte : bytes)
-    crc = crc >> 8 ^ crc32c_table[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
+  for (const std::byte byte : bytes) crc = crc >> 8 ^ crc32c_table[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
   return crc;
 }
 

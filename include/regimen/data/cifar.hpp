@@ -19,9 +19,9 @@ namespace regimen::data {
 struct CifarImage final {
   static constexpr std::size_t height = 32, width = 32, channels = 3, size = height * width * channels;
 
-  std::array<std::uint8_t, size> pixels{};   // (H,W,C): rows, then columns, then red, green, blue
-  std::uint8_t label = 0;                    // of 10 classes; of CIFAR-100 the fine label, of 100
-  std::uint8_t coarse = 0;                   // of CIFAR-100 the superclass, of 20; else 0
+  std::array<std::uint8_t, size> pixels{};  // (H,W,C): rows, then columns, then red, green, blue
+  std::uint8_t label = 0;                   // of 10 classes; of CIFAR-100 the fine label, of 100
+  std::uint8_t coarse = 0;                  // of CIFAR-100 the superclass, of 20; else 0
 
   bool operator==(const CifarImage&) const = default;
 };
@@ -41,7 +41,7 @@ struct CifarImage final {
 /// cost     mapped; a value is 3074 bytes
 class Cifar final {
  public:
-  enum Kind : std::size_t { Ten = 1, Hundred = 2 };   // labels of an image
+  enum Kind : std::size_t { Ten = 1, Hundred = 2 };  // labels of an image
 
   Cifar(Kind kind, const Paths& paths) : kind_(kind) {
     auto files = std::make_shared<detail::IndexedFiles>(paths);
@@ -137,7 +137,7 @@ inline CifarImage fake_cifar(Cifar::Kind kind, std::size_t index, std::uint64_t 
       for (std::size_t c = 0; c < CifarImage::channels; ++c) {
         const std::size_t at = (y * CifarImage::width + x) * CifarImage::channels + c;
         const std::size_t wave = (label % 10 + 1) * x + (label / 10 + 1) * y * (c + 1) + 11 * label * c;
-        const std::size_t ramp = wave * 8 % 256, triangle = ramp < 128 ? ramp : 255 - ramp;   // 0 to 127
+        const std::size_t ramp = wave * 8 % 256, triangle = ramp < 128 ? ramp : 255 - ramp;  // 0 to 127
         image.pixels[at] = static_cast<std::uint8_t>(triangle + (mix(mix(seed, index), at) & 127));
       }
   return image;

@@ -77,7 +77,7 @@ class Csv final {
 
   struct Layout {
     std::size_t fields = 0;
-    std::array<std::size_t, sizeof...(Types)> columns{};   // where each of Types stands
+    std::array<std::size_t, sizeof...(Types)> columns{};  // where each of Types stands
   };
   struct Content {
     Content(const Paths& paths, Names columns, CsvOptions o)
@@ -126,7 +126,9 @@ class Csv final {
             }(std::index_sequence_for<Types...>());
           });
       if (problem.at == nullptr && fields != layout.fields)
-        problem = {begin + offset, {}, regimen::detail::counted(layout.fields, "field") + ", as in the header",
+        problem = {begin + offset,
+                   {},
+                   regimen::detail::counted(layout.fields, "field") + ", as in the header",
                    std::to_string(fields)};
       if (problem.at == nullptr) problem = std::move(wrong);
       return static_cast<std::size_t>(next - begin);
@@ -141,7 +143,7 @@ class Csv final {
     detail::IndexedFiles files;
     Names names;
     CsvOptions options;
-    std::vector<Layout> layouts;   // of each file
+    std::vector<Layout> layouts;  // of each file
   };
 
   static Error refusal(const File& file, const detail::FieldProblem& problem) {
@@ -199,7 +201,8 @@ class CsvWriter final {
     } else {
       const std::string_view text = value;
       const bool special = text.find_first_of(std::string("\"\r\n") + options_.separator) != std::string_view::npos;
-      if (!special || (!options_.quotes && text.find_first_of(std::string("\r\n") + options_.separator) == std::string_view::npos)) {
+      if (!special || (!options_.quotes &&
+                       text.find_first_of(std::string("\r\n") + options_.separator) == std::string_view::npos)) {
         line_ += text;
         return;
       }

@@ -18,7 +18,7 @@ namespace regimen::data {
 
 struct CsvOptions final {
   char separator = ',';
-  bool quotes = true;   // false: a quotation mark is a character like others
+  bool quotes = true;  // false: a quotation mark is a character like others
   Corrupt corrupt = Corrupt::Refuse;
   Report report = {};
 };
@@ -58,13 +58,13 @@ std::string field_type() {
   else if constexpr (std::same_as<T, bool>) return "true, false, 1 or 0";
   else if constexpr (std::floating_point<T>) return "a number";
   else
-    return "a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
-           std::to_string(std::numeric_limits<T>::max());
+    return "a whole number from " + std::to_string((std::numeric_limits<T>::min)()) + " to " +
+           std::to_string((std::numeric_limits<T>::max)());
 }
 
 /// What is wrong with a row, and where.
 struct FieldProblem {
-  const char* at = nullptr;   // null: nothing
+  const char* at = nullptr;  // null: nothing
   std::string column, expected, found;
 };
 
@@ -87,7 +87,7 @@ const char* scan_row(const char* at, const char* end, const CsvOptions& options,
         const char* const close = std::find(at, end, '"');
         if (close == end) {
           (void)wrong(quote, "a closing quotation mark", "the end of the file");
-          return end;   // nothing says where the next row begins
+          return end;  // nothing says where the next row begins
         }
         unquoted.append(at, close);
         at = close + 1;
@@ -117,8 +117,8 @@ const char* scan_row(const char* at, const char* end, const CsvOptions& options,
 
 /// The line of a place in a file, from 1.
 inline std::size_t line_of(std::span<const std::byte> bytes, std::size_t offset) {
-  return 1 + static_cast<std::size_t>(std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(offset),
-                                                 std::byte{'\n'}));
+  return 1 + static_cast<std::size_t>(
+                 std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(offset), std::byte{'\n'}));
 }
 
 }  // namespace detail

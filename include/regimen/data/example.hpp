@@ -73,18 +73,17 @@ class Example final {
     const Feature& feature = expect(name, Integers);
     std::vector<std::int64_t> result;
     result.reserve(feature.count);
-    for_each_number(feature, [&](detail::ProtoReader& list) {
-      result.push_back(static_cast<std::int64_t>(list.varint()));
-    });
+    for_each_number(feature,
+                    [&](detail::ProtoReader& list) { result.push_back(static_cast<std::int64_t>(list.varint())); });
     return result;
   }
   std::int64_t integer(std::string_view name) const { return integers(one(name)).front(); }
 
  private:
-  enum Kind : unsigned { None = 0, Strings = 1, Floats = 2, Integers = 3 };   // fields of Feature
+  enum Kind : unsigned { None = 0, Strings = 1, Floats = 2, Integers = 3 };  // fields of Feature
   struct Feature {
     std::string_view name;
-    std::span<const std::byte> list;   // the message BytesList, FloatList or Int64List
+    std::span<const std::byte> list;  // the message BytesList, FloatList or Int64List
     std::size_t count = 0;
     Kind kind = None;
   };
@@ -92,10 +91,14 @@ class Example final {
 
   static const char* words(Kind kind) {
     switch (kind) {
-      case Strings: return "byte strings";
-      case Floats: return "floats";
-      case Integers: return "integers";
-      default: return "no values";
+      case Strings:
+        return "byte strings";
+      case Floats:
+        return "floats";
+      case Integers:
+        return "integers";
+      default:
+        return "no values";
     }
   }
 
@@ -182,8 +185,9 @@ class Example final {
     std::string names;
     for (std::size_t i = 0; i < features_.size() && i < 8; ++i)
       names += (i == 0 ? "" : ", ") + std::string(features_[i].name);
-    throw Error(where(name), "a value", features_.empty() ? "no features" : "only " + names +
-                (features_.size() > 8 ? ", ..." : ""), "names() lists the features of an Example");
+    throw Error(where(name), "a value",
+                features_.empty() ? "no features" : "only " + names + (features_.size() > 8 ? ", ..." : ""),
+                "names() lists the features of an Example");
   }
   const Feature& expect(std::string_view name, Kind kind) const {
     const Feature& feature = expect(name);
@@ -198,7 +202,7 @@ class Example final {
   }
 
   Record record_;
-  std::vector<Feature> features_;   // by name
+  std::vector<Feature> features_;  // by name
 };
 
 /// Builds a tf.train.Example. Numbers are packed; features are written in the order of their names, so that equal Examples

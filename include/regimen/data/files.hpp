@@ -35,7 +35,7 @@ struct Skipped final {
 
 struct ReaderOptions final {
   Corrupt corrupt = Corrupt::Refuse;
-  Report report = {};   // of opening
+  Report report = {};  // of opening
 };
 
 /// The files of a dataset: a path, a pattern of the shell ("flowers-*.tfrec", whose files come sorted by their bytes), or

@@ -86,7 +86,7 @@ inline IdxContent read_idx(const std::string& path, std::uint8_t type = 8, std::
                     " and the number of dimensions",
                 found, "is it an IDX file?");
   }
-  std::size_t elements = bytes_of_element;   // in bytes
+  std::size_t elements = bytes_of_element;  // in bytes
   for (int dimension = 0; dimension < word[3]; ++dimension) {
     std::array<std::uint8_t, 4> digits{};
     if (file.read(digits) != 4)

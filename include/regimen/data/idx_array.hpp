@@ -28,12 +28,18 @@ struct IdxType {
 };
 template <class T>
 inline constexpr IdxType idx_type{};
-template <> inline constexpr IdxType idx_type<std::uint8_t>{8, "unsigned bytes"};
-template <> inline constexpr IdxType idx_type<std::int8_t>{9, "signed bytes"};
-template <> inline constexpr IdxType idx_type<std::int16_t>{11, "integers of 16 bits"};
-template <> inline constexpr IdxType idx_type<std::int32_t>{12, "integers of 32 bits"};
-template <> inline constexpr IdxType idx_type<float>{13, "floats"};
-template <> inline constexpr IdxType idx_type<double>{14, "doubles"};
+template <>
+inline constexpr IdxType idx_type<std::uint8_t>{8, "unsigned bytes"};
+template <>
+inline constexpr IdxType idx_type<std::int8_t>{9, "signed bytes"};
+template <>
+inline constexpr IdxType idx_type<std::int16_t>{11, "integers of 16 bits"};
+template <>
+inline constexpr IdxType idx_type<std::int32_t>{12, "integers of 32 bits"};
+template <>
+inline constexpr IdxType idx_type<float>{13, "floats"};
+template <>
+inline constexpr IdxType idx_type<double>{14, "doubles"};
 
 template <class T>
 concept IdxElement = idx_type<T>.code != 0;

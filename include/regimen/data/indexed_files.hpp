@@ -19,7 +19,7 @@ struct IndexedFiles final {
   struct File {
     std::string path;
     MappedFile map;
-    std::size_t first = 0;   // the number of its first record
+    std::size_t first = 0;  // the number of its first record
   };
   struct Place {
     const File& file;

@@ -4,7 +4,7 @@
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
 
-#include <nlohmann/json.hpp>   // 2 s of compile time
+#include <nlohmann/json.hpp>  // 2 s of compile time
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ namespace regimen::data {
 namespace detail {
 
 template <class T>
-struct JsonField;   // what a field may be: `expected`, and take(value, to), false if it is none
+struct JsonField;  // what a field may be: `expected`, and take(value, to), false if it is none
 
 template <>
 struct JsonField<std::string> {
@@ -49,7 +49,7 @@ struct JsonField<T> {
   static bool take(nlohmann::json& value, T& to) {
     if (!value.is_number()) return false;
     const auto wide = value.get<double>();
-    if (wide > double{std::numeric_limits<T>::max()} || wide < double{std::numeric_limits<T>::lowest()}) return false;
+    if (wide > double{(std::numeric_limits<T>::max)()} || wide < double{std::numeric_limits<T>::lowest()}) return false;
     to = static_cast<T>(wide);
     return true;
   }
@@ -57,12 +57,13 @@ struct JsonField<T> {
 template <std::integral T>
 struct JsonField<T> {
   static std::string expected() {
-    return "a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
-           std::to_string(std::numeric_limits<T>::max());
+    return "a whole number from " + std::to_string((std::numeric_limits<T>::min)()) + " to " +
+           std::to_string((std::numeric_limits<T>::max)());
   }
   static bool take(nlohmann::json& value, T& to) {
-    const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
-                                                 : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
+    const bool fits = value.is_number_unsigned()
+                          ? std::in_range<T>(value.get<std::uint64_t>())
+                          : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
     if (fits) to = value.get<T>();
     return fits;
   }
@@ -129,7 +130,7 @@ class JsonLines final {
     const bool skips = options.corrupt == Corrupt::Skip;
     content->files.index(options.report, "reading JSON lines", [&](const File& file, std::size_t offset) {
       const std::string_view line = line_at(file, offset);
-      const std::size_t next = std::min(offset + line.size() + 1, file.map.bytes().size());
+      const std::size_t next = (std::min)(offset + line.size() + 1, file.map.bytes().size());
       Row row;
       if (line.find_first_not_of(" \t\r") == std::string_view::npos) return next;
       if (skips && !content->problem(line, row).found.empty()) content->files.skip(next - offset);
@@ -215,7 +216,9 @@ class JsonLinesWriter final {
     if (!object.is_object()) throw Error(file_.path(), "an object of JSON", object.type_name());
     try {
       file_.put(object.dump() + "\n");
-    } catch (const nlohmann::json::exception& exception) { throw Error(file_.path(), "text in UTF-8", exception.what()); }
+    } catch (const nlohmann::json::exception& exception) {
+      throw Error(file_.path(), "text in UTF-8", exception.what());
+    }
   }
   void commit() { file_.commit(); }
 

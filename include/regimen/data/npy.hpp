@@ -26,12 +26,18 @@ namespace detail {
 /// NumPy's name of a type.
 template <class T>
 inline constexpr const char* npy_type = nullptr;
-template <> inline constexpr const char* npy_type<float> = "<f4";
-template <> inline constexpr const char* npy_type<double> = "<f8";
-template <> inline constexpr const char* npy_type<std::int32_t> = "<i4";
-template <> inline constexpr const char* npy_type<std::int64_t> = "<i8";
-template <> inline constexpr const char* npy_type<std::uint8_t> = "|u1";
-template <> inline constexpr const char* npy_type<std::uint16_t> = "<u2";
+template <>
+inline constexpr const char* npy_type<float> = "<f4";
+template <>
+inline constexpr const char* npy_type<double> = "<f8";
+template <>
+inline constexpr const char* npy_type<std::int32_t> = "<i4";
+template <>
+inline constexpr const char* npy_type<std::int64_t> = "<i8";
+template <>
+inline constexpr const char* npy_type<std::uint8_t> = "|u1";
+template <>
+inline constexpr const char* npy_type<std::uint16_t> = "<u2";
 
 template <class T>
 concept NpyElement = npy_type<T> != nullptr;
@@ -40,7 +46,7 @@ struct NpyHeader {
   std::string type;
   bool fortran_order = false;
   std::vector<std::size_t> extents;
-  std::size_t data = 0;   // where the elements begin
+  std::size_t data = 0;  // where the elements begin
 };
 
 /// The header's dictionary, a literal of Python with exactly the keys descr, fortran_order and shape.
@@ -234,9 +240,9 @@ void write_npy(const std::string& path, std::span<const T> values, const std::ve
   if (elements != values.size())
     throw Error(path, regimen::detail::counted(values.size(), "value") + ", as there are", "a shape (" + shape + ")");
   if (extents.size() > 1) shape.resize(shape.size() - 2);
-  std::string header = std::string("{'descr': '") + detail::npy_type<T> + "', 'fortran_order': False, 'shape': (" +
-                       shape + "), }";
-  header.append(63 - (10 + header.size()) % 64, ' ');   // the elements begin at a multiple of 64
+  std::string header =
+      std::string("{'descr': '") + detail::npy_type<T> + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ');  // the elements begin at a multiple of 64
   header += '\n';
   if (header.size() > 0xFFFF) throw Error(path, "a shape whose text fits 64 KB", "more dimensions");
   std::array<std::byte, 2> length{};

@@ -20,7 +20,7 @@ namespace regimen::data {
 struct Record final {
   std::span<const std::byte> bytes;
   const std::string* file = nullptr;
-  std::size_t offset = 0;   // of its length, in the file
+  std::size_t offset = 0;  // of its length, in the file
 
   std::string where() const { return file == nullptr ? "a record" : detail::at_offset(*file, offset); }
 };
@@ -50,8 +50,7 @@ class Records final {
       if (offset == 0) refuse_gzip(file);
       const Frame frame = read(file, offset, skips);
       const bool lost = frame.data.data() == nullptr;
-      const std::size_t next =
-          lost ? file.map.bytes().size() : offset + header + frame.data.size() + trailer;
+      const std::size_t next = lost ? file.map.bytes().size() : offset + header + frame.data.size() + trailer;
       if (frame.found.empty()) content->add(offset);
       else if (skips) content->skip(next - offset);
       else throw refusal(file, offset, frame);
@@ -92,7 +91,8 @@ class Records final {
       return {{}, number(computed) + " of a record's length", number(length_sum)};
     const auto length = detail::little<std::uint64_t>(rest.data());
     if (rest.size() < header + trailer || length > rest.size() - header - trailer)
-      return {{}, "a record of " + std::to_string(length) + " bytes and its checksum",
+      return {{},
+              "a record of " + std::to_string(length) + " bytes and its checksum",
               "the end of the file after " + std::to_string(rest.size() - header)};
     Frame frame{rest.subspan(header, static_cast<std::size_t>(length)), {}, {}};
     if (!checks_data) return frame;

@@ -24,7 +24,7 @@ struct TarPart final {
 
 /// A sample: its files in their order in the archive.
 struct TarSample final {
-  std::string_view key;   // "train/0007", the name up to the first dot after the last slash
+  std::string_view key;  // "train/0007", the name up to the first dot after the last slash
   std::span<const TarPart> parts;
   const std::string* file = nullptr;
   std::size_t offset = 0;
@@ -45,7 +45,8 @@ struct TarSample final {
 
  private:
   const TarPart* find(std::string_view extension) const {
-    const auto place = std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.extension == extension; });
+    const auto place =
+        std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.extension == extension; });
     return place == parts.end() ? nullptr : &*place;
   }
 };
@@ -72,19 +73,22 @@ class Tar final {
     const bool skips = options.corrupt == Corrupt::Skip;
     content->files.index(options.report, "indexing archives", [&](const File& file, std::size_t offset) {
       const detail::TarReader reader(file.path, file.map.bytes());
-      std::size_t next = file.map.bytes().size();   // after the end of the archive, and after a damaged header
+      const std::size_t end = file.map.bytes().size();
+      std::size_t at = offset, next = end;  // after the end of the archive, and after a damaged header
       try {
         const auto entry = reader.entry(offset);
-        if (!entry) return next;
+        if (!entry) return end;
         next = entry->next;
         if (entry->type != '5') content->add(file, *entry);
+        at = next;
+        if (next == end) (void)reader.entry(next);  // refuses: there are no zeros
       } catch (const Error&) {
         if (!skips) throw;
-        content->files.skip(next - offset);
+        content->files.skip(next - at);
       }
       return next;
     });
-    for (const File& file : content->files.files)   // an archive without a byte has no end either
+    for (const File& file : content->files.files)  // an archive without a byte has no end either
       if (file.map.bytes().empty() && !skips) (void)detail::TarReader(file.path, {}).entry(0);
     content_ = std::move(content);
   }
@@ -106,7 +110,7 @@ class Tar final {
   struct Content {
     struct Sample {
       std::string key;
-      std::size_t first = 0;   // of its parts
+      std::size_t first = 0;  // of its parts
     };
 
     explicit Content(const Paths& paths) : files(paths) {}
@@ -136,7 +140,7 @@ class Tar final {
       parts.push_back({std::move(extension), entry.data});
     }
 
-    static constexpr std::ptrdiff_t most_parts = 1000;   // each is compared with those before it
+    static constexpr std::ptrdiff_t most_parts = 1000;  // each is compared with those before it
     detail::IndexedFiles files;
     std::vector<Sample> samples;
     std::vector<TarPart> parts;

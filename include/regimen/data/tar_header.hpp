@@ -92,8 +92,7 @@ class TarReader final {
     for (std::size_t i = 0; i < tar_block; ++i)
       if (i < 148 || i >= 156) sum += std::to_integer<unsigned>(header[i]);
     const std::uint64_t written = number(offset, header.subspan(148, 8));
-    if (written != sum)
-      refuse(offset, "checksum " + std::to_string(sum) + " of a header", std::to_string(written));
+    if (written != sum) refuse(offset, "checksum " + std::to_string(sum) + " of a header", std::to_string(written));
   }
   /// Octal digits, or, if the first bit is set, a big-endian number.
   std::uint64_t number(std::size_t offset, std::span<const std::byte> field) const {
@@ -157,7 +156,7 @@ inline void put_tar_header(FileWriter& file, std::string_view name, std::uint64_
   if (is_long) {
     put_tar_header(file, "././@LongLink", name.size() + 1, 'L');
     file.put(name);
-    file.put(std::string(tar_block - name.size() % tar_block, '\0'));   // a zero at least
+    file.put(std::string(tar_block - name.size() % tar_block, '\0'));  // a zero at least
   }
   std::string block(tar_block, '\0');
   const auto put = [&](std::size_t at, std::string_view text) { block.replace(at, text.size(), text); };
@@ -175,7 +174,7 @@ inline void put_tar_header(FileWriter& file, std::string_view name, std::uint64_
   }
   put(136, "00000000000"), put(148, "        ");
   block[156] = type;
-  put(257, std::string_view("ustar  \0", 8));   // GNU's, which has long names
+  put(257, std::string_view("ustar  \0", 8));  // GNU's, which has long names
   std::uint64_t sum = 0;
   for (const char c : block) sum += static_cast<unsigned char>(c);
   put(148, octal(sum, 6));

@@ -9,13 +9,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace regimen::data {
 
 /// The rows of one tensor of a safetensors file, mapped.
 ///
-///   T       the element type, as the file has it
+///   T       the element type, as the file has it; not bool
 ///   value   std::span<const T> of the tensor (N, ...): all values of one index of the first dimension
 ///
 ///   data::TensorRows<float> images("digits.safetensors", "images");   // (1797, 64)
@@ -26,6 +27,7 @@ namespace regimen::data {
 ///          no multiple of their size
 /// cost     as safetensors::File: mapped; opening reads all of a file that has checksums
 template <class T>
+  requires(!std::is_same_v<T, bool>)  // a byte of a file may be neither true nor false
 class TensorRows final {
  public:
   TensorRows(const std::string& path, const std::string& tensor)
