@@ -1,19 +1,15 @@
 // Arrays and images of fixed size: .npy, safetensors, IDX, CIFAR, by other programs and by this one.
 #include <regimen/data/cifar.hpp>
-#include <regimen/data/csv.hpp>
-#include <regimen/data/example.hpp>
 #include <regimen/data/idx_array.hpp>
-#include <regimen/data/json_lines.hpp>
 #include <regimen/data/npy.hpp>
-#include <regimen/data/tar.hpp>
 #include <regimen/state/tensor_rows.hpp>
 
 #include "../temporary.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 
-#include <array>
-#include <cstdlib>
+#include <algorithm>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -199,49 +195,4 @@ TEST_CASE("CIFAR files are written as they are read; images for tests differ by 
   data::CifarImage image;
   image.label = 10;
   refuses([&] { writer.write(image); }, "a label below 10");
-}
-
-TEST_CASE("writes files for make_records.py", "[.]") {  // REGIMEN_WRITE=FOLDER: then make_records.py --check FOLDER
-  const char* const folder = std::getenv("REGIMEN_WRITE");
-  REQUIRE(folder != nullptr);
-  const auto in = [&](const char* name) { return std::string(folder) + "/" + name; };
-  data::RecordWriter records(in("flowers.tfrec"));
-  for (std::size_t i = 0; i < 5; ++i) {
-    std::string image(5 + i, '\0');
-    for (std::size_t j = 0; j < image.size(); ++j) image[j] = static_cast<char>((7 * i + j) % 256);
-    std::array<float, 4> one_hot{};
-    one_hot[i % 4] = 1;
-    const auto number = static_cast<std::int64_t>(i);
-    data::ExampleBuilder example;
-    example.bytes("image", image).integers("class", {number % 4}).floats("one_hot", one_hot);
-    records.write(example.integers("wide", {-number, INT64_MAX, INT64_MIN, 300}).encode());
-  }
-  records.commit();
-  data::write_npy<float>(in("f4.npy"), twelve<float>(), {3, 4}),
-      data::write_npy<double>(in("f8.npy"), twelve<double>(), {3, 4});
-  data::write_npy<std::int32_t>(in("i4.npy"), twelve<std::int32_t>(), {3, 4});
-  data::write_npy<std::int64_t>(in("i8.npy"), twelve<std::int64_t>(), {3, 4});
-  data::write_npy<std::uint8_t>(in("u1.npy"), twelve<std::uint8_t>(), {3, 4});
-  data::write_npy<std::uint16_t>(in("u2.npy"), twelve<std::uint16_t>(), {3, 4});
-  data::write_npy<float>(in("vector.npy"), twelve<float>(), {12});
-  data::write_idx<std::uint8_t>(in("u1.idx"), twelve<std::uint8_t>(), {3, 4});
-  data::write_idx<std::int8_t>(in("i1.idx"), twelve<std::int8_t>(), {3, 4});
-  data::write_idx<std::int16_t>(in("i2.idx"), twelve<std::int16_t>(), {3, 4});
-  data::write_idx<std::int32_t>(in("i4.idx"), twelve<std::int32_t>(), {3, 4});
-  data::write_idx<float>(in("f4.idx"), twelve<float>(), {3, 4}),
-      data::write_idx<double>(in("f8.idx"), twelve<double>(), {3, 4});
-  data::TarWriter tar(in("samples.tar"));
-  for (const std::string& key : {std::string("train/0000"), "train/" + std::string(150, 'd')})
-    tar.write(key, "jpg", std::string(513, 'a')), tar.write(key, "cls", "1");
-  tar.commit();
-  const data::Cifar ten(data::Cifar::Ten, recorded("cifar10.bin"));
-  data::CifarWriter cifar(data::Cifar::Ten, in("cifar10.bin"));
-  cifar.write(ten.at({0})), cifar.write(ten.at({1}));
-  cifar.commit();
-  data::CsvWriter table(in("table.csv"), {"name", "count", "share"});
-  table.write("a \"quote\", and\na line", -2, 0.1), table.write("", 3, std::optional<double>());
-  table.commit();
-  data::JsonLinesWriter lines(in("lines.jsonl"));
-  lines.write({{"name", "\u00e9\n"}, {"count", 1}}), lines.write({{"name", ""}, {"count", 2}});
-  lines.commit();
 }

@@ -16,7 +16,10 @@
 #include "support/data.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -61,7 +64,7 @@ test::Bytes damaged(test::Bytes bytes, Random& random) {
         break;
       }
       case 6:
-        bytes.insert(at(place), "\"',{}[]\n0919\\\r\t "[below(17)]);
+        bytes.insert(at(place), static_cast<std::uint8_t>("\"',{}[]\n0919\\\r\t "[below(17)]));
         break;
       default:
         bytes.resize(place);
@@ -106,6 +109,12 @@ void read_example(const data::Example& example) {
         if (kind == 2) (void)example.integers(name);
       } catch (const Error&) {}
   }
+}
+template <class T>
+std::vector<T> twelve() {
+  std::vector<T> values(12);
+  std::iota(values.begin(), values.end(), T{0});
+  return values;
 }
 test::Bytes recorded(const char* name) { return test::get((support::recorded("records") / name).string()); }
 
@@ -192,4 +201,49 @@ TEST_CASE("lines of JSON that are nested without end do not overflow the stack")
   test::put(directory / "a", line + std::string(200'000, ']') + "}");
   CHECK(test::says(test::error_of([&] { read_all(Lines(directory / "a", {"name"})); }),
                    "expected a string, found an array"));
+}
+
+TEST_CASE("writes files for make_records.py", "[.]") {  // REGIMEN_WRITE=FOLDER: then make_records.py --check FOLDER
+  const char* const folder = std::getenv("REGIMEN_WRITE");
+  REQUIRE(folder != nullptr);
+  const auto in = [&](const char* name) { return std::string(folder) + "/" + name; };
+  data::RecordWriter records(in("flowers.tfrec"));
+  for (std::size_t i = 0; i < 5; ++i) {
+    std::string image(5 + i, '\0');
+    for (std::size_t j = 0; j < image.size(); ++j) image[j] = static_cast<char>((7 * i + j) % 256);
+    std::array<float, 4> one_hot{};
+    one_hot[i % 4] = 1;
+    const auto number = static_cast<std::int64_t>(i);
+    data::ExampleBuilder example;
+    example.bytes("image", image).integers("class", {number % 4}).floats("one_hot", one_hot);
+    records.write(example.integers("wide", {-number, INT64_MAX, INT64_MIN, 300}).encode());
+  }
+  records.commit();
+  data::write_npy<float>(in("f4.npy"), twelve<float>(), {3, 4}),
+      data::write_npy<double>(in("f8.npy"), twelve<double>(), {3, 4});
+  data::write_npy<std::int32_t>(in("i4.npy"), twelve<std::int32_t>(), {3, 4});
+  data::write_npy<std::int64_t>(in("i8.npy"), twelve<std::int64_t>(), {3, 4});
+  data::write_npy<std::uint8_t>(in("u1.npy"), twelve<std::uint8_t>(), {3, 4});
+  data::write_npy<std::uint16_t>(in("u2.npy"), twelve<std::uint16_t>(), {3, 4});
+  data::write_npy<float>(in("vector.npy"), twelve<float>(), {12});
+  data::write_idx<std::uint8_t>(in("u1.idx"), twelve<std::uint8_t>(), {3, 4});
+  data::write_idx<std::int8_t>(in("i1.idx"), twelve<std::int8_t>(), {3, 4});
+  data::write_idx<std::int16_t>(in("i2.idx"), twelve<std::int16_t>(), {3, 4});
+  data::write_idx<std::int32_t>(in("i4.idx"), twelve<std::int32_t>(), {3, 4});
+  data::write_idx<float>(in("f4.idx"), twelve<float>(), {3, 4}),
+      data::write_idx<double>(in("f8.idx"), twelve<double>(), {3, 4});
+  data::TarWriter tar(in("samples.tar"));
+  for (const std::string& key : {std::string("train/0000"), "train/" + std::string(150, 'd')})
+    tar.write(key, "jpg", std::string(513, 'a')), tar.write(key, "cls", "1");
+  tar.commit();
+  const data::Cifar ten(data::Cifar::Ten, (support::recorded("records") / "cifar10.bin").string());
+  data::CifarWriter cifar(data::Cifar::Ten, in("cifar10.bin"));
+  cifar.write(ten.at({0})), cifar.write(ten.at({1}));
+  cifar.commit();
+  data::CsvWriter table(in("table.csv"), {"name", "count", "share"});
+  table.write("a \"quote\", and\na line", -2, 0.1), table.write("", 3, std::optional<double>());
+  table.commit();
+  data::JsonLinesWriter lines(in("lines.jsonl"));
+  lines.write({{"name", "\u00e9\n"}, {"count", 1}}), lines.write({{"name", ""}, {"count", 2}});
+  lines.commit();
 }

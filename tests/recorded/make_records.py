@@ -5,7 +5,7 @@
     pip install tfrecord crc32c protobuf numpy torch torchvision
     python3 tests/recorded/make_records.py               writes records/ beside this file
     python3 tests/recorded/make_records.py --check DIR   reads what Regimen has written to DIR (the hidden test case
-                                                         "writes files for make_records.py" of tests/data/arrays.cpp)
+                                                         "writes files for make_records.py" of tests/data/hostile_records.cpp)
 
 TFRecord and tf.train.Example: the package tfrecord; .npy: NumPy; tar: Python's tarfile; CIFAR: torchvision's reading of the
 Python version, beside the binary version of the same numbers; CSV and JSON lines: Python's csv and json; IDX: torchvision.
