@@ -36,14 +36,15 @@ void fill(const test::Directory& folder, const std::vector<std::string>& names) 
 
 TEST_CASE("classes are sub-folders by name, images are sorted, at any depth") {
   const test::Directory root;
-  fill(root, {"dogs/b.JPEG", "dogs/a.png", "cats/z.jpg", "cats/old/y.Jpg", "ants/\xC3\xA4 \n.png", "dogs/notes.txt", "read.me",
-              "cats/.hidden.jpg", ".git/x.jpg"});
+  fill(root, {"dogs/b.JPEG", "dogs/a.png", "cats/z.jpg", "cats/old/y.Jpg", "ants/\xC3\xA4 \n.png", "dogs/notes.txt",
+              "read.me", "cats/.hidden.jpg", ".git/x.jpg"});
   const data::ImageFolder folder(root.path());
   CHECK(folder.classes() == std::vector<std::string>{"ants", "cats", "dogs"});
   CHECK(folder.size() == 5);
   CHECK(folder.others() == 2);
   CHECK(folder.name() == root.path());
-  const std::vector<std::string> names{"ants/\xC3\xA4 \n.png", "cats/old/y.Jpg", "cats/z.jpg", "dogs/a.png", "dogs/b.JPEG"};
+  const std::vector<std::string> names{"ants/\xC3\xA4 \n.png", "cats/old/y.Jpg", "cats/z.jpg", "dogs/a.png",
+                                       "dogs/b.JPEG"};
   for (std::size_t i = 0; i < 5; ++i) {
     const data::EncodedImage image = folder.at({i, 3, 4});
     CHECK(image.path == root / names[i]);
@@ -66,7 +67,8 @@ TEST_CASE("links to files and of classes are followed, others are refused") {
   }
   SECTION("nowhere") {
     fs::create_symlink("gone.png", root / "a/dangling.png");
-    refuses([&] { data::ImageFolder(root.path()); }, "a/dangling.png: expected a file, or a link to one, found a link that leads nowhere");
+    refuses([&] { data::ImageFolder(root.path()); },
+            "a/dangling.png: expected a file, or a link to one, found a link that leads nowhere");
   }
   SECTION("a link to itself") {
     fs::create_symlink("me.png", root / "a/me.png");
@@ -119,7 +121,8 @@ TEST_CASE("a split has the same share of each class, and does not depend on the 
   fill(root, {"a/more.jpg"});  // one image more moves one at most
   std::set<std::string> moved;
   const auto before = files(validation, root), after = files(data::ImageFolder(root.path()).split(0.2, 5).second, root);
-  std::set_symmetric_difference(before.begin(), before.end(), after.begin(), after.end(), std::inserter(moved, moved.end()));
+  std::set_symmetric_difference(before.begin(), before.end(), after.begin(), after.end(),
+                                std::inserter(moved, moved.end()));
   CHECK(moved.size() <= 2);
   refuses([&] { (void)data::ImageFolder(root.path()).split(1); }, "a share above 0 and below 1");
 }
@@ -151,17 +154,32 @@ TEST_CASE("damaged files are refused, or are images; a PNG with a wrong checksum
   for (int i = 0; i < count; ++i) {
     const Bytes& whole = files[below(files.size())];
     const bool png = whole[0] == 0x89;
-    const data::Decode decode{.channels = below(2) == 0 ? 3u : 1u, .height = below(3), .most_pixels = 1 << 18, .blend = below(2) == 0};
+    const data::Decode decode{
+        .channels = below(2) == 0 ? 3u : 1u, .height = below(3), .most_pixels = 1 << 18, .blend = below(2) == 0};
     Bytes bytes = whole;
     for (std::size_t times = 1 + below(4); times > 0 && !bytes.empty(); --times) {
       const std::size_t at = below(below(2) == 0 ? std::min<std::size_t>(bytes.size(), 200) : bytes.size());
       switch (below(6)) {
-        case 0: bytes[at] ^= std::uint8_t(1u << below(8)); break;
-        case 1: bytes[at] = std::uint8_t(random()); break;
-        case 2: bytes[at] = 0xFF; break;
-        case 3: bytes.resize(at); break;
-        case 4: bytes.erase(bytes.begin() + std::ptrdiff_t(at), bytes.begin() + std::ptrdiff_t(std::min(bytes.size(), at + 1 + below(20)))); break;
-        default: bytes.insert(bytes.begin() + std::ptrdiff_t(at), bytes.begin(), bytes.begin() + std::ptrdiff_t(below(std::min<std::size_t>(bytes.size(), 40)))); break;
+        case 0:
+          bytes[at] ^= std::uint8_t(1u << below(8));
+          break;
+        case 1:
+          bytes[at] = std::uint8_t(random());
+          break;
+        case 2:
+          bytes[at] = 0xFF;
+          break;
+        case 3:
+          bytes.resize(at);
+          break;
+        case 4:
+          bytes.erase(bytes.begin() + std::ptrdiff_t(at),
+                      bytes.begin() + std::ptrdiff_t(std::min(bytes.size(), at + 1 + below(20))));
+          break;
+        default:
+          bytes.insert(bytes.begin() + std::ptrdiff_t(at), bytes.begin(),
+                       bytes.begin() + std::ptrdiff_t(below(std::min<std::size_t>(bytes.size(), 40))));
+          break;
       }
     }
     try {
@@ -185,7 +203,8 @@ TEST_CASE("scans without end are refused") {
   for (std::size_t i = 0; i + 1 < whole.size(); ++i)
     if (whole[i] == 0xFF && whole[i + 1] == 0xDA) last = i;
   Bytes bytes(whole.begin(), whole.begin() + std::ptrdiff_t(end));
-  for (int i = 0; i < 300; ++i) bytes.insert(bytes.end(), whole.begin() + std::ptrdiff_t(last), whole.begin() + std::ptrdiff_t(end));
+  for (int i = 0; i < 300; ++i)
+    bytes.insert(bytes.end(), whole.begin() + std::ptrdiff_t(last), whole.begin() + std::ptrdiff_t(end));
   bytes.insert(bytes.end(), {0xFF, 0xD9});
   refuses([&] { data::decode(bytes, "scans.jpg"); }, "scans.jpg: expected a whole JPEG image");
 }

@@ -31,7 +31,9 @@ class Draws final {
   }
   double between(double least, double most) { return least + (most - least) * unit(); }
   /// In [0, count).
-  std::size_t below(std::size_t count) { return (std::min)(count - 1, static_cast<std::size_t>(unit() * double(count))); }
+  std::size_t below(std::size_t count) {
+    return (std::min)(count - 1, static_cast<std::size_t>(unit() * double(count)));
+  }
 
  private:
   std::uint64_t bits_, drawn_ = 0;
@@ -123,19 +125,32 @@ inline Image hue(Image image, double turns) {
     const std::int32_t r = pixels[i], g = pixels[i + 1], b = pixels[i + 2];
     const std::int32_t most = (std::max)({r, g, b}), least = (std::min)({r, g, b}), range = most - least;
     if (range == 0) continue;
-    std::int32_t at = r == most ? (g - b) * one / range : g == most ? 2 * one + (b - r) * one / range : 4 * one + (r - g) * one / range;
+    std::int32_t at = r == most   ? (g - b) * one / range
+                      : g == most ? 2 * one + (b - r) * one / range
+                                  : 4 * one + (r - g) * one / range;
     at = (at + by + circle) % circle;
     const std::int32_t rest = at % one;
     const auto top = static_cast<std::uint8_t>(most), bottom = static_cast<std::uint8_t>(least);
     const auto rising = static_cast<std::uint8_t>(least + (range * rest + one / 2) / one);
     const auto falling = static_cast<std::uint8_t>(most - (range * rest + one / 2) / one);
     switch (at / one) {
-      case 0: pixels[i] = top, pixels[i + 1] = rising, pixels[i + 2] = bottom; break;
-      case 1: pixels[i] = falling, pixels[i + 1] = top, pixels[i + 2] = bottom; break;
-      case 2: pixels[i] = bottom, pixels[i + 1] = top, pixels[i + 2] = rising; break;
-      case 3: pixels[i] = bottom, pixels[i + 1] = falling, pixels[i + 2] = top; break;
-      case 4: pixels[i] = rising, pixels[i + 1] = bottom, pixels[i + 2] = top; break;
-      default: pixels[i] = top, pixels[i + 1] = bottom, pixels[i + 2] = falling;
+      case 0:
+        pixels[i] = top, pixels[i + 1] = rising, pixels[i + 2] = bottom;
+        break;
+      case 1:
+        pixels[i] = falling, pixels[i + 1] = top, pixels[i + 2] = bottom;
+        break;
+      case 2:
+        pixels[i] = bottom, pixels[i + 1] = top, pixels[i + 2] = rising;
+        break;
+      case 3:
+        pixels[i] = bottom, pixels[i + 1] = falling, pixels[i + 2] = top;
+        break;
+      case 4:
+        pixels[i] = rising, pixels[i + 1] = bottom, pixels[i + 2] = top;
+        break;
+      default:
+        pixels[i] = top, pixels[i + 1] = bottom, pixels[i + 2] = falling;
     }
   }
   return image;
@@ -185,7 +200,8 @@ inline Image autocontrast(Image image) {
     while (least < 255 && count[c][std::size_t(least)] == 0) ++least;
     while (most > 0 && count[c][std::size_t(most)] == 0) --most;
     for (int i = 0; i < 256; ++i)
-      table[c][std::size_t(i)] = static_cast<std::uint8_t>(most <= least ? i : std::clamp((i - least) * 255 / (most - least), 0, 255));
+      table[c][std::size_t(i)] =
+          static_cast<std::uint8_t>(most <= least ? i : std::clamp((i - least) * 255 / (most - least), 0, 255));
   }
   return detail::looked_up(std::move(image), table);
 }
@@ -215,10 +231,12 @@ inline Image affine(const Image& image, const std::array<double, 6>& matrix) {
   constexpr std::size_t most = 16384;
   if (image.height() > most || image.width() > most) throw Error("affine", "sides of at most 16384", image.extents());
   for (const double number : matrix)
-    if (!(std::abs(number) <= 2 * double(most))) throw Error("affine", "numbers from -32768 to 32768", std::to_string(number));
+    if (!(std::abs(number) <= 2 * double(most)))
+      throw Error("affine", "numbers from -32768 to 32768", std::to_string(number));
   const auto fixed = [](double value) { return static_cast<std::int64_t>(std::floor(value * 65536 + 0.5)); };
   const std::int64_t a = fixed(matrix[0]), b = fixed(matrix[1]), d = fixed(matrix[3]), e = fixed(matrix[4]);
-  const std::int64_t c = fixed(matrix[2] + (matrix[0] + matrix[1]) / 2), f = fixed(matrix[5] + (matrix[3] + matrix[4]) / 2);
+  const std::int64_t c = fixed(matrix[2] + (matrix[0] + matrix[1]) / 2),
+                     f = fixed(matrix[5] + (matrix[3] + matrix[4]) / 2);
   Image result(image.height(), image.width(), image.channels());
   const std::size_t channels = image.channels();
   for (std::size_t y = 0; y < image.height(); ++y) {
@@ -226,7 +244,8 @@ inline Image affine(const Image& image, const std::array<double, 6>& matrix) {
     for (std::size_t x = 0; x < image.width(); ++x, to += channels) {
       const std::int64_t from_x = (c + a * std::int64_t(x) + b * std::int64_t(y)) >> 16,
                          from_y = (f + d * std::int64_t(x) + e * std::int64_t(y)) >> 16;
-      if (from_x < 0 || from_y < 0 || from_x >= std::int64_t(image.width()) || from_y >= std::int64_t(image.height())) continue;
+      if (from_x < 0 || from_y < 0 || from_x >= std::int64_t(image.width()) || from_y >= std::int64_t(image.height()))
+        continue;
       std::memcpy(to, image.row(std::size_t(from_y)) + std::size_t(from_x) * channels, channels);
     }
   }
@@ -235,7 +254,8 @@ inline Image affine(const Image& image, const std::array<double, 6>& matrix) {
 
 /// Turned against the clock about its middle.
 inline Image rotate(const Image& image, double degrees) {
-  const double angle = degrees * (std::numbers::pi / 180), x = double(image.width()) / 2, y = double(image.height()) / 2;
+  const double angle = degrees * (std::numbers::pi / 180), x = double(image.width()) / 2,
+               y = double(image.height()) / 2;
   const double cosine = std::cos(angle), sine = std::sin(angle);
   return affine(image, {cosine, -sine, x - cosine * x + sine * y, sine, cosine, y - sine * x - cosine * y});
 }
@@ -261,7 +281,8 @@ struct RandomCrop final {
       const std::size_t begin = (std::max)(left, padding), end = (std::min)(left + width, padding + image.width());
       if (begin < end)
         std::memcpy(result.row(y) + (begin - left) * image.channels(),
-                    image.row(top + y - padding) + (begin - padding) * image.channels(), (end - begin) * image.channels());
+                    image.row(top + y - padding) + (begin - padding) * image.channels(),
+                    (end - begin) * image.channels());
     }
     return result;
   }
@@ -296,8 +317,10 @@ struct RandomResizedCrop final {
     }
     std::size_t h = tall, w = wide;
     const double ratio = double(wide) / double(tall);
-    if (ratio < least_ratio) h = std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(double(wide) / least_ratio)), 1, tall);
-    if (ratio > most_ratio) w = std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(double(tall) * most_ratio)), 1, wide);
+    if (ratio < least_ratio)
+      h = std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(double(wide) / least_ratio)), 1, tall);
+    if (ratio > most_ratio)
+      w = std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(double(tall) * most_ratio)), 1, wide);
     return {(tall - h) / 2, (wide - w) / 2, h, w};
   }
   Image operator()(const Image& image, const Key& key) const {
@@ -347,8 +370,22 @@ struct RandAugment final {
   std::size_t count = 2, magnitude = 9;
   std::uint64_t stage = 0;
 
-  enum class Operation { Identity, ShearX, ShearY, TranslateX, TranslateY, Rotate, Brightness, Color, Contrast, Sharpness,
-                         Posterize, Solarize, AutoContrast, Equalize };
+  enum class Operation {
+    Identity,
+    ShearX,
+    ShearY,
+    TranslateX,
+    TranslateY,
+    Rotate,
+    Brightness,
+    Color,
+    Contrast,
+    Sharpness,
+    Posterize,
+    Solarize,
+    AutoContrast,
+    Equalize
+  };
   static constexpr std::size_t operations = 14, most = 30;
 
   Image operator()(Image image, const Key& key) const {
@@ -366,20 +403,34 @@ struct RandAugment final {
     const double shear = sign * 0.3 * share;
     const auto moved = [&](std::size_t size) { return sign * std::floor(150.0 / 331 * double(size) * share); };
     switch (operation) {
-      case Operation::ShearX: return affine(image, {1, shear, 0, 0, 1, 0});
-      case Operation::ShearY: return affine(image, {1, 0, 0, shear, 1, 0});
-      case Operation::TranslateX: return affine(image, {1, 0, -moved(image.width()), 0, 1, 0});
-      case Operation::TranslateY: return affine(image, {1, 0, 0, 0, 1, -moved(image.height())});
-      case Operation::Rotate: return rotate(image, sign * 30 * share);
-      case Operation::Brightness: return brightness(std::move(image), factor);
-      case Operation::Color: return saturation(std::move(image), factor);
-      case Operation::Contrast: return contrast(std::move(image), factor);
-      case Operation::Sharpness: return sharpness(std::move(image), factor);
-      case Operation::Posterize: return posterize(std::move(image), 8 - int(std::lround(4 * share)));
-      case Operation::Solarize: return solarize(std::move(image), 255 * (1 - share));
-      case Operation::AutoContrast: return autocontrast(std::move(image));
-      case Operation::Equalize: return equalize(std::move(image));
-      default: return image;
+      case Operation::ShearX:
+        return affine(image, {1, shear, 0, 0, 1, 0});
+      case Operation::ShearY:
+        return affine(image, {1, 0, 0, shear, 1, 0});
+      case Operation::TranslateX:
+        return affine(image, {1, 0, -moved(image.width()), 0, 1, 0});
+      case Operation::TranslateY:
+        return affine(image, {1, 0, 0, 0, 1, -moved(image.height())});
+      case Operation::Rotate:
+        return rotate(image, sign * 30 * share);
+      case Operation::Brightness:
+        return brightness(std::move(image), factor);
+      case Operation::Color:
+        return saturation(std::move(image), factor);
+      case Operation::Contrast:
+        return contrast(std::move(image), factor);
+      case Operation::Sharpness:
+        return sharpness(std::move(image), factor);
+      case Operation::Posterize:
+        return posterize(std::move(image), 8 - int(std::lround(4 * share)));
+      case Operation::Solarize:
+        return solarize(std::move(image), 255 * (1 - share));
+      case Operation::AutoContrast:
+        return autocontrast(std::move(image));
+      case Operation::Equalize:
+        return equalize(std::move(image));
+      default:
+        return image;
     }
   }
 };

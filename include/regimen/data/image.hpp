@@ -85,8 +85,8 @@ inline Image crop(const Image& image, const Box& box) {
       box.left > image.width() || box.width > image.width() - box.left) {
     throw Error("crop",
                 "a box inside the image of " + std::to_string(image.height()) + " x " + std::to_string(image.width()),
-                std::to_string(box.height) + " x " + std::to_string(box.width) + " at " + std::to_string(box.top) + ", " +
-                    std::to_string(box.left),
+                std::to_string(box.height) + " x " + std::to_string(box.width) + " at " + std::to_string(box.top) +
+                    ", " + std::to_string(box.left),
                 "resize the image first");
   }
   Image result(box.height, box.width, image.channels());
@@ -144,10 +144,11 @@ struct Normalise final {
   template <std::floating_point T>
   void operator()(const Image& image, std::span<T> to) const {
     const std::size_t channels = image.channels(), all = image.pixels().size();
-    if (channels != 1 && channels != 3) throw Error("Normalise", "a gray image, or red, green and blue", image.extents());
+    if (channels != 1 && channels != 3)
+      throw Error("Normalise", "a gray image, or red, green and blue", image.extents());
     if (to.size() != all)
-      throw Error("Normalise", "a model of " + image.extents() + " numbers, as the image has", std::to_string(to.size()),
-                  "resize the images to the model's Input");
+      throw Error("Normalise", "a model of " + image.extents() + " numbers, as the image has",
+                  std::to_string(to.size()), "resize the images to the model's Input");
     constexpr std::size_t period = 48;  // a multiple of the channels, and of the processor's vectors
     T scale[period], shift[period];
     for (std::size_t i = 0; i < period; ++i) {

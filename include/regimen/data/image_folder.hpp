@@ -9,14 +9,17 @@
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/jpeg.hpp>
 #include <regimen/data/png.hpp>
+#include <regimen/data/resize.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,13 +43,13 @@ struct EncodedImage final {
   std::size_t bytes() const { return encoded.capacity() + path.capacity(); }
 };
 
-/// The image of a JPEG or PNG file's bytes; its first bytes say which. `where` names it in errors.
-/// failure  Error as of decode_jpeg and decode_png, and for other formats
-[[gnu::noinline]] inline Image decode(std::span<const std::uint8_t> bytes, const std::string& where,
-                                      const Decode& decode = {}) {
+namespace detail {
+
+enum class Format { Jpeg, Png };
+[[gnu::noinline]] inline Format format_of(std::span<const std::uint8_t> bytes, const std::string& where) {
   const std::string_view begin(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 12));
-  if (begin.starts_with("\xFF\xD8")) return decode_jpeg(bytes, where, decode);
-  if (begin.starts_with("\x89PNG\r\n\x1A\n")) return decode_png(bytes, where, decode);
+  if (begin.starts_with("\xFF\xD8")) return Format::Jpeg;
+  if (begin.starts_with("\x89PNG\r\n\x1A\n")) return Format::Png;
   const char* found = "bytes of no image format known here";
   if (begin.empty()) found = "an empty file";
   else if (begin.starts_with("GIF8")) found = "a GIF image";
@@ -54,19 +58,69 @@ struct EncodedImage final {
   else if (begin.starts_with("II*") || begin.starts_with("MM\0*")) found = "a TIFF image";
   throw Error(where, "a JPEG or PNG image", found, "convert the file, or take it out of the folder");
 }
+
+}  // namespace detail
+
+/// The image of a JPEG or PNG file's bytes; its first bytes say which. `where` names it in errors.
+/// failure  Error as of decode_jpeg and decode_png, and for other formats
+[[gnu::noinline]] inline Image decode(std::span<const std::uint8_t> bytes, const std::string& where,
+                                      const Decode& decode = {}) {
+  return detail::format_of(bytes, where) == detail::Format::Jpeg ? decode_jpeg(bytes, where, decode)
+                                                                 : decode_png(bytes, where, decode);
+}
 inline Image decode(const EncodedImage& image, const Decode& decode = {}) {
   return data::decode(image.encoded, image.path, decode);
+}
+
+/// Height and width of an image, from the beginning of its file's bytes.
+inline std::array<std::size_t, 2> extents(std::span<const std::uint8_t> bytes, const std::string& where) {
+  return detail::format_of(bytes, where) == detail::Format::Jpeg ? jpeg_extents(bytes, where)
+                                                                 : png_extents(bytes, where);
+}
+
+/// A part of an image, decoded at no more than the resolution that it needs, in the size height x width.
+///
+///   part   part(height, width) of the file's image gives the Box: RandomResizedCrop::box with a key, `middle`
+///
+/// The same image as resize(decode(file), part, height, width), but of a JPEG whose part is twice, four or eight times as
+/// large as the result, which is averaged over squares of pixels first
+template <class Part>
+  requires std::same_as<std::invoke_result_t<const Part&, std::size_t, std::size_t>, Box>
+Image decode_part(const EncodedImage& file, const Part& part, std::size_t height, std::size_t width,
+                  Filter filter = Filter::Bilinear, Decode decode = {}) {
+  const auto [tall, wide] = extents(file.encoded, file.path);
+  Box box = part(tall, wide);
+  // Sides that the whole image must not become less than, so that the part does not become less than the result.
+  const auto needed = [](std::size_t whole, std::size_t of, std::size_t wanted) {
+    return of == 0 || wanted > of ? whole : (whole * wanted + of - 1) / of;
+  };
+  decode.height = needed(tall, box.height, height);
+  decode.width = needed(wide, box.width, width);
+  const Image image = data::decode(file, decode);
+  if (image.height() != tall || image.width() != wide) {
+    const auto scaled = [](std::size_t& begin, std::size_t& size, std::size_t whole, std::size_t now) {
+      const std::size_t end = ((begin + size) * now + whole / 2) / whole;
+      begin = begin * now / whole;
+      size = (std::max)(end, begin + 1) - begin;
+    };
+    scaled(box.top, box.height, tall, image.height());
+    scaled(box.left, box.width, wide, image.width());
+  }
+  return resize(image, box, height, width, filter);
 }
 
 namespace detail {
 
 /// All bytes of a file that nobody changes meanwhile.
 inline std::vector<std::uint8_t> read_whole(const std::string& path) {
-  const regimen::detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe must not wait
+  const regimen::detail::Descriptor file(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe must not wait
   struct ::stat about{};
   if (*file < 0 || ::fstat(*file, &about) != 0)
-    throw Error(path, "a file that can be read", regimen::detail::system_words(errno), "check the path and its permissions");
-  if (!S_ISREG(about.st_mode)) throw Error(path, "an image file", S_ISDIR(about.st_mode) ? "a folder" : "a pipe or a device");
+    throw Error(path, "a file that can be read", regimen::detail::system_words(errno),
+                "check the path and its permissions");
+  if (!S_ISREG(about.st_mode))
+    throw Error(path, "an image file", S_ISDIR(about.st_mode) ? "a folder" : "a pipe or a device");
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (about.st_size > most) throw Error(path, "an image of at most 1 GiB", std::to_string(about.st_size) + " bytes");
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(about.st_size));
@@ -75,7 +129,9 @@ inline std::vector<std::uint8_t> read_whole(const std::string& path) {
     const ::ssize_t got = ::read(*file, bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw Error(path, "a file that can be read", regimen::detail::system_words(errno));
-    if (got == 0) throw Error(path, std::to_string(bytes.size()) + " bytes", std::to_string(done), "it became shorter while it was read");
+    if (got == 0)
+      throw Error(path, std::to_string(bytes.size()) + " bytes", std::to_string(done),
+                  "it became shorter while it was read");
     done += static_cast<std::size_t>(got);
   }
   return bytes;
@@ -132,17 +188,20 @@ class ImageFolder final {
     }
     if (classes.empty())
       throw Error(path, "a sub-folder for each class, with its images in it",
-                  regimen::detail::counted(stray.size(), "image") + " and no sub-folder", "move the images of each class to a folder");
+                  regimen::detail::counted(stray.size(), "image") + " and no sub-folder",
+                  "move the images of each class to a folder");
     if (!stray.empty()) {
       std::sort(stray.begin(), stray.end());
-      throw Error(stray[0], "images in the folders of classes only", "one beside them", "move it to the folder of its class");
+      throw Error(stray[0], "images in the folders of classes only", "one beside them",
+                  "move it to the folder of its class");
     }
     std::sort(classes.begin(), classes.end());
     for (const std::string& name : classes) {
       const std::size_t before = content->files.size();
       collect(path + "/" + name, static_cast<std::int32_t>(content->classes.size()), *content);
       if (content->files.size() == before)
-        throw Error(path + "/" + name, "images of this class: .jpg, .jpeg or .png", "none", "add some, or remove the folder");
+        throw Error(path + "/" + name, "images of this class: .jpg, .jpeg or .png", "none",
+                    "add some, or remove the folder");
       std::sort(content->files.begin() + std::ptrdiff_t(before), content->files.end(),
                 [](const File& a, const File& b) { return a.path < b.path; });
       content->classes.push_back(name);
@@ -169,7 +228,8 @@ class ImageFolder final {
   /// class of two or more. Which images these are depends on their names in the folder and the seed: a folder at
   /// another place is split in the same way, and images that are added move few others.
   std::pair<ImageFolder, ImageFolder> split(double share, std::uint64_t seed = 0) const {
-    if (!(share > 0 && share < 1)) throw Error(name() + ", split", "a share above 0 and below 1", std::to_string(share));
+    if (!(share > 0 && share < 1))
+      throw Error(name() + ", split", "a share above 0 and below 1", std::to_string(share));
     std::pair<ImageFolder, ImageFolder> parts{*this, *this};
     parts.first.indices_.clear();
     parts.second.indices_.clear();
@@ -238,7 +298,9 @@ class ImageFolder final {
     for (const auto& entry : entries(folder)) {
       const std::string path = entry.path().string();
       if (is_folder(entry)) {
-        if (entry.is_symlink()) throw Error(path, "files and folders", "a link to a folder, which may lead in a circle", "put the folder itself there");
+        if (entry.is_symlink())
+          throw Error(path, "files and folders", "a link to a folder, which may lead in a circle",
+                      "put the folder itself there");
         collect(path, label, content);
       } else if (!is_image(entry.path())) {
         ++content.others;

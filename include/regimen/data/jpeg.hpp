@@ -15,7 +15,7 @@
 
 #if defined(REGIMEN_HAS_JPEG)
 #include <csetjmp>
-#include <cstdio>   // jpeglib.h names FILE
+#include <cstdio>  // jpeglib.h names FILE
 
 #include <jpeglib.h>
 #endif
@@ -44,10 +44,15 @@ inline void expect_decode(const std::string& where, const Decode& decode) {
 inline void expect_pixels(const std::string& where, std::size_t height, std::size_t width, const Decode& decode) {
   if (height == 0 || width == 0 || height > decode.most_pixels / width)
     throw Error(where, "an image of at most " + std::to_string(decode.most_pixels) + " pixels, but not without any",
-                std::to_string(height) + " x " + std::to_string(width), "raise Decode::most_pixels if the file is right");
+                std::to_string(height) + " x " + std::to_string(width),
+                "raise Decode::most_pixels if the file is right");
 }
 
 #if defined(REGIMEN_HAS_JPEG)
+
+inline Error no_jpeg(const std::string& where, const char* words) {
+  return Error(where, "a whole JPEG image", words, "the file is damaged or cut off; replace it");
+}
 
 /// libjpeg's errors return to the last setjmp: between it and the call that may fail there is no C++ object.
 struct JpegErrors {
@@ -103,7 +108,8 @@ class JpegReader final {
     info_.scale_denom = 1;
     if (decode.height != 0 || decode.width != 0)
       for (unsigned part = 2; part <= 8 && at_least(info_.image_height, part, decode.height) &&
-                              at_least(info_.image_width, part, decode.width); part *= 2)
+                              at_least(info_.image_width, part, decode.width);
+           part *= 2)
         info_.scale_denom = part;
     ::jpeg_calc_output_dimensions(&info_);
     return true;
@@ -200,9 +206,27 @@ inline Image from_inks(const Image& inks, bool inverted) {
   return result;
 }
 
+#else
+
+inline Error no_jpeg(const std::string& where, std::size_t bytes) {
+  return Error(where, "a build with libjpeg-turbo, which decodes JPEG", "one without",
+               "install libjpeg-dev and configure again; " + std::to_string(bytes) + " bytes are not read");
+}
+
 #endif
 
 }  // namespace detail
+
+/// Height and width of the image, from the beginning of a JPEG file's bytes.
+inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> bytes, const std::string& where) {
+#if defined(REGIMEN_HAS_JPEG)
+  detail::JpegReader reader;
+  if (!reader.read_header(bytes)) throw detail::no_jpeg(where, reader.words());
+  return {reader.file_height(), reader.file_width()};
+#else
+  throw detail::no_jpeg(where, bytes.size());
+#endif
+}
 
 /// The image of a JPEG file's bytes: baseline and progressive, gray, YCbCr, RGB and CMYK. `where` names it in errors.
 /// Colours are as the file says them, without colour profiles; orientation in Exif is not applied.
@@ -216,7 +240,7 @@ inline Image from_inks(const Image& inks, bool inverted) {
 #if defined(REGIMEN_HAS_JPEG)
   detail::JpegReader reader;
   const auto expect = [&](bool well) {
-    if (!well) throw Error(where, "a whole JPEG image", reader.words(), "the file is damaged or cut off; replace it");
+    if (!well) throw detail::no_jpeg(where, reader.words());
   };
   expect(reader.read_header(bytes));
   detail::expect_pixels(where, reader.file_height(), reader.file_width(), decode);
@@ -227,8 +251,7 @@ inline Image from_inks(const Image& inks, bool inverted) {
   image = detail::from_inks(image, reader.inverted());
   return decode.channels == 1 ? to_gray(image) : image;
 #else
-  throw Error(where, "a build with libjpeg-turbo, which decodes JPEG", "one without",
-              "install libjpeg-dev and configure again (" + std::to_string(bytes.size()) + " bytes not read)");
+  throw detail::no_jpeg(where, bytes.size());
 #endif
 }
 

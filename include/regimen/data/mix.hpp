@@ -48,11 +48,14 @@ inline double beta(Draws& draws, double alpha) {
 }
 
 inline void expect_pair(const LabelledImage& a, const LabelledImage& b, std::size_t classes) {
-  if (a.image.height() != b.image.height() || a.image.width() != b.image.width() || a.image.channels() != b.image.channels())
-    throw Error("mix", "two images of one size, here " + a.image.extents(), b.image.extents(), "resize them before they are mixed");
+  if (a.image.height() != b.image.height() || a.image.width() != b.image.width() ||
+      a.image.channels() != b.image.channels())
+    throw Error("mix", "two images of one size, here " + a.image.extents(), b.image.extents(),
+                "resize them before they are mixed");
   for (const std::int32_t label : {a.label, b.label})
     if (label < 0 || std::size_t(label) >= classes)
-      throw Error("mix", "classes below " + std::to_string(classes), std::to_string(label), "give the number of classes of the data");
+      throw Error("mix", "classes below " + std::to_string(classes), std::to_string(label),
+                  "give the number of classes of the data");
 }
 inline std::vector<float> shares(const LabelledImage& a, const LabelledImage& b, double share, std::size_t classes) {
   std::vector<float> target(classes);

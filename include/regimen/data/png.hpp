@@ -23,8 +23,13 @@
 
 namespace regimen::data {
 
-#if defined(REGIMEN_HAS_PNG)
 namespace detail {
+
+#if defined(REGIMEN_HAS_PNG)
+
+inline Error no_png(const std::string& where, const char* words) {
+  return Error(where, "a whole PNG image", words, "the file is damaged or cut off; replace it");
+}
 
 /// libpng's errors return to the last setjmp: between it and the call that may fail there is no C++ object.
 struct PngErrors {
@@ -48,7 +53,8 @@ class PngReader final {
 
   bool read_header() {
     if (setjmp(errors_.back) != 0) return false;
-    png_ = ::png_create_read_struct(PNG_LIBPNG_VER_STRING, &errors_, PngErrors::fail, [](::png_structp, ::png_const_charp) {});
+    png_ = ::png_create_read_struct(PNG_LIBPNG_VER_STRING, &errors_, PngErrors::fail,
+                                    [](::png_structp, ::png_const_charp) {});
     if (png_ != nullptr) info_ = ::png_create_info_struct(png_);
     if (info_ == nullptr) {
       std::snprintf(errors_.words, sizeof errors_.words, "no memory for libpng");
@@ -111,19 +117,22 @@ class PngWriter final {
 
   bool write(::png_bytepp rows, std::size_t height, std::size_t width, std::size_t channels, int level) {
     if (setjmp(errors_.back) != 0) return false;
-    png_ = ::png_create_write_struct(PNG_LIBPNG_VER_STRING, &errors_, PngErrors::fail, [](::png_structp, ::png_const_charp) {});
+    png_ = ::png_create_write_struct(PNG_LIBPNG_VER_STRING, &errors_, PngErrors::fail,
+                                     [](::png_structp, ::png_const_charp) {});
     if (png_ != nullptr) info_ = ::png_create_info_struct(png_);
     if (info_ == nullptr) {
       std::snprintf(errors_.words, sizeof errors_.words, "no memory for libpng");
       return false;
     }
     ::png_set_write_fn(
-        png_, &bytes_, [](::png_structp png, ::png_bytep from, std::size_t size) {
+        png_, &bytes_,
+        [](::png_structp png, ::png_bytep from, std::size_t size) {
           if (!append(*static_cast<std::vector<std::uint8_t>*>(::png_get_io_ptr(png)), from, size))
             ::png_error(png, "no memory for the file");
         },
         [](::png_structp) {});
-    constexpr int colours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+    constexpr int colours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                               PNG_COLOR_TYPE_RGB_ALPHA};
     ::png_set_IHDR(png_, info_, static_cast<::png_uint_32>(width), static_cast<::png_uint_32>(height), 8,
                    colours[channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     ::png_set_compression_level(png_, level);
@@ -156,15 +165,35 @@ inline Image blended(const Image& image, const std::array<std::uint8_t, 3>& back
   Image result(image.height(), image.width(), colours);
   const std::uint8_t* from = image.pixels().data();
   std::uint8_t* to = result.pixels().data();
-  const std::array<std::uint8_t, 3> behind = colours == 3 ? background : std::array<std::uint8_t, 3>{luma(background.data())};
+  const std::array<std::uint8_t, 3> behind =
+      colours == 3 ? background : std::array<std::uint8_t, 3>{luma(background.data())};
   for (std::size_t i = image.height() * image.width(); i > 0; --i, from += colours + 1, to += colours)
     for (std::size_t c = 0; c < colours; ++c)
       to[c] = static_cast<std::uint8_t>((from[c] * from[colours] + behind[c] * (255 - from[colours]) + 127) / 255);
   return result;
 }
 
-}  // namespace detail
+#else
+
+inline Error no_png(const std::string& where, std::size_t bytes) {
+  return Error(where, "a build with libpng, which decodes PNG", "one without",
+               "install libpng-dev and configure again; " + std::to_string(bytes) + " bytes are not read");
+}
+
 #endif
+
+}  // namespace detail
+
+/// Height and width of the image, from the beginning of a PNG file's bytes.
+inline std::array<std::size_t, 2> png_extents(std::span<const std::uint8_t> bytes, const std::string& where) {
+#if defined(REGIMEN_HAS_PNG)
+  detail::PngReader reader(bytes);
+  if (!reader.read_header()) throw detail::no_png(where, reader.words());
+  return {reader.height(), reader.width()};
+#else
+  throw detail::no_png(where, bytes.size());
+#endif
+}
 
 /// The image of a PNG file's bytes: every colour type and depth, interlaced or not; 16 bits are rounded to 8. `where`
 /// names it in errors. Numbers are as the file has them: gamma and colour profiles are not applied.
@@ -178,7 +207,7 @@ inline Image blended(const Image& image, const std::array<std::uint8_t, 3>& back
 #if defined(REGIMEN_HAS_PNG)
   detail::PngReader reader(bytes);
   const auto expect = [&](bool well) {
-    if (!well) throw Error(where, "a whole PNG image", reader.words(), "the file is damaged or cut off; replace it");
+    if (!well) throw detail::no_png(where, reader.words());
   };
   expect(reader.read_header());
   const std::size_t height = reader.height(), width = reader.width();
@@ -186,15 +215,15 @@ inline Image blended(const Image& image, const std::array<std::uint8_t, 3>& back
   expect(reader.choose(decode.channels == 3, decode.blend));
   Image image(height, width, reader.channels());
   if (reader.row_bytes() != width * image.channels())
-    throw Error(where, "rows of " + std::to_string(width * image.channels()) + " bytes", std::to_string(reader.row_bytes()));
+    throw Error(where, "rows of " + std::to_string(width * image.channels()) + " bytes",
+                std::to_string(reader.row_bytes()));
   std::vector<::png_bytep> rows(height);
   for (std::size_t y = 0; y < height; ++y) rows[y] = image.row(y);
   expect(reader.read_pixels(rows.data()));
   if (image.channels() % 2 == 0) image = detail::blended(image, decode.background);
   return decode.channels == 1 && image.channels() == 3 ? to_gray(image) : image;
 #else
-  throw Error(where, "a build with libpng, which decodes PNG", "one without",
-              "install libpng-dev and configure again (" + std::to_string(bytes.size()) + " bytes not read)");
+  throw detail::no_png(where, bytes.size());
 #endif
 }
 
@@ -206,7 +235,8 @@ inline Image blended(const Image& image, const std::array<std::uint8_t, 3>& back
   if (level < 0 || level > 9) throw Error("encode_png", "a level from 0 to 9", std::to_string(level));
 #if defined(REGIMEN_HAS_PNG)
   std::vector<::png_bytep> rows(image.height());
-  for (std::size_t y = 0; y < image.height(); ++y) rows[y] = const_cast<::png_bytep>(image.row(y));  // which it only reads
+  for (std::size_t y = 0; y < image.height(); ++y)
+    rows[y] = const_cast<::png_bytep>(image.row(y));  // which it only reads
   detail::PngWriter writer;
   if (!writer.write(rows.data(), image.height(), image.width(), image.channels(), level))
     throw Error("encode_png", "an image that libpng can write", writer.words());
