@@ -5,11 +5,12 @@
 #
 #   REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
 #   REGIMEN_CUDA, REGIMEN_CUDNN, REGIMEN_NCCL    likewise
+#   REGIMEN_JPEG, REGIMEN_PNG                    likewise
 #   REGIMEN_CUDA_PACKAGES                        folders `nvidia` of PyTorch's packages, searched after the toolkit
 #   REGIMEN_CUDA_ARCHITECTURES                   of our own builds; a proposal for CMAKE_CUDA_ARCHITECTURES of others
 include(CheckCXXSourceCompiles)
 
-foreach(choice IN ITEMS CBLAS ONEDNN MPI CUDA CUDNN NCCL)
+foreach(choice IN ITEMS CBLAS ONEDNN JPEG PNG MPI CUDA CUDNN NCCL)
   if(NOT DEFINED REGIMEN_${choice})
     set(REGIMEN_${choice} AUTO CACHE STRING "AUTO, ON or OFF")
     set_property(CACHE REGIMEN_${choice} PROPERTY STRINGS AUTO ON OFF)
@@ -134,6 +135,24 @@ if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
   endif()
 endif()
 
+# ---- libjpeg-turbo and libpng: files of images (regimen/data/image_folder.hpp) --------------------------------------------
+# A program that decodes no images calls neither; one that does and was built without says so when it opens one.
+macro(regimen_images choice target name package)
+  set(REGIMEN_HAS_${choice} OFF)
+  if(NOT REGIMEN_${choice} STREQUAL "OFF")
+    find_package(${choice} QUIET)
+    if(${choice}_FOUND AND TARGET ${target})
+      set(REGIMEN_HAS_${choice} ON)
+      list(APPEND regimen_links ${target})
+      list(APPEND regimen_defines REGIMEN_HAS_${choice}=1)
+    else()
+      regimen_missing(${choice} "no ${name} found: ${choice} images cannot be read; install ${package}")
+    endif()
+  endif()
+endmacro()
+regimen_images(JPEG JPEG::JPEG libjpeg-turbo libjpeg-dev)
+regimen_images(PNG PNG::PNG libpng libpng-dev)
+
 # ---- MPI: ranks that are processes. A target of its own, as programs of one rank must not need it to start --------------
 # Used by its C interface alone: the C++ one is gone since MPI 3.
 set(REGIMEN_HAS_MPI OFF)
@@ -233,5 +252,5 @@ target_link_libraries(regimen::dependencies INTERFACE ${regimen_links})
 target_include_directories(regimen::dependencies INTERFACE ${regimen_includes})
 target_compile_definitions(regimen::dependencies INTERFACE ${regimen_defines})
 if(NOT regimen_FIND_QUIETLY)
-  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}, NCCL ${REGIMEN_HAS_NCCL}")
+  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, JPEG ${REGIMEN_HAS_JPEG}, PNG ${REGIMEN_HAS_PNG}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}, NCCL ${REGIMEN_HAS_NCCL}")
 endif()
