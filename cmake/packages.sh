@@ -43,6 +43,7 @@ need_to_build() {
   want libdnnl-dev            header oneapi/dnnl/dnnl.h
   want libjpeg-dev            header jpeglib.h
   want libpng-dev             header png.h
+  want libpcre2-dev           header pcre2.h
   want ccache                 program ccache
 }
 
