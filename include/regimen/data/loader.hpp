@@ -2,18 +2,22 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
+#include <regimen/core/threads.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -28,8 +32,8 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   DataPlace first{};                // where to begin: place() of any loader of these data
   std::uint64_t epochs = 0;         // 0: without end
-  std::size_t workers = 1;          // prefetching threads; 0: next() reads by itself
-  std::size_t ahead = 2;            // prefetched batches, besides the one in use
+  std::size_t workers = 1;          // prefetching threads; 0: next() reads by itself; data::automatic
+  std::size_t ahead = 2;            // prefetched batches, besides the one in use; automatic workers: at least one each
   std::size_t rank = 0, ranks = 1;  // the loader reads part `rank` of each batch of batch · ranks samples
 };
 
@@ -42,13 +46,13 @@ struct LoaderOptions {
 ///   samples   options.batch; fewer, possibly 0, in a short batch; 0 after the last epoch
 ///
 /// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and
-/// ahead, n). Nothing is allocated after construction. next() belongs to one thread. The destructor waits
-/// only for reads that have begun.
+/// ahead, n). Nothing is allocated after construction, but by automatic workers. next() belongs to one thread. The
+/// destructor waits only for reads that have begun.
 ///
 /// failure  the constructor throws Error if the source cannot serve the shape, or an epoch has no batch. next()
 ///          rethrows the source's exceptions, and throws Error for an integer input outside [0, bound), or an integer
 ///          target that is neither in range nor ignore_index: at the batch concerned, and at every call after it
-/// cost     (ahead + 1) batches of memory, 1 with workers = 0
+/// cost     (ahead + 1) batches of memory, 1 with workers = 0; bytes() has them exactly
 template <class In, class Label, class S>
 class Loader final {
   static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
@@ -82,13 +86,13 @@ class Loader final {
     constexpr std::size_t most_ahead = 65536, most_workers = 1024;
     if (options.ahead > most_ahead)
       throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
-    if (options.workers > most_workers)
+    if (options.workers > most_workers && options.workers != data::automatic)
       throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads",
                   std::to_string(options.workers));
     batching_ = Batching(size_, global_batch_, options.order, options.remainder, options.epochs, options.first);
     allocate();
     try {
-      for (std::size_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
+      for (std::size_t i = 0; i < first_workers(); ++i) threads_.emplace_back([this] { work(); });
     } catch (...) {
       join();
       throw;
@@ -106,13 +110,21 @@ class Loader final {
     }
     Slot& slot = slot_of(next_);
     if (options_.workers == 0) {
+      const Clock::time_point began = Clock::now();
       fill(slot, next_);
+      waited_ += Clock::now() - began;
     } else {
       if (holding_) release();
       std::unique_lock lock(mutex_);
-      filled_.wait(lock, [&] { return slot.ready; });
+      if (!slot.ready) {
+        const Clock::time_point began = Clock::now();
+        filled_.wait(lock, [&] { return slot.ready; });
+        waited_ += Clock::now() - began;
+      }
       if (slot.error) std::rethrow_exception(slot.error);
       holding_ = true;
+      lock.unlock();
+      if (options_.workers == data::automatic) add_if_waiting();
     }
     return {{slot.input.data(), slot.samples * shape_.input},
             {slot.target.data(), slot.samples * shape_.target},
@@ -136,8 +148,21 @@ class Loader final {
   bool is_full(std::uint64_t step) const { return batching_.samples(step) == global_batch_; }
   /// Which samples each batch holds.
   const Batching& batching() const { return batching_; }
+  /// Seconds that next() has waited for data, or has read them itself.
+  double waited() const { return std::chrono::duration<double>(waited_).count(); }
+  /// Threads that read, and batches that they keep ready; they change if workers are automatic.
+  std::size_t workers() const { return threads_.size(); }
+  std::size_t ahead() const { return options_.workers == 0 ? 0 : slots_.size() - 1; }
+  /// Allocated bytes, without the source and the threads' stacks.
+  std::size_t bytes() const {
+    std::size_t sum = slots_.capacity() * sizeof(slots_[0]) + threads_.capacity() * sizeof(std::thread);
+    for (const auto& slot : slots_)
+      sum += sizeof(Slot) + slot->input.capacity() * sizeof(In) + slot->target.capacity() * sizeof(Label);
+    return sum;
+  }
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Slot {
     std::vector<In> input;
     std::vector<Label> target;
@@ -162,14 +187,56 @@ class Loader final {
       throw Error("Loader", "a batch that fits memory", detail::counted(options_.batch, "sample"));
     }
     slots_.resize(options_.workers == 0 ? 1 : std::max<std::size_t>(options_.ahead, 1) + 1);
-    for (Slot& slot : slots_) {
-      slot.input.resize(inputs);
-      slot.target.resize(targets);
-    }
-    threads_.reserve(options_.workers);
+    for (auto& slot : slots_) slot = make_slot();
+    threads_.reserve(first_workers());
   }
+  std::unique_ptr<Slot> make_slot() const {
+    auto slot = std::make_unique<Slot>();
+    slot->input.resize(options_.batch * shape_.input);
+    slot->target.resize(options_.batch * shape_.target);
+    return slot;
+  }
+  std::size_t first_workers() const { return options_.workers == data::automatic ? 1 : options_.workers; }
 
-  Slot& slot_of(std::uint64_t step) { return slots_[static_cast<std::size_t>(step % slots_.size())]; }
+  Slot& slot_of(std::uint64_t step) { return *slots_[static_cast<std::size_t>(step % slots_.size())]; }
+
+  /// Automatic workers: adds one, if next() has waited for much of the last batches.
+  [[gnu::noinline]] void add_if_waiting() {
+    constexpr std::uint64_t few = 8;
+    const Clock::time_point now = Clock::now();
+    if (next_ == 0) {  // the first batch is always waited for
+      since_ = now;
+      waited_before_ = waited_;
+    }
+    const auto most = (std::max)(std::size_t{2}, static_cast<std::size_t>(processors()));
+    if (++batches_ < few || now - since_ < std::chrono::milliseconds(20) || threads_.size() >= most) return;
+    if (waited_ - waited_before_ > (now - since_) / 20) add_worker();
+    since_ = now;
+    waited_before_ = waited_;
+    batches_ = 0;
+  }
+  void add_worker() {
+    std::unique_ptr<Slot> free = threads_.size() < slots_.size() - 1 ? nullptr : make_slot();
+    if (free) {  // steps in the ring of slots move to their places in the larger one
+      std::vector<std::unique_ptr<Slot>> larger(slots_.size() + 1);
+      const std::lock_guard lock(mutex_);
+      for (std::uint64_t step = released_; step < claimed_; ++step)
+        larger[static_cast<std::size_t>(step % larger.size())] =
+            std::move(slots_[static_cast<std::size_t>(step % slots_.size())]);
+      slots_.push_back(std::move(free));
+      for (std::size_t from = 0; auto& place : larger) {
+        if (place) continue;
+        while (!slots_[from]) ++from;
+        place = std::move(slots_[from]);
+      }
+      slots_ = std::move(larger);
+    }
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // those that are there go on
+    }
+    freed_.notify_all();
+  }
 
   void fill(Slot& slot, std::uint64_t step) const {
     const std::uint64_t before = options_.rank * options_.batch;  // samples of the lower ranks
@@ -177,10 +244,11 @@ class Loader final {
     slot.samples = static_cast<std::size_t>(samples_of_rank(batching_.samples(step), options_.batch, options_.rank));
     slot.epoch = place.epoch;
     for (std::size_t i = 0; i < slot.samples; ++i) {
-      const auto index = static_cast<std::size_t>(batching_.index(options_.seed, place, before + i));
+      const data::Key key = batching_.key(options_.seed, place, before + i);
+      const std::size_t index = key.index;
       const std::span<In> input(slot.input.data() + i * shape_.input, shape_.input);
       const std::span<Label> target(slot.target.data() + i * shape_.target, shape_.target);
-      if constexpr (Source<S, In, Label>) source_.read(index, Sample<In, Label>{input, target});
+      if constexpr (Source<S, In, Label>) detail::read_sample(source_, key, Sample<In, Label>{input, target});
       const std::size_t bound = shape_.vocabulary_or_classes;
       check(std::span<const In>(input), bound, false, index);
       check(std::span<const Label>(target), shape_.classes != 0 ? shape_.classes : bound, true, index);
@@ -214,8 +282,8 @@ class Loader final {
       freed_.wait(lock, [&] { return stop_ || claimed_ >= steps() || claimed_ < released_ + slots_.size(); });
       if (stop_ || claimed_ >= steps()) return;
       const std::uint64_t step = claimed_++;
-      lock.unlock();
       Slot& slot = slot_of(step);
+      lock.unlock();
       std::exception_ptr error;
       try {
         fill(slot, step);
@@ -254,7 +322,7 @@ class Loader final {
   const std::size_t size_;
   std::size_t global_batch_ = 1;  // samples of a batch of all ranks
   Batching batching_;
-  std::vector<Slot> slots_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // changed by the caller, guarded
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;
@@ -262,8 +330,13 @@ class Loader final {
   std::uint64_t claimed_ = 0;   // guarded: the next step to be read
   std::uint64_t released_ = 0;  // guarded: batches given back
   bool stop_ = false;           // guarded
+  Clock::duration waited_{};    // the caller's
   std::uint64_t next_ = 0;      // the caller's: the next step to be given out
   bool holding_ = false;        // the caller's: is a batch in use?
+  // The caller's, of automatic workers: since when, and what had been waited then; batches since.
+  Clock::time_point since_{};
+  Clock::duration waited_before_{};
+  std::uint64_t batches_ = 0;
 };
 
 }  // namespace regimen

@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/data/dataset.hpp>
+#include <regimen/data/timing.hpp>
 #include <regimen/rule/map_takes_value.hpp>
 #include <regimen/rule/pipeline_has_an_end.hpp>
 #include <regimen/rule/stage_stands_on_dataset.hpp>
@@ -28,13 +29,6 @@ inline constexpr bool varies = [] {
   if constexpr (requires { D::varies; }) return bool(D::varies);
   else return false;
 }();
-
-/// How long a stage has worked: its own work, without that of the stages before it, in all threads together.
-struct Timing final {
-  std::string stage;         // its name
-  std::uint64_t values = 0;  // that it has made
-  double seconds = 0;        // estimated: the first 64 values are timed, then each eighth
-};
 
 namespace detail {
 
@@ -199,14 +193,6 @@ auto map(D dataset, F f, std::string label = "map") {
 template <class... Arguments>
 void repeat(const Arguments&...) {
   static_assert(sizeof(typename rule::pipeline_has_an_end<(sizeof...(Arguments) > 99)>::must_hold));
-}
-
-/// How long each stage has worked, the reader first. Stages that only choose values are not listed.
-template <class D>
-std::vector<Timing> timings(const D& dataset) {
-  std::vector<Timing> all;
-  if constexpr (requires { dataset.timings(all); }) dataset.timings(all);
-  return all;
 }
 
 /// Bytes that the stages keep: indices of filters and of values in order of length, values in caches. Without what
