@@ -58,7 +58,8 @@ TEST_CASE("map, take, skip and filter give what they say, in both notations") {
   const auto is_odd = [](int x) { return x % 2; };
   CHECK(all(Numbers{7} | data::filter(is_odd) | data::map(square)) == Ints{1, 9, 25});
   CHECK(all(data::filter(Numbers{7}, is_odd, {.workers = 1})) == Ints{1, 3, 5});
-  const auto evens = Numbers{5} | data::map([](int x) { return 256 * (x % 2 == 0); }) | data::filter([](int x) { return x; });
+  const auto evens =
+      Numbers{5} | data::map([](int x) { return 256 * (x % 2 == 0); }) | data::filter([](int x) { return x; });
   CHECK(evens.size() == 3);
   CHECK((Numbers{0} | data::filter(is_odd)).size() == 0);
   CHECK(says(error_of([] { (void)(Numbers{9} | data::take(10)); }),
@@ -160,7 +161,8 @@ TEST_CASE("joins: one after the other, in turn, by weight") {
   CHECK(says(error_of([] { (void)data::mixture({1, 3'000'000}, Numbers{1}, Numbers{1}); }), "a sum of at most"));
 }
 
-TEST_CASE("what a stage draws follows from its key: the epoch, the seed, the stage and the part of a join tell it apart") {
+TEST_CASE(
+    "what a stage draws follows from its key: the epoch, the seed, the stage and the part of a join tell it apart") {
   const auto drawn = Numbers{50} | data::map(draw);
   static_assert(data::varies<decltype(drawn)> && !data::varies<Numbers>);
   CHECK(all(drawn, 1, 2) == all(drawn, 1, 2));
@@ -180,8 +182,8 @@ TEST_CASE("what a stage draws follows from its key: the epoch, the seed, the sta
 
 TEST_CASE("a cache computes each value once, in any thread, and states its bytes") {
   const Numbers numbers{300};
-  const auto cached = numbers | data::map([](int x) { return std::vector<float>(static_cast<std::size_t>(x), 1.0f); }) |
-                      data::cache();
+  const auto cached =
+      numbers | data::map([](int x) { return std::vector<float>(static_cast<std::size_t>(x), 1.0f); }) | data::cache();
   static_assert(!data::varies<decltype(cached)>);
   const auto copy = cached | data::skip(0);
   CHECK(data::bytes(cached) == 300 * sizeof(void*));
@@ -195,8 +197,7 @@ TEST_CASE("a cache computes each value once, in any thread, and states its bytes
   CHECK(sum == 4 * 299 * 300 / 2);
   CHECK(*numbers.reads == 300);
   CHECK(&cached.at({7, 0, 0}) == &copy.at({7, 5, 5}));
-  CHECK(data::bytes(copy) ==
-        300 * sizeof(void*) + 300 * sizeof(std::vector<float>) + 299 * 300 / 2 * sizeof(float));
+  CHECK(data::bytes(copy) == 300 * sizeof(void*) + 300 * sizeof(std::vector<float>) + 299 * 300 / 2 * sizeof(float));
 
   std::atomic<int> calls{0};
   const auto failing = Numbers{3} | data::map([&](int x) {
@@ -210,8 +211,8 @@ TEST_CASE("a cache computes each value once, in any thread, and states its bytes
   CHECK(failing.at({2, 0, 0}) == 2);
   CHECK(calls == 2);
   const std::string text(100, 'x');
-  const auto words = Numbers{1} | data::map([&](int) { return std::pair(std::string("short"), std::vector{text}); }) |
-                     data::cache();
+  const auto words =
+      Numbers{1} | data::map([&](int) { return std::pair(std::string("short"), std::vector{text}); }) | data::cache();
   (void)words.at({});
   CHECK(data::bytes(words) ==
         sizeof(void*) + sizeof(std::pair<std::string, std::vector<std::string>>) + sizeof(std::string) + text.size());
@@ -246,7 +247,8 @@ TEST_CASE("an index is made by several threads, says how far it is, and throws t
 
 TEST_CASE("stages count their time, and the slowest is named") {
   using std::chrono::microseconds;
-  const auto timed = Numbers{200} | data::map([](int x) { return x + 1; }, "light") | data::map(
+  const auto timed = Numbers{200} | data::map([](int x) { return x + 1; }, "light") |
+                     data::map(
                          [](int x) {
                            std::this_thread::sleep_for(microseconds(300));
                            return x;
@@ -270,23 +272,23 @@ TEST_CASE("put and WriteImage write samples, and refuse other extents") {
     std::vector<std::uint8_t> pixels;
     int label;
   };
-  const auto pictures = Numbers{3} | data::map([](int x) {
-                          return Picture{{static_cast<std::uint8_t>(x), 255, 0, 51, 102, 153}, x};
-                        });
+  const auto pictures =
+      Numbers{3} | data::map([](int x) { return Picture{{static_cast<std::uint8_t>(x), 255, 0, 51, 102, 153}, x}; });
   const auto source =
       pictures | data::samples(data::WriteImage({0.5, 0.25}, {0.5, 2}));  // 1 x 3 pixels of two channels
   float input[6];
   std::int32_t target[1];
   source.read(data::Key{.index = 2}, Sample<float, std::int32_t>{input, target});
-  const double expected[6] = {(2.0 / 255 - 0.5) / 0.5, (1 - 0.25) / 2, -1, (0.2 - 0.25) / 2, (0.4 - 0.5) / 0.5,
-                              (0.6 - 0.25) / 2};
+  const double expected[6] = {(2.0 / 255 - 0.5) / 0.5, (1 - 0.25) / 2,    -1,
+                              (0.2 - 0.25) / 2,        (0.4 - 0.5) / 0.5, (0.6 - 0.25) / 2};
   for (int i = 0; i < 6; ++i) CHECK(input[i] == static_cast<float>(expected[i]));
   CHECK(target[0] == 2);
   CHECK(source.size({.input = 6, .target = 1}) == 3);
   CHECK(says(error_of([&] { (void)source.size({.input = 5, .target = 1}); }), "images of 2 channels, and a class"));
   float small[4];
-  CHECK(says(error_of([&] { source.read(data::Key{}, Sample<float, std::int32_t>{small, target}); }),
-             "numbers | map | samples, value 0: expected what its function makes of it, found image: expected 4 pixels"));
+  CHECK(
+      says(error_of([&] { source.read(data::Key{}, Sample<float, std::int32_t>{small, target}); }),
+           "numbers | map | samples, value 0: expected what its function makes of it, found image: expected 4 pixels"));
   CHECK(says(error_of([] { data::WriteImage({0.5}, {0.0}); }), "a number above 0"));
   CHECK(says(error_of([] { data::WriteImage({0.5}, {1, 1}); }), "1 and 2"));
 
@@ -295,7 +297,8 @@ TEST_CASE("put and WriteImage write samples, and refuse other extents") {
   CHECK((numbers[0] == 3 && numbers[1] == 4));
   data::put(std::span<double>(numbers, 1), 7.5f);
   CHECK(numbers[0] == 7.5);
-  CHECK(says(error_of([&] { data::put(std::span<double>(numbers), 1); }), "put: expected 2 numbers, as the model takes, found 1"));
+  CHECK(says(error_of([&] { data::put(std::span<double>(numbers), 1); }),
+             "put: expected 2 numbers, as the model takes, found 1"));
 }
 
 namespace {
@@ -322,28 +325,36 @@ Any drawn_pipeline(std::uint64_t seed) {
   std::uint64_t step = 0;
   const auto below = [&](std::uint64_t bound) { return mix(seed, ++step) % bound; };
   const auto reader = [&](std::uint64_t from) {
-    return Any{20 + static_cast<std::size_t>(below(60)), [from](const data::Key& key) {
-                 return Value{from + key.index, 0};
-               }};
+    return Any{20 + static_cast<std::size_t>(below(60)),
+               [from](const data::Key& key) { return Value{from + key.index, 0}; }};
   };
   Any pipeline = reader(0);
   bool varies = false;
   for (std::uint64_t stages = 1 + below(6); stages-- > 0;) {
     switch (below(10)) {
-      case 0: pipeline = erased(pipeline | data::take(pipeline.size() - below(pipeline.size() / 2 + 1))); break;
-      case 1: pipeline = erased(pipeline | data::skip(below(pipeline.size() / 2 + 1))); break;
-      case 2: pipeline = erased(pipeline | data::shuffle(below(99))); break;
-      case 3: pipeline = erased(data::concatenate(pipeline, reader(1000))); break;
-      case 4: pipeline = erased(data::interleave(pipeline, reader(2000), reader(3000))); break;
+      case 0:
+        pipeline = erased(pipeline | data::take(pipeline.size() - below(pipeline.size() / 2 + 1)));
+        break;
+      case 1:
+        pipeline = erased(pipeline | data::skip(below(pipeline.size() / 2 + 1)));
+        break;
+      case 2:
+        pipeline = erased(pipeline | data::shuffle(below(99)));
+        break;
+      case 3:
+        pipeline = erased(data::concatenate(pipeline, reader(1000)));
+        break;
+      case 4:
+        pipeline = erased(data::interleave(pipeline, reader(2000), reader(3000)));
+        break;
       case 5: {
         pipeline = erased(data::mixture({1 + below(3), 1 + below(3)}, pipeline, reader(4000)));
         varies = true;
         break;
       }
       case 6: {
-        pipeline = erased(pipeline | data::map([](Value x, const data::Key& key) {
-                            return Value{x.record, x.drawn ^ key.bits(1)};
-                          }));
+        pipeline = erased(
+            pipeline | data::map([](Value x, const data::Key& key) { return Value{x.record, x.drawn ^ key.bits(1)}; }));
         varies = true;
         break;
       }
@@ -419,7 +430,8 @@ TEST_CASE("random pipelines: the same bits for any workers, any prefetch and any
         Read direct;
         for (std::uint64_t epoch = 0; epoch < 3; ++epoch)
           for (std::size_t i = 0; i < pipeline.size(); ++i) {
-            const data::Key key{static_cast<std::size_t>(position(order, seed, epoch, i, pipeline.size())), epoch, seed};
+            const data::Key key{static_cast<std::size_t>(position(order, seed, epoch, i, pipeline.size())), epoch,
+                                seed};
             const Value value = pipeline.at(key);
             direct.numbers.insert(direct.numbers.end(),
                                   {value.record, value.drawn, data::Key{key.index, epoch, mix(seed, 1)}.bits(2)});
@@ -440,13 +452,15 @@ TEST_CASE("random pipelines: the same bits for any workers, any prefetch and any
   }
 }
 
-TEST_CASE("a run that is killed at a random moment goes on with the very next sample, with other batches, ranks and workers") {
+TEST_CASE(
+    "a run that is killed at a random moment goes on with the very next sample, with other batches, ranks and workers") {
   for (std::uint64_t moment = 0; moment < 100; ++moment) {
     CAPTURE(moment);
     const Source_ source = data::samples(drawn_pipeline(1000 + moment), write);
     const auto order = moment % 3 == 0 ? Order::Sequential : Order::Shuffled;
     const auto remainder = moment % 2 == 0 ? Remainder::Short : Remainder::Wrap;
-    LoaderOptions options{.batch = 5, .order = order, .remainder = remainder, .seed = moment, .epochs = 3, .workers = 0};
+    LoaderOptions options{
+        .batch = 5, .order = order, .remainder = remainder, .seed = moment, .epochs = 3, .workers = 0};
     const Read whole = by_ranks(source, options, 1);
     Read pieces;
     for (std::uint64_t leg = 0;; ++leg) {

@@ -109,7 +109,8 @@ TEST_CASE("a run that waits for data says so once, with the stage that is slow")
   INFO(said);
   CHECK(fitted.input_share > 0.5);  // eight sleeps of 2 ms a step, which one worker sleeps one after the other
   CHECK(::test::says(said, "% waiting\n"));
-  CHECK(::test::says(said, "% of its time for data (records.bin | filter | decode | noise); the slowest stage is decode, "));
+  CHECK(::test::says(said,
+                     "% of its time for data (records.bin | filter | decode | noise); the slowest stage is decode, "));
   CHECK(said.find("regimen: training waits") == said.rfind("regimen: training waits"));
   double waited = 0, all = 0;
   for (const StepResult& step : steps) {
@@ -127,7 +128,8 @@ TEST_CASE("a run that waits for data says so once, with the stage that is slow")
   });
   CHECK(::test::says(quiet, "regimen: training waits 13 % of its time for data"));
   CHECK(quiet.find("regimen") == quiet.rfind("regimen"));
-  CHECK(train::InputMeter::words(0.5, "numbers", {}, {}) ==
-        "regimen: training waits 50 % of its time for data, from numbers; give fit {.workers = data::automatic}, or less "
-        "work to do there\n");
+  CHECK(
+      train::InputMeter::words(0.5, "numbers", {}, {}) ==
+      "regimen: training waits 50 % of its time for data, from numbers; give fit {.workers = data::automatic}, or less "
+      "work to do there\n");
 }

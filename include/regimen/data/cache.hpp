@@ -53,7 +53,8 @@ std::size_t owned_bytes(const T& value) {
   } else {
     using Element = typename T::value_type;
     const auto *const first = reinterpret_cast<const std::byte*>(&value), *const at =
-        reinterpret_cast<const std::byte*>(value.data());
+                                                                              reinterpret_cast<const std::byte*>(
+                                                                                  value.data());
     const bool is_inside = at >= first && at < first + sizeof value;  // a short string
     std::size_t sum = is_inside ? 0 : value.capacity() * sizeof(Element);
     if constexpr (!std::is_trivially_destructible_v<Element>)
@@ -114,8 +115,8 @@ class Cache final {
 inline auto cache() {
   return detail::Pipe{[]<class D>(D dataset) {
     static_assert(sizeof(typename rule::cache_stands_before_random<D, !varies<D>>::must_hold));
-    static_assert(sizeof(
-        typename rule::cached_bytes_are_known<value_of<D>, detail::knows_bytes<value_of<D>>()>::must_hold));
+    static_assert(
+        sizeof(typename rule::cached_bytes_are_known<value_of<D>, detail::knows_bytes<value_of<D>>()>::must_hold));
     if constexpr (varies<D> || !detail::knows_bytes<value_of<D>>()) return dataset;
     else return Cache<D>(std::move(dataset));
   }};

@@ -72,9 +72,8 @@ class Samples final {
 template <class Write>
   requires(!Dataset<Write>)
 auto samples(Write write) {
-  return detail::Pipe{[write = std::move(write)]<class D>(D dataset) {
-    return Samples<D, Write>(std::move(dataset), write);
-  }};
+  return detail::Pipe{
+      [write = std::move(write)]<class D>(D dataset) { return Samples<D, Write>(std::move(dataset), write); }};
 }
 template <class D, class Write>
 auto samples(D dataset, Write write) {
@@ -138,10 +137,10 @@ class WriteImage final {
 
   void check(const std::string& name, const SampleShape& shape) const {
     if (shape.input % channels_ != 0 || shape.target != 1)
-      throw Error(name, "a model of images of " + regimen::detail::counted(channels_, "channel") + ", and a class",
-                  regimen::detail::counted(shape.input, "input") + " and " +
-                      regimen::detail::counted(shape.target, "target"),
-                  "change the model's Input, or give WriteImage a mean and a deviation for each channel");
+      throw Error(
+          name, "a model of images of " + regimen::detail::counted(channels_, "channel") + ", and a class",
+          regimen::detail::counted(shape.input, "input") + " and " + regimen::detail::counted(shape.target, "target"),
+          "change the model's Input, or give WriteImage a mean and a deviation for each channel");
   }
   template <class Image, class In, class Label>
     requires std::is_floating_point_v<In> && std::is_integral_v<Label> && requires(const Image& image) {
@@ -151,7 +150,8 @@ class WriteImage final {
   void operator()(const Image& image, Sample<In, Label> sample) const {
     const std::span<const std::uint8_t> pixels = detail::pixels_of(image);
     if (pixels.size() != sample.input.size())
-      throw Error("image", regimen::detail::counted(sample.input.size(), "pixel") + " times channels, as the model takes",
+      throw Error("image",
+                  regimen::detail::counted(sample.input.size(), "pixel") + " times channels, as the model takes",
                   std::to_string(pixels.size()), "resize or crop all images to one size, or change the model's Input");
     for (std::size_t i = 0, c = 0; i < pixels.size(); ++i) {
       sample.input[i] = static_cast<In>(table_[c * 256 + pixels[i]]);

@@ -65,8 +65,9 @@ concept KeyedSource =
 template <class S, class In, class Label>
 concept Source = requires(const S& source, const SampleShape& shape) {
   { source.size(shape) } -> std::same_as<std::size_t>;
-} && (KeyedSource<S, In, Label> ||
-      requires(const S& source, std::size_t index, Sample<In, Label> sample) { source.read(index, sample); });
+} && (KeyedSource<S, In, Label> || requires(const S& source, std::size_t index, Sample<In, Label> sample) {
+                   source.read(index, sample);
+                 });
 
 namespace detail {
 

@@ -47,7 +47,8 @@ class Meter final {
     return f();
   }
   Timing timing(std::string stage) const {
-    const std::uint64_t values = values_.load(std::memory_order_relaxed), timed = timed_.load(std::memory_order_relaxed);
+    const std::uint64_t values = values_.load(std::memory_order_relaxed),
+                        timed = timed_.load(std::memory_order_relaxed);
     const double seconds = 1e-9 * double(nanoseconds_.load(std::memory_order_relaxed));
     return {std::move(stage), values, timed == 0 ? 0 : seconds / double(timed) * double(values)};
   }
@@ -114,15 +115,15 @@ struct Pipe final {
 template <class Apply>
 Pipe(Apply) -> Pipe<Apply>;
 
-}  // namespace detail
-
-/// A stage on a dataset. Stages are values, as datasets are; copies share what they have computed.
+/// Stages are values, as datasets are; copies share what they have computed.
 template <class D, class Apply>
-auto operator|(D dataset, const detail::Pipe<Apply>& stage) {
+auto operator|(D dataset, const Pipe<Apply>& stage) {
   static_assert(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold));
   if constexpr (Dataset<D>) return stage.apply(std::move(dataset));
   else return dataset;
 }
+
+}  // namespace detail
 
 /// See map().
 template <class D, class F>
@@ -133,7 +134,10 @@ class Map final {
   static constexpr std::size_t height = detail::height<D> + 1;
 
   Map(D dataset, F f, std::string label)
-      : below_(std::move(dataset)), f_(std::move(f)), label_(std::move(label)), meter_(std::make_shared<detail::Meter>()) {}
+      : below_(std::move(dataset)),
+        f_(std::move(f)),
+        label_(std::move(label)),
+        meter_(std::make_shared<detail::Meter>()) {}
   std::size_t size() const { return below_.size(); }
   std::string name() const { return below_.name() + " | " + label_; }
   auto at(const Key& key) const {

@@ -9,8 +9,8 @@ template <class D, bool stays_the_same>
 struct choice_stands_before_random {
   static constexpr bool holds = stays_the_same;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: filter, by_length and split choose once; put them before a random stage, or before mixture");
+    static_assert(
+        holds, "regimen: filter, by_length and split choose once; put them before a random stage, or before mixture");
   };
 };
 

@@ -8,7 +8,8 @@ template <bool agree, class... Values>
 struct joined_values_agree {
   static constexpr bool holds = agree;
   struct must_hold {
-    static_assert(holds, "regimen: concatenate, interleave and mixture join values of one type; map them to one before");
+    static_assert(holds,
+                  "regimen: concatenate, interleave and mixture join values of one type; map them to one before");
   };
 };
 

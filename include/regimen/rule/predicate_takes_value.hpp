@@ -15,8 +15,8 @@ struct predicate_takes_value {
   using Value = decltype(std::declval<const D&>().at(std::declval<const data::Key&>()));
   static constexpr bool holds = std::is_invocable_v<const F&, Value>;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: filter, by_length and split(by) call f(value), const, once; let f take no key, and not draw");
+    static_assert(
+        holds, "regimen: filter, by_length and split(by) call f(value), const, once; let f take no key, and not draw");
   };
 };
 

@@ -17,7 +17,8 @@ struct writer_takes_sample {
   static constexpr bool holds = alone || std::is_invocable_v<const Write&, Value, Sample, const data::Key&>;
   struct must_hold {
     static_assert(
-        holds, "regimen: samples(write) calls write(value, sample), const; let it take the model's Sample<Input, Label>");
+        holds,
+        "regimen: samples(write) calls write(value, sample), const; let it take the model's Sample<Input, Label>");
   };
 };
 

@@ -36,7 +36,8 @@ class InputMeter final {
   }
 
   /// What it says.   name   of the source
-  [[gnu::noinline]] static std::string words(double share, const std::string& name, const std::vector<data::Timing>& now,
+  [[gnu::noinline]] static std::string words(double share, const std::string& name,
+                                             const std::vector<data::Timing>& now,
                                              const std::vector<data::Timing>& before) {
     char text[160];
     std::snprintf(text, sizeof text, "regimen: training waits %.0f %% of its time for data", share * 100);

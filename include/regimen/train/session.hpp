@@ -76,7 +76,7 @@ struct Session final {
   struct Ran {
     std::uint64_t last = 0;  // the number of the last step
     std::size_t count = 0, samples = 0;
-    DataPlace place{};  // where they began to read
+    DataPlace place{};               // where they began to read
     double started = 0, waited = 0;  // seconds; for data
     std::array<Scalars, steps> scalars{};
     typename Engine::Fence read{};
