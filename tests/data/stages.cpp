@@ -376,11 +376,11 @@ Any drawn_pipeline(std::uint64_t seed) {
 
 using Number = std::uint64_t;
 /// Writes the value, and what the writer draws.
-const auto write = [](const Value& value, Sample<Number, Number> sample, const data::Key& key) {
+const auto write_value = [](const Value& value, Sample<Number, Number> sample, const data::Key& key) {
   sample.input[0] = value.record, sample.input[1] = value.drawn;
   sample.target[0] = key.bits(2);
 };
-using Source_ = decltype(data::samples(std::declval<Any>(), write));
+using Source_ = decltype(data::samples(std::declval<Any>(), write_value));
 using PipeLoader = Loader<Number, Number, Source_>;
 constexpr SampleShape shape{.input = 2, .target = 1};
 
@@ -419,7 +419,7 @@ TEST_CASE("random pipelines: the same bits for any workers, any prefetch and any
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     const Any pipeline = drawn_pipeline(seed);
-    const Source_ source = data::samples(pipeline, write);
+    const Source_ source = data::samples(pipeline, write_value);
     const auto order = std::array{Order::Shuffled, Order::Sequential, Order::Random, Order::Runs}[seed % 4];
     const auto remainder = std::array{Remainder::Short, Remainder::Wrap, Remainder::Drop}[seed / 4 % 3];
     const LoaderOptions options{
@@ -456,7 +456,7 @@ TEST_CASE(
     "a run that is killed at a random moment goes on with the very next sample, with other batches, ranks and workers") {
   for (std::uint64_t moment = 0; moment < 100; ++moment) {
     CAPTURE(moment);
-    const Source_ source = data::samples(drawn_pipeline(1000 + moment), write);
+    const Source_ source = data::samples(drawn_pipeline(1000 + moment), write_value);
     const auto order = moment % 3 == 0 ? Order::Sequential : Order::Shuffled;
     const auto remainder = moment % 2 == 0 ? Remainder::Short : Remainder::Wrap;
     LoaderOptions options{
@@ -511,9 +511,9 @@ TEST_CASE("automatic workers are added while somebody waits, up to the processor
   CHECK(alone.workers() <= static_cast<std::size_t>((std::max)(2, processors())));
   CHECK(alone.ahead() >= alone.workers());
   CHECK(alone.waited() > 0);
-  Loader<float, float, decltype(data::samples(Numbers{1}, [](int, Sample<float, float>) {}))> fast(
-      data::samples(Numbers{1}, [](int, Sample<float, float>) {}), {.input = 1, .target = 1},
-      {.epochs = 20, .workers = data::automatic});
+  const auto one = Numbers{1} | data::samples([](int, Sample<float, float>) {});
+  Loader<float, float, std::remove_const_t<decltype(one)>> fast(one, {.input = 1, .target = 1},
+                                                                {.epochs = 20, .workers = data::automatic});
   while (fast.next()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   CHECK(fast.workers() == 1);  // nobody waits
 }

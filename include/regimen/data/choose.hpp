@@ -266,8 +266,9 @@ auto by_length(Length length, Opening opening = {}) {
       const auto lengths = detail::all_of<std::size_t>(below, length, opening, " | by_length");
       std::vector<std::size_t> index(lengths.size());
       std::iota(index.begin(), index.end(), std::size_t{0});
-      std::stable_sort(index.begin(), index.end(),
-                       [&](std::size_t a, std::size_t b) { return lengths[a] < lengths[b]; });
+      std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {
+        return lengths[a] != lengths[b] ? lengths[a] < lengths[b] : a < b;
+      });
       return detail::listed(std::move(below), std::move(index), " | by_length");
     });
   }};

@@ -145,13 +145,13 @@ struct Mixed final {
     std::size_t common = 0, round = 0, rounds = 0;
     for (const std::size_t weight : weights) common = std::gcd(common, weight);
     for (std::size_t& weight : weights) {
-      if (weight == 0 || weight > most * common)
-        throw Error("mixture, weights", "numbers of at least 1, like {3, 1}", std::to_string(weight));
-      round += weight /= common;
+      if (weight == 0) throw Error("mixture, weights", "whole numbers of at least 1, like {3, 1}", "0");
+      weight /= common;
+      round += weight;
+      if (weight > most || round > most)
+        throw Error("mixture, weights", "a sum of at most " + std::to_string(most), std::to_string(round) + " or more",
+                    "give smaller numbers of about the same ratio");
     }
-    if (round > most)
-      throw Error("mixture, weights", "a sum of at most " + std::to_string(most), std::to_string(round),
-                  "give smaller whole numbers of about the same ratio");
     for (std::size_t part = 0; part < sizes.size(); ++part) {
       if (sizes[part] == 0) throw Error("mixture, dataset " + std::to_string(part), "at least one value", "none");
       rounds = (std::max)(rounds, sizes[part] / weights[part] + (sizes[part] % weights[part] != 0));
