@@ -1,6 +1,7 @@
 // A trainer fits on stages: the same weights whoever reads them, resumed in the middle of an epoch; it says when it waits.
 #include <regimen/data/pipeline.hpp>
 #include <regimen/engine/cpu/device.hpp>
+#include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/train/trainer.hpp>
 
 #include "support/captured.hpp"
@@ -58,7 +59,7 @@ auto pipeline(std::size_t count, int microseconds = 0) {
              "noise") |
          data::samples([](const Record& x, Sample<In, float> sample) {
            In& input = sample.input[0];
-           data::put(std::span(input.template get<0>()), x.pixels);
+           data::put(input.template get<0>(), x.pixels);
            for (float& value : input.template get<0>()) value /= 255;
            input.template get<1>() = {x.width / 7, x.height / 5};
            for (std::size_t c = 0; c < 3; ++c) sample.target[c] = c == x.kind ? 0.8f : 0.1f;

@@ -80,18 +80,21 @@ auto samples(D dataset, Write write) {
   return std::move(dataset) | samples(std::move(write));
 }
 
-/// Writes numbers, converted to the sample's type, to an input or a target of as many; or one number to a target of one.
+/// Writes numbers, converted to the type of `to`, to a span or an array of as many: a sample's input or target, or a value
+/// of a Bundle. Or one number, where one is expected.
 ///   failure   Error for another number of them
-template <class T, class Values>
-void put(std::span<T> to, const Values& values) {
+template <class To, class Values>
+void put(To&& to, const Values& values) {
+  const std::span out(to);
+  using T = typename decltype(out)::value_type;
   if constexpr (std::ranges::sized_range<const Values>) {
-    if (std::ranges::size(values) != to.size())
-      throw Error("put", regimen::detail::counted(to.size(), "number") + ", as the model takes",
+    if (std::ranges::size(values) != out.size())
+      throw Error("put", regimen::detail::counted(out.size(), "number") + ", as the model takes",
                   std::to_string(std::ranges::size(values)),
                   "bring all values to one size before (resize, crop), or change the model's Input");
-    std::ranges::transform(values, to.begin(), [](const auto& value) { return static_cast<T>(value); });
+    std::ranges::transform(values, out.begin(), [](const auto& value) { return static_cast<T>(value); });
   } else {
-    put(to, std::array<Values, 1>{values});
+    put(out, std::array<Values, 1>{values});
   }
 }
 
