@@ -13,6 +13,7 @@
 #include <regimen/train/average.hpp>
 #include <regimen/train/expect.hpp>
 #include <regimen/train/fingerprint.hpp>
+#include <regimen/train/input_meter.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/result.hpp>
@@ -39,6 +40,11 @@ struct Borrowed final {
     requires requires(const Source& s, Sample<In, Label> sample) { s.read(std::size_t{}, sample); }
   void read(std::size_t index, Sample<In, Label> sample) const {
     source->read(index, sample);
+  }
+  template <class In, class Label>
+    requires KeyedSource<Source, In, Label>
+  void read(const data::Key& key, Sample<In, Label> sample) const {
+    source->read(key, sample);
   }
   std::string name() const { return detail::name_of_source(*source); }
 };
@@ -127,6 +133,7 @@ struct FitLoop final {
                                     (!drops && loader.steps() % Trainer::micro_batches != 0);
     const auto has_step = [&] { return loader.steps() - loader.step() >= (drops ? Trainer::micro_batches : 1); };
     Progress progress(run.progress && session.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
+    InputMeter input(run.progress && session.rank() == 0, data::timings(source));
     Fitted fitted{session.steps_done};
     bool goes_on = true;
     patience.is_kept = run.patience != 0;
@@ -167,8 +174,12 @@ struct FitLoop final {
       StepResults results;
       session.guarded([&] { results = session.finish(ran); });
       fitted.loss = results.back().loss;
-      for (const StepResult& result : results)
+      for (const StepResult& result : results) {
+        input.step(result.milliseconds, result.waited);
+        progress.input(input.share());
         progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
+      }
+      input.say_if_bound(source);
       if constexpr (Session::steps > 1) ((goes_on = tell(trainer, callbacks, results) && goes_on), ...);
       else ((goes_on = tell(trainer, callbacks, results.front()) && goes_on), ...);
     };
@@ -185,6 +196,10 @@ struct FitLoop final {
     finish_before();
     if (validation != nullptr && patience.validated_at != session.steps_done) validate();
     fitted.steps = session.steps_done;
+    fitted.input_share = input.share();
+    fitted.workers = loader.workers();
+    fitted.ahead = loader.ahead();
+    if (run.workers == data::automatic && run.progress && session.rank() == 0) say_chosen(fitted);
     return fitted;
   }
 
@@ -204,7 +219,10 @@ struct FitLoop final {
   }
 
   struct Running {
-    explicit Running(Session& of) : session(of) { session.fits = true; }
+    explicit Running(Session& of) : session(of) {
+      session.fits = true;
+      session.waited = 0;
+    }
     ~Running() { session.fits = false; }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
@@ -222,6 +240,11 @@ struct FitLoop final {
                          (size < batch ? "every batch is " + (size == 1 ? "that one" : "those " + text(size)) +
                                              "; Remainder::Wrap fills batches across epochs\n"
                                        : "a step sees samples of more than one epoch\n"));
+  }
+
+  static void say_chosen(const Fitted& fitted) {
+    regimen::detail::say("regimen: " + regimen::detail::counted(fitted.workers, "worker") + " read the data, " +
+                         std::to_string(fitted.ahead) + " of its batches ahead\n");
   }
 
   /// Throws Error if the source cannot serve this model, or its first or last sample cannot be read.
@@ -244,7 +267,8 @@ struct FitLoop final {
     std::vector<typename Trainer::Label> target(Trainer::target_size);
     std::uint64_t print = size;
     for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
-      source.read(index, Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
+      regimen::detail::read_sample(source, {.index = index},
+                                   Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
       for (const auto& value : input) print = mix(print, bits_of_number(value));
       for (const auto& value : target) print = mix(print, bits_of_number(value));
     }
@@ -275,7 +299,9 @@ struct FitLoop final {
     const auto give = [&](std::size_t micro_batch, std::size_t ahead) {
       session.uploaded.wait();  // next() gives the previous batch back to the loader
       session.walk.all_are_whole = loader.step() < loader.steps() && loader.is_full(loader.step());
+      const double before = loader.waited();
       const auto next = loader.next();
+      session.waited += loader.waited() - before;
       session.give_batch(next.input, next.target, next.samples, micro_batch, ahead);
       return next.samples;
     };

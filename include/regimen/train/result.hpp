@@ -25,13 +25,14 @@ constexpr double mean_of(double sum, double count) { return count > 0 ? sum / co
 ///   learning_rate   of this step
 ///   applied         false: a gradient was not finite, and only data, schedule and loss scale advanced; or targets is
 ///                   0, and only data and schedule advanced
+///   waited          milliseconds of these in which fit's loop waited for data
 ///   samples         of all ranks, computed as this rank's times the number of ranks; inexact for a short last batch
 ///   targets         the number of valid targets of all ranks; for SumOf, of samples
 struct StepResult {
   std::uint64_t step = 0;
   double loss = no_value, gradient_norm = no_value, learning_rate = 0, loss_scale = 1;
   bool applied = true;
-  double milliseconds = 0;
+  double milliseconds = 0, waited = 0;
   std::size_t samples = 0, targets = 0;
 };
 
@@ -56,10 +57,14 @@ struct Used {
 ///                     target, or if training diverged
 ///   validation_loss   of the last evaluation of this call; NaN likewise
 ///   stopped_early     whether patience ended the run
+///   input_share       of the time of this call's steps, in which they waited for data
+///   workers, ahead    threads that read the data, and batches that they kept ready; as chosen, if automatic
 struct Fitted {
   std::uint64_t steps = 0;
   double loss = no_value, validation_loss = no_value;
   bool stopped_early = false;
+  double input_share = 0;
+  std::size_t workers = 0, ahead = 0;
 };
 
 /// The loss of a micro-batch before its backward: the result of `forward` in a hand-written loop.
