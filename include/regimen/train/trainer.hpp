@@ -221,7 +221,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     requires(!std::is_convertible_v<First&, std::size_t>)
   Evaluation evaluate(const Source& source, First& first, Metrics&... others) {
     train::Measurement<Session, First, Metrics...> measurement(session_, first, others...);
-    const Evaluation found = evaluate_by(source, 1, [&](const auto& batch) { measurement.add(session_, batch); });
+    const Evaluation found = evaluate_by(source, 1, [&](const auto& now) { measurement.add(session_, now); });
     measurement.combine(session_);
     return found;
   }
@@ -392,7 +392,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
         sizeof(typename rule::device_runs_here<typename Configuration::device, engine::runs_here<Engine>>::must_hold));
   }
 
-  /// Evaluates a whole source; program(batch) runs what adds the loss of the batch in the input to the scalars.
+  /// Evaluates a whole source; program(next) runs what adds the loss of the batch in the input to the scalars.
   template <class Source>
   Evaluation evaluate_by(const Source& source, std::size_t workers, const auto& program) {
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
