@@ -177,6 +177,10 @@ struct Recipe<Network, Configuration> : BudgetChoice<Recipe, Network, Configurat
   }();
 };
 
+/// How many sets of weights are Shared in the layers of a model.
+template <class Layers>
+inline constexpr std::size_t sets_in = boost::mp11::mp_size<walk::shared_sets<Layers>>::value;
+
 /// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type; if the model decodes
 /// incrementally, also that walk and its caches.
 template <class Network_, class Configuration>
@@ -192,7 +196,14 @@ struct InferenceRecipe {
 
   using Decoding = decoding_t<Network>;
   static constexpr std::size_t window = Decoding::window;
-  static constexpr bool decodes = Decoding::possible && Step::Output::rows == window;
+  static constexpr bool decodes = [] {
+    if constexpr (!Decoding::possible || Step::Output::rows != window) return false;
+    else if constexpr (Decoding::translates)  // a set that the encoder shares has one form
+      return sets_in<walk::layers_of<typename Decoding::template by<1>>> == sets_in<walk::layers_of<Network>>;
+    else return true;
+  }();
+  /// Whether it reads a source beside the text that it decodes.
+  static constexpr bool translates = Decoding::translates;
   template <std::size_t Rows>
   using Walk = Forward<bound<typename Decoding::template by<Rows>>>;
 

@@ -255,6 +255,11 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
                                      const Sampling& sampling = {}) {
     return regimen::generate(*this, prompt, count, sampling);
   }
+  /// The same for models of two texts: the target that a source has.
+  std::vector<std::int32_t> generate(std::span<const std::int32_t> source, std::span<const std::int32_t> prompt,
+                                     std::size_t count, const Sampling& sampling = {}) {
+    return regimen::generate(*this, source, prompt, count, sampling);
+  }
 
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
 

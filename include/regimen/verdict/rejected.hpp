@@ -191,9 +191,13 @@ struct rejected {
     return {};
   }
   static constexpr typename Answers::Prediction predict(const Anything&) { return {}; }
-  static constexpr typename Answers::Prediction start(const Anything&) { return {}; }
+  static constexpr typename Answers::Prediction start(const Anything&, const Anything& = {}) { return {}; }
   static constexpr typename Answers::Prediction next(const Anything&) { return {}; }
   static constexpr typename Answers::Tokens generate(const Anything&, const Anything&,
+                                                     typename Answers::Sampling = {}) {
+    return {};
+  }
+  static constexpr typename Answers::Tokens generate(const Anything&, const Anything&, const Anything&,
                                                      typename Answers::Sampling = {}) {
     return {};
   }
