@@ -1,7 +1,7 @@
 // Blocks to move to the host's memory, in a model of two.
 // expect: Checkpoint<Offload> moves the blocks of a Repeat of 3 or more; this model trains none; write Selective<\.\.\.>
 // names: regimen::Checkpoint<regimen::Offload>
-#include "../support/recipe.hpp"
+#include "../support/model_recipe.hpp"
 
 #include <regimen/engine/cuda/plan.hpp>
 
