@@ -64,9 +64,9 @@ struct EpochEvent {
 
 /// The memory of the run. `peak` is the arena's; `library` is how much else the process has grown by the end of the
 /// first step, mostly by allocations of product libraries, as the system reports it; on a GPU, how much of its memory
-/// is taken by now, without CUDA's context.
+/// is taken by now, without CUDA's context. `host`: pinned memory of the host, under Checkpoint<Offload>.
 struct Used {
-  std::size_t peak = 0, library = 0, operations = 0;
+  std::size_t peak = 0, library = 0, operations = 0, host = 0;
 };
 
 /// The result of fit.

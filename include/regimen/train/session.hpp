@@ -123,7 +123,7 @@ struct Session final {
         plan(engine::with_room<Engine>(plan_of(all_ranks.get()), all_ranks.get())),
         walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
              engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
-                                                       Configuration::graph::captures && !waits, waits}) {
+                                                       Configuration::graph::captures && !waits, waits, plan.host}) {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",

@@ -363,7 +363,10 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   void load_weights(const std::string& path) { Loading::load_weights(session_, path); }
 
   /// The memory that the run has used, and the operations that it has run.
-  Used used() const { return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations()}; }
+  Used used() const {
+    return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations(),
+            session_.walk.host.peak};
+  }
 
   /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp.
   template <class Debug = typename Configuration::debug>
