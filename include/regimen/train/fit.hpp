@@ -110,6 +110,34 @@ struct EpochCount final {
     return event;
   }
 };
+/// Throws Error when options of fit contradict each other, or the program.
+inline void check_run(const FitOptions& run, bool has_validation, bool has_averages) {
+  if (run.steps == 0 && run.epochs == 0)
+    throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
+  if (!has_validation && (run.validate_every != 0 || run.patience != 0))
+    throw Error("Trainer::fit",
+                std::string("validation data for ") + (run.validate_every != 0 ? "validate_every" : "patience"), "none",
+                "write fit(source, validation, {...}), or leave the option out");
+  if (run.validate_average && !has_validation)
+    throw Error("Trainer::fit", "validation data for validate_average", "none",
+                "write fit(source, validation, {...}), or leave the option out");
+  if (run.validate_average && !has_averages)
+    throw Error("Trainer::fit, validate_average", "a rule that keeps averages of the weights", "none",
+                "write Optimizer<Averaged<...>>, or leave the option out");
+}
+/// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
+[[gnu::cold]] inline void say_if_short(std::size_t ranks, std::size_t own_batch, std::size_t micro_batches,
+                                       std::size_t size, const FitOptions& run) {
+  const std::size_t batch = own_batch * ranks, step = batch * micro_batches;
+  if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
+  const auto text = [](std::size_t number) { return std::to_string(number); };
+  regimen::detail::say("regimen: an epoch has " + regimen::detail::counted(size, "sample") + ", fewer than the " +
+                       text(step) + " of a step (" + text(micro_batches) + " x Batch<" + text(own_batch) + "> x " +
+                       regimen::detail::counted(ranks, "rank") + "): " +
+                       (size < batch ? "every batch is " + (size == 1 ? "that one" : "those " + text(size)) +
+                                           "; Remainder::Wrap fills batches across epochs\n"
+                                     : "a step sees samples of more than one epoch\n"));
+}
 
 /// The loop of fit. Callbacks receive the Trainer; the loop itself works on its Session.
 template <class Trainer>
@@ -120,18 +148,7 @@ struct FitLoop final {
   template <class Source, class Validation, class... Callbacks>
   static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run,
                     Callbacks&... callbacks) {
-    if (run.steps == 0 && run.epochs == 0)
-      throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
-    if (validation == nullptr && (run.validate_every != 0 || run.patience != 0))
-      throw Error("Trainer::fit",
-                  std::string("validation data for ") + (run.validate_every != 0 ? "validate_every" : "patience"),
-                  "none", "write fit(source, validation, {...}), or leave the option out");
-    if (run.validate_average && validation == nullptr)
-      throw Error("Trainer::fit", "validation data for validate_average", "none",
-                  "write fit(source, validation, {...}), or leave the option out");
-    if (run.validate_average && !keeps_averages<typename Session::UpdateRule>)
-      throw Error("Trainer::fit, validate_average", "a rule that keeps averages of the weights", "none",
-                  "write Optimizer<Averaged<...>>, or leave the option out");
+    check_run(run, validation != nullptr, keeps_averages<typename Session::UpdateRule>);
     Session& session = Inside::session(trainer);
     session.expect_no_fit("Trainer::fit");
     const Running running(session);
@@ -161,7 +178,7 @@ struct FitLoop final {
       session.preparation.run(session, loader.batching(), micro_batches_until(session, last));
       if (validation != nullptr) session.preparation.evaluation_of(session, validation->size(Trainer::sample_shape()));
     });
-    if (session.rank() == 0) say_if_short(session.ranks(), loader.size(), run);
+    if (session.rank() == 0) say_if_short(session.ranks(), Trainer::batch, Trainer::micro_batches, loader.size(), run);
     const bool drops = run.remainder == Remainder::Drop;  // then an incomplete step is left out, too
     const std::uint64_t in_epochs = session.steps_done + loader.steps() / Trainer::micro_batches +
                                     (!drops && loader.steps() % Trainer::micro_batches != 0);
@@ -288,19 +305,6 @@ struct FitLoop final {
     Session& session;
   };
 
-  /// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
-  static void say_if_short(std::size_t ranks, std::size_t size, const FitOptions& run) {
-    const std::size_t batch = Trainer::batch * ranks, step = batch * Trainer::micro_batches;
-    if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
-    const auto text = [](std::size_t number) { return std::to_string(number); };
-    regimen::detail::say("regimen: an epoch has " + regimen::detail::counted(size, "sample") + ", fewer than the " +
-                         text(step) + " of a step (" + text(Trainer::micro_batches) + " x Batch<" +
-                         text(Trainer::batch) + "> x " + regimen::detail::counted(ranks, "rank") + "): " +
-                         (size < batch ? "every batch is " + (size == 1 ? "that one" : "those " + text(size)) +
-                                             "; Remainder::Wrap fills batches across epochs\n"
-                                       : "a step sees samples of more than one epoch\n"));
-  }
-
   static void say_chosen(const Fitted& fitted) {
     regimen::detail::say("regimen: " + regimen::detail::counted(fitted.workers, "worker") + " read the data, " +
                          std::to_string(fitted.ahead) + " of its batches ahead\n");
@@ -320,7 +324,7 @@ struct FitLoop final {
 
   /// A hash of the number of samples, and of the first, the middle and the last sample.
   template <class Source>
-  static std::uint64_t fingerprint_of_source(const Source& source) {
+  [[gnu::cold]] static std::uint64_t fingerprint_of_source(const Source& source) {
     const std::size_t size = source.size(Trainer::sample_shape());
     std::vector<typename Trainer::Input> input(Trainer::input_size);
     std::vector<typename Trainer::Label> target(Trainer::target_size);

@@ -116,7 +116,7 @@ struct Session final {
   std::unique_ptr<BackgroundSave> saving;
   int exceptions = std::uncaught_exceptions();  // in flight at construction
 
-  Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
+  [[gnu::noinline]] Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
       : options(given_options),
         seed(options.seed != 0 ? options.seed : Configuration::seed::value),
         all_ranks(std::move(given_ranks)),
@@ -221,7 +221,7 @@ struct Session final {
       throw;
     }
   }
-  void give_up(const std::string& reason) {
+  [[gnu::cold]] void give_up(const std::string& reason) {
     if (saving) saving->give_up();
     if (all_ranks) all_ranks->leave(reason);
     try {

@@ -357,7 +357,7 @@ struct Node {
 
   /// Calls visit(name, parameter, whether its owner ends a residual branch) in the order of place_tensors, and
   /// visit(name, buffer) in the order in which buffers lie in memory.
-  static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
     if constexpr (!is_tied) name_own_tensors(prefix, ends_branch, visit);
   }
   static constexpr void name_own_tensors(const auto& prefix, bool ends_branch, auto& visit) {

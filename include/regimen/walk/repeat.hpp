@@ -186,7 +186,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count,
                                 at.gradient + i * body_layout.trained});
   }
-  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
     for (std::size_t i = 0; i < Count; ++i) Body::name_tensors(name_inside(prefix, i), false, visit);
   }
 
