@@ -112,6 +112,17 @@ class AtomicFile final {
     }
   }
 
+  /// Replaces bytes that are written already.
+  void write_again(std::size_t offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ::ssize_t written = ::pwrite(*file_, bytes.data(), bytes.size(), static_cast<::off_t>(offset));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw failure("to write " + std::to_string(bytes.size()) + " bytes");
+      offset += static_cast<std::size_t>(written);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+  }
+
   /// All bytes are on the disk: a commit needs no more room.
   [[gnu::cold]] void sync() {
     if (::fsync(*file_) != 0) throw failure("to sync " + temporary_);

@@ -72,6 +72,9 @@ class Progress {
     draw(step, loss, last);
   }
 
+  /// How long steps have waited for data so far, of all their time.
+  void input(double share) { input_share_ = share; }
+
   void validation(std::uint64_t step, double loss, double accuracy) {
     if (shown_) draw_validation(step, loss, accuracy);
   }
@@ -83,7 +86,9 @@ class Progress {
                             ? (drawn_ - began_) / double(done_) * double(steps_ - step)
                             : 0;
     char text[96];  // of numbers that %g and 64 bits bound
-    std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
+    int length = std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
+    if (input_share_ >= 0.005 && length > 0 && length < 72)
+      std::snprintf(text + length, sizeof text - std::size_t(length), "  %.0f %% waiting", input_share_ * 100);
     const auto line = [&](const char* gap) {
       return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + text;
     };
@@ -121,7 +126,7 @@ class Progress {
 
   bool shown_, terminal_, open_ = false;
   std::uint64_t steps_, done_ = 0;
-  double began_, drawn_ = 0, targets_ = 0, seconds_ = 0;
+  double began_, drawn_ = 0, targets_ = 0, seconds_ = 0, input_share_ = 0;
 };
 
 }  // namespace regimen::train
