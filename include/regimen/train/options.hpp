@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <sstream>
 #include <string>
 
 namespace regimen {
@@ -93,7 +92,7 @@ struct Options {
 namespace train {
 /// Throws Error when an option lies outside its range.
 template <class Master, class UpdateRule>
-void check_options(const Options<UpdateRule>& options) {
+[[gnu::cold]] void check_options(const Options<UpdateRule>& options) {
   regimen::detail::at_least_zero("optimizer.learning_rate", options.optimizer.learning_rate);
   if constexpr (requires { UpdateRule::template check<Master>(options.optimizer); })
     UpdateRule::template check<Master>(options.optimizer);
@@ -103,10 +102,9 @@ void check_options(const Options<UpdateRule>& options) {
 template <class Master>
 void check_rate(double rate, std::uint64_t step) {
   if (rate >= 0 && rate <= double((std::numeric_limits<Master>::max)())) return;
-  std::ostringstream found;
-  found << rate;
   throw Error("step " + std::to_string(step) + ", learning rate", std::string("a finite number in ") + name_of<Master>,
-              found.str(), "give a smaller options.optimizer.learning_rate, or an options.schedule that grows less");
+              regimen::detail::digits_of(rate),
+              "give a smaller options.optimizer.learning_rate, or an options.schedule that grows less");
 }
 }  // namespace train
 

@@ -116,14 +116,14 @@ struct Session final {
   std::unique_ptr<BackgroundSave> saving;
   int exceptions = std::uncaught_exceptions();  // in flight at construction
 
-  Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
+  [[gnu::noinline]] Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
       : options(given_options),
         seed(options.seed != 0 ? options.seed : Configuration::seed::value),
         all_ranks(std::move(given_ranks)),
         plan(engine::with_room<Engine>(plan_of(all_ranks.get()), all_ranks.get())),
         walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
              engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
-                                                       Configuration::graph::captures && !waits, waits}) {
+                                                       Configuration::graph::captures && !waits, waits, plan.host}) {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",
@@ -221,7 +221,7 @@ struct Session final {
       throw;
     }
   }
-  void give_up(const std::string& reason) {
+  [[gnu::cold]] void give_up(const std::string& reason) {
     if (saving) saving->give_up();
     if (all_ranks) all_ranks->leave(reason);
     try {
