@@ -20,6 +20,7 @@
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/nt_xent.hpp>
+#include <regimen/kernel/padding.hpp>
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/rotary.hpp>
@@ -156,6 +157,11 @@ struct Traits : engine::DefaultTraits {
   template <class T>
   static constexpr unsigned refused_part(const op::WindowAttention<T>&) {
     return composes_attention || fuses_attention ? 5 : 0;
+  }
+  /// 7: lengths of texts.
+  template <class Operation>
+  static constexpr unsigned refused_part(const op::WithinLengths<Operation>&) {
+    return composes_attention || fuses_attention ? 7 : 0;
   }
   /// Where the composed form's scores and weights lie in its scratch.
   template <class Operation>
