@@ -184,8 +184,7 @@ struct kv_label {
 ///
 /// Every position sees all S positions, or those that Within leaves. It stands wherever a Read<Name> may stand.
 ///
-/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); on a GPU forms other than
-///          Attention<Tiled>
+/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
 /// decodes  incrementally behind an encoder that is a branch of its own (see generate): k and v of its text are the cache
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,S) is never stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of

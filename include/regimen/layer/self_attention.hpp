@@ -92,8 +92,8 @@ using attention_parts = boost::mp11::mp_append<
 ///     WithoutProjectionBias  the second has none
 ///
 /// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
-///          SlidingWindow without Causal; that, Alibi, RelativeBias, and fewer key heads than heads, in
-///          Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
+///          SlidingWindow without Causal; that, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key heads than
+///          heads in Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,T) is never stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs, RelativeBias B·H·T more in backward, and

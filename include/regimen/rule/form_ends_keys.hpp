@@ -1,4 +1,4 @@
-// regimen/rule/form_ends_keys.hpp — on a GPU only Attention<Tiled> ends where a text does.
+// regimen/rule/form_ends_keys.hpp — cuDNN has not been asked for keys that end where a text does.
 #pragma once
 
 namespace regimen::rule {
@@ -8,7 +8,7 @@ template <class Layer, class Attention, bool Takes>
 struct form_ends_keys {
   static constexpr bool holds = Takes;
   struct must_hold {
-    static_assert(holds, "regimen: on a GPU Within<...> has one form, Attention<Tiled>; add that policy");
+    static_assert(holds, "regimen: Attention<Cudnn> has no Within<...>; write Attention<Composed> or Attention<Tiled>");
   };
 };
 
