@@ -94,12 +94,12 @@ struct BiasedScoreRow final {
   REGIMEN_HD BiasedScoreRow(const Operation& o, const Memory& at, std::size_t row)
       : head(o.run.first + row / o.shape.length * o.run.step),
         query(row % o.shape.length),
-        seen(o.shape.causal          ? query + 1
-             : o.lengths.is_absent() ? o.shape.keys()
-                                     : static_cast<std::size_t>(at(o.lengths)[head / o.shape.heads])),
-        begin(o.shape.begin(query)) {
-    if (!o.bias.is_absent())
-      bias = at(o.bias) + head % o.shape.heads * o.shape.distances() + o.shape.length - 1 - query;
+        seen(o.shape.causal ? query + 1 : o.shape.keys()),
+        begin(o.shape.begin(query)),
+        bias(at.optional(o.bias)) {
+    if (const std::int32_t* const lengths = at.optional(o.lengths); lengths != nullptr)
+      seen = static_cast<std::size_t>(lengths[head / o.shape.heads]);
+    if (bias != nullptr) bias += head % o.shape.heads * o.shape.distances() + o.shape.length - 1 - query;
   }
   REGIMEN_HD bool sees(std::size_t u) const { return u >= begin && u < seen; }
   REGIMEN_HD S score(S scaled, std::size_t u) const { return bias == nullptr || u >= seen ? scaled : scaled + bias[u]; }
