@@ -109,13 +109,13 @@ struct Recipe {
 
   /// The results of a walk.
   struct Walked {
-    std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
+    std::size_t peak = 0, peak_of_live = 0, peak_event = 0, host = 0;
     std::array<Cost, 3> cost{};
     typename Planned::Engine::Lacking lacking{};
     plan::ProductRows rows{};
   };
   static constexpr Walked summary(const Planned& walk) {
-    return {walk.arena.peak,  walk.arena.peak_of_live, walk.arena.peak_event,
+    return {walk.arena.peak,  walk.arena.peak_of_live, walk.arena.peak_event, walk.host.peak,
             walk.engine.cost, walk.engine.lacking,     walk.engine.rows};
   }
 
@@ -147,6 +147,7 @@ struct Recipe {
     made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
     made.update = step.cost[static_cast<std::size_t>(op::Phase::update)];
     made.unaligned = step.rows.first;
+    made.host = step.host;
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {

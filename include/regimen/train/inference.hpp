@@ -145,7 +145,7 @@ class Inference {
   }
 
   /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
-  explicit Inference(int threads = 0)
+  [[gnu::noinline]] explicit Inference(int threads = 0)
       : walk_(batch, std::size_t{1}, std::size_t{0},
               engine::Resources<typename Engine::Ranks>{engine::with_room<Engine>(plan()).peak, nullptr, threads}),
         tensors_(train::list_tensors<typename Recipe::Bound>()) {

@@ -178,7 +178,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
                                  .gradient = at.gradient + offsets[i].gradient});
     });
   }
-  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
     for_each_branch([&]<std::size_t i>() { At<i>::name_tensors(name_inside(prefix, i), is_residual, visit); });
   }
 
