@@ -659,16 +659,15 @@ struct HeadByHead final {
   using option_of = axis::attention;
   static constexpr std::size_t score_bytes = 1;
 };
-/// Heads that share keys have one form, and so have windows, biases of distances and keys of another text.
+/// Heads that share keys have one form.
 template <class Layer>
 struct shares_keys : std::false_type {};
 template <class HeadCount, class... Options>
 struct shares_keys<SelfAttention<HeadCount, Options...>>
-    : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count ||
-                          SelfAttention<HeadCount, Options...>::Layout::window > 0 ||
-                          !std::is_void_v<typename SelfAttention<HeadCount, Options...>::Chosen::distances>)> {};
+    : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
 template <class Name, class HeadCount, class... Options>
-struct shares_keys<CrossAttention<Name, HeadCount, Options...>> : std::true_type {};
+struct shares_keys<CrossAttention<Name, HeadCount, Options...>>
+    : std::bool_constant<(CrossAttention<Name, HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
 template <class Network>
 inline constexpr bool network_shares_keys =
     mp::mp_any_of<typename detail::all_in<typename train::parts_t<Network>::Layers>::type, shares_keys>::value;
