@@ -40,7 +40,8 @@ TEST_CASE("several files are one stream, cut into windows across their borders")
       CHECK((std::ranges::equal(input[0], input[1]) && std::ranges::equal(target[0], target[1])));
     }
   }
-  const auto [train, rest] = three.split(0.7);  // the border is that of two files
+  const data::TokenFiles::Split split = three.split(0.7);  // the border is that of two files
+  const data::TokenFiles &train = split.train, &rest = split.validation;
   CHECK((train.length() == 7 && rest.length() == 4 && rest[0] == 8 && rest[1] == 9));
   test::refuses([&] { (void)rest.size({.input = 4, .target = 4}); }, "a-0 and 2 more: expected more than 4 tokens");
   test::put(directory / "a-1", test::Bytes{8});
