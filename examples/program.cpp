@@ -129,6 +129,11 @@ CommandLine& CommandLine::add(const char* name, bool& to, const char* text) {
   return *this;
 }
 
+CommandLine& CommandLine::add(const char* name, std::vector<std::string>& values, const char* text) {
+  parser_->add_option(name, values, text)->type_name("TEXT")->allow_extra_args(name[0] != '-');
+  return *this;
+}
+
 std::optional<int> CommandLine::parse(int argc, char** argv) {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "program";
   parser_->name(name);

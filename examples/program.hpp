@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace program {
 
@@ -53,6 +54,7 @@ class CommandLine {
   CommandLine& add(const char* name, double& value, const char* text, double least, double most = std::numeric_limits<double>::max());
   CommandLine& add(const char* name, std::string& value, const char* text, std::initializer_list<const char*> choices = {});
   CommandLine& add(const char* name, bool& value, const char* text);  // true if it is given
+  CommandLine& add(const char* name, std::vector<std::string>& values, const char* text);  // one each time; without dashes: what is no option
 
   /// Empty: continue. Otherwise the exit code, after printing the help or an error in the arguments.
   std::optional<int> parse(int argc, char** argv);

@@ -12,6 +12,10 @@
 #if defined(REGIMEN_HAS_ONEDNN)
 #include <oneapi/dnnl/dnnl.h>
 #endif
+#if defined(REGIMEN_HAS_PCRE2)
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#endif
 
 static_assert(__cplusplus >= 202002L);
 
@@ -25,6 +29,9 @@ int main() {
 #endif
 #if defined(REGIMEN_HAS_ONEDNN)
   right = right && dnnl_version()->major >= 2;
+#endif
+#if defined(REGIMEN_HAS_PCRE2)
+  right = right && pcre2_config_8(PCRE2_CONFIG_VERSION, nullptr) > 0;
 #endif
   return right ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// regimen/data/token_file.hpp — files of uint16 tokens, as nanoGPT and llm.c write them.
+// regimen/data/token_file.hpp — files of uint16 and uint32 tokens, as nanoGPT and llm.c write them.
 #pragma once
 
 #include <regimen/core/mapped_file.hpp>
@@ -14,11 +14,14 @@
 
 namespace regimen {
 
-/// Tokens in a `.bin` file, mapped and cut into windows like Text. The first bytes distinguish two layouts:
+/// Tokens in a `.bin` file, mapped and cut into windows like Text. The first bytes distinguish the layouts:
 ///
 ///   nanoGPT   uint16 little-endian, nothing else
 ///   llm.c     256 int32 (magic 20240520, version 1, number of tokens, zeros), then the tokens as uint16, little-endian
+///   llm.c     the same with magic 20240801 and version 7, its Llama 3 files: the tokens as uint32. Those above 2^31 - 1
+///             are read as 2^31 - 1, which no vocabulary has
 ///
+/// TokenWriter (data/token_writer.hpp) writes them.
 /// If bytes 12 to 1023 are zero, the file counts as an llm.c file, even with a damaged magic; open a raw file that
 /// begins with 500 tokens of id 0 with TokenFile::Raw.
 ///
@@ -37,24 +40,25 @@ class TokenFile final {
     const std::span<const std::byte> bytes = content->file.bytes();
     if (bytes.empty()) throw Error(path, "tokens", "an empty file", "write it again with the program that prepared it");
     if (layout == Detect && has_header(bytes)) content->offset = check_header(path, bytes);
-    if ((bytes.size() - content->offset) % 2 != 0) {
+    if (content->offset > 0) content->width = header_word(bytes, 0) == wide_magic ? 4 : 2;
+    if ((bytes.size() - content->offset) % content->width != 0) {
       throw Error(path, "an even number of bytes, two a token", std::to_string(bytes.size()),
                   "the file is cut off, or no file of tokens");
     }
-    windows_.end = (bytes.size() - content->offset) / 2;
+    windows_.end = (bytes.size() - content->offset) / content->width;
     content_ = std::move(content);
   }
 
   const std::string& name() const { return content_->name; }
   /// Tokens in this file or split.
   std::size_t length() const { return windows_.length(); }
-  std::int32_t operator[](std::size_t index) const { return token(content_->tokens(), windows_.begin + index); }
+  std::int32_t operator[](std::size_t index) const { return content_->token(windows_.begin + index); }
 
   /// The largest id in this file or split; reads all of it.
   std::int32_t largest() const {
     std::int32_t result = 0;
     for (std::size_t i = windows_.begin; i < windows_.end; ++i)
-      result = std::max<std::int32_t>(result, token(content_->tokens(), i));
+      result = std::max<std::int32_t>(result, content_->token(i));
     return result;
   }
 
@@ -72,23 +76,32 @@ class TokenFile final {
 
   void read(std::size_t index, Sample<std::int32_t, std::int32_t> sample) const {
     const std::byte* tokens = content_->tokens();
-    windows_.read(name(), index, sample, [tokens](std::size_t i) { return token(tokens, i); });
+    if (content_->width == 2)
+      windows_.read(name(), index, sample, [tokens](std::size_t i) { return narrow(tokens, i); });
+    else windows_.read(name(), index, sample, [tokens](std::size_t i) { return wide(tokens, i); });
   }
 
  private:
   static constexpr std::size_t header_bytes = 1024;
   static constexpr std::int32_t magic = 20240520, version = 1;
+  static constexpr std::int32_t wide_magic = 20240801, wide_version = 7;
 
   struct Content {
     explicit Content(const std::string& path) : name(path), file(path) {}
     const std::byte* tokens() const { return file.bytes().data() + offset; }
+    std::int32_t token(std::size_t index) const { return width == 2 ? narrow(tokens(), index) : wide(tokens(), index); }
     std::string name;
     MappedFile file;
-    std::size_t offset = 0;
+    std::size_t offset = 0, width = 2;
   };
 
-  static std::int32_t token(const std::byte* tokens, std::size_t index) {
+  static std::int32_t narrow(const std::byte* tokens, std::size_t index) {
     return std::to_integer<std::int32_t>(tokens[2 * index]) | std::to_integer<std::int32_t>(tokens[2 * index + 1]) << 8;
+  }
+  static std::int32_t wide(const std::byte* tokens, std::size_t index) {
+    std::uint32_t word = 0;
+    for (std::size_t i = 4; i-- > 0;) word = word << 8 | std::to_integer<std::uint32_t>(tokens[4 * index + i]);
+    return static_cast<std::int32_t>(std::min<std::uint32_t>(word, 0x7FFFFFFF));
   }
 
   static std::int32_t header_word(std::span<const std::byte> bytes, std::size_t index) {
@@ -98,7 +111,7 @@ class TokenFile final {
   }
 
   static bool has_header(std::span<const std::byte> bytes) {
-    if (bytes.size() >= 4 && header_word(bytes, 0) == magic) return true;
+    if (bytes.size() >= 4 && (header_word(bytes, 0) == magic || header_word(bytes, 0) == wide_magic)) return true;
     if (bytes.size() < header_bytes) return false;
     const auto rest = bytes.subspan(12, header_bytes - 12);
     return std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == std::byte{0}; });
@@ -109,14 +122,17 @@ class TokenFile final {
     const std::string cure =
         "the file is damaged, or cut off, or in another format (TokenFile::Raw reads bare uint16 tokens)";
     if (bytes.size() < header_bytes) throw Error(where, "1024 bytes", std::to_string(bytes.size()), cure);
-    if (header_word(bytes, 0) != magic)
+    const bool is_wide = header_word(bytes, 0) == wide_magic;
+    if (!is_wide && header_word(bytes, 0) != magic)
       throw Error(where, "the magic number 20240520", std::to_string(header_word(bytes, 0)), cure);
-    if (header_word(bytes, 1) != version)
-      throw Error(where, "version 1, tokens of 16 bits", "version " + std::to_string(header_word(bytes, 1)), cure);
-    const std::size_t tokens = (bytes.size() - header_bytes) / 2, odd = (bytes.size() - header_bytes) % 2;
+    if (header_word(bytes, 1) != (is_wide ? wide_version : version))
+      throw Error(where, is_wide ? "version 7, tokens of 32 bits" : "version 1, tokens of 16 bits",
+                  "version " + std::to_string(header_word(bytes, 1)), cure);
+    const std::size_t width = is_wide ? 4 : 2;
+    const std::size_t tokens = (bytes.size() - header_bytes) / width, odd = (bytes.size() - header_bytes) % width;
     if (header_word(bytes, 2) < 0 || static_cast<std::size_t>(header_word(bytes, 2)) != tokens || odd != 0) {
       throw Error(where, std::to_string(header_word(bytes, 2)) + " tokens in the file, as its header says",
-                  std::to_string(tokens) + (odd != 0 ? " and a half" : ""), cure);
+                  std::to_string(tokens) + (odd != 0 ? " and a part" : ""), cure);
     }
     return header_bytes;
   }

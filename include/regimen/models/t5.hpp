@@ -99,7 +99,7 @@ struct T5Sizes {
 /// padding   there is no mask: a padding token of the source is attended to as any other. What Hugging Face computes
 ///           with an attention mask of ones is computed here; give each program the Source that its texts have
 /// initial   values are those of the layers, not T5's, whose words are normal(0, 1) and whose queries are smaller
-/// refuses   generate, as every model with CrossAttention: predict gives all positions of a given target
+/// generate  (model, source, prompt, count) reads the source once; the prompt is that first token
 /// cost      the encoded source and its gradient live from encoder to encoder
 /// source    Raffel et al. 2020, section 2.1; v1.1: Shazeer 2020, "GLU Variants Improve Transformer"; both as
 ///           T5ForConditionalGeneration of Hugging Face computes them

@@ -68,7 +68,7 @@ struct transformer_layers {
 ///
 /// padding   there is no mask: a padding token of the source is attended to as any other. What Hugging Face computes with
 ///           an attention mask of ones is computed here; give each program the Source that its texts have
-/// refuses   generate, as every model with CrossAttention: predict gives all positions of a given target
+/// generate  (model, source, prompt, count) reads the source once; the prompt is that first token
 /// cost      Words · width parameters once; the encoded source and its gradient live from encoder to encoder
 /// source    Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian", as MarianMTModel of Hugging Face computes it
 template <class Sizes, std::size_t Source, std::size_t Target = Source>

@@ -5,6 +5,7 @@
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/part.hpp>
@@ -61,6 +62,31 @@ template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate, cl
 inline constexpr bool attends_to_named<regimen::detail::AttendTo<Name, Layout, bias, Rate, Norm>> = true;
 template <class... Layers>
 inline constexpr bool attends_to_named<mp::mp_list<Layers...>> = (attends_to_named<Layers> || ...);
+
+/// Of the layers of a model of two texts.
+///   are_apart   whether the first is an encoder that reads the one beside a decoder that reads the other, behind which
+///               nothing attends to what has been kept of that other
+///   is_causal   whether the decoder and what is behind it read no later positions
+template <class Layers>
+struct two_texts {
+  static constexpr bool are_apart = false, is_causal = true;
+};
+template <class Encoder, class Decoder, class... Others>
+struct two_texts<mp::mp_list<Fork<Last, Encoder, Decoder>, Others...>> {
+ private:
+  using Behind = detail::layers_in<mp::mp_list<Decoder, Others...>>;
+  template <class Layer>
+  struct attends_to_own : std::false_type {};
+  template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate, class Norm>
+  struct attends_to_own<regimen::detail::AttendTo<Name, Layout, bias, Rate, Norm>>
+      : mp::mp_contains<Behind, Keep<Name>> {};
+
+ public:
+  static constexpr bool are_apart = regimen::detail::reads_part<Encoder, 0> &&
+                                    regimen::detail::reads_part<Decoder, 1> &&
+                                    !mp::mp_any_of<Behind, attends_to_own>::value;
+  static constexpr bool is_causal = !looks_ahead<Behind>;
+};
 
 template <class Layer>
 inline constexpr bool is_as = false;

@@ -171,7 +171,7 @@ struct BoundModel {
   /// Calls visit(name, parameter, whether it ends a residual branch) in the order of the units' tensors, and
   /// visit(name, buffer) in that of the buffers. A tied table has the name of the layer that owns it, a set that of its
   /// first place.
-  static void name_tensors(auto&& visit) {
+  [[gnu::cold]] static void name_tensors(auto&& visit) {
     Body::name_tensors(std::string(), false, visit);
     FirstNames first;
     if constexpr (has_sets) Body::name_tensors(std::string(), false, first);

@@ -30,7 +30,7 @@ namespace regimen::walk {
 
 /// What a walk of layers needs to know of where they stand.
 ///   Facts     of the policies:
-///               Roles        element types            Checkpoint   segment, recomputes<Layer>
+///               Roles        element types            Checkpoint   segment, offloads, recomputes<Layer>
 ///               Freeze       freezes<Layer>           Sharding     which slices of the units' buffers a rank keeps
 ///               states       arrays that the optimizer keeps per parameter
 ///               Groups       group_of<Layer>(parameter), states_of(group); void: one group
@@ -41,6 +41,7 @@ namespace regimen::walk {
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
 ///   twice     whether they may be computed twice, all of them
+///   offloads  whether the blocks of a Repeat are moved to the host's memory
 template <class Facts, class Shared, class Compute, bool units_>
 struct ContextOf {
   using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce,
@@ -54,16 +55,25 @@ struct ContextOf {
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
-  static constexpr bool units = units_, twice = Checkpoint::segment > 0;
+  static constexpr bool units = units_, twice = Checkpoint::segment > 0, offloads = Checkpoint::offloads;
   using inner = ContextOf<Facts, Shared, Compute, false>;
   template <class Other>
   using with_compute = ContextOf<Facts, Shared, Other, units>;
 };
 
-/// The same for layers that are computed twice whatever Checkpoint says.
+/// The same for the layers of a block whose tensors move together: none moves by itself.
+template <class Context>
+struct moved_as_one : Context {
+  static constexpr bool offloads = false;
+  using inner = moved_as_one<typename Context::inner>;
+  template <class Other>
+  using with_compute = moved_as_one<typename Context::template with_compute<Other>>;
+};
+
+/// The same for layers that are computed twice whatever Checkpoint says. Their tensors are soon used, and do not move.
 template <class Context>
 struct computed_twice : Context {
-  static constexpr bool twice = true;
+  static constexpr bool twice = true, offloads = false;
   using inner = computed_twice<typename Context::inner>;
   template <class Other>
   using with_compute = computed_twice<typename Context::template with_compute<Other>>;
@@ -347,7 +357,7 @@ struct Node {
 
   /// Calls visit(name, parameter, whether its owner ends a residual branch) in the order of place_tensors, and
   /// visit(name, buffer) in the order in which buffers lie in memory.
-  static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
     if constexpr (!is_tied) name_own_tensors(prefix, ends_branch, visit);
   }
   static constexpr void name_own_tensors(const auto& prefix, bool ends_branch, auto& visit) {

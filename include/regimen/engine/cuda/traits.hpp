@@ -100,7 +100,7 @@ struct Traits : engine::DefaultTraits {
   static constexpr bool computes =
       architecture == 0 || architecture >= 800 || !(std::is_same_v<T, bf16> || std::is_same_v<T, tf32>);
 
-  static constexpr bool is_host_memory = false, has_graphs = true, is_checked = true;
+  static constexpr bool is_host_memory = false, has_graphs = true, is_checked = true, offloads = true;
   using Epilogues = cuda::Epilogues;
   /// What one thread loads, and tensor cores want of an address.
   static constexpr std::size_t parameter_alignment = 16;

@@ -1,0 +1,139 @@
+// examples/tokens.cpp — text to tokens: files of text become a file of ids, which regimen::TokenFile reads.
+//
+//   tokens --tokenizer tokenizer.json --output train.bin book.txt          with a vocabulary that there is
+//   tokens --train 8192 --tokenizer mine.json --output train.bin *.txt     with one that is learned from the same texts, and saved
+#include <regimen/core/threads.hpp>
+#include <regimen/data/token_writer.hpp>
+#include <regimen/data/train_tokenizer.hpp>
+
+#include "program.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+struct Arguments {
+  std::string tokenizer, output, pattern = "gpt2", separator;
+  std::vector<std::string> inputs, specials;
+  std::uint64_t train = 0, threads = 0;
+  bool raw = false, specials_in_text = false, replace_invalid = false, text_is_nfc = false;
+};
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+const char* pattern_of(const std::string& name) { return name == "gpt2" ? data::patterns::gpt2 : data::patterns::cl100k; }   // llama3 is cl100k
+
+/// Thrown out of long work when Ctrl-C was pressed.
+struct Interrupted {};
+
+/// A line every five seconds of what takes long.
+class Progress {
+ public:
+  void operator()(const char* what, std::size_t done, std::size_t all) {
+    if (program::is_interrupted()) throw Interrupted{};
+    if (now() - last_ < 5) return;
+    last_ = now();
+    if (all == 0) std::printf("%s: %zu\n", what, done);
+    else std::printf("%s: %zu of %zu\n", what, done, all);
+    program::flush_output();
+  }
+
+ private:
+  double last_ = now();
+};
+
+data::Tokenizer tokenizer_of(const Arguments& arguments, const std::vector<std::string_view>& texts, Progress& progress) {
+  if (arguments.train == 0) {
+    if (!arguments.tokenizer.ends_with(".tiktoken")) return data::Tokenizer(arguments.tokenizer, {.text_is_nfc = arguments.text_is_nfc});
+    return data::Tokenizer::tiktoken(arguments.tokenizer, pattern_of(arguments.pattern));
+  }
+  data::TokenizerTraining training{.vocabulary = arguments.train, .pattern = pattern_of(arguments.pattern), .specials = arguments.specials};
+  training.report = [&](const char* what, std::size_t done, std::size_t all) { progress(what, done, all); };
+  const double begun = now();
+  const data::Tokenizer tokenizer = data::train_tokenizer(texts, training);
+  tokenizer.save(arguments.tokenizer);
+  std::printf("%s: %zu tokens, learned in %.1f s\n", arguments.tokenizer.c_str(), tokenizer.vocabulary(), now() - begun);
+  return tokenizer;
+}
+
+int convert(const Arguments& arguments) {
+  std::vector<MappedFile> files;
+  std::vector<std::string_view> texts;
+  std::size_t bytes = 0;
+  for (const std::string& input : arguments.inputs) {
+    files.emplace_back(input);
+    const auto content = files.back().bytes();
+    if (content.empty()) throw Error(input, "text", "an empty file", "leave it out");
+    texts.emplace_back(reinterpret_cast<const char*>(content.data()), content.size());
+    bytes += content.size();
+  }
+  Progress progress;
+  program::catch_interrupt();
+  const data::Tokenizer tokenizer = tokenizer_of(arguments, texts, progress);
+  std::optional<std::int32_t> separator;
+  if (!arguments.separator.empty()) {
+    separator = tokenizer.find(arguments.separator);
+    if (!separator) throw Error("--separator", "a token of " + tokenizer.name(), "'" + arguments.separator + "'");
+  }
+  data::TokenWriter writer(arguments.output, tokenizer.vocabulary(), arguments.raw ? data::TokenWriter::Raw : data::TokenWriter::Auto);
+  data::EncodeOptions options{.threads = static_cast<int>(arguments.threads)};
+  options.specials = arguments.specials_in_text ? data::Specials::Recognize : data::Specials::AsText;
+  const double begun = now();
+  std::size_t done = 0;
+  for (const std::string_view text : texts) {
+    const std::string replaced = arguments.replace_invalid ? data::replace_invalid_utf8(text) : "";
+    tokenizer.encode(arguments.replace_invalid ? std::string_view(replaced) : text, options, [&](std::span<const std::int32_t> ids) {
+      writer.write(ids);
+      progress("tokens so far", writer.count(), 0);
+    });
+    if (separator) writer.write({&*separator, 1});
+    done += text.size();
+    progress("bytes", done, bytes);
+  }
+  const double seconds = now() - begun;
+  writer.commit();
+  std::printf("%s: %zu tokens of %zu bytes, %.2f bytes each, in %.2f s, %.1f MB/s\n", arguments.output.c_str(), writer.count(), bytes,
+              static_cast<double>(bytes) / static_cast<double>(writer.count()), seconds, static_cast<double>(bytes) / seconds / 1e6);
+  return program::ok;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  program::CommandLine line("Text to tokens: files of text become one file of ids, which regimen::TokenFile reads.");
+  line.add("--tokenizer", arguments.tokenizer, "tokenizer.json of Hugging Face, or a file FILE.tiktoken; with --train the file to write");
+  line.add("--output", arguments.output, "The file of tokens to write: llm.c's layout, of 16 bits if they suffice");
+  line.add("--raw", arguments.raw, "Write nanoGPT's layout: 16 bits a token, and nothing else");
+  line.add("--train", arguments.train, "Learn a vocabulary of N tokens from the inputs; 0: read it");
+  line.add("--pattern", arguments.pattern, "Cuts text into words, with --train and for tiktoken's files", {"gpt2", "cl100k", "llama3"});
+  line.add("--special", arguments.specials, "A special token of the vocabulary to learn; may be given again");
+  line.add("--separator", arguments.separator, "A token that is written behind each input, such as <|endoftext|>");
+  line.add("--specials-in-text", arguments.specials_in_text, "The text of a special token in an input is that token, not text");
+  line.add("--replace-invalid", arguments.replace_invalid, "U+FFFD for what is no UTF-8; otherwise its bytes are kept");
+  line.add("--text-is-nfc", arguments.text_is_nfc, "Read a tokenizer.json that asks for the form NFC: the inputs have it");
+  line.add("--threads", arguments.threads, "0: OMP_NUM_THREADS, else the processors");
+  line.add("inputs", arguments.inputs, "Files of text, one document each");
+  if (const auto code = line.parse(argc, argv)) return *code;
+  if (arguments.tokenizer.empty() || arguments.output.empty() || arguments.inputs.empty() || arguments.threads > 4096) {
+    std::fprintf(stderr, "tokens: expected --tokenizer FILE, --output FILE, at least one input, and at most 4096 threads\nsee tokens --help\n");
+    return program::bad_arguments;
+  }
+  return program::run([&] {
+    try {
+      return convert(arguments);
+    } catch (const Interrupted&) {
+      std::fprintf(stderr, "stopped; %s is as it was\n", arguments.output.c_str());
+      return static_cast<int>(program::interrupted);
+    }
+  });
+}
+// SPDX-License-Identifier: Apache-2.0

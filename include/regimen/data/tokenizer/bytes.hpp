@@ -1,0 +1,133 @@
+// regimen/data/tokenizer/bytes.hpp — bytes as characters of a vocabulary's file, and where text is UTF-8.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace regimen::data::detail {
+
+/// The character that stands for each byte in the files of byte-level vocabularies, so that these are text: the byte's own
+/// code where Latin-1 has a visible character, else 256, 257, ... in the order of the bytes.
+///
+/// source   GPT-2's bytes_to_unicode
+constexpr std::array<std::uint16_t, 256> make_byte_characters() {
+  std::array<std::uint16_t, 256> codes{};
+  std::uint16_t next = 256;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const bool is_visible = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+    codes[byte] = is_visible ? static_cast<std::uint16_t>(byte) : next++;
+  }
+  return codes;
+}
+inline constexpr std::array<std::uint16_t, 256> byte_characters = make_byte_characters();
+inline constexpr std::size_t byte_character_limit = 256 + 68;  // above every code
+
+/// Bytes as the text that stands for them in a file.
+inline std::string to_characters(std::string_view bytes) {
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const char byte : bytes) {
+    const unsigned code = byte_characters[static_cast<unsigned char>(byte)];
+    if (code < 128) {
+      text.push_back(static_cast<char>(code));
+    } else {
+      text.push_back(static_cast<char>(0xC0 | code >> 6));
+      text.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+    }
+  }
+  return text;
+}
+
+/// The bytes for which a text stands. False: it has characters that stand for no byte.
+inline bool from_characters(std::string_view text, std::string& bytes) {
+  static const std::array<std::int16_t, byte_character_limit> byte_of = [] {
+    std::array<std::int16_t, byte_character_limit> table{};
+    table.fill(-1);
+    for (std::size_t byte = 0; byte < 256; ++byte) table[byte_characters[byte]] = static_cast<std::int16_t>(byte);
+    return table;
+  }();
+  bytes.clear();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::size_t code = static_cast<unsigned char>(text[i]);
+    if (code >= 128) {  // two bytes of UTF-8: every code is below 2048
+      if ((code & 0xE0) != 0xC0 || i + 1 == text.size()) return false;
+      code = (code & 0x1F) << 6 | (static_cast<unsigned char>(text[++i]) & 0x3F);
+    }
+    if (code >= byte_character_limit || byte_of[code] < 0) return false;
+    bytes.push_back(static_cast<char>(byte_of[code]));
+  }
+  return true;
+}
+
+/// What stands at a place of a text: the bytes of one character of UTF-8 or, where there is none, the bytes that a
+/// decoder replaces by one U+FFFD: the longest beginning of a character, or one byte.
+struct Utf8 final {
+  std::size_t length = 1;
+  bool is_valid = false;
+};
+inline Utf8 utf8_at(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
+  const unsigned first = byte(at);
+  if (first < 0x80) return {1, true};
+  if (first < 0xC2 || first > 0xF4) return {};
+  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  // The second byte excludes long forms of small codes, surrogates, and codes above 10FFFF.
+  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  for (std::size_t i = 1; i < length; ++i) {
+    const bool fits =
+        at + i < text.size() && byte(at + i) >= (i == 1 ? least : 0x80) && byte(at + i) <= (i == 1 ? most : 0xBF);
+    if (!fits) return {i, false};
+  }
+  return {length, true};
+}
+
+/// Where the valid UTF-8 that begins at `at` ends: at the first byte that belongs to no character, or the end.
+inline std::size_t utf8_until(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    std::uint64_t eight = 0;
+    if (at + 8 <= text.size() && (std::memcpy(&eight, text.data() + at, 8), (eight & 0x8080808080808080u) == 0)) {
+      at += 8;
+      continue;
+    }
+    const Utf8 character = utf8_at(text, at);
+    if (!character.is_valid) return at;
+    at += character.length;
+  }
+  return at;
+}
+
+inline bool is_utf8(std::string_view text) { return utf8_until(text, 0) == text.size(); }
+
+/// The first place at or behind `at` where a character begins, in valid UTF-8.
+inline std::size_t character_begin(std::string_view text, std::size_t at) {
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
+  return at;
+}
+
+}  // namespace regimen::data::detail
+
+namespace regimen::data {
+
+/// A text in which U+FFFD stands for every piece that is no UTF-8, as the Unicode standard recommends and Python's
+/// bytes.decode("utf-8", "replace") does. Tokenizer takes any bytes; this is for ids equal to those of libraries that do
+/// not.
+inline std::string replace_invalid_utf8(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t until = detail::utf8_until(text, at);
+    result.append(text.substr(at, until - at));
+    if (until == text.size()) break;
+    result.append("\xEF\xBF\xBD");
+    at = until + detail::utf8_at(text, until).length;
+  }
+  return result;
+}
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

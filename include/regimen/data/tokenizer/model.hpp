@@ -1,0 +1,252 @@
+// regimen/data/tokenizer/model.hpp — a tokenizer's tables, and one thread's work with them.
+#pragma once
+
+#include <regimen/data/tokenizer/added.hpp>
+#include <regimen/data/tokenizer/bytes.hpp>
+#include <regimen/data/tokenizer/merges.hpp>
+#include <regimen/data/tokenizer/parts.hpp>
+#include <regimen/data/tokenizer/pattern.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace regimen::data::detail {
+
+/// Everything that threads share; does not change.
+struct Model final {
+  explicit Model(Parts given)
+      : parts(std::move(given)), merges(parts), first_added(parts.added, false), later_added(parts.added, true) {
+    for (const Cut& cut : parts.cuts)
+      patterns.emplace_back(cut.is_literal ? literal_pattern(cut.pattern) : cut.pattern,
+                            parts.by_rank ? Dialect::Tiktoken : Dialect::Tokenizers, parts.name);
+  }
+  Parts parts;
+  Merges merges;
+  AddedTokens first_added, later_added;
+  std::vector<Pattern> patterns{};
+};
+
+/// The tokens of words that came lately. A word has one place, which the next word of that place takes.
+///
+/// cost     2 MiB; words of at most 26 bytes and 8 tokens
+class WordCache final {
+ public:
+  static constexpr std::size_t longest = 26, most = 8;
+
+  /// The tokens of a word; appends them to `out`, and returns true, if they are here.
+  bool find(std::string_view word, std::uint64_t hash, std::vector<std::int32_t>& out) const {
+    const Slot& slot = slots_[place(hash)];
+    if (slot.tag != tag(hash) || slot.length != word.size() ||
+        std::memcmp(slot.word.data(), word.data(), word.size()) != 0)
+      return false;
+    out.insert(out.end(), slot.ids.data(), slot.ids.data() + slot.count);
+    return true;
+  }
+  void put(std::string_view word, std::uint64_t hash, const std::int32_t* ids, std::size_t count) {
+    if (count > most) return;
+    Slot& slot = slots_[place(hash)];
+    slot.tag = tag(hash);
+    slot.length = static_cast<std::uint8_t>(word.size());
+    slot.count = static_cast<std::uint8_t>(count);
+    std::memcpy(slot.word.data(), word.data(), word.size());
+    std::memcpy(slot.ids.data(), ids, count * sizeof *ids);
+  }
+
+  /// Of 1 to 26 bytes; collisions cost time, and nothing else.
+  static std::uint64_t hash(std::string_view word) {
+    std::uint64_t state = word.size() * 0x9E3779B97F4A7C15u;
+    const auto mix = [&state](std::uint64_t eight) {
+      state = (state ^ eight) * 0xD6E8FEB86659FD93u;
+      state ^= state >> 32;
+    };
+    const char* at = word.data();
+    std::size_t left = word.size();
+    for (; left > 8; left -= 8, at += 8) {
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, at, 8);
+      mix(eight);
+    }
+    std::uint64_t last = 0;
+    std::memcpy(&last, at, left);
+    mix(last);
+    return state * 0x9E3779B97F4A7C15u;
+  }
+
+ private:
+  static constexpr int bits = 15;
+  struct alignas(64) Slot {
+    std::uint32_t tag = 0;
+    std::uint8_t length = 0, count = 0;  // length 0: empty, as no word is
+    std::array<char, longest> word;
+    std::array<std::int32_t, most> ids;
+  };
+  static std::size_t place(std::uint64_t hash) { return static_cast<std::size_t>(hash >> (64 - bits)); }
+  static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash); }
+  std::vector<Slot> slots_ = std::vector<Slot>(std::size_t{1} << bits);
+};
+
+/// A match of the first pattern: what was searched from, and what was found; begin == end: nothing up to the text's end.
+struct Found final {
+  std::size_t from = 0, begin = 0, end = 0;
+};
+
+/// Cuts text into words, for one thread.
+class Cutter final {
+ public:
+  Cutter(const std::vector<Pattern>& patterns, const std::vector<Cut>& cuts) : cuts_(&cuts) {
+    for (const Pattern& pattern : patterns) matchers_.emplace_back(pattern);
+  }
+
+  /// Calls word(bytes) for the words whose search begins in [from, until) of `text`, valid UTF-8; returns where the next
+  /// search begins. Whoever goes on from there gets the same words, wherever the text was cut.
+  template <class Word>
+  std::size_t cut(std::string_view text, std::size_t from, std::size_t until, Word&& word) {
+    return cut(0, text, from, until, word);
+  }
+  /// The same for text that need not be UTF-8: bytes between valid parts are words.
+  template <class Word>
+  void cut_bytes(std::string_view text, Word&& word) {
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t until = utf8_until(text, at);
+      if (until > at) cut(0, text.substr(at, until - at), 0, until - at, word);
+      const std::size_t end = invalid_until(text, until);
+      if (end > until) word(text.substr(until, end - until));
+      at = end;
+    }
+  }
+  /// The end of the bytes from `at` on that are no UTF-8.
+  static std::size_t invalid_until(std::string_view text, std::size_t at) {
+    while (at < text.size()) {
+      const Utf8 character = utf8_at(text, at);
+      if (character.is_valid) break;
+      at += character.length;
+    }
+    return at;
+  }
+
+  bool cuts() const { return !matchers_.empty(); }
+  /// The next match of the first pattern.
+  Found find(std::string_view text, std::size_t from) { return find(0, text, from); }
+  /// Calls word(bytes) for the words of a match, and of what lies before it.
+  template <class Word>
+  void words(std::string_view text, const Found& found, Word&& word) {
+    emit(0, text, found, word);
+  }
+
+ private:
+  Found find(std::size_t stage, std::string_view text, std::size_t from) {
+    Found found{from, 0, 0};
+    if (!matchers_[stage].find(text, from, found.begin, found.end)) found.begin = found.end = text.size();
+    return found;
+  }
+  template <class Word>
+  std::size_t cut(std::size_t stage, std::string_view text, std::size_t from, std::size_t until, Word& word) {
+    if (stage == matchers_.size()) {
+      word(text);
+      return text.size();
+    }
+    while (from < until) {
+      const Found found = find(stage, text, from);
+      emit(stage, text, found, word);
+      from = found.end;
+    }
+    return from;
+  }
+  template <class Word>
+  void emit(std::size_t stage, std::string_view text, const Found& found, Word& word) {
+    if (found.begin > found.from && !(*cuts_)[stage].drops_rest)
+      further(stage + 1, text.substr(found.from, found.begin - found.from), word);
+    if (found.end > found.begin) further(stage + 1, text.substr(found.begin, found.end - found.begin), word);
+  }
+  template <class Word>
+  void further(std::size_t stage, std::string_view piece, Word& word) {
+    if (stage == matchers_.size()) word(piece);
+    else cut(stage, piece, 0, piece.size(), word);
+  }
+
+  const std::vector<Cut>* cuts_;
+  std::vector<Matcher> matchers_{};
+};
+
+/// One thread's work: cuts text into words, and words into tokens.
+class Encoder final {
+ public:
+  explicit Encoder(const Model& model) : model_(&model), cutter_(model.patterns, model.parts.cuts) {}
+
+  Cutter& cutter() { return cutter_; }
+  /// Appends the tokens of words; see Cutter.
+  std::size_t encode(std::string_view text, std::size_t from, std::size_t until, std::vector<std::int32_t>& out) {
+    return cutter_.cut(text, from, until, [&](std::string_view bytes) { word(bytes, out); });
+  }
+  void encode(std::string_view text, const Found& found, std::vector<std::int32_t>& out) {
+    cutter_.words(text, found, [&](std::string_view bytes) { word(bytes, out); });
+  }
+  void word(std::string_view bytes, std::vector<std::int32_t>& out) {
+    if (bytes.size() > WordCache::longest) return model_->merges.encode(bytes, scratch_, out);
+    const std::uint64_t hash = WordCache::hash(bytes);
+    if (cache_.find(bytes, hash, out)) return;
+    const std::size_t before = out.size();
+    model_->merges.encode(bytes, scratch_, out);
+    cache_.put(bytes, hash, out.data() + before, out.size() - before);
+  }
+
+ private:
+  const Model* model_;
+  Cutter cutter_;
+  MergeScratch scratch_{};
+  WordCache cache_{};
+};
+
+/// The encoders of a tokenizer that nobody uses at the moment; they keep their caches.
+class Encoders final {
+ public:
+  explicit Encoders(const Model& model) : model_(&model) {}
+
+  class Lease final {
+   public:
+    explicit Lease(Encoders& from) : from_(&from), encoder_(from.take()) {}
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease() { from_->give_back(std::move(encoder_)); }
+    Encoder& operator*() const { return *encoder_; }
+    Encoder* operator->() const { return encoder_.get(); }
+
+   private:
+    Encoders* from_;
+    std::unique_ptr<Encoder> encoder_;
+  };
+
+ private:
+  std::unique_ptr<Encoder> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Encoder> encoder = std::move(idle_.back());
+        idle_.pop_back();
+        return encoder;
+      }
+    }
+    return std::make_unique<Encoder>(*model_);
+  }
+  void give_back(std::unique_ptr<Encoder> encoder) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(std::move(encoder));
+    } catch (...) {}  // no memory: the encoder is gone, and made again
+  }
+
+  const Model* model_;
+  std::mutex mutex_{};
+  std::vector<std::unique_ptr<Encoder>> idle_{};
+};
+
+}  // namespace regimen::data::detail
+// SPDX-License-Identifier: Apache-2.0

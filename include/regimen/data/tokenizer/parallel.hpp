@@ -1,0 +1,117 @@
+// regimen/data/tokenizer/parallel.hpp — one text by several threads, with the tokens that one thread gives.
+#pragma once
+
+#include <regimen/data/tokenizer/model.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace regimen::data::detail {
+
+/// Calls body(thread, i) for all i below `count` on at most `threads` threads, this one among them; the first failure by
+/// index is thrown when all have ended.
+template <class Body>
+void on_threads(std::size_t count, std::size_t threads, const Body& body) {
+  threads = std::min(threads, count);
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&](std::size_t thread) {
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        body(thread, i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+        next = count;
+      }
+    }
+  };
+  struct Joined {
+    std::vector<std::thread> all;
+    ~Joined() {
+      for (std::thread& one : all) one.join();
+    }
+  };
+  {
+    Joined others;
+    for (std::size_t thread = 1; thread < threads; ++thread) others.all.emplace_back(work, thread);
+    work(0);
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// Cuts valid UTF-8 by several threads. Each begins somewhere, as if a word began there. What a pattern finds is a
+/// function of the text and of where it searches: once the search of the thread before begins where a search of this one
+/// began, all that follows is what one thread finds; what this thread found before is dropped. A pattern whose words never
+/// meet (digits in threes) is slow, not wrong.
+class ParallelCut final {
+ public:
+  ParallelCut(const std::vector<std::unique_ptr<Encoders::Lease>>& encoders, std::string_view text, std::size_t block)
+      : encoders_(encoders), text_(text), block_(block), parts_(encoders.size()) {}
+
+  /// The tokens of the next blocks, one of each thread, go to `sink` in their order; returns how far the text is done.
+  template <class Sink>
+  std::size_t round(std::size_t from, const Sink& sink) {
+    const std::size_t threads = parts_.size();
+    std::size_t used = 0, at = from;
+    for (; used < threads && at < text_.size(); ++used) {
+      parts_[used].begin = at;
+      at = text_.size() - at <= block_ ? text_.size() : character_begin(text_, at + block_);
+      parts_[used].end = at;
+    }
+    on_threads(used, threads,
+               [&](std::size_t thread, std::size_t i) { search((**encoders_[thread]).cutter(), parts_[i]); });
+    std::size_t done = from;
+    for (std::size_t i = 0; i < used; ++i) done = join((**encoders_[0]).cutter(), parts_[i], done);
+    on_threads(used, threads, [&](std::size_t thread, std::size_t i) {
+      Part& part = parts_[i];
+      part.ids.clear();
+      for (const Found& found : part.mended) (**encoders_[thread]).encode(text_, found, part.ids);
+      for (std::size_t j = part.first; j < part.found.size(); ++j)
+        (**encoders_[thread]).encode(text_, part.found[j], part.ids);
+    });
+    for (std::size_t i = 0; i < used; ++i) sink(parts_[i].ids);
+    return done;
+  }
+
+ private:
+  struct Part {
+    std::size_t begin = 0, end = 0, first = 0;  // first: of `found`, that one thread finds, too
+    std::vector<Found> found{}, mended{};       // mended: what one thread finds before it
+    std::vector<std::int32_t> ids{};
+  };
+
+  void search(Cutter& cutter, Part& part) const {
+    part.found.clear();
+    for (std::size_t from = part.begin; from < part.end; from = part.found.back().end)
+      part.found.push_back(cutter.find(text_, from));
+  }
+  /// One thread's search begins at `at`; returns where it begins behind this part.
+  std::size_t join(Cutter& cutter, Part& part, std::size_t at) const {
+    part.mended.clear();
+    part.first = 0;
+    while (at < part.end) {
+      while (part.first < part.found.size() && part.found[part.first].from < at) ++part.first;
+      if (part.first < part.found.size() && part.found[part.first].from == at) return part.found.back().end;
+      part.mended.push_back(cutter.find(text_, at));
+      at = part.mended.back().end;
+    }
+    part.first = part.found.size();
+    return at;
+  }
+
+  const std::vector<std::unique_ptr<Encoders::Lease>>& encoders_;
+  std::string_view text_;
+  std::size_t block_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace regimen::data::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,208 @@
+// regimen/data/train_tokenizer.hpp — a vocabulary learned from texts.
+#pragma once
+
+#include <regimen/data/report.hpp>
+#include <regimen/data/tokenizer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+struct TokenizerTraining {
+  std::size_t vocabulary = 0;            // tokens in all: the specials, 256 bytes, and what is merged
+  std::string pattern = patterns::gpt2;  // cuts the texts into words
+  std::vector<std::string> specials{};   // the first ids
+  std::size_t least_count = 0;           // of a pair that is merged
+  Report report{};                       // "words": bytes of text; "merges": tokens of the vocabulary
+};
+
+namespace detail {
+
+/// The pairs of neighbours in all words, and the next one to merge.
+class PairCounts final {
+ public:
+  using Pair = std::uint64_t;  // first << 32 | second
+  static Pair pair_of(std::uint32_t first, std::uint32_t second) { return Pair{first} << 32 | second; }
+
+  struct Candidate {
+    std::int64_t count = 0;
+    Pair pair = 0;
+    std::vector<std::uint32_t> words{};  // that may contain it
+  };
+
+  /// `word` has this pair `change` times more.
+  void add(Pair pair, std::int64_t change, std::uint32_t word) {
+    counts_[pair] += change;
+    if (change <= 0) return;
+    std::vector<std::uint32_t>& words = changed_[pair];
+    if (words.empty() || words.back() != word) words.push_back(word);
+  }
+  /// The pairs that words have gained since the last call become candidates.
+  void collect() {
+    for (auto& [pair, words] : changed_) {
+      const std::int64_t count = counts_[pair];
+      if (count <= 0) continue;
+      queue_.push_back({count, pair, std::move(words)});
+      std::push_heap(queue_.begin(), queue_.end(), is_later);
+    }
+    changed_.clear();
+  }
+  /// The most frequent pair; of equally frequent ones that of the smallest ids. False: none occurs `least` times.
+  bool take(std::size_t least, Candidate& best) {
+    while (!queue_.empty()) {
+      std::pop_heap(queue_.begin(), queue_.end(), is_later);
+      best = std::move(queue_.back());
+      queue_.pop_back();
+      const std::int64_t count = counts_[best.pair];
+      if (count == best.count) return count >= 1 && static_cast<std::uint64_t>(count) >= least;
+      best.count = count;  // counts change while candidates wait
+      queue_.push_back(std::move(best));
+      std::push_heap(queue_.begin(), queue_.end(), is_later);
+    }
+    return false;
+  }
+
+ private:
+  static bool is_later(const Candidate& a, const Candidate& b) {
+    return a.count != b.count ? a.count < b.count : a.pair > b.pair;
+  }
+  std::unordered_map<Pair, std::int64_t> counts_{};
+  std::unordered_map<Pair, std::vector<std::uint32_t>> changed_{};
+  std::vector<Candidate> queue_{};
+};
+
+/// A word of the texts as tokens.
+struct CountedWord final {
+  std::vector<std::uint32_t> tokens{};
+  std::int64_t count = 0;
+
+  /// Joins every `first` with a `second` behind it, from the left.
+  void merge(std::uint32_t first, std::uint32_t second, std::uint32_t whole, std::uint32_t index, PairCounts& counts) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < tokens.size(); ++kept) {
+      if (tokens[i] != first || i + 1 == tokens.size() || tokens[i + 1] != second) {
+        tokens[kept] = tokens[i++];
+        continue;
+      }
+      if (kept > 0) {
+        counts.add(PairCounts::pair_of(tokens[kept - 1], first), -count, index);
+        counts.add(PairCounts::pair_of(tokens[kept - 1], whole), count, index);
+      }
+      i += 2;
+      if (i < tokens.size()) {
+        counts.add(PairCounts::pair_of(second, tokens[i]), -count, index);
+        counts.add(PairCounts::pair_of(whole, tokens[i]), count, index);
+      }
+      tokens[kept] = whole;
+    }
+    tokens.resize(kept);
+  }
+};
+
+/// The words of the texts and how often each occurs.
+inline std::unordered_map<std::string, std::int64_t> count_words(std::span<const std::string_view> texts,
+                                                                 const TokenizerTraining& options) {
+  const std::vector<Cut> cuts{{.pattern = options.pattern}};
+  const std::vector<Pattern> compiled{Pattern(options.pattern, Dialect::Tokenizers, "TokenizerTraining")};
+  Cutter cutter(compiled, cuts);
+  std::unordered_map<std::string, std::int64_t> words;
+  std::size_t all = 0, done = 0;
+  for (const std::string_view text : texts) all += text.size();
+  for (const std::string_view text : texts) {
+    std::size_t next = done;
+    cutter.cut_bytes(text, [&](std::string_view word) {
+      ++words[std::string(word)];
+      done += word.size();
+      if (options.report && done >= next) options.report("words", done, all), next = done + (std::size_t{1} << 22);
+    });
+  }
+  return words;
+}
+
+}  // namespace detail
+
+/// Learns a vocabulary: of the texts' bytes the most frequent pair of neighbours in a word becomes a token, again and
+/// again. The merges are those of tokenizers' BpeTrainer with initial_alphabet=ByteLevel.alphabet(), the specials, and the
+/// pattern as pre-tokenizer, on the same texts: of equally frequent pairs that of the smallest ids comes first. Texts
+/// that end before the vocabulary is full give a smaller one.
+///
+/// failure  Error for a vocabulary below the specials and 256 bytes, or above 2^21 - 2; for special tokens that are
+///          empty, a single byte's, no UTF-8, or given twice; for a pattern, as Tokenizer
+/// cost     the distinct words of the texts and their pairs in memory; one thread
+inline Tokenizer train_tokenizer(std::span<const std::string_view> texts, const TokenizerTraining& options) {
+  using detail::PairCounts;
+  const std::string where = "TokenizerTraining";
+  if (options.vocabulary < options.specials.size() + 256 || options.vocabulary >= detail::most_tokens)
+    throw Error(where + ", vocabulary",
+                std::to_string(options.specials.size() + 256) + " to " + std::to_string(detail::most_tokens - 1),
+                std::to_string(options.vocabulary), "specials and bytes are tokens, too");
+
+  detail::Parts parts;
+  parts.name = "trained vocabulary";
+  parts.cuts.push_back({.pattern = options.pattern});
+  std::unordered_map<std::string, std::uint32_t>
+      ids;  // by the text in a file, in which a special may equal merged bytes
+  const auto put = [&](const std::string& text, detail::Token token) {
+    const auto id = static_cast<std::uint32_t>(parts.tokens.size());
+    const bool is_new = ids.emplace(text, id).second;
+    if (is_new) parts.tokens.push_back(std::move(token));
+    return is_new;
+  };
+  for (const std::string& special : options.specials) {
+    detail::Token token{.kind = detail::Token::Bytes, .special = true};
+    if (!detail::from_characters(special, token.bytes)) token.bytes = special, token.kind = detail::Token::Text;
+    const bool is_right = token.bytes.size() > 1 && detail::is_utf8(special);
+    if (!is_right || !put(special, token))
+      throw Error(where + ", specials", "different texts of two characters and more", "'" + special + "'");
+    parts.added.push_back({.content = special, .id = static_cast<std::int32_t>(parts.tokens.size() - 1)});
+  }
+  std::vector<unsigned> bytes(256);  // in the order of the characters that stand for them
+  for (unsigned byte = 0; byte < 256; ++byte) bytes[byte] = byte;
+  std::sort(bytes.begin(), bytes.end(),
+            [](unsigned a, unsigned b) { return detail::byte_characters[a] < detail::byte_characters[b]; });
+  std::vector<std::uint32_t> id_of_byte(256);
+  for (const unsigned byte : bytes) {
+    const std::string text(1, static_cast<char>(byte));
+    id_of_byte[byte] = static_cast<std::uint32_t>(parts.tokens.size());
+    put(detail::to_characters(text), {.bytes = text, .kind = detail::Token::Bytes});
+  }
+
+  std::vector<detail::CountedWord> words;
+  PairCounts pairs;
+  for (const auto& [text, count] : detail::count_words(texts, options)) {
+    if (words.size() >= ~std::uint32_t{0})
+      throw Error(where, "fewer than 2^32 different words", "more", "give fewer texts");
+    const auto index = static_cast<std::uint32_t>(words.size());
+    detail::CountedWord word{.count = count};
+    for (const char byte : text) word.tokens.push_back(id_of_byte[static_cast<unsigned char>(byte)]);
+    for (std::size_t i = 0; i + 1 < word.tokens.size(); ++i)
+      pairs.add(PairCounts::pair_of(word.tokens[i], word.tokens[i + 1]), count, index);
+    words.push_back(std::move(word));
+  }
+  pairs.collect();
+
+  PairCounts::Candidate best;
+  while (parts.tokens.size() < options.vocabulary && pairs.take(options.least_count, best)) {
+    const auto first = static_cast<std::uint32_t>(best.pair >> 32), second = static_cast<std::uint32_t>(best.pair);
+    const std::string merged = parts.tokens[first].bytes + parts.tokens[second].bytes;
+    const std::string text = detail::to_characters(merged);
+    put(text, {.bytes = merged, .kind = detail::Token::Bytes});  // or the token is there: by other merges, or a special
+    const std::uint32_t whole = ids.at(text);
+    parts.merges.push_back({first, second, whole});
+    for (const std::uint32_t word : best.words) words[word].merge(first, second, whole, word, pairs);
+    pairs.collect();
+    if (options.report) options.report("merges", parts.tokens.size(), options.vocabulary);
+  }
+  return Tokenizer(std::move(parts));
+}
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0
