@@ -38,19 +38,19 @@ data::Image recorded(const std::string& name, const Decode& decode = {}) {
 }
 
 /// Rows [top, top + height).
-data::Image rows(const data::Image& image, std::size_t top, std::size_t height) {
+[[maybe_unused]] data::Image rows(const data::Image& image, std::size_t top, std::size_t height) {
   return data::crop(image, {top, 0, height, image.width()});
 }
 
 /// The largest difference of two images of one size.
-int difference(const data::Image& a, const data::Image& b) {
+[[maybe_unused]] int difference(const data::Image& a, const data::Image& b) {
   if (a.height() != b.height() || a.width() != b.width() || a.channels() != b.channels()) return 999;
   int most = 0;
   for (std::size_t i = 0; i < a.pixels().size(); ++i) most = (std::max)(most, std::abs(a.pixels()[i] - b.pixels()[i]));
   return most;
 }
 /// The share of bytes that differ.
-double share(const data::Image& a, const data::Image& b) {
+[[maybe_unused]] double share(const data::Image& a, const data::Image& b) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < a.pixels().size(); ++i) count += a.pixels()[i] != b.pixels()[i];
   return double(count) / double(a.pixels().size());
