@@ -5,12 +5,12 @@
 #
 #   REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
 #   REGIMEN_CUDA, REGIMEN_CUDNN, REGIMEN_NCCL    likewise
-#   REGIMEN_PCRE2                                likewise
+#   REGIMEN_JPEG, REGIMEN_PNG, REGIMEN_PCRE2     likewise
 #   REGIMEN_CUDA_PACKAGES                        folders `nvidia` of PyTorch's packages, searched after the toolkit
 #   REGIMEN_CUDA_ARCHITECTURES                   of our own builds; a proposal for CMAKE_CUDA_ARCHITECTURES of others
 include(CheckCXXSourceCompiles)
 
-foreach(choice IN ITEMS CBLAS ONEDNN MPI CUDA CUDNN NCCL PCRE2)
+foreach(choice IN ITEMS CBLAS ONEDNN JPEG PNG MPI CUDA CUDNN NCCL PCRE2)
   if(NOT DEFINED REGIMEN_${choice})
     set(REGIMEN_${choice} AUTO CACHE STRING "AUTO, ON or OFF")
     set_property(CACHE REGIMEN_${choice} PROPERTY STRINGS AUTO ON OFF)
@@ -66,7 +66,7 @@ endmacro()
 regimen_need(Boost 1.74)            # Mp11, headers only: packs of policies are sorted, searched and checked with it
 regimen_need(Threads)               # loops on all cores, the loader's workers
 regimen_need(ZLIB)                  # data/idx.hpp reads MNIST as it is published, gzipped
-regimen_need(nlohmann_json 3.9)     # state/safetensors.hpp: the header of a safetensors file is JSON
+regimen_need(nlohmann_json 3.9)     # what reads JSON of any kind: tests
 list(APPEND regimen_links Boost::headers Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 
 # ---- CBLAS: fp32 and fp64 products -----------------------------------------------------------------------------------
@@ -135,6 +135,23 @@ if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
   endif()
 endif()
 
+# ---- libjpeg-turbo and libpng: files of images (regimen/data/image_folder.hpp) --------------------------------------------
+# A program that decodes no images calls neither; one that does and was built without says so when it opens one.
+macro(regimen_images choice target name package)
+  set(REGIMEN_HAS_${choice} OFF)
+  if(NOT REGIMEN_${choice} STREQUAL "OFF")
+    find_package(${choice} QUIET)
+    if(${choice}_FOUND AND TARGET ${target})
+      set(REGIMEN_HAS_${choice} ON)
+      list(APPEND regimen_links ${target})
+      list(APPEND regimen_defines REGIMEN_HAS_${choice}=1)
+    else()
+      regimen_missing(${choice} "no ${name} found: ${choice} images cannot be read; install ${package}")
+    endif()
+  endif()
+endmacro()
+regimen_images(JPEG JPEG::JPEG libjpeg-turbo libjpeg-dev)
+regimen_images(PNG PNG::PNG libpng libpng-dev)
 # ---- PCRE2: patterns with Unicode's classes, which cut text into words for data/tokenizer.hpp ---------------------------
 # 10.40 is the first that knows White_Space and the names of scripts. Not by find_package: Debian has no configuration file.
 set(REGIMEN_HAS_PCRE2 OFF)
@@ -256,5 +273,5 @@ target_link_libraries(regimen::dependencies INTERFACE ${regimen_links})
 target_include_directories(regimen::dependencies INTERFACE ${regimen_includes})
 target_compile_definitions(regimen::dependencies INTERFACE ${regimen_defines})
 if(NOT regimen_FIND_QUIETLY)
-  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}, NCCL ${REGIMEN_HAS_NCCL}, PCRE2 ${REGIMEN_HAS_PCRE2}")
+  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, JPEG ${REGIMEN_HAS_JPEG}, PNG ${REGIMEN_HAS_PNG}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}, NCCL ${REGIMEN_HAS_NCCL}, PCRE2 ${REGIMEN_HAS_PCRE2}")
 endif()

@@ -20,6 +20,7 @@ set(verdict    core engine layer loss policy program rule walk)
 set(state      comm core data layer)
 set(train      core comm data engine loss optimizer policy program rule state verdict)
 set(models     core layer rule state)
+set(watch      comm core program rule state train)
 # Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
 # its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)

@@ -3,6 +3,7 @@
 #
 #   examples/run.sh                          learns this project's own headers and documentation
 #   examples/run.sh --data shakespeare.txt   learns another text
+#   examples/run.sh --images FOLDER          learns a folder of images instead: a sub-folder of JPEG and PNG files for each class
 #   examples/run.sh --help                   what else the program takes; every argument is passed on
 #
 # Standard output has only the program's output: with --log - it can be piped. This script prints to standard error.
@@ -12,8 +13,15 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/cmake/packages.sh"
 exec 3>&1 >&2
 
+program=gpt
+case " $* " in *" --images "* | *" --images="*) program=images ;; esac
+
 say "what is missing"
 need_to_build
+if [ $program = images ]; then
+  need libjpeg-dev header jpeglib.h
+  need libpng-dev header png.h
+fi
 need libcli11-dev header CLI/CLI.hpp
 install_missing
 check_cmake
@@ -22,12 +30,12 @@ say "build (about a minute)"
 begun=$SECONDS
 build=$root/build/examples
 cmake -S "$root" --preset release -B "$build" -DREGIMEN_TESTS=OFF -DREGIMEN_BENCH=OFF | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
-cmake --build "$build" --target gpt --parallel
+cmake --build "$build" --target $program --parallel
 echo "$((SECONDS - begun)) s"
 
 data=()
-case " $* " in
-  *" --data "* | *" --data="* | *" --help "* | *" -h "*) ;;
+case "$program $* " in
+  images\ * | *" --data "* | *" --data="* | *" --help "* | *" -h "*) ;;
   *)
     text=$(mktemp "${TMPDIR:-/tmp}/regimen-text.XXXXXX")
     trap 'rm -f "$text"' EXIT
@@ -38,4 +46,4 @@ case " $* " in
     data=(--data "$text")
     say "learns its own source, $(($(wc -c < "$text") / 1024)) KB (another text: --data FILE)" ;;
 esac
-"$build/examples/gpt" "${data[@]}" "$@" >&3 3>&-
+"$build/examples/$program" "${data[@]}" "$@" >&3 3>&-

@@ -54,7 +54,8 @@ for preset in "${presets[@]}"; do
   # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train, and in a second configuration lessons.
   # Tests that train are compiled eight files at a time, which takes less than half as long as one by one, and up to 6 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
-  # clang compiles tests that train, and random programs, in half of g++'s time: it builds all of them, and g++, before it, every eighth.
+  # clang compiles tests that train, those of kernels and walks, and random programs in half of g++'s time: it builds all of them, and g++,
+  # before it, every eighth.
   bench=TESTED headers=ON hurry=TESTS together=8 cuda=AUTO every=1 once=()
   [ $((jobs * 7)) -le "${memory:-0}" ] || together=4
   case $preset in

@@ -10,12 +10,10 @@ if ! command -v "$compiler" > /dev/null; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export CCACHE_DISABLE=1
 here=$(dirname "$0")
 for ((round = 0; round < rounds; ++round)); do
   for source in "$quickstart" $models; do
-    line=$(bash "$here/quickstart.sh" "$compiler" 1000000 16384 "$source" "$@")
-    echo "$source ${line%% *}" | tee -a "$work/table"
+    echo "$source $(bash "$here/spent.sh" "$compiler" 16384 "$source" "$@")" | tee -a "$work/table"
   done
 done
 for source in "$quickstart" $models; do

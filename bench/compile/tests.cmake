@@ -3,6 +3,7 @@ set(compile ${root}/bench/compile)
 
 # Instantiations of each program in this folder, against budget.txt.
 file(GLOB programs CONFIGURE_DEPENDS RELATIVE ${compile} ${compile}/*.cpp)
+list(REMOVE_ITEM programs reference.cpp)   # of quickstart.sh
 if("clang-14" IN_LIST compilers)
   set(counter ${program_clang-14})
 else()
@@ -35,16 +36,16 @@ if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3)
   endforeach()
 endif()
 
-# The quickstart compiles within 20 seconds and 2 GB.
+# The quickstart compiles in 3.9 times the processor time of reference.cpp (16 seconds where that takes 4.1), and 2 GB.
 file(GLOB quickstart ${root}/examples/*gpt.cpp)
-add_test(NAME compile.quickstart COMMAND bash ${compile}/quickstart.sh g++ 20 2048 "${quickstart}" -I${root}/examples ${includes}
+add_test(NAME compile.quickstart COMMAND bash ${compile}/quickstart.sh g++ 3.9 2048 "${quickstart}" -I${root}/examples ${includes}
   COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.quickstart)
-set_tests_properties(compile.quickstart PROPERTIES RUN_SERIAL ON)   # its seconds are judged
+set_tests_properties(compile.quickstart PROPERTIES RUN_SERIAL ON)   # its time is judged
 
-# Lesson 7, which is lesson 1 on a GPU, compiles for sm_90a within 45 seconds and 3 GB.
+# Lesson 7, which is lesson 1 on a GPU, compiles for sm_90a in 5.1 times that of reference.cpp by nvcc, and 3 GB.
 if("nvcc" IN_LIST compilers)
-  add_test(NAME compile.quickstart.nvcc COMMAND bash ${compile}/quickstart.sh ${program_nvcc} 45 3072 ${root}/examples/07_gpu.cpp
+  add_test(NAME compile.quickstart.nvcc COMMAND bash ${compile}/quickstart.sh ${program_nvcc} 5.1 3072 ${root}/examples/07_gpu.cpp
     -I${root}/examples ${includes} COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.quickstart.nvcc)
   set_tests_properties(compile.quickstart.nvcc PROPERTIES RUN_SERIAL ON)

@@ -23,6 +23,9 @@ fail() {
 [ $code -eq 7 ] || fail "expected the program's exit code 7, found $code"
 [ "$(wc -l < "$work/out")" -eq 1 ] || fail "expected the program's line on standard output and nothing else"
 grep -q '^{"arguments":"--data .* --log -"}$' "$work/out" || fail "expected the program's arguments"
+stub "$work/tree/build/examples/examples/images" <<< 'echo "{\"arguments\":\"$*\"}"'
+PATH=$work/bin:$PATH bash "$work/tree/examples/run.sh" --images "my folder" > "$work/images" 2> /dev/null < /dev/null || fail "expected --images to run"
+[ "$(cat "$work/images")" = '{"arguments":"--images my folder"}' ] || fail "expected the program of images, and its arguments"
 for words in "== what is missing" "== build" "-- regimen: cmake" "cmake errs" "progress"; do
   grep -qF -- "$words" "$work/err" || fail "expected '$words' on standard error"
 done

@@ -62,6 +62,12 @@
 #if defined(REGIMEN_HAS_ONEDNN)
 #include <oneapi/dnnl/dnnl.h>
 #endif
+#if defined(REGIMEN_HAS_JPEG)
+#include <jpeglib.h>
+#endif
+#if defined(REGIMEN_HAS_PNG)
+#include <png.h>
+#endif
 #if defined(REGIMEN_HAS_PCRE2)
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

@@ -48,6 +48,12 @@ TEST_CASE("without chance the largest logit follows, and the model sees the last
   CHECK(text(toy, {5, 5, 5, 5, 5, 1}, 0).empty());
 }
 
+TEST_CASE("a text ends behind the token that says so") {
+  Toy toy;
+  CHECK(text(toy, {1, 2}, 4, {.temperature = 0, .end = 0}) == std::vector<std::int32_t>{3, 0});
+  CHECK(text(toy, {1, 0}, 2, {.temperature = 0, .end = 0}) == std::vector<std::int32_t>{1, 2});
+}
+
 TEST_CASE("a prompt longer than T is cut in front") {
   Toy toy;
   text(toy, {5, 4, 3, 2, 1, 0}, 1);

@@ -73,7 +73,7 @@ static_assert(Compatible<Checkpoint<Every<1000>>>);
 static_assert(Compatible<Checkpoint<Selective<Linear<4>>>>);
 static_assert(!Compatible<Checkpoint<Every<0>>>);  // K9
 static_assert(!Compatible<Checkpoint<Selective<>>>);
-static_assert(!Compatible<Checkpoint<Offload>>);
+static_assert(!Compatible<Checkpoint<Offload>>);  // the CPU
 static_assert(!Compatible<Checkpoint<Offload>, Batch<4>>);
 static_assert(Compatible<Checkpoint<Budget<80_GiB>>> && Compatible<Checkpoint<Budget<1>>, Batch<4>>);
 static_assert(!Compatible<Checkpoint<Budget<80_GiB>>, Batch<Largest>, Target<targets::h200>>);

@@ -29,6 +29,7 @@
 #include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/form_adds_distances.hpp>
 #include <regimen/rule/form_attends_across.hpp>
+#include <regimen/rule/form_ends_keys.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/form_slides.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
@@ -36,6 +37,8 @@
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/generate_reads_one_text.hpp>
+#include <regimen/rule/generate_takes_source.hpp>
+#include <regimen/rule/generate_translates.hpp>
 #include <regimen/rule/group_takes_a_parameter.hpp>
 #include <regimen/rule/groups_divide_channels.hpp>
 #include <regimen/rule/heads_at_most_2048.hpp>
@@ -55,6 +58,7 @@
 #include <regimen/rule/losses_match_outputs.hpp>
 #include <regimen/rule/masked_takes_loss.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
+#include <regimen/rule/metric_adds_batches.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/narrowing_data.hpp>
@@ -125,6 +129,7 @@ static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<H
 static_assert(form_attends_across<Thing, Thing, true>::holds && !form_attends_across<Thing, Thing, false>::holds);
 static_assert(form_adds_distances<Thing, Thing, true>::holds && !form_adds_distances<Thing, Thing, false>::holds);
 static_assert(relative_bias_has_buckets<Thing, true>::holds && !relative_bias_has_buckets<Thing, false>::holds);
+static_assert(form_ends_keys<Thing, Thing, true>::holds && !form_ends_keys<Thing, Thing, false>::holds);
 static_assert(form_slides<Thing, Thing, true>::holds && !form_slides<Thing, Thing, false>::holds);
 static_assert(sliding_window_is_causal<Thing, true>::holds && !sliding_window_is_causal<Thing, false>::holds);
 static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);
@@ -213,7 +218,10 @@ static_assert(frozen_layer_has_weights<Thing, true>::holds && !frozen_layer_has_
 static_assert(something_trains<Thing, 1>::holds && !something_trains<Thing, 0>::holds);
 static_assert(generate_needs_logits<Thing, true>::holds && !generate_needs_logits<Thing, false>::holds);
 static_assert(generate_reads_one_text<Thing, true>::holds && !generate_reads_one_text<Thing, false>::holds);
+static_assert(generate_takes_source<Thing, true>::holds && !generate_takes_source<Thing, false>::holds);
+static_assert(generate_translates<Thing, true>::holds && !generate_translates<Thing, false>::holds);
 static_assert(generate_needs_causal<Thing, true>::holds && !generate_needs_causal<Thing, false>::holds);
+static_assert(metric_adds_batches<Thing, Thing, true>::holds && !metric_adds_batches<Thing, Thing, false>::holds);
 static_assert(callback_takes_event<Thing, true>::holds && !callback_takes_event<Thing, false>::holds);
 static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<Thing>::holds);
 static_assert(model_begins_with_input<Thing, true>::holds && !model_begins_with_input<Thing>::holds);

@@ -39,13 +39,13 @@ class Variables final {
  public:
   explicit Variables(const Look& look) : look_(look) {}
 
-  std::optional<std::string> text(const char* name) const {
+  [[gnu::cold]] std::optional<std::string> text(const char* name) const {
     const char* const value = look_(name);
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   }
 
-  std::optional<std::size_t> number(const char* name,
-                                    std::size_t most = (std::numeric_limits<std::uint32_t>::max)()) const {
+  [[gnu::cold]] std::optional<std::size_t> number(
+      const char* name, std::size_t most = (std::numeric_limits<std::uint32_t>::max)()) const {
     const std::optional<std::string> value = text(name);
     if (!value) return std::nullopt;
     std::size_t result = 0;
@@ -59,15 +59,17 @@ class Variables final {
   }
 
   /// "RANK=1", or "RANK is not set".
-  std::string said(const char* name) const {
+  [[gnu::cold]] std::string said(const char* name) const {
     const std::optional<std::string> value = text(name);
     return value ? std::string(name) + "=" + *value : std::string(name) + " is not set";
   }
-  std::string said(const char* first, const char* second) const { return said(first) + ", " + said(second); }
+  [[gnu::cold]] std::string said(const char* first, const char* second) const {
+    return said(first) + ", " + said(second);
+  }
 
   /// Rank, size and local rank from one launcher's variables; nothing if neither rank nor size is set.
-  [[gnu::noinline]] std::optional<Membership> world(Launcher launcher, const char* rank, const char* size,
-                                                    const char* local) const {
+  [[gnu::noinline, gnu::cold]] std::optional<Membership> world(Launcher launcher, const char* rank, const char* size,
+                                                               const char* local) const {
     const std::optional<std::size_t> r = number(rank), n = number(size), l = number(local);
     if (!r && (!n || *n == 1)) return std::nullopt;  // salloc -n 1 sets only the size
     const std::string both = said(rank, size);
@@ -98,7 +100,7 @@ class Variables final {
 };
 
 /// The first host of a Slurm list: "node[03-05,07],gpu1" begins with node03.
-inline std::string first_host(std::string_view list) {
+[[gnu::cold]] inline std::string first_host(std::string_view list) {
   std::string host;
   for (std::size_t i = 0; i < list.size() && list[i] != ','; ++i) {
     if (list[i] != '[') {

@@ -19,17 +19,36 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace regimen::detail {
 
+// Not std::filesystem, which costs each program half a second of compile time.
+
 /// The directory of a file, with its slash; empty for a bare name.
-inline std::string directory_of(const std::string& path) {
+[[gnu::cold]] inline std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
+/// The rest of a path.
+[[gnu::cold]] inline std::string name_of_file(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+/// Whether a path leads to something; if not, errno says why.
+[[gnu::cold]] inline bool exists(const std::string& path) {
+  struct ::stat about{};
+  return ::stat(path.c_str(), &about) == 0;
+}
+/// The names in a directory, which is as directory_of gives it; none if it cannot be read.
+[[gnu::cold]] inline std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  ::DIR* const entries = ::opendir(directory.empty() ? "." : directory.c_str());
+  if (entries == nullptr) return names;
+  while (const ::dirent* const entry = ::readdir(entries)) names.emplace_back(entry->d_name);
+  ::closedir(entries);
+  return names;
+}
 
 /// The path behind a symbolic link, or behind links to links; a file need not exist there yet.
-inline std::string behind_links(const std::string& path) {
+[[gnu::cold]] inline std::string behind_links(const std::string& path) {
   std::string at = path;
   for (int links = 0; links < 40; ++links) {
     std::array<char, 4096> text{};
@@ -55,7 +74,7 @@ inline std::string behind_links(const std::string& path) {
 ///           may hold the old or the new bytes
 class AtomicFile final {
  public:
-  explicit AtomicFile(const std::string& path, const std::string& mode_of = {})
+  [[gnu::cold]] explicit AtomicFile(const std::string& path, const std::string& mode_of = {})
       : path_(path), target_(behind_links(path)) {
     struct ::stat there{};
     if (path.empty()) throw Error("a file", "a name", "an empty one");
@@ -81,9 +100,9 @@ class AtomicFile final {
   }
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  ~AtomicFile() { discard(); }
+  [[gnu::cold]] ~AtomicFile() { discard(); }
 
-  void write(std::span<const std::byte> bytes) {
+  [[gnu::cold]] void write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const ::ssize_t written =
           ::write(*file_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
@@ -105,11 +124,11 @@ class AtomicFile final {
   }
 
   /// All bytes are on the disk: a commit needs no more room.
-  void sync() {
+  [[gnu::cold]] void sync() {
     if (::fsync(*file_) != 0) throw failure("to sync " + temporary_);
   }
 
-  void commit() {
+  [[gnu::cold]] void commit() {
     sync();
     if (std::rename(temporary_.c_str(), target_.c_str()) != 0) throw failure("to rename " + temporary_);
     owned_ = false;
@@ -121,7 +140,7 @@ class AtomicFile final {
   }
 
   /// Whether `text` is the suffix of a temporary's name: ".tmp-<process>" or ".tmp-<process>-<number>".
-  static bool ends_temporary(std::string_view text) {
+  [[gnu::cold]] static bool ends_temporary(std::string_view text) {
     constexpr std::string_view begin = ".tmp-";
     if (!text.starts_with(begin)) return false;
     text.remove_prefix(begin.size());
@@ -129,7 +148,7 @@ class AtomicFile final {
     return is_number(text.substr(0, dash)) && (dash == std::string_view::npos || is_number(text.substr(dash + 1)));
   }
   /// Removes `temporary` if a killed writer left it; keeps the temporary of a living writer, and any other file.
-  static void remove_if_stale(const std::string& temporary) {
+  [[gnu::cold]] static void remove_if_stale(const std::string& temporary) {
     const Descriptor file(::open(temporary.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (is_marked(file) && ::flock(*file, LOCK_EX | LOCK_NB) == 0) ::unlink(temporary.c_str());
   }
@@ -137,17 +156,17 @@ class AtomicFile final {
  private:
   static constexpr ::mode_t mark = S_ISVTX;
 
-  static bool is_number(std::string_view text) {
+  [[gnu::cold]] static bool is_number(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
-  static bool is_marked(const Descriptor& file) {
+  [[gnu::cold]] static bool is_marked(const Descriptor& file) {
     struct ::stat about{};
     return *file >= 0 && ::fstat(*file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & mark) != 0;
   }
   void set_mode(::mode_t mode) const { (void)::fchmod(*file_, mode); }  // some file systems have no modes
 
   /// Creates a new file, and locks it where the file system has locks.
-  void create(::mode_t mode) {
+  [[gnu::cold]] void create(::mode_t mode) {
     const std::string first = target_ + ".tmp-" + std::to_string(::getpid());
     for (int number = 0; number < 1000; ++number) {
       temporary_ = number == 0 ? first : first + "-" + std::to_string(number);
@@ -169,7 +188,7 @@ class AtomicFile final {
   }
 
   /// The system's reason, and the cure, or what has become of the file.
-  Error failure(const std::string& what, std::string state = {}) const {
+  [[gnu::cold]] Error failure(const std::string& what, std::string state = {}) const {
     const int code = errno;
     const std::string folder = directory_of(target_);
     if (state.empty() && replaces_) state = "the file that was there before is untouched";
@@ -183,16 +202,11 @@ class AtomicFile final {
   }
 
   /// Removes what writers of the same path left behind when they were killed.
-  void remove_stale() const {
-    const std::string directory = directory_of(target_), name = target_.substr(directory.size());
-    ::DIR* const entries = ::opendir(directory.empty() ? "." : directory.c_str());
-    if (entries == nullptr) return;  // creating the file says why
-    while (const ::dirent* const entry = ::readdir(entries)) {
-      const std::string_view found = entry->d_name;
-      if (found.starts_with(name) && ends_temporary(found.substr(name.size())))
-        remove_if_stale(directory + entry->d_name);
-    }
-    ::closedir(entries);
+  [[gnu::cold]] void remove_stale() const {
+    const std::string directory = directory_of(target_), name = name_of_file(target_);
+    for (const std::string& found : names_in(directory))  // none: creating the file says why
+      if (found.starts_with(name) && ends_temporary(std::string_view(found).substr(name.size())))
+        remove_if_stale(directory + found);
   }
 
   std::string path_, target_, temporary_;

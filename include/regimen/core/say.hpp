@@ -12,7 +12,7 @@ namespace regimen::detail {
 
 /// Returns whether all of `text` was written. When the reader of a pipe is gone (`2>&1 | head`), the write fails and
 /// SIGPIPE is not delivered, whatever the program does with that signal.
-inline bool say(std::string_view text) {
+[[gnu::cold]] inline bool say(std::string_view text) {
   ::sigset_t pipe, before, pending;
   ::sigemptyset(&pipe);
   ::sigaddset(&pipe, SIGPIPE);

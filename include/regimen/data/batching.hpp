@@ -1,6 +1,7 @@
 // regimen/data/batching.hpp — cuts epochs into batches: which samples batch n has, as a pure function.
 #pragma once
 
+#include <regimen/data/dataset.hpp>
 #include <regimen/data/order.hpp>
 
 #include <cstddef>
@@ -18,6 +19,12 @@ namespace regimen {
 /// Order::Random has no remainder: an epoch has ⌈size / batch⌉ full batches, with Drop ⌊size / batch⌋. With Order::Runs
 /// and Wrap a batch may hold the end of one run and the beginning of another.
 enum class Remainder { Short, Drop, Wrap };
+
+namespace data {
+/// Workers as many as it takes: a Loader begins with one, and adds one while whoever asks for batches waits for them more
+/// than a twentieth of the time, up to the number of processors (at least 2). Batches do not depend on it.
+inline constexpr std::size_t automatic = (std::numeric_limits<std::size_t>::max)();
+}  // namespace data
 
 /// The position of a training run in its data: how many samples of an epoch all ranks together have used. A run that
 /// resumes there, with any batch and any number of ranks, reads the rest of the epoch, each sample once.
@@ -103,14 +110,15 @@ class Batching final {
     for (const std::uint64_t n : {in_first_ - 1, in_first_ - 1 + per_epoch_, count_ - 1})
       if (n < count_ && n < most && samples(n) != global_batch_) f(samples(n));
   }
-  /// The source's number of sample i of the batch that begins at `place`.
-  constexpr std::uint64_t index(std::uint64_t seed, const DataPlace& place, std::uint64_t i) const {
+  /// The source's number of sample i of the batch that begins at `place`, with the sample's own epoch.
+  constexpr data::Key key(std::uint64_t seed, const DataPlace& place, std::uint64_t i) const {
     std::uint64_t epoch = place.epoch, at = place.samples + i;
     if (order_ != Order::Random) {
       epoch += at / size_;
       at %= size_;
     }
-    return position(order_, seed, epoch, at, size_, epoch == place.epoch ? place.run : global_batch_);
+    const std::uint64_t run = epoch == place.epoch ? place.run : global_batch_;
+    return {static_cast<std::size_t>(position(order_, seed, epoch, at, size_, run)), epoch, seed};
   }
 
  private:

@@ -22,8 +22,8 @@ namespace regimen {
 
 namespace detail {
 
-/// A file of unsigned bytes in IDX format: 0, 0, type 8, number of dimensions, each
-/// dimension as 32 bits big-endian, data.
+/// A file in IDX format: 0, 0, type of the elements (8: unsigned bytes), number of dimensions, each dimension as 32 bits
+/// big-endian, data.
 struct IdxContent {
   std::string name;
   std::vector<std::size_t> extents;
@@ -68,22 +68,25 @@ class GzipReader final {
   ::gzFile file_;
 };
 
-inline IdxContent read_idx(const std::string& path) {
+inline IdxContent read_idx(const std::string& path, std::uint8_t type = 8, std::size_t bytes_of_element = 1,
+                           const char* type_name = "unsigned bytes") {
   GzipReader file(path);
   IdxContent content{path, {}, {}};
   std::array<std::uint8_t, 4> word{};
   if (file.read(word) != 4)
     throw Error(path + ", header", "the 4 bytes of an IDX magic number", "a shorter file", GzipReader::damaged);
-  if (word[0] != 0 || word[1] != 0 || word[2] != 8 || word[3] == 0) {
+  if (word[0] != 0 || word[1] != 0 || word[2] != type || word[3] == 0) {
     std::string found;
     for (const std::uint8_t byte : word) {
       if (!found.empty()) found += ' ';
       found += std::to_string(byte);
     }
-    throw Error(path + ", header", "the IDX magic number of unsigned bytes, 0 0 8 and the number of dimensions", found,
-                "is it an IDX file?");
+    throw Error(path + ", header",
+                std::string("the IDX magic number of ") + type_name + ", 0 0 " + std::to_string(type) +
+                    " and the number of dimensions",
+                found, "is it an IDX file?");
   }
-  std::size_t elements = 1;
+  std::size_t elements = bytes_of_element;  // in bytes
   for (int dimension = 0; dimension < word[3]; ++dimension) {
     std::array<std::uint8_t, 4> digits{};
     if (file.read(digits) != 4)

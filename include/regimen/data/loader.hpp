@@ -2,18 +2,22 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
+#include <regimen/core/threads.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -28,99 +32,18 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   DataPlace first{};                // where to begin: place() of any loader of these data
   std::uint64_t epochs = 0;         // 0: without end
-  std::size_t workers = 1;          // prefetching threads; 0: next() reads by itself
-  std::size_t ahead = 2;            // prefetched batches, besides the one in use
+  std::size_t workers = 1;          // prefetching threads; 0: next() reads by itself; data::automatic
+  std::size_t ahead = 2;            // prefetched batches, besides the one in use; automatic workers: at least one each
   std::size_t rank = 0, ranks = 1;  // the loader reads part `rank` of each batch of batch · ranks samples
 };
 
-/// Reads batches from a source.
-///
-///   for (auto batch = loader.next(); batch; batch = loader.next()) { ... }
-///
-///   input     (samples, shape.input)    In         contiguous; valid until the following next()
-///   target    (samples, shape.target)   Label
-///   samples   options.batch; fewer, possibly 0, in a short batch; 0 after the last epoch
-///
-/// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and
-/// ahead, n). Nothing is allocated after construction. next() belongs to one thread. The destructor waits
-/// only for reads that have begun.
-///
-/// failure  the constructor throws Error if the source cannot serve the shape, or an epoch has no batch. next()
-///          rethrows the source's exceptions, and throws Error for an integer input outside [0, bound), or an integer
-///          target that is neither in range nor ignore_index: at the batch concerned, and at every call after it
-/// cost     (ahead + 1) batches of memory, 1 with workers = 0
-template <class In, class Label, class S>
-class Loader final {
-  static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
+namespace detail {
 
+/// What a Loader does whatever the types of its samples are: a ring of batches, and the threads that fill it.
+class BatchRing {
  public:
-  struct Batch {
-    std::span<const In> input;
-    std::span<const Label> target;
-    std::size_t samples = 0;
-    std::uint64_t step = 0;   // number of the batch, counted from 0 over all epochs
-    std::uint64_t epoch = 0;  // of its first sample
-    bool exists = false;      // false after the last epoch
-    explicit operator bool() const { return exists; }
-  };
-
-  [[gnu::noinline]] Loader(S source, const SampleShape& shape, const LoaderOptions& options)
-      : source_(std::move(source)), shape_(shape), options_(options), size_(size_of(source_, shape)) {
-    const std::string name = detail::name_of_source(source_);
-    if (size_ == 0) throw Error(name, "at least one sample", "none");
-    if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
-    if (options.rank >= options.ranks)
-      throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
-    if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &global_batch_))
-      throw Error("Loader", "a batch of all ranks that can be counted",
-                  detail::counted(options.batch, "sample") + " on each of " + std::to_string(options.ranks));
-    if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < global_batch_) {
-      throw Error(name, "at least one batch of " + detail::counted(global_batch_, "sample"),
-                  detail::counted(size_, "sample"),
-                  "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
-    }
-    constexpr std::size_t most_ahead = 65536, most_workers = 1024;
-    if (options.ahead > most_ahead)
-      throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
-    if (options.workers > most_workers)
-      throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads",
-                  std::to_string(options.workers));
-    batching_ = Batching(size_, global_batch_, options.order, options.remainder, options.epochs, options.first);
-    allocate();
-    try {
-      for (std::size_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
-    } catch (...) {
-      join();
-      throw;
-    }
-  }
-  Loader(const Loader&) = delete;
-  Loader& operator=(const Loader&) = delete;
-  [[gnu::noinline]] ~Loader() { join(); }
-
-  /// The next batch; after the last one, a batch of 0 samples.
-  [[gnu::noinline]] Batch next() {
-    if (next_ >= steps()) {
-      if (holding_) release();
-      return {{}, {}, 0, next_, options_.epochs, false};
-    }
-    Slot& slot = slot_of(next_);
-    if (options_.workers == 0) {
-      fill(slot, next_);
-    } else {
-      if (holding_) release();
-      std::unique_lock lock(mutex_);
-      filled_.wait(lock, [&] { return slot.ready; });
-      if (slot.error) std::rethrow_exception(slot.error);
-      holding_ = true;
-    }
-    return {{slot.input.data(), slot.samples * shape_.input},
-            {slot.target.data(), slot.samples * shape_.target},
-            slot.samples,
-            next_++,
-            slot.epoch,
-            true};
-  }
+  BatchRing(const BatchRing&) = delete;
+  BatchRing& operator=(const BatchRing&) = delete;
 
   /// Samples of an epoch.
   std::size_t size() const { return size_; }
@@ -136,76 +59,134 @@ class Loader final {
   bool is_full(std::uint64_t step) const { return batching_.samples(step) == global_batch_; }
   /// Which samples each batch holds.
   const Batching& batching() const { return batching_; }
+  /// Seconds that next() has waited for data, or has read them itself.
+  double waited() const { return std::chrono::duration<double>(waited_).count(); }
+  /// Threads that read, and batches that they keep ready; they change if workers are automatic.
+  std::size_t workers() const { return threads_.size(); }
+  std::size_t ahead() const { return options_.workers == 0 ? 0 : slots_.size() - 1; }
+  /// Allocated bytes, without the source and the threads' stacks.
+  std::size_t bytes() const {
+    std::size_t sum = slots_.capacity() * sizeof(slots_[0]) + threads_.capacity() * sizeof(std::thread);
+    for (const auto& slot : slots_) sum += sizeof(Slot) + slot->input.capacity() + slot->target.capacity();
+    return sum;
+  }
 
- private:
+ protected:
+  using Clock = std::chrono::steady_clock;
   struct Slot {
-    std::vector<In> input;
-    std::vector<Label> target;
+    std::vector<std::byte> input, target;  // of trivial types
     std::size_t samples = 0;
     std::uint64_t epoch = 0;
     bool ready = false;
     std::exception_ptr error;
   };
 
-  static std::size_t size_of(const S& source, const SampleShape& shape) {
-    if constexpr (Source<S, In, Label>) {
-      return source.size(shape);
-    } else {
-      return 0;  // refused above
+  /// input_bytes, target_bytes   of one value
+  BatchRing(const std::string& name, std::size_t size, const SampleShape& shape, const LoaderOptions& options,
+            std::size_t input_bytes, std::size_t target_bytes)
+      : shape_(shape), options_(options), size_(size) {
+    if (size_ == 0) throw Error(name, "at least one sample", "none");
+    if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
+    if (options.rank >= options.ranks)
+      throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
+    if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &global_batch_))
+      throw Error("Loader", "a batch of all ranks that can be counted",
+                  counted(options.batch, "sample") + " on each of " + std::to_string(options.ranks));
+    if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < global_batch_) {
+      throw Error(name, "at least one batch of " + counted(global_batch_, "sample"), counted(size_, "sample"),
+                  "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
+    }
+    constexpr std::size_t most_ahead = 65536, most_workers = 1024;
+    if (options.ahead > most_ahead)
+      throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
+    if (options.workers > most_workers && options.workers != data::automatic)
+      throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads",
+                  std::to_string(options.workers));
+    batching_ = Batching(size_, global_batch_, options.order, options.remainder, options.epochs, options.first);
+    if (__builtin_mul_overflow(options.batch, shape.input, &input_bytes_) ||
+        __builtin_mul_overflow(input_bytes_, input_bytes, &input_bytes_) ||
+        __builtin_mul_overflow(options.batch, shape.target, &target_bytes_) ||
+        __builtin_mul_overflow(target_bytes_, target_bytes, &target_bytes_)) {
+      throw Error("Loader", "a batch that fits memory", counted(options.batch, "sample"));
+    }
+    slots_.resize(options.workers == 0 ? 1 : std::max<std::size_t>(options.ahead, 1) + 1);
+    for (auto& slot : slots_) slot = make_slot();
+    threads_.reserve(first_workers());
+  }
+  ~BatchRing() = default;
+
+  /// Writes batch `step`; called from several threads, between start and join.
+  virtual void fill(Slot& slot, std::uint64_t step) const = 0;
+
+  void start() {
+    try {
+      for (std::size_t i = 0; i < first_workers(); ++i) threads_.emplace_back([this] { work(); });
+    } catch (...) {
+      join();
+      throw;
     }
   }
-
-  [[gnu::noinline]] void allocate() {
-    std::size_t inputs = 0, targets = 0;
-    if (__builtin_mul_overflow(options_.batch, shape_.input, &inputs) ||
-        __builtin_mul_overflow(options_.batch, shape_.target, &targets)) {
-      throw Error("Loader", "a batch that fits memory", detail::counted(options_.batch, "sample"));
+  void join() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
     }
-    slots_.resize(options_.workers == 0 ? 1 : std::max<std::size_t>(options_.ahead, 1) + 1);
-    for (Slot& slot : slots_) {
-      slot.input.resize(inputs);
-      slot.target.resize(targets);
-    }
-    threads_.reserve(options_.workers);
+    freed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
   }
 
-  Slot& slot_of(std::uint64_t step) { return slots_[static_cast<std::size_t>(step % slots_.size())]; }
-
-  void fill(Slot& slot, std::uint64_t step) const {
-    const std::uint64_t before = options_.rank * options_.batch;  // samples of the lower ranks
-    const DataPlace place = batching_.place(step);
-    slot.samples = static_cast<std::size_t>(samples_of_rank(batching_.samples(step), options_.batch, options_.rank));
-    slot.epoch = place.epoch;
-    for (std::size_t i = 0; i < slot.samples; ++i) {
-      const auto index = static_cast<std::size_t>(batching_.index(options_.seed, place, before + i));
-      const std::span<In> input(slot.input.data() + i * shape_.input, shape_.input);
-      const std::span<Label> target(slot.target.data() + i * shape_.target, shape_.target);
-      if constexpr (Source<S, In, Label>) source_.read(index, Sample<In, Label>{input, target});
-      const std::size_t bound = shape_.vocabulary_or_classes;
-      check(std::span<const In>(input), bound, false, index);
-      check(std::span<const Label>(target), shape_.classes != 0 ? shape_.classes : bound, true, index);
+  /// The next batch, number next_; null after the last one.
+  Slot* wait() {
+    if (next_ >= steps()) {
+      if (holding_) release();
+      return nullptr;
     }
-  }
-
-  template <class T>
-  void check(std::span<const T> ids, std::size_t bound, bool may_be_ignored, std::size_t sample) const {
-    if constexpr (std::is_integral_v<T>) {
-      if (bound == 0) return;
-      for (const T id : ids) {
-        if (std::cmp_less(id, bound) &&
-            (std::cmp_greater_equal(id, 0) || (may_be_ignored && std::cmp_equal(id, ignore_index))))
-          continue;
-        refuse_id(bound, may_be_ignored, sample, std::to_string(id));
+    Slot& slot = slot_of(next_);
+    if (options_.workers == 0) {
+      const Clock::time_point began = Clock::now();
+      fill(slot, next_);
+      waited_ += Clock::now() - began;
+      return &slot;
+    }
+    if (holding_) release();
+    {
+      std::unique_lock lock(mutex_);
+      if (!slot.ready) {
+        const Clock::time_point began = Clock::now();
+        filled_.wait(lock, [&] { return slot.ready; });
+        waited_ += Clock::now() - began;
       }
+      if (slot.error) std::rethrow_exception(slot.error);
+      holding_ = true;
     }
+    if (options_.workers == data::automatic) add_if_waiting();
+    return &slot;
   }
-  [[noreturn, gnu::cold]] void refuse_id(std::size_t bound, bool is_target, std::size_t sample,
-                                         const std::string& found) const {
-    throw Error(detail::name_of_source(source_) + ", sample " + std::to_string(sample),
+
+  [[noreturn, gnu::cold]] static void refuse_id(const std::string& name, std::size_t bound, bool is_target,
+                                                std::size_t sample, const std::string& found) {
+    throw Error(name + ", sample " + std::to_string(sample),
                 std::string(is_target ? "a target" : "an input") + " of at least 0 and below " + std::to_string(bound) +
                     ", the model's vocabulary or number of classes",
                 found, "give the model more ids, or other data");
   }
+
+  const SampleShape shape_;
+  const LoaderOptions options_;
+  Batching batching_;
+  std::uint64_t next_ = 0;  // the caller's: the next step to be given out
+
+ private:
+  std::unique_ptr<Slot> make_slot() const {
+    auto slot = std::make_unique<Slot>();
+    slot->input.resize(input_bytes_);
+    slot->target.resize(target_bytes_);
+    return slot;
+  }
+  std::size_t first_workers() const { return options_.workers == data::automatic ? 1 : options_.workers; }
+
+  Slot& slot_of(std::uint64_t step) { return *slots_[static_cast<std::size_t>(step % slots_.size())]; }
 
   /// A worker: claims the lowest unread step when its slot in the ring is free.
   void work() {
@@ -214,8 +195,8 @@ class Loader final {
       freed_.wait(lock, [&] { return stop_ || claimed_ >= steps() || claimed_ < released_ + slots_.size(); });
       if (stop_ || claimed_ >= steps()) return;
       const std::uint64_t step = claimed_++;
-      lock.unlock();
       Slot& slot = slot_of(step);
+      lock.unlock();
       std::exception_ptr error;
       try {
         fill(slot, step);
@@ -238,23 +219,48 @@ class Loader final {
     freed_.notify_one();
   }
 
-  [[gnu::noinline]] void join() {
-    {
+  /// Automatic workers: adds one, if next() has waited for much of the last batches.
+  void add_if_waiting() {
+    constexpr std::uint64_t few = 8;
+    const Clock::time_point now = Clock::now();
+    if (next_ == 0) {  // the first batch is always waited for
+      since_ = now;
+      waited_before_ = waited_;
+    }
+    const std::size_t most = std::max<std::size_t>(2, static_cast<std::size_t>(processors()));
+    if (++batches_ < few || now - since_ < std::chrono::milliseconds(20) || threads_.size() >= most) return;
+    if (waited_ - waited_before_ > (now - since_) / 20) add_worker();
+    since_ = now;
+    waited_before_ = waited_;
+    batches_ = 0;
+  }
+  void add_worker() {
+    if (threads_.size() + 1 >= slots_.size()) {  // steps in the ring of slots move to their places in a larger one
+      std::vector<std::unique_ptr<Slot>> larger(slots_.size() + 1);
+      std::unique_ptr<Slot> free = make_slot();
       const std::lock_guard lock(mutex_);
-      stop_ = true;
+      for (std::uint64_t step = released_; step < claimed_; ++step)
+        larger[static_cast<std::size_t>(step % larger.size())] =
+            std::move(slots_[static_cast<std::size_t>(step % slots_.size())]);
+      slots_.push_back(std::move(free));
+      for (std::size_t from = 0; auto& place : larger) {
+        if (place) continue;
+        while (!slots_[from]) ++from;
+        place = std::move(slots_[from]);
+      }
+      slots_ = std::move(larger);
+    }
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // those that are there go on
     }
     freed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
   }
 
-  const S source_;
-  const SampleShape shape_;
-  const LoaderOptions options_;
   const std::size_t size_;
   std::size_t global_batch_ = 1;  // samples of a batch of all ranks
-  Batching batching_;
-  std::vector<Slot> slots_;
+  std::size_t input_bytes_ = 0, target_bytes_ = 0;
+  std::vector<std::unique_ptr<Slot>> slots_;  // the caller changes it, guarded
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;
@@ -262,8 +268,111 @@ class Loader final {
   std::uint64_t claimed_ = 0;   // guarded: the next step to be read
   std::uint64_t released_ = 0;  // guarded: batches given back
   bool stop_ = false;           // guarded
-  std::uint64_t next_ = 0;      // the caller's: the next step to be given out
-  bool holding_ = false;        // the caller's: is a batch in use?
+  // The caller's: is a batch in use? How long it has waited; of automatic workers, since when and what had been waited
+  // then, and the batches since.
+  bool holding_ = false;
+  Clock::duration waited_{}, waited_before_{};
+  Clock::time_point since_{};
+  std::uint64_t batches_ = 0;
+};
+
+}  // namespace detail
+
+/// Reads batches from a source.
+///
+///   for (auto batch = loader.next(); batch; batch = loader.next()) { ... }
+///
+///   input     (samples, shape.input)    In         contiguous; valid until the following next()
+///   target    (samples, shape.target)   Label
+///   samples   options.batch; fewer, possibly 0, in a short batch; 0 after the last epoch
+///
+/// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and
+/// ahead, n). Nothing is allocated after construction, but by automatic workers. next() belongs to one thread. The
+/// destructor waits only for reads that have begun.
+///
+/// failure  the constructor throws Error if the source cannot serve the shape, or an epoch has no batch. next()
+///          rethrows the source's exceptions, and throws Error for an integer input outside [0, bound), or an integer
+///          target that is neither in range nor ignore_index: at the batch concerned, and at every call after it
+/// cost     (ahead + 1) batches of memory, 1 with workers = 0; bytes() has them exactly
+template <class In, class Label, class S>
+class Loader final : public detail::BatchRing {
+  static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
+  static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Label> &&
+                alignof(In) <= alignof(std::max_align_t) && alignof(Label) <= alignof(std::max_align_t));
+
+ public:
+  struct Batch {
+    std::span<const In> input;
+    std::span<const Label> target;
+    std::size_t samples = 0;
+    std::uint64_t step = 0;   // number of the batch, counted from 0 over all epochs
+    std::uint64_t epoch = 0;  // of its first sample
+    bool exists = false;      // false after the last epoch
+    explicit operator bool() const { return exists; }
+  };
+
+  [[gnu::noinline]] Loader(S source, const SampleShape& shape, const LoaderOptions& options)
+      : BatchRing(detail::name_of_source(source), size_of(source, shape), shape, options, sizeof(In), sizeof(Label)),
+        source_(std::move(source)) {
+    start();
+  }
+  [[gnu::noinline]] ~Loader() { join(); }
+
+  /// The next batch; after the last one, a batch of 0 samples.
+  [[gnu::noinline]] Batch next() {
+    Slot* const slot = wait();
+    if (slot == nullptr) return {{}, {}, 0, next_, options_.epochs, false};
+    return {{at<In>(slot->input), slot->samples * shape_.input},
+            {at<Label>(slot->target), slot->samples * shape_.target},
+            slot->samples,
+            next_++,
+            slot->epoch,
+            true};
+  }
+
+ private:
+  static std::size_t size_of(const S& source, const SampleShape& shape) {
+    if constexpr (Source<S, In, Label>) {
+      return source.size(shape);
+    } else {
+      return 0;  // refused above
+    }
+  }
+  template <class T>
+  static T* at(std::vector<std::byte>& bytes) {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+
+  void fill(Slot& slot, std::uint64_t step) const override {
+    const std::uint64_t before = options_.rank * options_.batch;  // samples of the lower ranks
+    const DataPlace place = batching_.place(step);
+    slot.samples = static_cast<std::size_t>(samples_of_rank(batching_.samples(step), options_.batch, options_.rank));
+    slot.epoch = place.epoch;
+    for (std::size_t i = 0; i < slot.samples; ++i) {
+      const data::Key key = batching_.key(options_.seed, place, before + i);
+      const std::span<In> input(at<In>(slot.input) + i * shape_.input, shape_.input);
+      const std::span<Label> target(at<Label>(slot.target) + i * shape_.target, shape_.target);
+      if constexpr (Source<S, In, Label>) detail::read_sample(source_, key, Sample<In, Label>{input, target});
+      const std::size_t bound = shape_.vocabulary_or_classes;
+      check(std::span<const In>(input), bound, false, key.index);
+      check(std::span<const Label>(target), shape_.classes != 0 ? shape_.classes : bound, true, key.index);
+    }
+  }
+
+  template <class T>
+  void check(std::span<const T> ids, std::size_t bound, bool may_be_ignored, std::size_t sample) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (bound == 0) return;
+      for (const T id : ids) {
+        if (std::cmp_less(id, bound) &&
+            (std::cmp_greater_equal(id, 0) || (may_be_ignored && std::cmp_equal(id, ignore_index))))
+          continue;
+        refuse_id(detail::name_of_source(source_), bound, may_be_ignored, sample, std::to_string(id));
+      }
+    }
+  }
+
+  const S source_;
 };
 
 }  // namespace regimen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/data/dataset.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -36,6 +37,8 @@ struct SampleShape {
 ///   size(shape)          the number of samples; throws Error if it cannot serve the shape, naming the extents of the
 ///                        data and of the model
 ///   read(index, sample)  writes all of `sample`; a pure function of index < size(shape), called from several threads
+///   read(key, sample)    in its place, for samples that change with the epoch: a pure function of a data::Key, whose
+///                        index is the sample's; data::samples gives a pipeline of stages this form
 ///   name()               optional: the file's name, for a loader's errors about a sample
 ///
 /// Element types must be equal: a source of doubles is no source for a model in float; convert in read().
@@ -57,12 +60,23 @@ struct SampleShape {
 ///
 /// invalid: `Source<Sums, double, double>`, since its read() writes no doubles; a read() that is not const.
 template <class S, class In, class Label>
-concept Source = requires(const S& source, const SampleShape& shape, std::size_t index, Sample<In, Label> sample) {
+concept KeyedSource =
+    requires(const S& source, const data::Key& key, Sample<In, Label> sample) { source.read(key, sample); };
+template <class S, class In, class Label>
+concept Source = requires(const S& source, const SampleShape& shape) {
   { source.size(shape) } -> std::same_as<std::size_t>;
-  source.read(index, sample);
-};
+} && (KeyedSource<S, In, Label> || requires(const S& source, std::size_t index, Sample<In, Label> sample) {
+                   source.read(index, sample);
+                 });
 
 namespace detail {
+
+/// Writes the sample of a key, or of its index.
+template <class S, class In, class Label>
+void read_sample(const S& source, const data::Key& key, const Sample<In, Label>& sample) {
+  if constexpr (KeyedSource<S, In, Label>) source.read(key, sample);
+  else source.read(key.index, sample);
+}
 
 /// The name of a source in errors.
 template <class S>

@@ -37,6 +37,13 @@ struct Transfer {
   constexpr std::size_t count() const { return bytes / bytes_of(element); }
 };
 
+/// A copy between the arena and memory of the host that the engine has for it.
+///   at      offset into the arena          host   offset into the host's memory
+struct HostCopy {
+  std::size_t at = 0, host = 0, bytes = 0;
+  Path path{};
+};
+
 /// Identifies a recorded piece of a step. Equal keys mean the same operations on the same memory; only data in the
 /// arena differ between two steps.
 ///   piece   the whole step, if it has one micro-batch; otherwise a micro-batch (the first assigns gradients, later
@@ -78,6 +85,7 @@ struct EveryIteration {
 
 /// The Traits of an engine derive from these, and say what differs.
 ///   has_graphs      whether replay may capture a graph
+///   offloads        whether it has offload, fetch and await_copy
 ///   takes_ranks<Ranks>   whether ranks of Communicator<Ranks> may use the device
 ///   Epilogues       which op::ProductEpilogue there are, and whether operations add the sums of residual branches
 ///   is_checked      whether a plan looks for operations that the device lacks, and for rows of products that are not
@@ -89,7 +97,7 @@ struct EveryIteration {
 ///   row_alignment         bytes, a power of two: rows of the model's output, and of its gradient, begin at multiples,
 ///                         if its last layer and its loss can have them so. Products with such rows are not the CPU's
 struct DefaultTraits {
-  static constexpr bool has_graphs = false, is_checked = false;
+  static constexpr bool has_graphs = false, is_checked = false, offloads = false;
   template <class Ranks>
   static constexpr bool takes_ranks = !connects_gpus<Ranks>;
   static constexpr std::size_t parameter_alignment = 1, row_alignment = 1;
@@ -147,6 +155,10 @@ struct NoInput {
 ///                        then pending operations never run
 ///   replay(key, body)    runs body(), which runs operations and has no other effect: an engine may replay a recording
 ///                        of them, and may call body() more than once to make it
+///   offload(copy), fetch(copy), await_copy(ticket)
+///                        optional: copies from the arena to memory of the host, and back. A copy begins after all
+///                        operations, and all copies, that were run before it, and ends before those that are run after
+///                        the wait for its ticket
 ///   prepare(body)        optional: body() runs operations that will run later; what they need is made now
 ///   poison_dead()        from now on fills dead memory with NaN; the walk reports it by dies() and lives()
 ///   scope()              held while the host calls the engine: sets the number of threads, the current device
@@ -172,6 +184,7 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
 ///   ranks     the others, by the interface that the engine names Ranks; null: a single rank
 ///   threads   0: as core/threads.hpp says
 ///   captures  whether replay may capture graphs
+///   host_bytes   of the host's memory, for offload
 ///   waits     whether the host waits for every operation, so that an error, and a measurement, are of that operation
 template <class Ranks>
 struct Resources {
@@ -179,6 +192,7 @@ struct Resources {
   Ranks* ranks = nullptr;
   int threads = 0;
   bool captures = true, waits = false;
+  std::size_t host_bytes = 0;
 };
 
 /// The plan. An engine that has a device of its own for each rank takes it; one that knows how much memory is free
@@ -203,7 +217,7 @@ inline constexpr bool runs_here = !requires { Engine::only_plans; };
 /// The Traits of a device. One without an engine is refused by itself (rule/device_is_included.hpp), and by no rule
 /// about an engine.
 struct NoEngine final : DefaultTraits {
-  static constexpr bool has_graphs = true, is_checked = true;
+  static constexpr bool has_graphs = true, is_checked = true, offloads = true;
   template <class Ranks>
   static constexpr bool takes_ranks = true;
   struct Epilogues final : op::NoEpilogues {

@@ -71,23 +71,10 @@ struct AttendTo final {
     static constexpr bool adds_to_named = true, always_writes_d_x = true;
 
     static constexpr void forward(auto& engine, const auto& call) {
-      auto product = call;
-      product.x = text<0>(engine, call);
-      product.y = call.saved[0];
-      Product::forward(engine, product);
-      if constexpr (normalizes) {
-        const std::size_t rows = engine.batch * Text::rows;
-        const View<T> kv{call.saved[0]}, keys{call.saved[2]}, copy{call.scratch[ForwardScratch::count - 1]};
-        KeysNorm::gather(engine, kv, keys, rows, Layout::key_heads);
-        KeysNorm::normalize(engine, keys, {call.parameters[products]}, copy, {call.saved[3]}, rows * Layout::key_heads);
-        KeysNorm::scatter(engine, copy, kv, rows, Layout::key_heads);
-      }
-      engine.run(op::CrossAttention<T>{.q = {call.x},
-                                       .kv = {call.saved[0]},
-                                       .y = {call.y},
-                                       .log_sum = {call.saved[1]},
-                                       .shape = shape(engine.batch),
-                                       .drop = drop_of<Rate>(engine, call.path)});
+      NormOfKeys norm{};
+      if constexpr (normalizes) norm = {call.saved[2], call.saved[3], call.scratch[ForwardScratch::count - 1]};
+      write_keys(engine, call, call.saved[0], norm);
+      engine.run(attention(engine, call, call.saved[0], call.saved[1], drop_of<Rate>(engine, call.path)));
     }
     static constexpr void backward(auto& engine, const auto& call) {
       engine.run(op::CrossAttentionBackward<T>{.q = {call.x},
@@ -116,6 +103,36 @@ struct AttendTo final {
       if constexpr (Base::casts)
         Base::template add<T, K>(engine, call.scratch[2], call.d_named, std::array{call.scratch[3]});
       else Base::template add<T, K>(engine, call.scratch[2], call.d_named, call.scratch);
+    }
+
+   protected:
+    /// k before its norm, its rstd, and k behind it.
+    struct NormOfKeys {
+      std::size_t keys = 0, rstd = 0, copy = 0;
+    };
+    /// k and v of the text.
+    static constexpr void write_keys(auto& engine, const auto& call, std::size_t keys_and_values,
+                                     [[maybe_unused]] const NormOfKeys& norm) {
+      auto product = call;
+      product.x = text<0>(engine, call);
+      product.y = keys_and_values;
+      Product::forward(engine, product);
+      if constexpr (normalizes) {
+        const std::size_t rows = engine.batch * Text::rows;
+        const View<T> kv{keys_and_values}, keys{norm.keys}, copy{norm.copy};
+        KeysNorm::gather(engine, kv, keys, rows, Layout::key_heads);
+        KeysNorm::normalize(engine, keys, {call.parameters[products]}, copy, {norm.rstd}, rows * Layout::key_heads);
+        KeysNorm::scatter(engine, copy, kv, rows, Layout::key_heads);
+      }
+    }
+    static constexpr op::CrossAttention<T> attention(auto& engine, const auto& call, std::size_t keys_and_values,
+                                                     std::size_t log_sum, const op::Drop& drop) {
+      return {.q = {call.x},
+              .kv = {keys_and_values},
+              .y = {call.y},
+              .log_sum = {log_sum},
+              .shape = shape(engine.batch),
+              .drop = drop};
     }
 
    private:
@@ -157,6 +174,7 @@ struct kv_label {
 ///   x, y (B,T,C)   the named value (B,S,C')   H = N heads of D = C / H channels, K = H key heads
 ///   q.weight (HD,C), q.bias (HD)   kv.weight (2KD,C'), kv.bias (2KD)   projection.weight (C,HD), projection.bias (C)
 ///   options, in any order:
+///     Within<Length>         no position attends to the padding behind that text; see KeepLength
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
 ///     HeadWidth<D>           the channels of a head, whatever C is
@@ -164,10 +182,10 @@ struct kv_label {
 ///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            no product has a bias
 ///
-/// Every position sees all S positions. It stands wherever a Read<Name> may stand.
+/// Every position sees all S positions, or those that Within leaves. It stands wherever a Read<Name> may stand.
 ///
-/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); on a GPU forms other than
-///          Attention<Tiled>; generate
+/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
+/// decodes  incrementally behind an encoder that is a branch of its own (see generate): k and v of its text are the cache
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,S) is never stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
 ///          each; the named value and its gradient as Read
@@ -179,13 +197,15 @@ struct CrossAttention final {
   using Layout =
       detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width, 0, Chosen::scaled>;
   using Queries = detail::HeadLayout<heads, 0, Chosen::width>;
-  using Parts = boost::mp11::mp_append<
+  template <class Attend>
+  using PartsWith = boost::mp11::mp_append<
       boost::mp11::mp_list<detail::AttentionPart<detail::HeadsProduct<Queries, Chosen::bias>, detail::q_label>>,
       detail::norm_part<Queries, typename Chosen::norm>,
-      boost::mp11::mp_list<detail::AttentionPart<detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate,
-                                                                  typename Chosen::norm>,
-                                                 detail::kv_label>,
+      boost::mp11::mp_list<detail::AttentionPart<Attend, detail::kv_label>,
                            detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>>;
+  using Parts = PartsWith<typename detail::attend_within<
+      typename Chosen::lengths,
+      detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate, typename Chosen::norm>>::type>;
 };
 
 /// Written out where it stands.

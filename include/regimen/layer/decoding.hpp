@@ -4,7 +4,9 @@
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/part.hpp>
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/sinusoidal_positions.hpp>
@@ -116,6 +118,38 @@ struct AttendByDistanceOn final {
       if constexpr (Base::is_whole)
         engine.run(op::BiasedAttention<T>{.attention = Base::whole(engine, call), .bias = bias});
       else engine.run(op::BiasedAttendKept<T>{.kept = Base::last(engine, call), .bias = bias});
+    }
+  };
+};
+
+/// AttendTo of one sample, with a cache of k and v of the text, which the first position of the target writes.
+template <class Name, class Layout, BiasIs bias, class Norm>
+struct AttendToOn final {
+  static constexpr const char* name = "attend_to";
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : AttendTo<Name, Layout, bias, Ratio<0>, Norm>::template Bound<X, Roles> {
+    using Base = typename AttendTo<Name, Layout, bias, Ratio<0>, Norm>::template Bound<X, Roles>;
+    using typename Base::S;
+    using typename Base::T;
+    using Saved = Tensors<>;
+    using Cache = Tensors<Fixed<T, Base::KeysAndValues::size>>;
+    // What Base has; each row's log-sum-exp; k before its norm, and its rstd.
+    using ForwardScratch = boost::mp11::mp_append<
+        typename Base::ForwardScratch, Tensors<typename Base::OfRows>,
+        std::conditional_t<Base::normalizes,
+                           Tensors<typename Base::OfKeysAlone, PerSample<S, Base::Text::rows * Layout::key_heads>>,
+                           Tensors<>>>;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      constexpr std::size_t own = Base::ForwardScratch::count;
+      if (engine.position == 0) {
+        typename Base::NormOfKeys norm{};
+        if constexpr (Base::normalizes) norm = {call.scratch[own + 1], call.scratch[own + 2], call.scratch[own - 1]};
+        Base::write_keys(engine, call, call.cache[0], norm);
+      }
+      engine.run(Base::attention(engine, call, call.cache[0], call.scratch[own], op::Drop{}));
     }
   };
 };
@@ -273,10 +307,23 @@ struct decoding<SelfAttention<HeadCount, Options...>, Window> {
           attention_parts<Layout, typename Attention::Chosen,
                           typename attend_on<Layout, Window, typename Attention::Chosen::distances>::type, true>>>;
 };
+/// Possible where the text is kept before the target is read: Keep itself has no such form.
 template <class Name, class HeadCount, class... Options, std::size_t Window>
 struct decoding<CrossAttention<Name, HeadCount, Options...>, Window> {
-  static constexpr bool possible = false;
-  using type = CrossAttention<Name, HeadCount, Options...>;
+  using Attention = CrossAttention<Name, HeadCount, Options...>;
+  using Chosen = typename Attention::Chosen;
+  using Alone = AttendToOn<Name, typename Attention::Layout, Chosen::bias, typename Chosen::norm>;
+  using Kept = std::conditional_t<std::is_void_v<typename Chosen::lengths>, Alone,
+                                  AttendWithinOn<Alone, typename Chosen::lengths>>;
+  static constexpr bool possible = true;
+  using type =
+      boost::mp11::mp_apply<Sequential,
+                            boost::mp11::mp_transform<layer_of_part, typename Attention::template PartsWith<Kept>>>;
+};
+template <std::size_t I, std::size_t Window>
+struct decoding<Part<I>, Window> {
+  static constexpr bool possible = true;
+  using type = Part<I>;
 };
 template <class Layers, std::size_t Window>
 struct decoding_each;
@@ -303,17 +350,29 @@ struct decoding<Fork<Join, Branches...>, Window> : decoding_each<boost::mp11::mp
 /// The model of tokens that decodes `Rows` positions at a time, with the same parameters in the same places.
 template <class InputKind, class... Layers>
 struct decoding_model {
-  static constexpr bool possible = false;
+  static constexpr bool possible = false, translates = false;
   static constexpr std::size_t window = 0;
   template <std::size_t>
   using by = Model<Input<InputKind>, Layers...>;
 };
 template <std::size_t Window, class... Layers>
 struct decoding_model<Tokens<Window>, Layers...> {
-  static constexpr bool possible = (decoding<Layers, Window>::possible && ...);
+  static constexpr bool possible = (decoding<Layers, Window>::possible && ...), translates = false;
   static constexpr std::size_t window = Window;
   template <std::size_t Rows>
   using by = Model<Input<Tokens<Rows>>, typename decoding<Layers, Window>::type...>;
+};
+/// Of a model of two texts: the encoder as it is, the decoder by positions of the target.
+template <std::size_t Source, std::size_t Window, class Encoder, class Decoder, class... Layers>
+struct decoding_model<Bundle<Tokens<Source>, Tokens<Window>>, Fork<Last, Encoder, Decoder>, Layers...> {
+  static constexpr bool translates = reads_part<Encoder, 0> && reads_part<Decoder, 1>,
+                        possible = translates && decoding<Decoder, Window>::possible &&
+                                   (decoding<Layers, Window>::possible && ...);
+  static constexpr std::size_t window = Window;
+  template <std::size_t Rows>
+  using by = Model<Input<Bundle<Tokens<Source>, Tokens<Rows>>>,
+                   Fork<LastOn, Encoder, typename decoding<Decoder, Window>::type>,
+                   typename decoding<Layers, Window>::type...>;
 };
 template <class InputKind, class... Layers>
 decoding_model<InputKind, Layers...> decoding_of(const Model<Input<InputKind>, Layers...>*);

@@ -229,6 +229,16 @@ struct Last final {
   };
 };
 
+namespace detail {
+/// Last in incremental decoding: behind the first position the other values, which are the same, are not computed again.
+struct LastOn final {
+  static constexpr const char* name = Last::name;
+  static constexpr bool is_last_alone(const auto& engine) { return engine.position > 0; }
+  template <class First, class... Others>
+  using of = Last::of<First, Others...>;
+};
+}  // namespace detail
+
 /// The outputs of a model of several, each for a loss of its own: the last layer of a model of which Loss<SumOf<...>>
 /// has as many losses as there are branches.
 ///

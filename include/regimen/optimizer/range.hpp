@@ -4,15 +4,12 @@
 #include <regimen/core/error.hpp>
 
 #include <limits>
-#include <sstream>
 #include <string>
 
 namespace regimen::detail {
 
-[[noreturn]] inline void out_of_range(const char* option, const char* range, double value) {
-  std::ostringstream text;
-  text << value;
-  throw Error(std::string("Trainer, options.") + option, std::string("a number ") + range, text.str());
+[[noreturn, gnu::cold]] inline void out_of_range(const char* option, const char* range, double value) {
+  throw Error(std::string("Trainer, options.") + option, std::string("a number ") + range, digits_of(value));
 }
 
 /// Throws Error unless value, the decay of a moving average, is in [0, 1).

@@ -48,8 +48,17 @@ struct If final {
   static constexpr bool recomputes = Predicate<Layer>::value;
 };
 
-/// Moves saved tensors to the host. Declared; refused until it is built, and on the CPU, where the host's memory is the
-/// device's.
+/// Moves what the blocks of a Repeat save for backward to pinned memory of the host, and back before their backward:
+/// nothing is computed again. For a device with a memory of its own.
+///
+///   when      the tensors of a block are copied out while the next block computes, and in while the backward of the block
+///             after it does; the last two blocks stay on the device. Both wait where the link is slower than a block
+///   memory    of the device: what two blocks save, each with its input, instead of what all of them do; of the host: what
+///             all but two do. Both are in the plan (MemoryPlan::peak, MemoryPlan::host), as are the bytes that cross the
+///             link (to_host, from_host) and their part of a step's time (seconds, where the Target states a link)
+///   blocks    of each Repeat of three or more that trains; one inside another's block goes with that block, and one that
+///             Checkpointed<...> walks again stays
+///   cost      beside the link: what a block saves is copied once on the device in forward, and once in backward
 struct Offload final {
   using option_of = regimen::axis::checkpoint;
   static constexpr std::size_t segment = 0, whole = 0;
@@ -84,23 +93,28 @@ struct Budget final {
 ///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>;
 ///             Checkpoint<Every<N>, Selective<Layers...>> and Checkpoint<Every<N>, If<Predicate>>: the tensors of a
 ///             segment, but for the outputs of these layers; beside Every<N> also KeepLast<K>: but the last K blocks;
-///             Checkpoint<Budget<Bytes>>: the compiler chooses among all these
+///             Checkpoint<Budget<Bytes>>: the compiler chooses among all these;
+///             Checkpoint<Offload>: blocks are moved to the host's memory, and not recomputed; beside it Selective<...> or
+///             If<Predicate>: but for the outputs of these layers, which are not moved
 ///   default   Checkpoint<None>
 ///   refuses   Every<0>; N above the depth of the model; K that is 0, or not below it; Selective<>; layers that the model
 ///             does not have; a predicate that is true of none; two schedules that contradict each other; a Budget that
-///             nothing fits; Offload for now
+///             nothing fits; Offload on the CPU, whose memory is the host's; Offload for a model without a Repeat of
+///             three blocks that trains
 ///   cost      Every<N>: one more forward pass; saves depth / N inputs, and the tensors of one segment at a time.
 ///             KeepLast<K>: the tensors of K blocks instead of their part of the pass.
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
 ///
 ///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
 ///   whole                  the last blocks, which are not
+///   offloads               whether blocks are moved to the host's memory
 ///   recomputes<Layer>      whether the output of Layer is computed again in backward
 template <class... Schedules>
 struct Checkpoint final {
   using axis = regimen::axis::checkpoint;
   static constexpr std::size_t segment = (std::max)({std::size_t{0}, Schedules::segment...}),
                                whole = (std::max)({std::size_t{0}, Schedules::whole...});
+  static constexpr bool offloads = detail::is_any_of<Offload, Schedules...>;
   template <class Layer>
   static constexpr bool recomputes = (Schedules::template recomputes<Layer> || ...);
 };
@@ -109,6 +123,7 @@ template <>
 struct Checkpoint<None> final {
   using axis = regimen::axis::checkpoint;
   static constexpr std::size_t segment = 0, whole = 0;
+  static constexpr bool offloads = false;
   template <class Layer>
   static constexpr bool recomputes = false;
 };
@@ -121,6 +136,8 @@ template <class Schedule>
 inline constexpr ScheduleKind kind_of_schedule = ScheduleKind::other;
 template <std::size_t N>
 inline constexpr ScheduleKind kind_of_schedule<Every<N>> = ScheduleKind::blocks;
+template <>
+inline constexpr ScheduleKind kind_of_schedule<Offload> = ScheduleKind::blocks;
 template <std::size_t K>
 inline constexpr ScheduleKind kind_of_schedule<KeepLast<K>> = ScheduleKind::whole;
 template <class... Layers>

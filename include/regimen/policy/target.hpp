@@ -21,6 +21,7 @@ namespace regimen {
 ///
 ///   bandwidth     bytes per second of that memory
 ///   flops<T>      peak floating point operations per second of dense products in T; 0 where unpublished
+///   link          bytes per second between this memory and the host's, in one direction: for Checkpoint<Offload>
 ///
 ///   valid      struct mine { static constexpr const char* name = "mine"; static constexpr
 ///              std::size_t memory = 6_GiB; … };
@@ -56,8 +57,8 @@ constexpr double tera(double of_fp64, double of_fp32, double of_tf32, double of_
 }  // namespace detail
 
 /// Bandwidth and peaks are the vendors' figures, dense; fp32 means fp32, not tf32. fp64 is the tensor cores' peak
-/// where they have one. Memory is no vendor's figure, but a careful lower bound of what
-/// driver, context and libraries leave.
+/// where they have one. A link is half of what they give for both directions of PCIe. Memory is no vendor's figure, but
+/// a careful lower bound of what driver, context and libraries leave.
 namespace targets {
 
 /// The default: fits everything, computes in every type, states no speed.
@@ -72,7 +73,7 @@ struct unlimited final {
 struct a100_40g final {
   static constexpr const char* name = "A100 40 GB";
   static constexpr std::size_t memory = 38_GiB;
-  static constexpr double bandwidth = 1.555e12;
+  static constexpr double bandwidth = 1.555e12, link = 32e9;
   template <class T>
   static constexpr bool supports = ComputeType<T>;
   template <class T>
@@ -83,7 +84,7 @@ struct a100_40g final {
 struct a100_80g final {
   static constexpr const char* name = "A100 80 GB";
   static constexpr std::size_t memory = 78_GiB;
-  static constexpr double bandwidth = 2.039e12;
+  static constexpr double bandwidth = 2.039e12, link = 32e9;
   template <class T>
   static constexpr bool supports = ComputeType<T>;
   template <class T>
@@ -94,7 +95,7 @@ struct a100_80g final {
 struct h100 final {
   static constexpr const char* name = "H100 SXM";
   static constexpr std::size_t memory = 78_GiB;
-  static constexpr double bandwidth = 3.35e12;
+  static constexpr double bandwidth = 3.35e12, link = 64e9;
   template <class T>
   static constexpr bool supports = ComputeType<T>;
   template <class T>
@@ -105,7 +106,7 @@ struct h100 final {
 struct h200 final {
   static constexpr const char* name = "H200 SXM";
   static constexpr std::size_t memory = 138_GiB;
-  static constexpr double bandwidth = 4.8e12;
+  static constexpr double bandwidth = 4.8e12, link = 64e9;
   template <class T>
   static constexpr bool supports = ComputeType<T>;
   template <class T>

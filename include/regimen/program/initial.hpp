@@ -44,7 +44,7 @@ inline InitialValue initial_value<Default>(const Parameter& parameter, const Par
 
 /// Element i of a tensor is a pure function of (key, i), independent of threads and other tensors.
 template <class T>
-void fill_initial(T* values, std::size_t count, InitialValue fill, std::uint64_t key) {
+[[gnu::noinline]] void fill_initial(T* values, std::size_t count, InitialValue fill, std::uint64_t key) {
   for (std::size_t i = 0; i < count; ++i) {
     double value = fill.kind == InitialValue::Kind::one        ? 1
                    : fill.kind == InitialValue::Kind::constant ? fill.scale

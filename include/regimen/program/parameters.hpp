@@ -66,7 +66,7 @@ struct UnitFacts {
   std::size_t count = 0, master_offset = 0, kept_state = 0, slice = 0, from = 0;
   bool shares_master = true, is_sliced = false, slices_parameters = false;
 };
-[[gnu::noinline]] inline void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit) {
+[[gnu::noinline, gnu::cold]] inline void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit) {
   for (std::size_t i = 0; i < unit.count; ++i)
     for (const walk::TensorPlace& place : unit.tensors) {
       TensorRecord record{.place = place,
@@ -98,7 +98,7 @@ struct NameRecords {
   ElementType element;
   std::size_t index = 0, parameters = records.size();
 
-  void operator()(const std::string& name, const Parameter& parameter, bool ends_branch) {
+  [[gnu::cold]] void operator()(const std::string& name, const Parameter& parameter, bool ends_branch) {
     if (index >= parameters || records[index].place.count != parameter.size())
       defect("names and places of parameters disagree");
     records[index].name = name;
@@ -106,7 +106,7 @@ struct NameRecords {
     records[index].ends_branch = ends_branch;
     ++index;
   }
-  void operator()(const std::string& name, const Parameter& buffer) {
+  [[gnu::cold]] void operator()(const std::string& name, const Parameter& buffer) {
     records.push_back({.name = name,
                        .parameter = buffer,
                        .place = {.count = buffer.size(), .element = element, .trains = false},
@@ -119,7 +119,7 @@ struct NameRecords {
 
 /// All tensors, in the order in which they lie in memory.
 template <class Bound>
-[[gnu::noinline]] std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
+[[gnu::noinline, gnu::cold]] std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
   std::vector<TensorRecord> records;
   Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
     using Sharding = typename Unit::Sharding;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path_text.hpp>
 #include <regimen/engine/plan/engine.hpp>
@@ -33,6 +34,7 @@ struct Recomputation final {
 ///               begins at a multiple of 16 bytes; of all ranks together, where they share these
 ///   padding     on a GPU: bytes behind the rows of the model's output, so that each begins at a multiple of 16 bytes
 ///   budget      of Checkpoint<Budget<...>>, or 0; recomputed: the schedule that the compiler has chosen for it
+///   host        under Checkpoint<Offload>: bytes of the host's memory, pinned; exactly as many as a run uses
 ///   unaligned   on a GPU: matrices of products whose rows do not begin at multiples of 16 bytes, which tensor cores
 ///               read slowly; the first few. unaligned_share: of the flops of products, those of products with such a
 ///               matrix
@@ -45,6 +47,7 @@ struct MemoryPlan final {
   std::array<plan::UnalignedRows, 4> unaligned{};
   std::size_t budget = 0;
   Recomputation recomputed{};
+  std::size_t host = 0;
 
   constexpr std::size_t bytes(MemoryKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   constexpr double flops() const { return forward.flops + backward.flops + update.flops; }
@@ -52,6 +55,9 @@ struct MemoryPlan final {
   /// Bytes that one rank sends to others in a step: for gathered parameters and reduced gradients; a few
   /// scalars are not counted.
   constexpr std::size_t wire() const { return forward.wire + backward.wire + update.wire; }
+  /// Bytes that are copied to the host's memory in a step, and from there.
+  constexpr std::size_t to_host() const { return forward.link; }
+  constexpr std::size_t from_host() const { return backward.link; }
   constexpr std::size_t operations() const { return forward.operations + backward.operations + update.operations; }
 
   constexpr double unaligned_share() const {
@@ -67,7 +73,10 @@ struct MemoryPlan final {
 
   /// Seconds of a step by the roofline model of a target; refused if the target states no
   /// peak or bandwidth. A lower bound:
-  /// without launches, caches and imperfect kernels.
+  /// without launches, caches and imperfect kernels. Copies to the host's memory and back run beside the operations of
+  /// forward and of backward.
+  ///
+  /// failure  Error, for a plan that has such copies: a target that states no link
   template <class Compute, class Target>
   constexpr double seconds(const Target&) const {
     static_assert(sizeof(typename rule::target_has_rates<Target, Compute>::must_hold));
@@ -75,9 +84,20 @@ struct MemoryPlan final {
     if constexpr (rule::target_has_rates<Target, Compute>::holds)
       for (const Cost* cost : {&forward, &backward, &update}) {
         const double compute = cost->flops / Target::template flops<Compute>, memory = cost->bytes / Target::bandwidth;
-        sum += compute > memory ? compute : memory;
+        const double longer = compute > memory ? compute : memory, copies = seconds_of_copies<Target>(cost->link);
+        sum += longer > copies ? longer : copies;
       }
     return sum;
+  }
+
+  /// Of these, those in which so many bytes cross the link to the host, in one direction.
+  template <class Target>
+  static constexpr double seconds_of_copies(std::size_t bytes) {
+    if (bytes == 0) return 0;
+    if constexpr (requires { Target::link; }) return double(bytes) / Target::link;
+    else
+      throw Error("MemoryPlan::seconds", "a target that states its link to the host, over which Offload copies",
+                  Target::name, "give the target a member link, in bytes a second");
   }
 
   /// The plan as text.
@@ -104,6 +124,9 @@ struct MemoryPlan final {
         line("  %-14s %10.2f %s  %5.1f %%\n", memory_kind_names[kind], size(kinds[kind]), unit,
              100.0 * double(kinds[kind]) / double(peak));
     line("  %-14s %10.2f %s  %zu bytes\n", "peak", size(peak), unit, peak);
+    if (host > 0)
+      line("  %.2f %s of the host's memory; %.2f %s copied there in a step, %.2f %s back\n", size(host), unit,
+           size(to_host()), unit, size(from_host()), unit);
     if (gaps > 0) line("  %zu bytes lie between parameters, which begin at multiples of 16 bytes\n", gaps);
     if (padding > 0)
       line("  %zu bytes lie between rows of the output, which begin at multiples of 16 bytes\n", padding);

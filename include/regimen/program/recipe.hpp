@@ -109,13 +109,13 @@ struct Recipe {
 
   /// The results of a walk.
   struct Walked {
-    std::size_t peak = 0, peak_of_live = 0, peak_event = 0;
+    std::size_t peak = 0, peak_of_live = 0, peak_event = 0, host = 0;
     std::array<Cost, 3> cost{};
     typename Planned::Engine::Lacking lacking{};
     plan::ProductRows rows{};
   };
   static constexpr Walked summary(const Planned& walk) {
-    return {walk.arena.peak,  walk.arena.peak_of_live, walk.arena.peak_event,
+    return {walk.arena.peak,  walk.arena.peak_of_live, walk.arena.peak_event, walk.host.peak,
             walk.engine.cost, walk.engine.lacking,     walk.engine.rows};
   }
 
@@ -147,6 +147,7 @@ struct Recipe {
     made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
     made.update = step.cost[static_cast<std::size_t>(op::Phase::update)];
     made.unaligned = step.rows.first;
+    made.host = step.host;
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {
@@ -177,6 +178,10 @@ struct Recipe<Network, Configuration> : BudgetChoice<Recipe, Network, Configurat
   }();
 };
 
+/// How many sets of weights are Shared in the layers of a model.
+template <class Layers>
+inline constexpr std::size_t sets_in = boost::mp11::mp_size<walk::shared_sets<Layers>>::value;
+
 /// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type; if the model decodes
 /// incrementally, also that walk and its caches.
 template <class Network_, class Configuration>
@@ -192,7 +197,14 @@ struct InferenceRecipe {
 
   using Decoding = decoding_t<Network>;
   static constexpr std::size_t window = Decoding::window;
-  static constexpr bool decodes = Decoding::possible && Step::Output::rows == window;
+  static constexpr bool decodes = [] {
+    if constexpr (!Decoding::possible || Step::Output::rows != window) return false;
+    else if constexpr (Decoding::translates)  // a set that the encoder shares has one form
+      return sets_in<walk::layers_of<typename Decoding::template by<1>>> == sets_in<walk::layers_of<Network>>;
+    else return true;
+  }();
+  /// Whether it reads a source beside the text that it decodes.
+  static constexpr bool translates = Decoding::translates;
   template <std::size_t Rows>
   using Walk = Forward<bound<typename Decoding::template by<Rows>>>;
 

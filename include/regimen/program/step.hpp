@@ -224,7 +224,14 @@ struct Step : Forward<Bound_> {
 
   /// Adds the loss of the batch in the input to the scalars; saves nothing for backward, dropout is off.
   static constexpr void evaluate(auto& engine, const Resident& r) {
-    engine.replay(engine::Recording::Piece::evaluation, [&] { evaluate_now(engine, r); });
+    engine.replay(engine::Recording::Piece::evaluation, [&] { evaluate_output(engine, r, Base::predict(engine, r)); });
+  }
+  /// The part of it after the model's output, which it frees.
+  static constexpr void evaluate_output(auto& engine, const Resident& r, std::size_t output) {
+    if constexpr (counts_correct<std::remove_cvref_t<decltype(engine)>>)
+      Loss::template count_correct<Output>(engine, output, r.target, r.scalars);
+    Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);
+    engine.arena.give(output);
   }
 
  private:
@@ -239,14 +246,6 @@ struct Step : Forward<Bound_> {
   static constexpr void micro_batch(auto& engine, const Resident& r, std::size_t m) {
     take_input<X, Labels, slots<std::remove_cvref_t<decltype(engine)>>>(engine, r);
     backward(engine, r, forward(engine, r, m > 0), m);
-  }
-
-  static constexpr void evaluate_now(auto& engine, const Resident& r) {
-    const std::size_t output = Base::predict(engine, r);
-    if constexpr (counts_correct<std::remove_cvref_t<decltype(engine)>>)
-      Loss::template count_correct<Output>(engine, output, r.target, r.scalars);
-    Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);
-    engine.arena.give(output);
   }
 
   /// The transport's scratch for the largest possible bucket: a bucket that the largest

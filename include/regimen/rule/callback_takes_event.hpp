@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Called: whether the callback accepts (trainer, StepResult) or (trainer, Evaluation).
+/// Called: whether the callback accepts (trainer, StepResult), or an Evaluation, EpochEvent or Fitted in its place.
 /// docs/errors/callback_takes_event.md
 template <class Callback, bool Called>
 struct callback_takes_event {

@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// Of two Every<N> one would be ignored; None beside another contradicts it; without Every<N> all blocks are whole.
+/// Of two Every<N> one would be ignored; None beside another contradicts it; without Every<N> all blocks are whole. What
+/// Offload moves is not recomputed, but for the layers that are named.
 ///   docs/errors/schedules_agree.md
 template <class Checkpoint>
 struct schedules_agree;
@@ -16,14 +17,16 @@ struct schedules_agree<Checkpoint<Schedules...>> {
   static constexpr std::size_t of(detail::ScheduleKind kind) {
     return (std::size_t{0} + ... + (detail::kind_of_schedule<Schedules> == kind ? 1 : 0));
   }
-  static constexpr bool holds = of(detail::ScheduleKind::blocks) == 1
-                                    ? of(detail::ScheduleKind::layers) <= 1 && of(detail::ScheduleKind::whole) <= 1 &&
-                                          of(detail::ScheduleKind::other) == 0
-                                    : sizeof...(Schedules) == 1 && of(detail::ScheduleKind::whole) == 0;
+  static constexpr bool holds =
+      of(detail::ScheduleKind::blocks) == 1
+          ? of(detail::ScheduleKind::layers) <= 1 &&
+                of(detail::ScheduleKind::whole) <= (Checkpoint<Schedules...>::offloads ? 0 : 1) &&
+                of(detail::ScheduleKind::other) == 0
+          : sizeof...(Schedules) == 1 && of(detail::ScheduleKind::whole) == 0;
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Checkpoint<...> takes one schedule, or Every<N> with KeepLast<K> and with Selective<...> or If<P>; keep these");
+        "regimen: Checkpoint takes one schedule, or Every<N> (KeepLast<K>) or Offload with Selective<...> or If<P>; keep these");
   };
 };
 

@@ -13,11 +13,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,7 +35,7 @@ struct StateFiles final {
 
   /// Calls `all_written` between writing all bytes to the disk and putting the file in place. If ranks wait for each
   /// other there, one that runs out of disk space leaves no part behind, of any rank.
-  void write_own(const auto& all_written) const {
+  [[gnu::cold]] void write_own(const auto& all_written) const {
     regimen::detail::AtomicFile file(own, path);
     safetensors::detail::write_into(file, own, tensors, metadata);
     file.sync();
@@ -46,10 +44,10 @@ struct StateFiles final {
   }
   /// Called when all parts are in place. The older state stays valid until the index is in place; then its parts are
   /// removed.
-  void finish() const {
+  [[gnu::cold]] void finish() const {
     if (!first) return;
     for (const std::string& part : parts)
-      if (!std::filesystem::exists(part))
+      if (!regimen::detail::exists(part))
         throw Error(path, "the part " + part, "none any more",
                     "one run at a time may save to a path; the older state is in place");
     if (!save.empty()) safetensors::write(path, {}, index);
@@ -57,7 +55,7 @@ struct StateFiles final {
   }
   /// Removes the files of unfinished saves, which would fill the disk: of this save, if its index is not in place, and
   /// of older ones. What cannot be removed stays: often an exception is on its way, which must not be lost.
-  void clean(bool this_one) const noexcept {
+  [[gnu::cold]] void clean(bool this_one) const noexcept {
     if (!first) return;
     try {
       const auto held = SavedState::save_at(path);
@@ -79,7 +77,7 @@ class BackgroundSave final {
   using Clock = std::chrono::steady_clock;
 
  public:
-  BackgroundSave(StateFiles files, std::chrono::seconds limit)
+  [[gnu::cold]] BackgroundSave(StateFiles files, std::chrono::seconds limit)
       : files_(std::move(files)),
         limit_((std::min)(limit, std::chrono::seconds(std::chrono::hours(24 * 365)))),
         until_(Clock::now() + limit_) {
@@ -109,7 +107,7 @@ class BackgroundSave final {
   BackgroundSave(const BackgroundSave&) = delete;
   BackgroundSave& operator=(const BackgroundSave&) = delete;
   /// Nobody will call wait() any more, so an error is printed to standard error.
-  ~BackgroundSave() {
+  [[gnu::cold]] ~BackgroundSave() {
     if (!writer_.joinable()) return;
     try {
       wait();
@@ -119,13 +117,13 @@ class BackgroundSave final {
   }
 
   /// Returns when this rank's own file is written.
-  void wait_for_own() {
+  [[gnu::cold]] void wait_for_own() {
     state_.wait(writing);
     if (state_ == failed) wait();
   }
   /// Returns when this rank has finished; on rank 0 the state is then in place. The first call throws the errors of
   /// writing.
-  void wait() {
+  [[gnu::cold]] void wait() {
     if (!writer_.joinable()) return;
     writer_.join();
     if (failure_) std::rethrow_exception(failure_);
@@ -140,10 +138,9 @@ class BackgroundSave final {
     state_.notify_all();
   }
   /// Files appear complete under their names: each is renamed from a temporary in the same folder.
-  bool wait_for_parts() const {
+  [[gnu::cold]] bool wait_for_parts() const {
     for (const std::string& part : files_.parts) {
-      std::error_code unknown;
-      while (!std::filesystem::exists(part, unknown)) {
+      while (!regimen::detail::exists(part)) {
         if (given_up_) return false;
         if (Clock::now() >= until_)
           throw Error(

@@ -25,7 +25,7 @@ struct StateLoading {
   using Saved = StateAccess<Session>;
 
   /// Step 0, no optimizer state; seed and loss scale stay.
-  static void begin_anew(Session& session) {
+  [[gnu::cold]] static void begin_anew(Session& session) {
     session.reset_state();
     session.steps_done = 0;
     begin_data_at(session, {});
@@ -35,7 +35,7 @@ struct StateLoading {
     session.patience = {};
   }
 
-  static void load(Session& session, const std::string& path) {
+  [[gnu::noinline]] static void load(Session& session, const std::string& path) {
     session.expect_no_fit("Trainer::load");
     Saved::finish_saving(session);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
@@ -126,7 +126,7 @@ struct StateLoading {
   }
 
   /// Loads only the weights, of any element type; ignores optimizer state.
-  static void load_weights(Session& session, const std::string& path) {
+  [[gnu::noinline]] static void load_weights(Session& session, const std::string& path) {
     session.expect_no_fit("Trainer::load_weights");
     Saved::finish_saving(session);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
@@ -152,12 +152,12 @@ struct StateLoading {
   }
 
  private:
-  static void begin_data_at(Session& session, const DataPlace& place) {
+  [[gnu::cold]] static void begin_data_at(Session& session, const DataPlace& place) {
     session.place = place;
     session.batching = {};
   }
   /// Older files have the number of finished batches of `together` samples, short ones included, in place of samples.
-  static DataPlace place_in(const std::string& path, const std::map<std::string, std::string>& metadata) {
+  [[gnu::cold]] static DataPlace place_in(const std::string& path, const std::map<std::string, std::string>& metadata) {
     const auto number = [&](const char* key) { return whole_number(path, metadata, key); };
     DataPlace place;
     if (metadata.contains("regimen.epoch") || !metadata.contains("regimen.batches"))
@@ -173,7 +173,7 @@ struct StateLoading {
       "it was saved under another Optimizer or Freeze; trainer.load_weights(path) takes the weights alone and begins anew";
 
   /// "optimizer.<state>.<name>" of a weight of this model, whatever the update rule calls its state.
-  static bool is_state_of_weights(const Session& session, const std::string& name) {
+  [[gnu::cold]] static bool is_state_of_weights(const Session& session, const std::string& name) {
     const std::size_t dot = name.starts_with("optimizer.") ? name.find('.', 10) : std::string::npos;
     if (dot == std::string::npos) return false;
     for (const auto& tensor : session.tensors)

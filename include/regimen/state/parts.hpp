@@ -7,12 +7,12 @@
 #include <regimen/state/safetensors.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
@@ -24,8 +24,9 @@
 
 namespace regimen::train {
 
-inline std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata,
-                                  const std::string& key) {
+[[gnu::cold]] inline std::uint64_t whole_number(const std::string& path,
+                                                const std::map<std::string, std::string>& metadata,
+                                                const std::string& key) {
   const auto found = metadata.find(key);
   if (found == metadata.end())
     throw Error(path + ", metadata", "the key " + key, "none", "the file was not written by save");
@@ -44,14 +45,15 @@ inline std::uint64_t whole_number(const std::string& path, const std::map<std::s
 ///   part    a tensor is a run of elements of the whole one, in one dimension; regimen.first.<name> = the first of them
 struct PartNames final {
   static constexpr const char* count = "regimen.parts";
-  static std::string part(std::size_t rank) { return "regimen.part." + std::to_string(rank); }
-  static std::string first(const std::string& name) { return "regimen.first." + name; }
+  [[gnu::cold]] static std::string part(std::size_t rank) { return "regimen.part." + std::to_string(rank); }
+  [[gnu::cold]] static std::string first(const std::string& name) { return "regimen.first." + name; }
 
   /// <path>.<save>.part-<rank>-of-<ranks>; the name of a save is <step>-<time>
-  static std::string file(const std::string& path, const std::string& save, std::size_t rank, std::size_t ranks) {
+  [[gnu::cold]] static std::string file(const std::string& path, const std::string& save, std::size_t rank,
+                                        std::size_t ranks) {
     return path + "." + save + ".part-" + std::to_string(rank) + "-of-" + std::to_string(ranks);
   }
-  static std::uint64_t time_of(std::string_view save) {
+  [[gnu::cold]] static std::uint64_t time_of(std::string_view save) {
     const std::string_view text = save.substr(save.find('-') + 1);
     std::uint64_t time = 0;
     const auto [stopped, failure] = std::from_chars(text.data(), text.data() + text.size(), time);
@@ -63,7 +65,7 @@ struct PartNames final {
     std::string_view save;  // empty: no part
     bool is_temporary = false;
   };
-  static Found find(std::string_view file, std::string_view index) {
+  [[gnu::cold]] static Found find(std::string_view file, std::string_view index) {
     const auto skip = [&](std::string_view text) {
       const bool is = file.starts_with(text);
       file.remove_prefix(is ? text.size() : 0);
@@ -90,7 +92,7 @@ struct PartNames final {
 ///          elements that no part has, or two have
 class SavedState final {
  public:
-  explicit SavedState(const std::string& path) : path_(path) {
+  [[gnu::cold]] explicit SavedState(const std::string& path) : path_(path) {
     files_.emplace_back(path);
     metadata_ = files_.front().metadata();
     if (metadata_.contains(PartNames::count)) read_parts();
@@ -102,17 +104,17 @@ class SavedState final {
 
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   bool in_parts() const { return files_.size() > 1; }
-  std::vector<std::string> names() const {
+  [[gnu::cold]] std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& [name, runs] : runs_) all.push_back(name);
     return all;
   }
 
-  bool contains(const std::string& name) const { return runs_.find(name) != runs_.end(); }
+  [[gnu::cold]] bool contains(const std::string& name) const { return runs_.find(name) != runs_.end(); }
 
   /// Throws Error unless there is such a tensor, complete, of this type and shape.
   template <class T>
-  void expect(const std::string& name, const std::vector<std::size_t>& shape) const {
+  [[gnu::cold]] void expect(const std::string& name, const std::vector<std::size_t>& shape) const {
     if (!in_parts()) {
       files_.front().template expect<T>(name, shape);
       return;
@@ -125,7 +127,7 @@ class SavedState final {
     });
   }
   /// The same for any floating-point type.
-  void expect_numbers(const std::string& name, const std::vector<std::size_t>& shape) const {
+  [[gnu::cold]] void expect_numbers(const std::string& name, const std::vector<std::size_t>& shape) const {
     if (!in_parts()) train::expect_numbers(files_.front(), name, shape);
     else
       expect_runs(name, shape, [&](const safetensors::Tensor& run) { with_dtype(files_.front(), run, [](auto) {}); });
@@ -133,7 +135,7 @@ class SavedState final {
 
   /// Reads elements [first, first + to.size()) of a tensor that expect has checked.
   template <class T>
-  void copy(const std::string& name, std::size_t first, std::span<T> to) const {
+  [[gnu::cold]] void copy(const std::string& name, std::size_t first, std::span<T> to) const {
     for_each_overlap(name, first, to.size(),
                      [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
                        std::memcpy(to.data() + at, run.bytes.data() + from * sizeof(T), count * sizeof(T));
@@ -141,7 +143,7 @@ class SavedState final {
   }
   /// The same with conversion: each number is rounded once to T.
   template <class T>
-  void copy_converted(const std::string& name, std::size_t first, std::span<T> to) const {
+  [[gnu::cold]] void copy_converted(const std::string& name, std::size_t first, std::span<T> to) const {
     for_each_overlap(name, first, to.size(),
                      [&](const safetensors::Tensor& run, std::size_t from, std::size_t at, std::size_t count) {
                        const std::size_t width = safetensors::bytes_of_dtype(run.dtype);
@@ -152,9 +154,9 @@ class SavedState final {
   }
 
   /// The name of the save at `path`: empty if it is one file, or if there is none; nullopt if it cannot be determined.
-  static std::optional<std::string> save_at(const std::string& path) {
-    std::error_code failed;
-    if (!std::filesystem::exists(path, failed)) return failed ? std::nullopt : std::optional(std::string());
+  [[gnu::cold]] static std::optional<std::string> save_at(const std::string& path) {
+    if (!regimen::detail::exists(path))
+      return errno == ENOENT || errno == ENOTDIR ? std::optional(std::string()) : std::nullopt;
     try {
       const MappedFile file(path);  // does not check the data's checksums
       std::vector<safetensors::Tensor> tensors;
@@ -167,21 +169,15 @@ class SavedState final {
   /// Removes the files beside `path` of saves that began before `time`, except the parts of the save `kept`: parts of a
   /// state that was replaced, and files of ranks that failed or were killed while saving. Files with other names, and
   /// parts of later saves, stay.
-  static void remove_parts_before(const std::string& path, std::uint64_t time, const std::string& kept = {}) {
-    const std::filesystem::path whole(path),
-        directory = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
-    const std::string index = whole.filename().string();
-    std::vector<std::string> others;
-    std::error_code failed;  // ignored: the state is saved, whatever cannot be removed
-    for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
-         entry.increment(failed)) {
-      const std::string name = entry->path().filename().string();
+  [[gnu::cold]] static void remove_parts_before(const std::string& path, std::uint64_t time,
+                                                const std::string& kept = {}) {
+    const std::string directory = regimen::detail::directory_of(path), index = regimen::detail::name_of_file(path);
+    for (const std::string& name : regimen::detail::names_in(directory)) {
       const PartNames::Found part = PartNames::find(name, index);
       if (part.save.empty() || part.save == kept || PartNames::time_of(part.save) >= time) continue;
-      if (part.is_temporary) regimen::detail::AtomicFile::remove_if_stale(entry->path().string());
-      else others.push_back(entry->path().string());
+      if (part.is_temporary) regimen::detail::AtomicFile::remove_if_stale(directory + name);
+      else std::remove((directory + name).c_str());  // the state is saved, whatever cannot be removed
     }
-    for (const std::string& other : others) std::remove(other.c_str());
   }
 
  private:
@@ -195,7 +191,8 @@ class SavedState final {
   }
 
   template <class CheckType>
-  void expect_runs(const std::string& name, const std::vector<std::size_t>& shape, const CheckType& check_type) const {
+  [[gnu::cold]] void expect_runs(const std::string& name, const std::vector<std::size_t>& shape,
+                                 const CheckType& check_type) const {
     std::size_t whole = 1, at = 0;
     for (const std::size_t extent : shape) whole *= extent;
     const auto found = runs_.find(name);
@@ -216,7 +213,7 @@ class SavedState final {
   /// Calls f(run, element of the run, element of the request, count) for the pieces of [first,
   /// first + count) that runs have.
   template <class F>
-  void for_each_overlap(const std::string& name, std::size_t first, std::size_t count, const F& f) const {
+  [[gnu::cold]] void for_each_overlap(const std::string& name, std::size_t first, std::size_t count, const F& f) const {
     for (const Run& run : runs_.at(name)) {
       const std::size_t begin = (std::max)(first, run.first),
                         end = (std::min)(first + count, run.first + elements_of(*run.tensor));
@@ -225,11 +222,11 @@ class SavedState final {
   }
 
   /// Parts are in the folder of their index, even if a malicious index says otherwise.
-  static std::string beside(const std::string& path, const std::string& name) {
-    return (std::filesystem::path(path).parent_path() / std::filesystem::path(name).filename()).string();
+  [[gnu::cold]] static std::string beside(const std::string& path, const std::string& name) {
+    return regimen::detail::directory_of(path) + regimen::detail::name_of_file(name);
   }
 
-  void read_parts() {
+  [[gnu::cold]] void read_parts() {
     const std::uint64_t count = whole_number(path_, metadata_, PartNames::count);
     if (count < 1 || count > 65536)
       throw Error(path_ + ", metadata, " + PartNames::count, "1 to 65536 parts", std::to_string(count));

@@ -6,7 +6,6 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/number.hpp>
-// JSON: 1.4 s of compile time, so include this header only where files are opened.
 #include <regimen/state/detail/safetensors_header.hpp>
 
 #include <algorithm>
@@ -39,9 +38,9 @@ namespace regimen::safetensors {
 /// cost     mapped, not copied; one pass over the data for the checksums (about 1 GB/s)
 class File final {
  public:
-  explicit File(const std::string& path) : path_(path), file_(path) {
+  [[gnu::noinline]] explicit File(const std::string& path) : path_(path), file_(path) {
     detail::parse_header(path, file_.bytes(), tensors_, metadata_);
-    for (std::size_t i = 0; i < tensors_.size(); ++i) index_.emplace(tensors_[i].name, i);
+    by_name_ = detail::by_name(tensors_);
     check_sums();
   }
 
@@ -53,8 +52,9 @@ class File final {
 
   /// The tensor of that name, or null.
   const Tensor* find(std::string_view name) const {
-    const auto place = index_.find(name);
-    return place == index_.end() ? nullptr : &tensors_[place->second];
+    const auto place = std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                                        [](const Tensor* tensor, std::string_view of) { return tensor->name < of; });
+    return place == by_name_.end() || (*place)->name != name ? nullptr : *place;
   }
 
   /// The tensor of that name; throws Error if there is none.
@@ -103,7 +103,7 @@ class File final {
   }
 
  private:
-  void check_sums() {
+  [[gnu::cold]] void check_sums() {
     const bool summed = std::any_of(metadata_.begin(), metadata_.end(),
                                     [](const auto& entry) { return detail::is_checksum(entry.first); });
     if (!summed) return;
@@ -117,7 +117,7 @@ class File final {
       return value;
     };
     const std::string header = take(detail::checksum_key),
-                      computed = detail::header_checksum(tensors_, metadata_);  // includes the checksums of the tensors
+                      computed = detail::header_checksum(by_name_, metadata_);  // includes the checksums of the tensors
     if (header != computed)
       throw Error(path_ + ", header", "checksum " + header + ", as written in it", computed, cure);
     for (const Tensor& tensor : tensors_) {
@@ -132,8 +132,24 @@ class File final {
   MappedFile file_;
   std::vector<Tensor> tensors_;
   std::map<std::string, std::string> metadata_;
-  std::map<std::string, std::size_t, std::less<>> index_;
+  detail::Pointers by_name_;  // into tensors_
 };
+
+namespace detail {
+/// write() into a file that the caller commits.
+[[gnu::cold]] inline void write_into(regimen::detail::AtomicFile& file, const std::string& path,
+                                     std::span<const Tensor> tensors, std::map<std::string, std::string> metadata) {
+  const Pointers ordered = lay_out(path, tensors);
+  metadata.emplace("format", "pt");
+  const std::string header = write_header(path, ordered, std::move(metadata));
+  std::array<std::byte, 8> length{};
+  for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xFF);
+  file.write(length);
+  file.write(std::as_bytes(std::span(header)));
+  for (const Tensor* const tensor : ordered)
+    tensor->for_each_piece([&](std::span<const std::byte> piece) { file.write(piece); });
+}
+}  // namespace detail
 
 /// Writes tensors, in any order, and metadata, atomically (see detail::AtomicFile): after a failure or a kill at any
 /// moment `path` is the whole old or the whole new file.
@@ -145,27 +161,8 @@ class File final {
 /// failure  Error with the system's reason; for two tensors of one name, a name that is no UTF-8, or a number of bytes
 ///          that does not match the shape
 /// cost     two passes over the data, for checksums and for writing, and the time of the disk
-inline void write(const std::string& path, std::span<const Tensor> tensors,
-                  std::map<std::string, std::string> metadata = {});
-
-namespace detail {
-/// The same, into a file that the caller commits.
-inline void write_into(regimen::detail::AtomicFile& file, const std::string& path, std::span<const Tensor> tensors,
-                       std::map<std::string, std::string> metadata) {
-  const std::vector<Tensor> ordered = lay_out(path, tensors);
-  metadata.emplace("format", "pt");
-  const std::string header = write_header(path, ordered, std::move(metadata));
-  std::array<std::byte, 8> length{};
-  for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xFF);
-  file.write(length);
-  file.write(std::as_bytes(std::span(header)));
-  for (const Tensor& tensor : ordered)
-    tensor.for_each_piece([&](std::span<const std::byte> piece) { file.write(piece); });
-}
-}  // namespace detail
-
-inline void write(const std::string& path, std::span<const Tensor> tensors,
-                  std::map<std::string, std::string> metadata) {
+[[gnu::noinline]] inline void write(const std::string& path, std::span<const Tensor> tensors,
+                                    std::map<std::string, std::string> metadata = {}) {
   regimen::detail::AtomicFile file(path);
   detail::write_into(file, path, tensors, std::move(metadata));
   file.commit();

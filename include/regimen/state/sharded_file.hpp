@@ -7,13 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -84,11 +83,10 @@ class ShardedFile final {
 
  private:
   static std::string chosen(const std::string& path) {
-    namespace fs = std::filesystem;
-    std::error_code ignored;
-    std::string file = path;
-    if (fs::is_directory(path, ignored)) file = (fs::path(path) / "model.safetensors").string();
-    return !fs::exists(file, ignored) && fs::exists(index_of(file), ignored) ? index_of(file) : file;
+    using regimen::detail::exists;
+    const bool is_folder = exists(path + "/.");
+    const std::string file = is_folder ? path + (path.ends_with('/') ? "" : "/") + "model.safetensors" : path;
+    return !exists(file) && exists(index_of(file)) ? index_of(file) : file;
   }
   void add(const std::string& path) {
     files_.push_back(std::make_unique<File>(path));
@@ -127,10 +125,9 @@ template <class Part>
 void write_in_parts(const std::string& path, const std::vector<std::string>& names,
                     const std::vector<std::size_t>& bytes, std::size_t largest, const Part& part) {
   const std::vector<std::size_t> ends = last_of_parts(bytes, largest);
-  std::error_code ignored;
   if (ends.size() == 1) {
     part(path, std::size_t{0}, names.size());
-    std::filesystem::remove(index_of(path), ignored);
+    std::remove(index_of(path).c_str());
     return;
   }
   if (!path.ends_with(extension))
@@ -141,7 +138,7 @@ void write_in_parts(const std::string& path, const std::vector<std::string>& nam
     const std::string file = part_of(path, i, ends.size());
     part(file, first, ends[i]);
     for (; first < ends[i]; ++first) {
-      places.emplace(names[first], std::filesystem::path(file).filename().string());
+      places.emplace(names[first], regimen::detail::name_of_file(file));
       sum += bytes[first];
     }
   }
@@ -149,7 +146,7 @@ void write_in_parts(const std::string& path, const std::vector<std::string>& nam
   const std::string text = detail::write_index(index_of(path), places, sum);
   index.write(std::as_bytes(std::span(text)));
   index.commit();
-  std::filesystem::remove(path, ignored);
+  std::remove(path.c_str());
 }
 
 }  // namespace regimen::safetensors

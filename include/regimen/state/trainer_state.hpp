@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -23,16 +22,16 @@ namespace regimen::train {
 
 /// In a file `<name>` is a weight and `optimizer.<state>.<name>` its optimizer state. Everything else that exact
 /// resumption needs is in the metadata, under "regimen.".
-inline std::string state_name(const char* state, const std::string& name) {
+[[gnu::cold]] inline std::string state_name(const char* state, const std::string& name) {
   return std::string("optimizer.") + state + "." + name;
 }
 
-inline std::vector<std::size_t> shape_of(const Parameter& parameter) {
+[[gnu::cold]] inline std::vector<std::size_t> shape_of(const Parameter& parameter) {
   return {parameter.extents.begin(), parameter.extents.begin() + parameter.rank};
 }
 
 /// Doubles are saved as their 64 bits, so that they are restored exactly.
-inline std::string bits_of(double value) { return std::to_string(std::bit_cast<std::uint64_t>(value)); }
+[[gnu::cold]] inline std::string bits_of(double value) { return std::to_string(std::bit_cast<std::uint64_t>(value)); }
 
 /// Opens a Trainer for the library's own functions; programs have no use for it.
 struct Inside final {
@@ -50,11 +49,11 @@ struct StateAccess {
   static constexpr bool moves_loss_scale = Session::Recipe::loss_scaling.growth_interval > 0;
 
   /// What decides the bits of a run, besides the program.
-  static std::string path_text() {
+  [[gnu::cold]] static std::string path_text() {
     return Session::Engine::template numerics<typename Session::Recipe::Roles::computed>();
   }
 
-  static std::string name_of_state(const auto& tensor, std::size_t state) {
+  [[gnu::cold]] static std::string name_of_state(const auto& tensor, std::size_t state) {
     return state_name(Session::name_of_state(tensor.place.group, state), tensor.name);
   }
 
@@ -66,7 +65,7 @@ struct StateAccess {
 
   /// One rank writes one file. Several ranks write a part each, then rank 0 the index; until that is in place, the
   /// older state stays valid.
-  static void save(Session& session, const std::string& path) {
+  [[gnu::noinline]] static void save(Session& session, const std::string& path) {
     finish_saving(session);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     expect_finished_step(session, "Trainer::save");
@@ -84,7 +83,8 @@ struct StateAccess {
       comm::barrier(session.control());  // the index is there
     });
   }
-  static void save_in_background(Session& session, const std::string& path, std::chrono::seconds limit) {
+  [[gnu::noinline]] static void save_in_background(Session& session, const std::string& path,
+                                                   std::chrono::seconds limit) {
     finish_saving(session);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     expect_finished_step(session, "Trainer::save_in_background");
@@ -109,7 +109,7 @@ struct StateAccess {
   }
 
   /// The files that this rank writes, with views of its tensors.
-  static StateFiles files_of(Session& session, const std::string& path) {
+  [[gnu::cold]] static StateFiles files_of(Session& session, const std::string& path) {
     StateFiles files;
     files.path = files.own = regimen::detail::behind_links(path);
     files.time = now();
@@ -127,7 +127,7 @@ struct StateAccess {
     return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   }
 
-  static void describe_parts(Session& session, StateFiles& files) {
+  [[gnu::cold]] static void describe_parts(Session& session, StateFiles& files) {
     // A name that no older save has, so that an older index never names a part of this save.
     files.time = comm::gather_small(*session.control(), files.time)[0];
     files.save = std::to_string(session.steps_done) + "-" + std::to_string(files.time);
@@ -153,7 +153,7 @@ struct StateAccess {
     files.index[PartNames::count] = std::to_string(session.ranks());
     for (std::size_t rank = 0; rank < session.ranks(); ++rank) {
       files.parts.push_back(part(rank));
-      files.index[PartNames::part(rank)] = std::filesystem::path(part(rank)).filename().string();
+      files.index[PartNames::part(rank)] = regimen::detail::name_of_file(part(rank));
     }
   }
 
@@ -166,7 +166,7 @@ struct StateAccess {
   }
 
   /// Rank 0 writes the whole state to one file, as a single rank would save it.
-  static void save_whole(Session& session, const std::string& path) {
+  [[gnu::noinline]] static void save_whole(Session& session, const std::string& path) {
     finish_saving(session);
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     expect_finished_step(session, "Trainer::save_whole");
@@ -177,7 +177,7 @@ struct StateAccess {
   }
 
  private:
-  static void write_whole(Session& session, const std::string& path) {
+  [[gnu::cold]] static void write_whole(Session& session, const std::string& path) {
     if (session.ranks() == 1 || !session.is_sliced()) {
       if (session.rank() == 0) safetensors::write(path, kept(session), metadata_of(session));
     } else {
@@ -204,7 +204,7 @@ struct StateAccess {
   }
 
   /// Calls f(name, tensor, offset, first, count) for the weights and the optimizer state that this rank keeps.
-  static void for_each_array(Session& session, auto&& f) {
+  [[gnu::cold]] static void for_each_array(Session& session, auto&& f) {
     for (const auto& tensor : session.tensors) {
       f(tensor.name, tensor, session.master_view(tensor), tensor.first, tensor.count);
       if (!tensor.place.trains) continue;
@@ -213,8 +213,9 @@ struct StateAccess {
     }
   }
   /// A tensor of the arena, to be written to a file.
-  static safetensors::Tensor tensor_of(Session& session, const std::string& name, std::vector<std::size_t> shape,
-                                       View<Master> values, std::size_t count) {
+  [[gnu::cold]] static safetensors::Tensor tensor_of(Session& session, const std::string& name,
+                                                     std::vector<std::size_t> shape, View<Master> values,
+                                                     std::size_t count) {
     safetensors::Tensor tensor{name, safetensors::dtype_of<Master>, std::move(shape), {}};
     tensor.read = [](const safetensors::Tensor& of, std::size_t offset, std::span<std::byte> to) {
       static_cast<Session*>(of.owner)->walk.engine.download(of.at + offset, to).wait();
@@ -226,7 +227,7 @@ struct StateAccess {
   }
 
   /// All tensors of a rank that keeps everything whole.
-  static std::vector<safetensors::Tensor> kept(Session& session) {
+  [[gnu::cold]] static std::vector<safetensors::Tensor> kept(Session& session) {
     std::vector<safetensors::Tensor> tensors;
     for_each_array(
         session, [&](const std::string& name, const auto& tensor, View<Master> values, std::size_t, std::size_t) {
@@ -235,7 +236,7 @@ struct StateAccess {
     return tensors;
   }
 
-  static std::map<std::string, std::string> metadata_of(Session& session) {
+  [[gnu::cold]] static std::map<std::string, std::string> metadata_of(Session& session) {
     const Scalars s = session.scalars();
     std::map<std::string, std::string> metadata{
         {"format", "pt"},

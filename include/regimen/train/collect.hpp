@@ -27,8 +27,8 @@ class Collector final {
  public:
   static constexpr std::size_t master_weights = ~std::size_t{0};
 
-  static std::vector<Master> collect(auto& engine, comm::Control& ranks, const Resident& r, std::size_t state,
-                                     std::span<const TensorRecord> tensors = {}) {
+  [[gnu::cold]] static std::vector<Master> collect(auto& engine, comm::Control& ranks, const Resident& r,
+                                                   std::size_t state, std::span<const TensorRecord> tensors = {}) {
     std::vector<Master> all, own, unit_of_all_ranks;
     Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
       const std::size_t elements = state == master_weights ? Unit::layout.count : Unit::layout.trained;

@@ -12,10 +12,10 @@ namespace regimen::train {
 /// The next call of a hand-written loop; at forward also a whole step; in with_average none that trains or saves.
 enum class Waiting { forward, backward, apply, average };
 
-[[noreturn]] inline void in_average(const std::string& who) {
+[[noreturn, gnu::cold]] inline void in_average(const std::string& who) {
   throw Error(who, "a call outside of with_average", "one inside of it", "evaluate, predict or generate there");
 }
-[[noreturn]] inline void out_of_order(Waiting waiting, const char* what) {
+[[noreturn, gnu::cold]] inline void out_of_order(Waiting waiting, const char* what) {
   if (waiting == Waiting::average) in_average(std::string("Trainer::") + what);
   const char* const due = waiting == Waiting::forward    ? "forward"
                           : waiting == Waiting::backward ? "backward"

@@ -42,7 +42,7 @@ std::uint64_t bits_of_number(const Bundled<Values...>& bundle) {
 
 /// A hash of three updates of fixed numbers with these options: any option that changes an update changes the hash.
 template <class UpdateRule>
-std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
+[[gnu::cold]] std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
   constexpr std::size_t count = 4;  // two rows of two
   double weight[count] = {0.5, -0.25, 0.125, 1.5}, state[UpdateRule::states == 0 ? 1 : UpdateRule::states][count] = {};
   Scalars scalars{};
@@ -73,7 +73,7 @@ std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
 
 /// The same of a rule that is written by operations, by an engine of its own.
 template <class UpdateRule, class Engine>
-std::uint64_t fingerprint_of_operations(const typename UpdateRule::Options& options) {
+[[gnu::cold]] std::uint64_t fingerprint_of_operations(const typename UpdateRule::Options& options) {
   constexpr std::size_t count = 4;  // two rows of two
   const auto update = [&](auto& walk, bool decays) {
     using Update = op::UpdateTensor<UpdateRule, fp64, fp64, fp64>;
@@ -122,7 +122,7 @@ std::uint64_t fingerprint_of_operations(const typename UpdateRule::Options& opti
 /// A hash of the model, the policies, the update rule and the learning rate; of a schedule
 /// at steps that are powers of two.
 template <class Trainer>
-std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
+[[gnu::cold]] std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
   using Groups = GroupsOf<typename Trainer::UpdateRule>;

@@ -13,6 +13,7 @@
 #include <regimen/train/average.hpp>
 #include <regimen/train/expect.hpp>
 #include <regimen/train/fingerprint.hpp>
+#include <regimen/train/input_meter.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/result.hpp>
@@ -40,6 +41,11 @@ struct Borrowed final {
   void read(std::size_t index, Sample<In, Label> sample) const {
     source->read(index, sample);
   }
+  template <class In, class Label>
+    requires KeyedSource<Source, In, Label>
+  void read(const data::Key& key, Sample<In, Label> sample) const {
+    source->read(key, sample);
+  }
   std::string name() const { return detail::name_of_source(*source); }
 };
 
@@ -55,8 +61,11 @@ using TrainingEvent = std::conditional_t<(Trainer::Session::steps > 1), StepResu
 template <class Trainer, class Callback>
 inline constexpr bool hears_training = std::is_invocable_v<Callback&, Trainer&, TrainingEvent<Trainer>>;
 template <class Trainer, class Callback>
+inline constexpr bool hears_epochs = std::is_invocable_v<Callback&, Trainer&, const EpochEvent&>;
+template <class Trainer, class Callback>
 inline constexpr bool is_called =
-    hears_training<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&>;
+    hears_training<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&> ||
+    hears_epochs<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Fitted&>;
 template <class Trainer, class Callback>
 inline constexpr bool counts_launches_as_steps = [] {
   if constexpr (Trainer::Session::steps == 1 || hears_training<Trainer, Callback>) return false;
@@ -71,6 +80,65 @@ using heard_callback = typename std::conditional_t<
 template <class Trainer, class Callback>
 inline constexpr bool may_call = is_called<Trainer, Callback> && !counts_launches_as_steps<Trainer, Callback>;
 
+/// The epoch that fit is in, and what its steps add up to.
+struct EpochCount final {
+  EpochEvent event{};
+  bool is_open = false;
+  double loss_sum = 0, divisor = 0, began = 0;
+
+  const EpochEvent& begin(std::uint64_t epoch, std::uint64_t step) {
+    *this = EpochCount{};
+    event.epoch = epoch;
+    event.step = step;
+    is_open = true;
+    began = now();
+    return event;
+  }
+  /// of    divides the sum of the losses of the step's valid targets; `all`: of those of the epoch so far and these
+  void add(const StepResult& result, double of, double all) {
+    ++event.steps;
+    event.targets += result.targets;
+    if (result.targets > 0) loss_sum += result.loss * of;
+    divisor = all;
+  }
+  const EpochEvent& end(std::uint64_t step) {
+    event.step = step;
+    event.ended = true;
+    event.loss = mean_of(loss_sum, divisor);
+    event.seconds = now() - began;
+    is_open = false;
+    return event;
+  }
+};
+/// Throws Error when options of fit contradict each other, or the program.
+inline void check_run(const FitOptions& run, bool has_validation, bool has_averages) {
+  if (run.steps == 0 && run.epochs == 0)
+    throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
+  if (!has_validation && (run.validate_every != 0 || run.patience != 0))
+    throw Error("Trainer::fit",
+                std::string("validation data for ") + (run.validate_every != 0 ? "validate_every" : "patience"), "none",
+                "write fit(source, validation, {...}), or leave the option out");
+  if (run.validate_average && !has_validation)
+    throw Error("Trainer::fit", "validation data for validate_average", "none",
+                "write fit(source, validation, {...}), or leave the option out");
+  if (run.validate_average && !has_averages)
+    throw Error("Trainer::fit, validate_average", "a rule that keeps averages of the weights", "none",
+                "write Optimizer<Averaged<...>>, or leave the option out");
+}
+/// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
+[[gnu::cold]] inline void say_if_short(std::size_t ranks, std::size_t own_batch, std::size_t micro_batches,
+                                       std::size_t size, const FitOptions& run) {
+  const std::size_t batch = own_batch * ranks, step = batch * micro_batches;
+  if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
+  const auto text = [](std::size_t number) { return std::to_string(number); };
+  regimen::detail::say("regimen: an epoch has " + regimen::detail::counted(size, "sample") + ", fewer than the " +
+                       text(step) + " of a step (" + text(micro_batches) + " x Batch<" + text(own_batch) + "> x " +
+                       regimen::detail::counted(ranks, "rank") + "): " +
+                       (size < batch ? "every batch is " + (size == 1 ? "that one" : "those " + text(size)) +
+                                           "; Remainder::Wrap fills batches across epochs\n"
+                                     : "a step sees samples of more than one epoch\n"));
+}
+
 /// The loop of fit. Callbacks receive the Trainer; the loop itself works on its Session.
 template <class Trainer>
 struct FitLoop final {
@@ -80,18 +148,7 @@ struct FitLoop final {
   template <class Source, class Validation, class... Callbacks>
   static Fitted run(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run,
                     Callbacks&... callbacks) {
-    if (run.steps == 0 && run.epochs == 0)
-      throw Error("Trainer::fit", "steps or epochs that end the run", "neither", "write fit(source, {.steps = 1000})");
-    if (validation == nullptr && (run.validate_every != 0 || run.patience != 0))
-      throw Error("Trainer::fit",
-                  std::string("validation data for ") + (run.validate_every != 0 ? "validate_every" : "patience"),
-                  "none", "write fit(source, validation, {...}), or leave the option out");
-    if (run.validate_average && validation == nullptr)
-      throw Error("Trainer::fit", "validation data for validate_average", "none",
-                  "write fit(source, validation, {...}), or leave the option out");
-    if (run.validate_average && !keeps_averages<typename Session::UpdateRule>)
-      throw Error("Trainer::fit, validate_average", "a rule that keeps averages of the weights", "none",
-                  "write Optimizer<Averaged<...>>, or leave the option out");
+    check_run(run, validation != nullptr, keeps_averages<typename Session::UpdateRule>);
     Session& session = Inside::session(trainer);
     session.expect_no_fit("Trainer::fit");
     const Running running(session);
@@ -121,12 +178,14 @@ struct FitLoop final {
       session.preparation.run(session, loader.batching(), micro_batches_until(session, last));
       if (validation != nullptr) session.preparation.evaluation_of(session, validation->size(Trainer::sample_shape()));
     });
-    if (session.rank() == 0) say_if_short(session.ranks(), loader.size(), run);
+    if (session.rank() == 0) say_if_short(session.ranks(), Trainer::batch, Trainer::micro_batches, loader.size(), run);
     const bool drops = run.remainder == Remainder::Drop;  // then an incomplete step is left out, too
     const std::uint64_t in_epochs = session.steps_done + loader.steps() / Trainer::micro_batches +
                                     (!drops && loader.steps() % Trainer::micro_batches != 0);
     const auto has_step = [&] { return loader.steps() - loader.step() >= (drops ? Trainer::micro_batches : 1); };
+    constexpr bool tells_epochs = (hears_epochs<Trainer, Callbacks> || ...);
     Progress progress(run.progress && session.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
+    InputMeter input(run.progress && session.rank() == 0, data::timings(source));
     Fitted fitted{session.steps_done};
     bool goes_on = true;
     patience.is_kept = run.patience != 0;
@@ -157,6 +216,10 @@ struct FitLoop final {
       goes_on = false;
     }
     patience.is_resumed = false;
+    [[maybe_unused]] EpochCount epoch;
+    [[maybe_unused]] const auto tell_all = [&](const auto& event) {
+      ((goes_on = tell(trainer, callbacks, event) && goes_on), ...);
+    };
     const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // a callback of one rank may stop all ranks
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
     // Without callbacks the results of a step are read while the next step runs, unless that must not follow an
@@ -167,8 +230,18 @@ struct FitLoop final {
       StepResults results;
       session.guarded([&] { results = session.finish(ran); });
       fitted.loss = results.back().loss;
-      for (const StepResult& result : results)
+      for (const StepResult& result : results) {
+        input.step(result.milliseconds, result.waited);
+        progress.input(input.share());
         progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
+      }
+      input.say_if_bound(source);
+      if constexpr (tells_epochs)
+        for (const StepResult& result : results) {
+          using Step = typename Session::Step;
+          epoch.add(result, Step::divisor_of(double(result.targets)),
+                    Step::divisor_of(double(epoch.event.targets + result.targets)));
+        }
       if constexpr (Session::steps > 1) ((goes_on = tell(trainer, callbacks, results) && goes_on), ...);
       else ((goes_on = tell(trainer, callbacks, results.front()) && goes_on), ...);
     };
@@ -176,15 +249,33 @@ struct FitLoop final {
       if (before != nullptr) finish(*std::exchange(before, nullptr));
     };
     while (all_go_on() && session.steps_done < last && has_step()) {
-      typename Session::Ran& ran = start(session, loader, steps_before(session, run, last, validation != nullptr));
+      if constexpr (tells_epochs)
+        if (!epoch.is_open) {  // on all ranks at once; then they ask each other again whether to go on
+          tell_all(epoch.begin(loader.place().epoch, session.steps_done));
+          continue;
+        }
+      typename Session::Ran& ran =
+          start(session, loader, steps_before(session, run, last, validation != nullptr), tells_epochs);
       if (reads_late) finish_before();
       before = &ran;
       if (!reads_late || is_due()) finish_before();
+      if constexpr (tells_epochs) {  // a step may hold whole epochs
+        const std::uint64_t next = has_step() ? loader.place().epoch : run.epochs;
+        for (std::uint64_t of = epoch.event.epoch; of < next; ++of) {
+          if (!epoch.is_open) tell_all(epoch.begin(of, session.steps_done));
+          tell_all(epoch.end(session.steps_done));
+        }
+      }
       if (is_due()) validate();
     }
     finish_before();
     if (validation != nullptr && patience.validated_at != session.steps_done) validate();
     fitted.steps = session.steps_done;
+    fitted.input_share = input.share();
+    fitted.workers = loader.workers();
+    fitted.ahead = loader.ahead();
+    if (run.workers == data::automatic && run.progress && session.rank() == 0) say_chosen(fitted);
+    (static_cast<void>(tell(trainer, callbacks, fitted)), ...);
     return fitted;
   }
 
@@ -204,24 +295,19 @@ struct FitLoop final {
   }
 
   struct Running {
-    explicit Running(Session& of) : session(of) { session.fits = true; }
+    explicit Running(Session& of) : session(of) {
+      session.fits = true;
+      session.waited = 0;
+    }
     ~Running() { session.fits = false; }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
     Session& session;
   };
 
-  /// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
-  static void say_if_short(std::size_t ranks, std::size_t size, const FitOptions& run) {
-    const std::size_t batch = Trainer::batch * ranks, step = batch * Trainer::micro_batches;
-    if (size >= step || run.order == Order::Random || run.remainder == Remainder::Wrap) return;
-    const auto text = [](std::size_t number) { return std::to_string(number); };
-    regimen::detail::say("regimen: an epoch has " + regimen::detail::counted(size, "sample") + ", fewer than the " +
-                         text(step) + " of a step (" + text(Trainer::micro_batches) + " x Batch<" +
-                         text(Trainer::batch) + "> x " + regimen::detail::counted(ranks, "rank") + "): " +
-                         (size < batch ? "every batch is " + (size == 1 ? "that one" : "those " + text(size)) +
-                                             "; Remainder::Wrap fills batches across epochs\n"
-                                       : "a step sees samples of more than one epoch\n"));
+  static void say_chosen(const Fitted& fitted) {
+    regimen::detail::say("regimen: " + regimen::detail::counted(fitted.workers, "worker") + " read the data, " +
+                         std::to_string(fitted.ahead) + " of its batches ahead\n");
   }
 
   /// Throws Error if the source cannot serve this model, or its first or last sample cannot be read.
@@ -238,13 +324,14 @@ struct FitLoop final {
 
   /// A hash of the number of samples, and of the first, the middle and the last sample.
   template <class Source>
-  static std::uint64_t fingerprint_of_source(const Source& source) {
+  [[gnu::cold]] static std::uint64_t fingerprint_of_source(const Source& source) {
     const std::size_t size = source.size(Trainer::sample_shape());
     std::vector<typename Trainer::Input> input(Trainer::input_size);
     std::vector<typename Trainer::Label> target(Trainer::target_size);
     std::uint64_t print = size;
     for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
-      source.read(index, Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
+      regimen::detail::read_sample(source, {.index = index},
+                                   Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
       for (const auto& value : input) print = mix(print, bits_of_number(value));
       for (const auto& value : target) print = mix(print, bits_of_number(value));
     }
@@ -262,26 +349,31 @@ struct FitLoop final {
     if (!validates || run.validate_every == 0) return left;
     return (std::min)(left, run.validate_every - session.steps_done % run.validate_every);
   }
-  /// Whether the next `steps` steps have full batches; the same on all ranks.
-  static bool can_launch(const auto& loader) {
+  /// Whether the next `steps` steps have full batches, and, if epochs matter, begin in one; the same on all ranks.
+  static bool can_launch(const auto& loader, bool in_one_epoch) {
     constexpr std::size_t micro_batches = Session::steps * Trainer::micro_batches;
     if (loader.steps() - loader.step() < micro_batches) return false;
+    const std::uint64_t last = loader.step() + micro_batches - Trainer::micro_batches;
+    if (in_one_epoch && loader.batching().place(last).epoch != loader.place().epoch) return false;
     for (std::uint64_t m = 0; m < micro_batches; ++m)
       if (!loader.is_full(loader.step() + m)) return false;
     return true;
   }
   /// Starts a launch of several steps, if that many come before anything else, or one step.
-  static typename Session::Ran& start(Session& session, auto& loader, std::uint64_t most) {
+  static typename Session::Ran& start(Session& session, auto& loader, std::uint64_t most,
+                                      [[maybe_unused]] bool in_one_epoch) {
     const auto give = [&](std::size_t micro_batch, std::size_t ahead) {
       session.uploaded.wait();  // next() gives the previous batch back to the loader
       session.walk.all_are_whole = loader.step() < loader.steps() && loader.is_full(loader.step());
+      const double before = loader.waited();
       const auto next = loader.next();
+      session.waited += loader.waited() - before;
       session.give_batch(next.input, next.target, next.samples, micro_batch, ahead);
       return next.samples;
     };
     typename Session::Ran& ran = [&]() -> typename Session::Ran& {
       if constexpr (Session::steps > 1)
-        if (most >= Session::steps && can_launch(loader)) return session.start_launch(give);
+        if (most >= Session::steps && can_launch(loader, in_one_epoch)) return session.start_launch(give);
       return session.start_step([&](std::size_t micro_batch) { return give(micro_batch, 0); });
     }();
     session.place = loader.place();

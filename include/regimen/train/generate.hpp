@@ -1,12 +1,17 @@
-// regimen/train/generate.hpp — generates text with a model of tokens, one token at a time.
+// regimen/train/generate.hpp — generates text with a model of tokens, one token at a time; from another text, too.
 #pragma once
 
+#include <regimen/core/bundled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/program/check_ids.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/generate_reads_one_text.hpp>
+#include <regimen/rule/generate_takes_source.hpp>
+#include <regimen/rule/generate_translates.hpp>
 #include <regimen/verdict/model_layers.hpp>
 
 #include <algorithm>
@@ -29,11 +34,13 @@ namespace regimen {
 ///   top_k         samples from the k largest logits only; of equal ones the lower ids; 0: all
 ///   seed          the same seed, prompt and weights give the same tokens
 ///   vocabulary    never samples ids at or above it, for a model with more ids than its text has; 0: no limit
+///   end           the token that ends a text: none follows it; -1: no token does
 struct Sampling final {
   double temperature = 1;
   std::size_t top_k = 0;
   std::uint64_t seed = 1;
   std::size_t vocabulary = 0;
+  std::int32_t end = -1;
 };
 
 /// A model for generate: a Trainer or an Inference with input Tokens<T> and output (T,V).
@@ -44,6 +51,17 @@ concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> to
   { Model::output_size } -> std::convertible_to<std::size_t>;
   { model.predict(tokens)[0] } -> std::convertible_to<double>;
 } && Model::output_rows == Model::input_size;
+
+/// A model for generate from a source: a Trainer or an Inference with input Bundle<Tokens<S>, Tokens<T>> and output (T,V).
+template <class Model>
+concept PredictsTarget = requires(Model& model, std::span<const typename Model::Input> texts) {
+  { Model::output_size } -> std::convertible_to<std::size_t>;
+  { Model::output_rows } -> std::convertible_to<std::size_t>;
+  { model.predict(texts)[0] } -> std::convertible_to<double>;
+  requires std::same_as<typename Model::Input, Bundled<typename detail::bundled_value<0, typename Model::Input>::type,
+                                                       Value<std::int32_t, Shape<Model::output_rows>>>>;
+  requires std::same_as<typename detail::bundled_value<0, typename Model::Input>::type::Element, std::int32_t>;
+};
 
 namespace detail {
 /// Whether the model is causal, if its type tells: the types of Trainer and Inference name their network.
@@ -60,6 +78,16 @@ template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
 inline constexpr bool reads_one_text<Model> =
     !train::attends_to_named<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
+/// Of a model with a source, likewise: whether it has an encoder and a decoder that can be told apart, and whether that
+/// looks ahead.
+template <class Model>
+struct two_texts {
+  static constexpr bool are_apart = true, is_causal = true;
+  static constexpr std::int32_t padding = -1;
+};
+template <class Model>
+  requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
+struct two_texts<Model> : train::two_texts<typename train::parts_t<typename Model::Recipe::Network>::Layers> {};
 }  // namespace detail
 
 /// Samples a token from logits; `position` numbers the draws of one text.   logits (V)
@@ -105,6 +133,13 @@ concept Decodes = PredictsTokens<Model> && requires(Model& model, std::span<cons
   { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text))>;
 };
 
+/// Reads a target position by position beside a source.
+template <class Model>
+concept DecodesTarget = PredictsTarget<Model> && requires(Model& model, std::span<const std::int32_t> text) {
+  { model.start(text, text)[0] } -> std::convertible_to<double>;
+  { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text, text))>;
+};
+
 inline std::size_t tokens_in_memory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
   const std::size_t addressable = (std::numeric_limits<std::ptrdiff_t>::max)();
@@ -112,10 +147,8 @@ inline std::size_t tokens_in_memory() {
          sizeof(std::int32_t);
 }
 
-template <PredictsTokens Model>
-std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
-                                   const Sampling& sampling) {
-  constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
+/// Refuses what no model can go on with.
+inline void check_prompt(std::span<const std::int32_t> prompt, std::size_t vocabulary, const Sampling& sampling) {
   if (prompt.empty())
     throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
   if (!(sampling.temperature >= 0) || !is_finite(sampling.temperature))
@@ -123,7 +156,24 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   for (const std::int32_t token : prompt)
     if (token < 0 || static_cast<std::size_t>(token) >= vocabulary)
       throw Error("generate, prompt", "tokens below " + std::to_string(vocabulary), std::to_string(token));
+}
 
+/// Appends tokens that draw gives, up to `count` or the one that ends the text, and returns them alone.
+inline std::vector<std::int32_t> extend(std::vector<std::int32_t>& text, std::size_t count, std::int32_t end,
+                                        auto&& draw) {
+  const auto before = static_cast<std::ptrdiff_t>(text.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    text.push_back(draw(i));
+    if (text.back() == end) break;
+  }
+  return {text.begin() + before, text.end()};
+}
+
+template <PredictsTokens Model>
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
+                                   const Sampling& sampling) {
+  constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
+  check_prompt(prompt, vocabulary, sampling);
   const std::size_t most = tokens_in_memory();
   if (prompt.size() > most || count > most - prompt.size())
     throw Error("generate, count",
@@ -132,27 +182,55 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
                 "write a long text in parts: the end of one is the next prompt");
 
   std::vector<std::int32_t> text(prompt.begin(), prompt.end()), window(length);
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto draw = [&](std::size_t i) {
     if constexpr (Decodes<Model>) {
       if (text.size() <= length) {
         const auto logits = i == 0 ? model.start(std::span<const std::int32_t>(text)) : model.next(text.back());
-        text.push_back(draw_token(std::span(logits), sampling, i));
-        continue;
+        return draw_token(std::span(logits), sampling, i);
       }
     }
     const std::size_t seen = (std::min)(text.size(), length);
     std::copy(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), window.begin());
     std::fill(window.begin() + static_cast<std::ptrdiff_t>(seen), window.end(), 0);
     const auto logits = model.predict(std::span<const std::int32_t>(window));  // (T,V)
-    text.push_back(draw_token(std::span(logits).subspan((seen - 1) * vocabulary, vocabulary), sampling, i));
-  }
-  text.erase(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(prompt.size()));
-  return text;
+    return draw_token(std::span(logits).subspan((seen - 1) * vocabulary, vocabulary), sampling, i);
+  };
+  return extend(text, count, sampling.end, draw);
+}
+
+/// The same beside a source.
+template <PredictsTarget Model>
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
+                                   std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling) {
+  using Texts = typename Model::Input;
+  constexpr std::size_t length = Model::output_rows, vocabulary = Model::output_size / length;
+  check_prompt(prompt, vocabulary, sampling);
+  if (prompt.size() > length || count > length + 1 - prompt.size())
+    throw Error("generate, count", "a target within the model's " + std::to_string(length) + " positions",
+                std::to_string(count) + " tokens after " + std::to_string(prompt.size()),
+                "generate fewer, or give the model a longer target");
+  std::vector<Texts> texts(1);
+  auto& read = texts[0].template get<0>();
+  auto& window = texts[0].template get<1>();
+  train::check_source(source.size(), read.size(), two_texts<Model>::padding, "generate");
+  std::fill(std::copy(source.begin(), source.end(), read.begin()), read.end(), two_texts<Model>::padding);
+  std::vector<std::int32_t> text(prompt.begin(), prompt.end());
+  const auto draw = [&](std::size_t i) {
+    if constexpr (DecodesTarget<Model>) {
+      const auto logits = i == 0 ? model.start(source, std::span<const std::int32_t>(text)) : model.next(text.back());
+      return draw_token(std::span(logits), sampling, i);
+    } else {
+      std::copy(text.begin(), text.end(), window.begin());
+      const auto logits = model.predict(std::span<const Texts>(texts));  // (T,V)
+      return draw_token(std::span(logits).subspan((text.size() - 1) * vocabulary, vocabulary), sampling, i);
+    }
+  };
+  return extend(text, count, sampling.end, draw);
 }
 
 }  // namespace detail
 
-/// `count` tokens that follow `prompt`, without it.
+/// The tokens that follow `prompt`, without it: `count` of them, or fewer, up to sampling.end.
 ///
 /// The model reads the last T tokens. If there are fewer, zeros fill the rest of the window, so no position may attend
 /// to later ones: **the model must be causal**.
@@ -169,13 +247,43 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
                                    const Sampling& sampling = {}) {
-  static_assert(sizeof(typename rule::generate_needs_logits<Model, PredictsTokens<Model>>::must_hold));
-  static_assert(sizeof(typename rule::generate_needs_causal < Model,
-                       !PredictsTokens<Model> || detail::is_causal < Model >> ::must_hold));
-  static_assert(
-      sizeof(typename rule::generate_reads_one_text < Model,
-             !PredictsTokens<Model> || !detail::is_causal<Model> || detail::reads_one_text < Model >> ::must_hold));
-  if constexpr (PredictsTokens<Model>) return detail::generate(model, prompt, count, sampling);
+  constexpr bool translates = PredictsTarget<Model>, predicts = PredictsTokens<Model> && !translates;
+  static_assert(sizeof(typename rule::generate_takes_source<Model, !translates>::must_hold));
+  static_assert(sizeof(typename rule::generate_needs_logits<Model, (predicts || translates)>::must_hold));
+  constexpr bool is_causal = !predicts || detail::is_causal<Model>;
+  static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
+  constexpr bool reads_one_text = !predicts || !is_causal || detail::reads_one_text<Model>;
+  static_assert(sizeof(typename rule::generate_reads_one_text<Model, reads_one_text>::must_hold));
+  if constexpr (predicts) return detail::generate(model, prompt, count, sampling);
+  else return {};
+}
+
+/// The same for a model of two texts, as a translator is: the tokens of the target that follow `prompt`, which says how it
+/// begins, given a source of S tokens, or fewer where the encoder has a KeepLength.
+///
+///   Inference<OpusMtEnDe, Batch<1>> model("opus-mt-en-de");
+///   generate(model, source, prompt, 100, {.temperature = 0, .end = 0});     // a prompt of one token, the padding token
+///
+/// The network is Input<Bundle<Tokens<S>, Tokens<T>>>, Fork<Last, encoder, decoder> and what comes behind: TransformerModel
+/// and T5Model are. The encoder reads Part<0> in whole; the decoder reads Part<1>, and what the encoder keeps, and is causal.
+///
+/// An Inference whose model `decodes` walks the encoder once for a text, and once makes the keys and values of each
+/// CrossAttention, which it keeps beside those of the target; then a token costs one position of the decoder. Otherwise it
+/// costs a whole pass over both texts.
+///
+/// refuses  another form of network, and a decoder that looks ahead
+/// failure  as above; also for a source of other lengths, and a target of more than T + 1 tokens, of which the last is
+///          not read
+template <class Model>
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
+                                   std::span<const std::int32_t> prompt, std::size_t count,
+                                   const Sampling& sampling = {}) {
+  constexpr bool translates = PredictsTarget<Model>, are_apart = translates && detail::two_texts<Model>::are_apart;
+  constexpr bool is_refused = requires { typename Model::rejected; };  // a type that has reported its errors
+  static_assert(sizeof(typename rule::generate_translates<Model, (are_apart || is_refused)>::must_hold));
+  constexpr bool is_causal = !are_apart || detail::two_texts<Model>::is_causal;
+  static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
+  if constexpr (translates) return detail::generate(model, source, prompt, count, sampling);
   else return {};
 }
 

@@ -75,7 +75,7 @@ class GradientProbe final {
  public:
   explicit GradientProbe(std::uint64_t seed)
       : walk_(Recipe::batch, std::size_t{1}, std::size_t{0},
-              engine::Resources<typename Engine::Ranks>{Recipe::plan.peak}),
+              engine::Resources<typename Engine::Ranks>{.bytes = Recipe::plan.peak, .host_bytes = Recipe::plan.host}),
         tensors_(train::list_tensors<typename Recipe::Bound>()),
         seed_(seed) {
     walk_.arena.capacity = Recipe::plan.peak;

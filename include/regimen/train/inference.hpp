@@ -145,7 +145,7 @@ class Inference {
   }
 
   /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
-  explicit Inference(int threads = 0)
+  [[gnu::noinline]] explicit Inference(int threads = 0)
       : walk_(batch, std::size_t{1}, std::size_t{0},
               engine::Resources<typename Engine::Ranks>{engine::with_room<Engine>(plan()).peak, nullptr, threads}),
         tensors_(train::list_tensors<typename Recipe::Bound>()) {
@@ -158,7 +158,8 @@ class Inference {
       walk_.arena.give(Step::predict(walk_, resident_));
       if constexpr (decodes) {
         walk_.arena.give(Recipe::template Walk<1>::walk_on(walk_, resident_, 0));
-        walk_.arena.give(Recipe::template Walk<Recipe::window>::walk_on(walk_, resident_, 0));
+        if constexpr (!Recipe::translates)
+          walk_.arena.give(Recipe::template Walk<Recipe::window>::walk_on(walk_, resident_, 0));
       }
     });
   }
@@ -203,7 +204,8 @@ class Inference {
   }
 
   /// Whether the model decodes incrementally: a causal model of tokens whose other layers
-  /// declare couples_positions = false.
+  /// declare couples_positions = false; or Fork<Last, encoder, decoder> with such a decoder, which attends to what the
+  /// encoder keeps.
   static constexpr bool decodes = Recipe::decodes;
 
   /// Reads the beginning of a text, 1 to T tokens, into the cache of keys and values; next()
@@ -212,23 +214,42 @@ class Inference {
   ///
   /// cost     for a short text one position per token, for a longer one a forward pass over the window
   std::vector<Output> start(std::span<const Input> text)
-    requires Recipe::decodes
+    requires(Recipe::decodes && !Recipe::translates)
   {
-    expect_weights("Inference::start");
-    if (text.empty() || text.size() > Recipe::window)
-      throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window",
-                  std::to_string(text.size()));
+    expect_window(text.size());
     train::check_tokens(text, Recipe::window, train::vocabulary_of<Network>(), "Inference::start", 0);
     position_ = 0;
     if (text.size() * 16 > Recipe::window) return read<Recipe::window>(text);
     for (const Input& token : text.first(text.size() - 1)) read<1>({&token, 1});
     return read<1>(text.last(1));
   }
+  /// The same for a model of two texts: reads the source, S tokens, or fewer where the encoder has a KeepLength, and the beginning of the target. Keys and values of
+  /// the encoder's text are kept with those of the target.
+  ///
+  /// cost     the encoder once; one position of the decoder per token of the beginning
+  std::vector<Output> start(std::span<const std::int32_t> source, std::span<const std::int32_t> text)
+    requires(Recipe::decodes && Recipe::translates)
+  {
+    expect_window(text.size());
+    constexpr std::size_t length = sizeof(Input::first) / sizeof(std::int32_t);
+    constexpr std::int32_t padding = train::two_texts<typename train::parts_t<Network>::Layers>::padding;
+    train::check_source(source.size(), length, padding, "Inference::start");
+    std::vector<std::int32_t> whole(source.begin(), source.end());
+    whole.resize(length, padding);
+    constexpr auto vocabulary = train::vocabulary_of<Network>();
+    train::check_tokens(std::span<const std::int32_t>(whole), length, vocabulary[0], "Inference::start, source", 0);
+    train::check_tokens(text, Recipe::window, vocabulary[1], "Inference::start", 0);
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
+    train::upload(walk_, View<std::int32_t>{resident_.input}, std::span<const std::int32_t>(whole)).wait();
+    position_ = 0;
+    for (const std::int32_t& token : text.first(text.size() - 1)) read_target(token);
+    return read_target(text.back());
+  }
   /// Reads one more token, and returns the logits of the next.        (V)
   ///
   /// cost     one position, and attention to the earlier ones
   /// failure  Error before start, and if the window is full: cached positions cannot shift
-  std::vector<Output> next(Input token)
+  std::vector<Output> next(std::int32_t token)
     requires Recipe::decodes
   {
     if (position_ == 0) throw Error("Inference::next", "a text that start has read", "none, or new weights since");
@@ -236,9 +257,16 @@ class Inference {
       throw Error("Inference::next",
                   "fewer than " + std::to_string(position_) + " tokens before, as the model's window has",
                   "a full window", "start again with the last tokens of the text");
-    train::check_tokens(std::span<const Input>(&token, 1), Recipe::window, train::vocabulary_of<Network>(),
-                        "Inference::next", 0);
-    return read<1>({&token, 1});
+    const auto check = [&](std::size_t vocabulary) {
+      train::check_tokens(std::span<const std::int32_t>(&token, 1), Recipe::window, vocabulary, "Inference::next", 0);
+    };
+    if constexpr (Recipe::translates) {
+      check(train::vocabulary_of<Network>()[1]);
+      return read_target(token);
+    } else {
+      check(train::vocabulary_of<Network>());
+      return read<1>({&token, 1});
+    }
   }
 
   /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to
@@ -299,21 +327,39 @@ class Inference {
   void expect_weights(const char* who) const {
     if (!loaded_) throw Error(who, "weights", "none", "call load, or give the constructor a path");
   }
+  void expect_window(std::size_t tokens) const {
+    expect_weights("Inference::start");
+    if (tokens == 0 || tokens > Recipe::window)
+      throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window",
+                  std::to_string(tokens));
+  }
   /// Decodes these tokens: one, or a window padded with zeros. Returns the logits after the last token.
   template <std::size_t Rows>
   std::vector<Output> read(std::span<const Input> tokens) {
-    using Walk = typename Recipe::template Walk<Rows>;
-    constexpr std::size_t columns = Step::Output::columns;
     [[maybe_unused]] const auto scope = walk_.engine.scope();
-    const Guard guard{*this};
     std::vector<Input> input(tokens.begin(), tokens.end());
     input.resize(Rows);
     train::upload(walk_, View<Input>{resident_.input}, std::span<const Input>(input)).wait();
-    const std::size_t output = Walk::walk_on(walk_, resident_, position_);
-    std::vector<Output> logits(columns);
-    train::download(walk_, View<Output>{output} + (tokens.size() - 1) * Step::Output::leading, std::span(logits));
+    return walk_on<Rows>(tokens.size());
+  }
+  /// The same for one token of a target, beside the source, if it is the first.
+  std::vector<Output> read_target(std::int32_t token) {
+    using Read = typename Recipe::template Walk<1>::X::Element;
+    [[maybe_unused]] const auto scope = walk_.engine.scope();
+    train::upload(walk_, View<std::int32_t>{resident_.input + Read::template offset<1>()},
+                  std::span<const std::int32_t>(&token, 1))
+        .wait();
+    return walk_on<1>(1);
+  }
+  /// Walks over so many rows of input, of which the first `count` are tokens.
+  template <std::size_t Rows>
+  std::vector<Output> walk_on(std::size_t count) {
+    const Guard guard{*this};
+    const std::size_t output = Recipe::template Walk<Rows>::walk_on(walk_, resident_, position_);
+    std::vector<Output> logits(Step::Output::columns);
+    train::download(walk_, View<Output>{output} + (count - 1) * Step::Output::leading, std::span(logits));
     walk_.arena.give(output);
-    position_ += tokens.size();
+    position_ += count;
     return logits;
   }
 

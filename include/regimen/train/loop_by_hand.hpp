@@ -100,7 +100,7 @@ struct LoopByHand final {
                   "the result of another one");
   }
   /// Ranks reduce gradients in the last micro-batch, so all must know the number of micro-batches.
-  [[noreturn]] static void wrong_count(const char* what, std::size_t found) {
+  [[noreturn, gnu::cold]] static void wrong_count(const char* what, std::size_t found) {
     throw Error(std::string("Trainer::") + what,
                 std::to_string(Session::micro_batches) + " micro-batches, as Accumulate says", std::to_string(found),
                 "call forward and backward that many times, then apply");

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <sstream>
 #include <string>
 
 namespace regimen {
@@ -93,7 +92,7 @@ struct Options {
 namespace train {
 /// Throws Error when an option lies outside its range.
 template <class Master, class UpdateRule>
-void check_options(const Options<UpdateRule>& options) {
+[[gnu::cold]] void check_options(const Options<UpdateRule>& options) {
   regimen::detail::at_least_zero("optimizer.learning_rate", options.optimizer.learning_rate);
   if constexpr (requires { UpdateRule::template check<Master>(options.optimizer); })
     UpdateRule::template check<Master>(options.optimizer);
@@ -103,10 +102,9 @@ void check_options(const Options<UpdateRule>& options) {
 template <class Master>
 void check_rate(double rate, std::uint64_t step) {
   if (rate >= 0 && rate <= double((std::numeric_limits<Master>::max)())) return;
-  std::ostringstream found;
-  found << rate;
   throw Error("step " + std::to_string(step) + ", learning rate", std::string("a finite number in ") + name_of<Master>,
-              found.str(), "give a smaller options.optimizer.learning_rate, or an options.schedule that grows less");
+              regimen::detail::digits_of(rate),
+              "give a smaller options.optimizer.learning_rate, or an options.schedule that grows less");
 }
 }  // namespace train
 
@@ -122,7 +120,8 @@ void check_rate(double rate, std::uint64_t step) {
 ///   order            of the samples; Shuffled: every sample once an epoch
 ///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: left out,
 ///                    and every step is full; Wrap: the next epoch fills the batch
-///   workers, ahead   prefetching threads, and the batches that they keep ready
+///   workers, ahead   prefetching threads, and the batches that they keep ready. data::automatic workers: fit adds one while
+///                    training waits for data, and says what it chose; `ahead` then at least
 ///   progress         shows progress: a bar on a terminal, plain lines elsewhere (standard error)
 struct FitOptions {
   std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;

@@ -25,7 +25,7 @@ inline double now() {
 }
 
 /// Resident bytes of this process; 0 if unknown.
-inline std::size_t resident_bytes() {
+[[gnu::cold]] inline std::size_t resident_bytes() {
   std::FILE* const file = std::fopen("/proc/self/statm", "r");
   if (file == nullptr) return 0;
   unsigned long size = 0, resident = 0;
@@ -33,16 +33,16 @@ inline std::size_t resident_bytes() {
   std::fclose(file);
   return read == 2 ? static_cast<std::size_t>(resident) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
-inline std::size_t grown_beside(std::size_t arena, std::size_t before) {
+[[gnu::cold]] inline std::size_t grown_beside(std::size_t arena, std::size_t before) {
   const std::size_t grown = resident_bytes();
   return grown > before + arena ? grown - before - arena : 0;
 }
 
-inline void announce_debug() {
+[[gnu::cold]] inline void announce_debug() {
   regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
 }
 
-inline void announce_engine(std::size_t rank, std::size_t ranks, const std::string& engine) {
+[[gnu::cold]] inline void announce_engine(std::size_t rank, std::size_t ranks, const std::string& engine) {
   const std::string who = ranks > 1 ? "rank " + std::to_string(rank) + ": " : "";
   regimen::detail::say("regimen: " + who + engine + "\n");
 }
@@ -56,7 +56,9 @@ class Progress {
       : shown_(shown), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), began_(now()) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  ~Progress() { clear(); }
+  ~Progress() {
+    if (open_) clear();
+  }
 
   void step(std::uint64_t step, double loss, std::size_t targets, double milliseconds) {
     if (!shown_) return;
@@ -67,12 +69,26 @@ class Progress {
     const bool last = step == steps_;
     if (!last && done_ != 1 && time - drawn_ < (terminal_ ? 0.1 : 2.0)) return;
     drawn_ = time;
+    draw(step, loss, last);
+  }
+
+  /// How long steps have waited for data so far, of all their time.
+  void input(double share) { input_share_ = share; }
+
+  void validation(std::uint64_t step, double loss, double accuracy) {
+    if (shown_) draw_validation(step, loss, accuracy);
+  }
+
+ private:
+  [[gnu::cold]] void draw(std::uint64_t step, double loss, bool last) {
     const double rate = seconds_ > 0 ? targets_ / seconds_ : 0;
     const double left = steps_ != (std::numeric_limits<std::uint64_t>::max)() && step < steps_
-                            ? (time - began_) / double(done_) * double(steps_ - step)
+                            ? (drawn_ - began_) / double(done_) * double(steps_ - step)
                             : 0;
     char text[96];  // of numbers that %g and 64 bits bound
-    std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
+    int length = std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
+    if (input_share_ >= 0.005 && length > 0 && length < 72)
+      std::snprintf(text + length, sizeof text - std::size_t(length), "  %.0f %% waiting", input_share_ * 100);
     const auto line = [&](const char* gap) {
       return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + text;
     };
@@ -88,33 +104,29 @@ class Progress {
       write(line("  ") + "\n");
     }
   }
-
-  void validation(std::uint64_t step, double loss, double accuracy) {
-    if (!shown_) return;
+  [[gnu::cold]] void draw_validation(std::uint64_t step, double loss, double accuracy) {
     clear();
     write("step " + std::to_string(step) + "  validation loss " + shown(loss) +
           (is_finite(accuracy) ? "  accuracy " + shown(accuracy) : "") + "\n");
   }
-
- private:
   /// A loss that diverges has up to 309 digits before its point: then digits are counted from the first.
-  static std::string shown(double number) {
+  [[gnu::cold]] static std::string shown(double number) {
     char text[32];
     std::snprintf(text, sizeof text, std::abs(number) < 1e9 || !is_finite(number) ? "%.4f" : "%.4e", number);
     return text;
   }
-  std::string total() const {
+  [[gnu::cold]] std::string total() const {
     return steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_);
   }
-  void clear() {
+  [[gnu::cold]] void clear() {
     if (open_) write("\n");
     open_ = false;
   }
-  void write(const std::string& text) { shown_ = shown_ && regimen::detail::say(text); }
+  [[gnu::cold]] void write(const std::string& text) { shown_ = shown_ && regimen::detail::say(text); }
 
   bool shown_, terminal_, open_ = false;
   std::uint64_t steps_, done_ = 0;
-  double began_, drawn_ = 0, targets_ = 0, seconds_ = 0;
+  double began_, drawn_ = 0, targets_ = 0, seconds_ = 0, input_share_ = 0;
 };
 
 }  // namespace regimen::train

@@ -25,13 +25,14 @@ constexpr double mean_of(double sum, double count) { return count > 0 ? sum / co
 ///   learning_rate   of this step
 ///   applied         false: a gradient was not finite, and only data, schedule and loss scale advanced; or targets is
 ///                   0, and only data and schedule advanced
+///   waited          milliseconds of these in which fit's loop waited for data
 ///   samples         of all ranks, computed as this rank's times the number of ranks; inexact for a short last batch
 ///   targets         the number of valid targets of all ranks; for SumOf, of samples
 struct StepResult {
   std::uint64_t step = 0;
   double loss = no_value, gradient_norm = no_value, learning_rate = 0, loss_scale = 1;
   bool applied = true;
-  double milliseconds = 0;
+  double milliseconds = 0, waited = 0;
   std::size_t samples = 0, targets = 0;
 };
 
@@ -42,11 +43,30 @@ struct Evaluation {
   std::size_t targets = 0;
 };
 
+/// The beginning or the end of an epoch, as callbacks of fit hear it. A step belongs to the epoch of its first sample;
+/// an epoch ends after the step that reads its last sample. A call of fit that resumes inside an epoch begins it again,
+/// with the steps that are left; an epoch that a run does not finish does not end.
+///
+///   epoch     counted from 0
+///   ended     false: no step of it has run yet, in this call
+///   step      the Trainer's number of steps at this moment
+///   steps     those of this epoch in this call; 0 of one that lies inside a single step
+///   loss      as StepResult::loss, of all these steps together, each before its own update; NaN if no target was valid
+///   targets   their number of valid targets
+///   seconds   since its beginning, with evaluations and callbacks
+struct EpochEvent {
+  std::uint64_t epoch = 0, step = 0, steps = 0;
+  bool ended = false;
+  double loss = no_value;
+  std::size_t targets = 0;
+  double seconds = 0;
+};
+
 /// The memory of the run. `peak` is the arena's; `library` is how much else the process has grown by the end of the
 /// first step, mostly by allocations of product libraries, as the system reports it; on a GPU, how much of its memory
-/// is taken by now, without CUDA's context.
+/// is taken by now, without CUDA's context. `host`: pinned memory of the host, under Checkpoint<Offload>.
 struct Used {
-  std::size_t peak = 0, library = 0, operations = 0;
+  std::size_t peak = 0, library = 0, operations = 0, host = 0;
 };
 
 /// The result of fit.
@@ -56,10 +76,14 @@ struct Used {
 ///                     target, or if training diverged
 ///   validation_loss   of the last evaluation of this call; NaN likewise
 ///   stopped_early     whether patience ended the run
+///   input_share       of the time of this call's steps, in which they waited for data
+///   workers, ahead    threads that read the data, and batches that they kept ready; as chosen, if automatic
 struct Fitted {
   std::uint64_t steps = 0;
   double loss = no_value, validation_loss = no_value;
   bool stopped_early = false;
+  double input_share = 0;
+  std::size_t workers = 0, ahead = 0;
 };
 
 /// The loss of a micro-batch before its backward: the result of `forward` in a hand-written loop.

@@ -76,8 +76,8 @@ struct Session final {
   struct Ran {
     std::uint64_t last = 0;  // the number of the last step
     std::size_t count = 0, samples = 0;
-    DataPlace place{};  // where they began to read
-    double started = 0;
+    DataPlace place{};               // where they began to read
+    double started = 0, waited = 0;  // seconds; for data
     std::array<Scalars, steps> scalars{};
     typename Engine::Fence read{};
   };
@@ -112,18 +112,18 @@ struct Session final {
   Waiting waiting = Waiting::forward;
   ByHand by_hand;
   std::size_t library = 0, launches = 0;
-  double started = 0, finished = 0;
+  double started = 0, finished = 0, waited = 0;  // waited: of the step that begins, for data
   std::unique_ptr<BackgroundSave> saving;
   int exceptions = std::uncaught_exceptions();  // in flight at construction
 
-  Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
+  [[gnu::noinline]] Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
       : options(given_options),
         seed(options.seed != 0 ? options.seed : Configuration::seed::value),
         all_ranks(std::move(given_ranks)),
         plan(engine::with_room<Engine>(plan_of(all_ranks.get()), all_ranks.get())),
         walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
              engine::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
-                                                       Configuration::graph::captures && !waits, waits}) {
+                                                       Configuration::graph::captures && !waits, waits, plan.host}) {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",
@@ -221,7 +221,7 @@ struct Session final {
       throw;
     }
   }
-  void give_up(const std::string& reason) {
+  [[gnu::cold]] void give_up(const std::string& reason) {
     if (saving) saving->give_up();
     if (all_ranks) all_ranks->leave(reason);
     try {
@@ -358,6 +358,7 @@ struct Session final {
     noted.samples = samples;
     noted.place = place;
     noted.started = started;
+    noted.waited = std::exchange(waited, 0);
     const View<Scalars> from = steps > 1 ? resident.results : resident.scalars;
     noted.read = walk.engine.download(from.offset, std::as_writable_bytes(std::span(noted.scalars).first(count)));
     waiting = Waiting::forward;
@@ -383,6 +384,7 @@ struct Session final {
                               .loss_scale = s.loss_scale,
                               .applied = s.apply != 0,
                               .milliseconds = milliseconds / double(of.count),
+                              .waited = of.waited * 1e3 / double(of.count),
                               .samples = of.samples / of.count * ranks(),
                               .targets = static_cast<std::size_t>(s.count)};
     }

@@ -45,6 +45,12 @@
 
 namespace regimen {
 
+namespace train {
+/// What metrics see of an evaluation: include regimen/watch/metrics.hpp.
+template <class Session, class... Metrics>
+class Measurement;
+}  // namespace train
+
 /// Trains Network with the policies, in any order.
 ///
 ///   using Train = Trainer<Gpt, Batch<32>, Optimizer<AdamW>, Precision<bf16, fp32>, Checkpoint<Every<2>>>;
@@ -170,10 +176,12 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   }
   using Refused::step;
 
-  /// Trains until the end of the run. Calls callbacks with (trainer, StepResult) after every step and with
-  /// (trainer, Evaluation) after every evaluation, if they accept these; refuses a callback that accepts neither. Under
-  /// Steps<K> with K > 1: with (trainer, std::span<const StepResult>) after every launch, which has the results of K
-  /// steps, or of one. If a callback returns false the run ends, on all ranks.
+  /// Trains until the end of the run. Calls callbacks with (trainer, StepResult) after every step, with
+  /// (trainer, Evaluation) after every evaluation, with (trainer, EpochEvent) before the first step of an epoch and
+  /// after its last, and with (trainer, Fitted) at the end, if they accept these; refuses a callback that accepts none.
+  /// Under Steps<K> with K > 1: with (trainer, std::span<const StepResult>) after every launch, which has the results of K
+  /// steps, or of one; if a callback hears epochs, no launch has steps of two. At one moment a step is told first, then
+  /// the end of its epoch, then an evaluation. If a callback returns false the run ends, on all ranks.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
@@ -204,33 +212,18 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// Loss (and accuracy) over a whole source, in its order: without gradients and dropout.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
-    Loader<Input, Label, train::Borrowed<Source>> loader(
-        {&source}, sample_shape(),
-        {batch, Order::Sequential, Remainder::Short, seed(), {}, 1, workers, 2, rank(), ranks()});
-    const typename Session::Mode mode(session_);
-    session_.guarded([&] { session_.preparation.evaluation_of(session_, loader.size()); });
-    const Scalars kept = session_.scalars();
-    Scalars found{};
-    session_.walk.run(op::Begin{session_.resident.scalars});
-    session_.guarded([&] {
-      for (auto next = loader.next(); next; next = loader.next()) {
-        session_.walk.all_are_whole = loader.is_full(loader.step() - 1);
-        session_.upload_batch(next.input, next.target, next.samples, 0);
-        Step::evaluate(session_.walk, session_.resident);
-        session_.uploaded.wait();
-      }
-      if constexpr (!Step::Sharding::alone)
-        if (ranks() > 1) Step::combine_sums(session_.walk, session_.resident);
-      found = session_.scalars();
-      session_.write_scalars(kept);
-      train::expect_finite(found);
-    });
-    Evaluation evaluation{mean_of(found.loss_sum, Step::divisor_of(found.count)), no_value,
-                          static_cast<std::size_t>(found.count)};
-    if constexpr (Step::template has_accuracy<decltype(session_.walk)>)
-      evaluation.accuracy = mean_of(found.correct, found.count);
-    return evaluation;
+    return evaluate_by(source, workers, [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
+  }
+  /// The same, with metrics, of regimen/watch/metrics.hpp or your own: each sees outputs and targets of all samples of
+  /// all ranks, and has its result afterwards: `Accuracy accuracy; trainer.evaluate(test, accuracy);`. All ranks call it,
+  /// with metrics of the same types. Needs host memory for a batch of outputs.
+  template <class Source, class First, class... Metrics>
+    requires(!std::is_convertible_v<First&, std::size_t>)
+  Evaluation evaluate(const Source& source, First& first, Metrics&... others) {
+    train::Measurement<Session, First, Metrics...> measurement(session_, first, others...);
+    const Evaluation found = evaluate_by(source, 1, [&](const auto& now) { measurement.add(session_, now); });
+    measurement.combine(session_);
+    return found;
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
@@ -261,6 +254,11 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count,
                                      const Sampling& sampling = {}) {
     return regimen::generate(*this, prompt, count, sampling);
+  }
+  /// The same for models of two texts: the target that a source has.
+  std::vector<std::int32_t> generate(std::span<const std::int32_t> source, std::span<const std::int32_t> prompt,
+                                     std::size_t count, const Sampling& sampling = {}) {
+    return regimen::generate(*this, source, prompt, count, sampling);
   }
 
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
@@ -365,7 +363,10 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   void load_weights(const std::string& path) { Loading::load_weights(session_, path); }
 
   /// The memory that the run has used, and the operations that it has run.
-  Used used() const { return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations()}; }
+  Used used() const {
+    return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations(),
+            session_.walk.host.peak};
+  }
 
   /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp.
   template <class Debug = typename Configuration::debug>
@@ -397,6 +398,38 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {
     static_assert(
         sizeof(typename rule::device_runs_here<typename Configuration::device, engine::runs_here<Engine>>::must_hold));
+  }
+
+  /// Evaluates a whole source; program(next) runs what adds the loss of the batch in the input to the scalars.
+  template <class Source>
+  Evaluation evaluate_by(const Source& source, std::size_t workers, const auto& program) {
+    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
+    Loader<Input, Label, train::Borrowed<Source>> loader(
+        {&source}, sample_shape(),
+        {batch, Order::Sequential, Remainder::Short, seed(), {}, 1, workers, 2, rank(), ranks()});
+    const typename Session::Mode mode(session_);
+    session_.guarded([&] { session_.preparation.evaluation_of(session_, loader.size()); });
+    const Scalars kept = session_.scalars();
+    Scalars found{};
+    session_.walk.run(op::Begin{session_.resident.scalars});
+    session_.guarded([&] {
+      for (auto next = loader.next(); next; next = loader.next()) {
+        session_.walk.all_are_whole = loader.is_full(loader.step() - 1);
+        session_.upload_batch(next.input, next.target, next.samples, 0);
+        program(next);
+        session_.uploaded.wait();
+      }
+      if constexpr (!Step::Sharding::alone)
+        if (ranks() > 1) Step::combine_sums(session_.walk, session_.resident);
+      found = session_.scalars();
+      session_.write_scalars(kept);
+      train::expect_finite(found);
+    });
+    Evaluation evaluation{mean_of(found.loss_sum, Step::divisor_of(found.count)), no_value,
+                          static_cast<std::size_t>(found.count)};
+    if constexpr (Step::template has_accuracy<decltype(session_.walk)>)
+      evaluation.accuracy = mean_of(found.correct, found.count);
+    return evaluation;
   }
 
   Session session_;

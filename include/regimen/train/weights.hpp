@@ -27,7 +27,7 @@ struct Weights final {
   using Layout = typename Session::Recipe::Bound;
   static constexpr bool is_host_memory = Session::Engine::Traits::is_host_memory;
 
-  static void initialise(Session& session) {
+  [[gnu::cold]] static void initialise(Session& session) {
     ParameterContext context{};
     for (const TensorRecord& tensor : session.tensors)
       context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
@@ -123,7 +123,7 @@ struct Weights final {
 
  private:
   template <class T>
-  static NamedParameter<T> named(const TensorRecord& tensor, std::span<T> values) {
+  [[gnu::cold]] static NamedParameter<T> named(const TensorRecord& tensor, std::span<T> values) {
     return {.name = tensor.name,
             .shape = shape_of(tensor.parameter),
             .values = values,
@@ -132,7 +132,7 @@ struct Weights final {
             .decays = tensor.parameter.decays()};
   }
   /// The weights of all ranks, on the host.
-  static std::vector<Master> collect(Session& session) {
+  [[gnu::cold]] static std::vector<Master> collect(Session& session) {
     if constexpr (Step::Sharding::slices_state)
       if (session.is_sliced())
         return Session::Collector::collect(session.walk, *session.control(), session.resident,

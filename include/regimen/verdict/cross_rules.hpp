@@ -6,7 +6,6 @@
 #include <regimen/rule/anomaly_ends_a_launch.hpp>
 #include <regimen/rule/bucket_reduces_once.hpp>
 #include <regimen/rule/budget_needs_batch.hpp>
-#include <regimen/rule/checkpoint_is_built.hpp>
 #include <regimen/rule/coupled_samples_stay_together.hpp>
 #include <regimen/rule/coupling_is_declared.hpp>
 #include <regimen/rule/cudnn_is_found.hpp>
@@ -53,10 +52,6 @@ using rows_counted_on =
 template <class Device, class T>
 using computed_on = rule::device_computes_in<Device, T, engine::TraitsOf<typename Device::where>::template computes<T>>;
 
-/// Whether the device of a configuration computes in the host's memory.
-template <class Configuration>
-inline constexpr bool in_host_memory = engine::TraitsOf<typename Configuration::device::where>::is_host_memory;
-
 /// Whether the engine of a configuration computes attention in the form that it decides.
 template <class Configuration>
 constexpr bool attends_in_form() {
@@ -98,8 +93,7 @@ using cross_rules = mp::mp_list<
     rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
     rule::budget_needs_batch<typename Configuration::batch, typename Configuration::checkpoint>,
     rule::offload_needs_two_memories<typename Configuration::checkpoint, typename Configuration::device,
-                                     in_host_memory<Configuration>>,
-    rule::checkpoint_is_built<typename Configuration::checkpoint, in_host_memory<Configuration>>,
+                                     engine::TraitsOf<typename Configuration::device::where>::offloads>,
     rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
     computed_on<typename Configuration::device, typename Configuration::precision::compute>,
     fused_on<typename Configuration::device, typename Configuration::fusion>,

@@ -6,6 +6,7 @@
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/group_takes_a_parameter.hpp>
 #include <regimen/rule/kept_segments_exist.hpp>
+#include <regimen/rule/offload_moves_blocks.hpp>
 #include <regimen/rule/shard_cuts_even_units.hpp>
 #include <regimen/rule/something_trains.hpp>
 #include <regimen/rule/wrap_matches_a_layer.hpp>
@@ -123,6 +124,17 @@ struct budget_rule_of<Network, Configuration> {
 template <class Network, class Configuration>
 using budget_rule = typename budget_rule_of<Network, Configuration>::type;
 
+// ---- what is moved to the host's memory
+
+template <class Network, class Configuration>
+constexpr bool moves_blocks() {
+  if constexpr (Configuration::checkpoint::offloads) return Recipe<Network, Configuration>::step_walked.host > 0;
+  else return true;
+}
+template <class Network, class Configuration>
+using offload_rule =
+    rule::offload_moves_blocks<typename Configuration::checkpoint, moves_blocks<Network, Configuration>()>;
+
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
   using Bound = typename std::conditional_t<trains, Recipe<Network, Configuration>,
@@ -146,6 +158,8 @@ constexpr auto rules_of_bound_model() {
     else if constexpr (!mp::mp_empty<broken_of<Grouped>>::value) return broken_of<Grouped>{};
     else if constexpr (!mp::mp_empty<Units>::value) return Units{};
     else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
+    else if constexpr (!offload_rule<Network, Configuration>::holds)
+      return mp::mp_list<offload_rule<Network, Configuration>>{};
     else return machine_rules<Recipe<Network, Configuration>, Configuration>();
   }
 }

@@ -186,11 +186,18 @@ struct rejected {
 
   static constexpr typename Answers::Step step(const Anything&, const Anything&) { return {}; }
   static constexpr typename Answers::Step apply(const Anything&) { return {}; }
-  static constexpr typename Answers::Evaluation evaluate(const Anything&, const Anything& = {}) { return {}; }
+  template <class... Metrics>
+  static constexpr typename Answers::Evaluation evaluate(const Anything&, const Anything& = {}, const Metrics&...) {
+    return {};
+  }
   static constexpr typename Answers::Prediction predict(const Anything&) { return {}; }
-  static constexpr typename Answers::Prediction start(const Anything&) { return {}; }
+  static constexpr typename Answers::Prediction start(const Anything&, const Anything& = {}) { return {}; }
   static constexpr typename Answers::Prediction next(const Anything&) { return {}; }
   static constexpr typename Answers::Tokens generate(const Anything&, const Anything&,
+                                                     typename Answers::Sampling = {}) {
+    return {};
+  }
+  static constexpr typename Answers::Tokens generate(const Anything&, const Anything&, const Anything&,
                                                      typename Answers::Sampling = {}) {
     return {};
   }

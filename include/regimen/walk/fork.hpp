@@ -178,9 +178,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
                                  .gradient = at.gradient + offsets[i].gradient});
     });
   }
-  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
-    for_each_branch(
-        [&]<std::size_t i>() { At<i>::name_tensors(name_inside(prefix, i), is_residual, visit); });
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+    for_each_branch([&]<std::size_t i>() { At<i>::name_tensors(name_inside(prefix, i), is_residual, visit); });
   }
 
  private:
@@ -241,6 +240,12 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return At<i>::forward(engine, Tensor{x.offset, x.owned && gives_input && i == last}, weights_of(weights, i), path,
                           {way.mode, way.place, onto});
   }
+  /// Whether the join does without branch i at this position of a text.
+  template <std::size_t i>
+  static constexpr bool is_left_out([[maybe_unused]] const auto& engine) {
+    if constexpr (requires { Join::is_last_alone(engine); }) return i + 1 < count && Join::is_last_alone(engine);
+    else return false;
+  }
   /// Where the output of branch i goes.
   template <std::size_t i>
   static constexpr Place place_in(Way way) {
@@ -279,6 +284,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     std::array<std::size_t, count> values{};
     values.fill(x.offset);
     for_each_branch([&]<std::size_t i>() {
+      if (is_left_out<i>(engine)) return;
       values[i] = forward_of<i>(engine, x, weights, path, {way.mode, place_in<i>(way)}, absent);
     });
     std::size_t y = absent;
@@ -289,7 +295,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
       engine.template produced<T>(y, engine.batch * Output::size, path);
     }
     for_each_branch([&]<std::size_t i>() {
-      if (place_in<i>(way) == Place::transient) engine.arena.give(values[i]);
+      if (place_in<i>(way) == Place::transient && !is_left_out<i>(engine)) engine.arena.give(values[i]);
     });
     return y;
   }

@@ -30,7 +30,7 @@ namespace regimen::walk {
 
 /// What a walk of layers needs to know of where they stand.
 ///   Facts     of the policies:
-///               Roles        element types            Checkpoint   segment, recomputes<Layer>
+///               Roles        element types            Checkpoint   segment, offloads, recomputes<Layer>
 ///               Freeze       freezes<Layer>           Sharding     which slices of the units' buffers a rank keeps
 ///               states       arrays that the optimizer keeps per parameter
 ///               Groups       group_of<Layer>(parameter), states_of(group); void: one group
@@ -41,6 +41,7 @@ namespace regimen::walk {
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
 ///   twice     whether they may be computed twice, all of them
+///   offloads  whether the blocks of a Repeat are moved to the host's memory
 template <class Facts, class Shared, class Compute, bool units_>
 struct ContextOf {
   using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce,
@@ -54,16 +55,25 @@ struct ContextOf {
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
-  static constexpr bool units = units_, twice = Checkpoint::segment > 0;
+  static constexpr bool units = units_, twice = Checkpoint::segment > 0, offloads = Checkpoint::offloads;
   using inner = ContextOf<Facts, Shared, Compute, false>;
   template <class Other>
   using with_compute = ContextOf<Facts, Shared, Other, units>;
 };
 
-/// The same for layers that are computed twice whatever Checkpoint says.
+/// The same for the layers of a block whose tensors move together: none moves by itself.
+template <class Context>
+struct moved_as_one : Context {
+  static constexpr bool offloads = false;
+  using inner = moved_as_one<typename Context::inner>;
+  template <class Other>
+  using with_compute = moved_as_one<typename Context::template with_compute<Other>>;
+};
+
+/// The same for layers that are computed twice whatever Checkpoint says. Their tensors are soon used, and do not move.
 template <class Context>
 struct computed_twice : Context {
-  static constexpr bool twice = true;
+  static constexpr bool twice = true, offloads = false;
   using inner = computed_twice<typename Context::inner>;
   template <class Other>
   using with_compute = computed_twice<typename Context::template with_compute<Other>>;
@@ -174,6 +184,8 @@ struct Node {
   static constexpr bool is_tied = declared_count > 0 && tied_index < mp::mp_size<typename Context::Tied>::value;
   static constexpr bool has_name = !std::is_void_v<typename Bound::Named>;
   static constexpr std::size_t named_index = mp::mp_find<typename Context::Named, typename Bound::Named>::value;
+  static constexpr bool has_lengths = !std::is_void_v<typename Bound::Lengths>;
+  static constexpr std::size_t lengths_index = mp::mp_find<typename Context::Named, typename Bound::Lengths>::value;
   static constexpr bool frozen = Context::Freeze::template freezes<Owner>;
   static constexpr bool trains = declared_count > 0 && !frozen;
   static constexpr bool active = flows || trains || Bound::adds_to_named;  // whether it has a backward
@@ -246,7 +258,7 @@ struct Node {
         .onto = way.onto};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
     if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
-    if constexpr (has_name) call.named = engine.named[named_index].value;
+    find_named(engine, call);
     // What is computed twice is computed by the same operations, so that it has the same bits.
     const bool saves = keeps || !Bound::saves_for_backward || (active && Context::twice);
     if (keeps) call.saved = push_all<Declared>(engine, path);
@@ -271,7 +283,7 @@ struct Node {
         .saved = offsets_from<Declared>(engine, floor),
         .path = path};
     if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
-    if constexpr (has_name) call.named = engine.named[named_index].value;
+    find_named(engine, call);
     compute(engine, call);
     return call.y;
   }
@@ -297,10 +309,8 @@ struct Node {
         .saved = offsets_from<Declared>(engine, floor),
         .path = path,
         .onto = d_y.onto};
-    if constexpr (has_name) {
-      call.named = engine.named[named_index].value;
-      call.d_named = engine.named[named_index].gradient;
-    }
+    find_named(engine, call);
+    if constexpr (has_name) call.d_named = engine.named[named_index].gradient;
     if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(engine, Place::transient, path);
     if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(engine, x, floor);
     if (reuse) call.d_x = d_y.offset;
@@ -347,7 +357,7 @@ struct Node {
 
   /// Calls visit(name, parameter, whether its owner ends a residual branch) in the order of place_tensors, and
   /// visit(name, buffer) in the order in which buffers lie in memory.
-  static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
     if constexpr (!is_tied) name_own_tensors(prefix, ends_branch, visit);
   }
   static constexpr void name_own_tensors(const auto& prefix, bool ends_branch, auto& visit) {
@@ -363,6 +373,10 @@ struct Node {
   static constexpr Weights locate(const auto& engine, Weights weights) {
     if constexpr (is_tied) return engine.tied[tied_index];
     else return weights;
+  }
+  static constexpr void find_named([[maybe_unused]] const auto& engine, [[maybe_unused]] auto& call) {
+    if constexpr (has_name) call.named = engine.named[named_index].value;
+    if constexpr (has_lengths) call.lengths = engine.named[lengths_index].value;
   }
   /// Recomputation belongs to backward, so that a forward moves the buffers once.
   static constexpr void find_buffers(const auto& engine, Weights weights, auto& call) {

@@ -1,4 +1,5 @@
-// regimen/walk/repeat.hpp — the walker of Repeat, and of its segments under Checkpoint<Every<N>>.
+// regimen/walk/repeat.hpp — the walker of Repeat: of its segments under Checkpoint<Every<N>>, and of its blocks on their
+// way to the host's memory and back under Checkpoint<Offload>.
 #pragma once
 
 #include <regimen/walk/sequential.hpp>
@@ -49,13 +50,17 @@ struct BlockOf<Sequential<Layers...>, X, Context, flows> {
 
 template <std::size_t Count, class Block, class X, class Context, bool flows>
 struct Node<Repeat<Count, Block>, X, Context, flows> {
-  static constexpr bool trains = BlockOf<Block, X, typename Context::inner, true>::type::layout.trained > 0;
+  /// Whether blocks may be moved to the host's memory: all but the last two.
+  static constexpr bool may_offload = Context::offloads && Count > 2;
+  using Inside = typename std::conditional_t<may_offload, moved_as_one<Context>,
+                                             Context>::inner;  // the context of a block's layers
+  static constexpr bool trains = BlockOf<Block, X, Inside, true>::type::layout.trained > 0;
   // If the block has a backward, every iteration but the first passes a gradient on; one instantiation serves all of them.
   static constexpr bool active = [] {
     if constexpr (flows || trains) return true;
-    else return BlockOf<Block, X, typename Context::inner, false>::type::active;
+    else return BlockOf<Block, X, Inside, false>::type::active;
   }();
-  using Body = typename BlockOf<Block, X, typename Context::inner, active>::type;
+  using Body = typename BlockOf<Block, X, Inside, active>::type;
   using UnitOfIteration = Unit<Body, Context>;
   using Output = X;
   using Checkpoint = typename Context::Checkpoint;
@@ -78,8 +83,11 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
                                           .gap_bytes = body_layout.gap_bytes * Count,
                                           .buffer_bytes = body_layout.buffer_bytes * Count};
 
-  // The place of the value between two iterations; between two segments it is always saved.
-  static constexpr Place between = Body::reads_input || Body::reads_output ? Place::saved : Place::transient;
+  static constexpr bool offloads = may_offload && active;
+  // The place of the value between two iterations; between two segments it is always saved. A block that is moved has a
+  // copy of its input.
+  static constexpr Place between =
+      (Body::reads_input && !offloads) || Body::reads_output ? Place::saved : Place::transient;
   static constexpr bool checkpoints = Checkpoint::segment > 0 && Checkpoint::whole < Count&& active;
   /// The last iterations, which are not recomputed; the others, in segments.
   static constexpr std::size_t whole = checkpoints ? Checkpoint::whole : Count, redone = Count - whole;
@@ -87,8 +95,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       checkpoints ? (Checkpoint::segment < redone ? Checkpoint::segment : redone) : Count;
   static constexpr std::size_t segments = (redone + segment - 1) / segment;
   static constexpr std::size_t last_segment = checkpoints ? redone - (segments - 1) * segment : 0;
-  static constexpr bool reads_input = checkpoints || Body::reads_input, reads_output = whole > 0 && Body::reads_output,
-                        recomputes_output = false;
+  static constexpr bool reads_input = checkpoints || (Body::reads_input && !offloads),
+                        reads_output = whole > 0 && Body::reads_output, recomputes_output = false;
   static constexpr bool keeps_d_y =
       whole == 0 || Body::keeps_d_y;  // a segment is recomputed before its gradient is read
   static constexpr bool reads_weights = active && layout.count > 0;
@@ -99,12 +107,15 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr bool is_idle(Place) { return false; }
   static constexpr std::size_t footprint(const auto& engine, Place place) {
     const std::size_t x = bytes_of<X>(engine);
-    if constexpr (whole == 0) return (segments - 1) * x + (place == Place::saved ? x : 0);
+    if constexpr (offloads) return moved_bytes(engine) + input_bytes(engine) + Body::footprint(engine, place);
+    else if constexpr (whole == 0) return (segments - 1) * x + (place == Place::saved ? x : 0);
     else return segments * x + (whole - 1) * Body::footprint(engine, between) + Body::footprint(engine, place);
   }
 
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
     const NextUnit after = engine.after;
+    if constexpr (offloads)
+      if (way.mode == Mode::save) return run_offloaded(engine, x, weights, path, way, after);
     if (!checkpoints || way.mode == Mode::discard) return run(engine, 0, Count, x, weights, path, way, after);
     iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
       run(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
@@ -127,7 +138,8 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
                                         Path path, Place place) {
     const NextUnit after = engine.after;
-    if constexpr (!checkpoints)
+    if constexpr (offloads) d_y = {backward_offloaded(engine, d_y, floor, weights, path, place, after), true};
+    else if constexpr (!checkpoints)
       d_y = {backward_blocks(engine, 0, Count, d_y, x, floor, weights, path, place, after), true};
     else {
       const auto redo = [&](std::size_t s, std::size_t count) {
@@ -174,7 +186,7 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
       Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count,
                                 at.gradient + i * body_layout.trained});
   }
-  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
     for (std::size_t i = 0; i < Count; ++i) Body::name_tensors(name_inside(prefix, i), false, visit);
   }
 
@@ -246,6 +258,19 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return y;
   }
 
+  static constexpr std::size_t step_backward(auto& engine, std::size_t i, Tensor d_y, std::size_t x, std::size_t floor,
+                                             Weights weights, Path path, Place place, const NextUnit& next,
+                                             const Kept& kept) {
+    const Path here = path.repeated(i, Count);
+    const Weights resident = resident_of(engine, weights, i);
+    Weights own = enter(engine, i, resident, here, next, kept);
+    if constexpr (holds_units) own = open_gradients<UnitOfIteration>(engine, own, here);
+    const std::size_t d_x = Body::backward(engine, d_y, x, floor, own, here, place);
+    if constexpr (holds_units) reduce<UnitOfIteration>(engine, resident, own, here);
+    leave(engine, resident, own, next, kept);
+    return d_x;
+  }
+
   /// Forward of iterations first ... first + count - 1; the last output goes to `place`. `after`
   /// is the unit that is used next.
   static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights,
@@ -271,21 +296,84 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     const auto step = [&](std::size_t i, Place here) {
       const std::size_t bottom = floor + i * stride;
       const std::size_t input = i > 0 ? just_below<X>(engine, bottom) : x;
-      const NextUnit next = i > 0 ? unit(engine, weights, first + i - 1, path) : after;
-      const Path here_path = path.repeated(first + i, Count);
-      const Weights resident = resident_of(engine, weights, first + i);
-      Weights own = enter(engine, first + i, resident, here_path, next, kept);
-      if constexpr (holds_units) own = open_gradients<UnitOfIteration>(engine, own, here_path);
-      const std::size_t d_x = Body::backward(engine, d_y, input, bottom, own, here_path, here);
-      if constexpr (holds_units) reduce<UnitOfIteration>(engine, resident, own, here_path);
-      leave(engine, resident, own, next, kept);
-      return d_x;
+      return step_backward(engine, first + i, d_y, input, bottom, weights, path, here,
+                           i > 0 ? unit(engine, weights, first + i - 1, path) : after, kept);
     };
     d_y = {step(count - 1, place), true};
     iterate(engine, count - 1, stride, unit_bytes(engine), false, [&](std::size_t i) {
       Body::retire_output(engine, between);
       d_y = {step(count - 2 - i, between), true};
     });
+    return d_y.offset;
+  }
+
+  // ---- blocks that move
+  //
+  // A block computes on top of the saved stack, where its backward reads what it has saved: a copy of its input first,
+  // then the tensors that its layers push. Below lies one place of the same bytes, from which the block before is copied
+  // to the host meanwhile, and to which in backward the block after next is copied back. The last block stays on top,
+  // the last but one below.
+
+  static constexpr std::size_t input_bytes(const auto& engine) { return Body::reads_input ? bytes_of<X>(engine) : 0; }
+  /// What a block has saved.
+  static constexpr std::size_t moved_bytes(const auto& engine) {
+    return input_bytes(engine) + Body::footprint(engine, between);
+  }
+  static constexpr void copy(auto& engine, std::size_t from, std::size_t to, std::size_t bytes, const Path& path) {
+    engine.path = path;
+    engine.run(op::Cast<fp32, fp32>{{from}, {to}, bytes / sizeof(fp32)});
+  }
+  /// Forward of one iteration, on top of the stack.
+  static constexpr std::size_t step_moving(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, Way way,
+                                           const NextUnit& next) {
+    if constexpr (Body::reads_input) {
+      const Path here = path.repeated(i, Count);
+      const std::size_t kept = engine.arena.push(bytes_of<X>(engine), MemoryKind::saved, here);
+      copy(engine, x.offset, kept, bytes_of<X>(engine), here);
+      if (x.owned) engine.arena.give(x.offset);
+      x = {kept, false};
+    }
+    return step_forward(engine, i, x, weights, path, way, next, {});
+  }
+  static constexpr std::size_t run_offloaded(auto& engine, Tensor x, Weights weights, Path path, Way way,
+                                             const NextUnit& after) {
+    const std::size_t bytes = moved_bytes(engine), host = engine.host.push((Count - 2) * bytes),
+                      below = engine.arena.push(bytes, MemoryKind::saved, path.repeated(0, Count)),
+                      top = engine.arena.top;
+    std::size_t ticket = no_ticket;
+    iterate(engine, Count - 1, 0, unit_bytes(engine), true, [&](std::size_t i) {
+      const std::size_t y =
+          step_moving(engine, i, x, weights, path, {way.mode, between}, unit(engine, weights, i + 1, path));
+      if (i > 0) engine.await_copy(ticket);
+      copy(engine, top, below, bytes, path.repeated(i, Count));
+      if (i + 2 < Count) ticket = engine.offload({below, host + i * bytes, bytes, path.repeated(i, Count)});
+      engine.arena.pop_to(top);
+      x = between == Place::saved ? Tensor{just_below<X>(engine, top), false} : Tensor{y, true};
+    });
+    return step_moving(engine, Count - 1, x, weights, path, way, after);
+  }
+  static constexpr std::size_t backward_offloaded(auto& engine, Tensor d_y, std::size_t below, Weights weights,
+                                                  Path path, Place place, const NextUnit& after) {
+    const std::size_t bytes = moved_bytes(engine), host = engine.host.pop((Count - 2) * bytes), top = below + bytes;
+    const auto step = [&](std::size_t i, Place here) {
+      d_y = {step_backward(engine, i, d_y, Body::reads_input ? top : absent, top + input_bytes(engine), weights, path,
+                           here, i > 0 ? unit(engine, weights, i - 1, path) : after, {}),
+             true};
+      engine.arena.pop_to(top);
+    };
+    step(Count - 1, place);
+    std::size_t ticket = no_ticket;
+    iterate(engine, Count - 1, 0, unit_bytes(engine), false, [&](std::size_t back) {
+      const std::size_t i = Count - 2 - back;
+      const Path here = path.repeated(i, Count);
+      if (back > 0) engine.await_copy(ticket);
+      engine.arena.push(bytes, MemoryKind::saved, here);
+      copy(engine, below, top, bytes, here);
+      if (i > 0) ticket = engine.fetch({below, host + (i - 1) * bytes, bytes, path.repeated(i - 1, Count)});
+      Body::retire_output(engine, between);
+      step(i, between);
+    });
+    engine.arena.pop_to(below);
     return d_y.offset;
   }
 

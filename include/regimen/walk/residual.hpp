@@ -53,7 +53,7 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Branch::place_tensors(out, at); }
-  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
     Branch::name_tensors(prefix, true, visit);
   }
 

@@ -154,7 +154,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
        ...);
     }(std::make_index_sequence<count>{});
   }
-  static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
       (At<i>::name_tensors(name_inside(prefix, typename Entries::Labels{}),
                            ends_branch && i + 1 == last_with_parameters(), visit),

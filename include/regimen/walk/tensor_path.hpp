@@ -24,14 +24,14 @@ struct TensorPath final {
 };
 
 /// The prefix of a child's tensors: of child `index`, or of the one with these labels.
-inline std::string name_inside(const std::string& prefix, std::size_t index) {
+[[gnu::cold]] inline std::string name_inside(const std::string& prefix, std::size_t index) {
   return prefix + std::to_string(index) + ".";
 }
 constexpr TensorPath name_inside(const TensorPath& prefix, std::size_t index) {
   return {mix(prefix.name, 256 + index), prefix.layer};
 }
 template <class... Labels>
-std::string name_inside(std::string prefix, boost::mp11::mp_list<Labels...>) {
+[[gnu::cold]] std::string name_inside(std::string prefix, boost::mp11::mp_list<Labels...>) {
   ((prefix += Labels::text() + "."), ...);
   return prefix;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/defect.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/weights.hpp>
 #include <regimen/engine/engine.hpp>
@@ -12,6 +13,24 @@
 
 namespace regimen::walk {
 
+/// The host's memory for tensors that leave the device between forward and backward: a stack, as the saved stack is.
+/// `peak`: exactly the bytes of a run.
+struct HostStack {
+  std::size_t top = 0, peak = 0;
+
+  constexpr std::size_t push(std::size_t bytes) {
+    const std::size_t at = top;
+    top += bytes;
+    if (top > peak) peak = top;
+    return at;
+  }
+  /// Returns where what is popped began.
+  constexpr std::size_t pop(std::size_t bytes) {
+    if (bytes > top) defect("pop of more than the host's memory holds");
+    return top -= bytes;
+  }
+};
+
 /// The walk of any engine, the plan's included. Layers and walkers receive it as `engine`.
 ///
 ///   capacity   samples for which memory is allocated
@@ -21,6 +40,7 @@ namespace regimen::walk {
 ///   ahead      the prefetched unit
 ///   reducing, bucket   gradients that are being reduced, or wait for it
 ///   after      the unit after the one that computes
+///   host       the host's memory, under Checkpoint<Offload>
 template <class E>
 struct Walk {
   using Engine = E;
@@ -43,6 +63,7 @@ struct Walk {
   ReducingUnit reducing{};
   GradientBucket bucket{};
   NextUnit after{};
+  HostStack host{};
 
   template <class... Arguments>
   explicit constexpr Walk(std::size_t batch_size, std::size_t world, std::size_t own_rank, Arguments&&... arguments)
@@ -100,9 +121,10 @@ struct Walk {
   /// walk unchanged.
   constexpr void prepare(auto&& body) {
     if constexpr (requires { engine.prepare(regimen::engine::NoOperations{}); }) {
-      const std::size_t peak = arena.peak;
+      const std::size_t peak = arena.peak, host_peak = host.peak;
       engine.prepare(body);
       arena.peak = peak;  // no memory was used
+      host.peak = host_peak;
       engine.phase = op::Phase::forward;
       path = {};
     }
@@ -113,6 +135,12 @@ struct Walk {
   constexpr std::size_t all_gather(const engine::Transfer& transfer) { return engine.all_gather(transfer); }
   constexpr std::size_t reduce_scatter(const engine::Transfer& transfer) { return engine.reduce_scatter(transfer); }
   constexpr void await(std::size_t ticket) { engine.await(ticket); }
+
+  // ---- the host's memory
+
+  constexpr std::size_t offload(const engine::HostCopy& copy) { return engine.offload(copy); }
+  constexpr std::size_t fetch(const engine::HostCopy& copy) { return engine.fetch(copy); }
+  constexpr void await_copy(std::size_t ticket) { engine.await_copy(ticket); }
 
   // ---- iterations, which a plan may skip
 
@@ -132,6 +160,7 @@ struct Walk {
     reducing = {};
     bucket.bytes = 0;
     bucket.ticket = no_ticket;
+    host.top = 0;
     while (arena.transients.count > 0) arena.give(arena.transients.items[arena.transients.count - 1].offset);
     if (arena.top > floor) arena.pop_to(floor);
   }

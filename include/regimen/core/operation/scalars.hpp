@@ -13,17 +13,19 @@ namespace regimen {
 
 /// What an operation costs: floating-point operations, bytes that it must read or write at least once, and bytes that
 /// this rank sends to others.
+///   link                  bytes copied between a device and the host's memory, under Checkpoint<Offload>
 ///   products, unaligned   of the flops: those of products, and those of products with unaligned rows, where a plan for
 ///                         a device with tensor cores counts them
 struct Cost {
   double flops = 0, bytes = 0;
   std::size_t operations = 0, wire = 0;
   double products = 0, unaligned = 0;
+  std::size_t link = 0;
 
   constexpr Cost& operator+=(const Cost& other) {
     // One statement: compilers limit the statements of a constant expression, and a plan sums thousands of costs.
     return flops += other.flops, bytes += other.bytes, operations += other.operations, wire += other.wire,
-           products += other.products, unaligned += other.unaligned, *this;
+           products += other.products, unaligned += other.unaligned, link += other.link, *this;
   }
 };
 

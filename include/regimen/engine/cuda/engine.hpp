@@ -8,6 +8,7 @@
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/cuda/copies.hpp>
 #include <regimen/engine/cuda/graphs.hpp>
+#include <regimen/engine/cuda/host_copies.hpp>
 #include <regimen/engine/cuda/prepared.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/cuda/ranges.hpp>
@@ -59,7 +60,10 @@ class Engine : public engine::EveryIteration {
   op::Phase phase = op::Phase::forward;
 
   explicit Engine(const engine::Resources<Ranks>& resources)
-      : transport_(runtime_, stream_, resources.ranks), captures_(resources.captures), waits_(resources.waits) {
+      : transport_(runtime_, stream_, resources.ranks),
+        host_copies_(runtime_, stream_, resources.host_bytes),
+        captures_(resources.captures),
+        waits_(resources.waits) {
     done_ = runtime_.make_event();
     base_ = runtime_.allocate(resources.bytes, "the arena");
     if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);
@@ -129,6 +133,18 @@ class Engine : public engine::EveryIteration {
     transport_.await(ticket);
     if (waits_) transport_.finish(ticket);
   }
+  // ---- the host's memory
+
+  std::size_t offload(const engine::HostCopy& copy) {
+    return prepares_ ? 0 : started(host_copies_.offload(base_ + copy.at, copy.host, copy.bytes));
+  }
+  std::size_t fetch(const engine::HostCopy& copy) {
+    return prepares_ ? 0 : started(host_copies_.fetch(base_ + copy.at, copy.host, copy.bytes));
+  }
+  void await_copy(std::size_t ticket) {
+    if (!prepares_) host_copies_.await(ticket);
+  }
+
   /// Before the host waits for other hosts, which may wait for this device: a GPU works meanwhile; an emulated one works
   /// only when its host calls it.
   void host_waits_elsewhere() {
@@ -306,12 +322,8 @@ class Engine : public engine::EveryIteration {
       runtime_.multiply(product, base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, beta, base_ + o.c.offset,
                         stream_, bias, aux, c);
   }
-  template <class T>
-  void launch(const op::Attention<T>& o, std::size_t scratch) {
-    attend(o, scratch);
-  }
-  template <class T>
-  void launch(const op::AttentionBackward<T>& o, std::size_t scratch) {
+  template <ComposesParts Operation>
+  void launch(const Operation& o, std::size_t scratch) {
     attend(o, scratch);
   }
   template <class Operation>
@@ -319,7 +331,7 @@ class Engine : public engine::EveryIteration {
     if constexpr (Traits::composes_attention)
       for_each_part(o, Traits::composed(o), scratch,
                     [&](const auto& part, std::size_t part_scratch) { launch(part, part_scratch); });
-    else if constexpr (Traits::fuses_attention) attend_fused(o, scratch);
+    else if constexpr (Traits::fuses_attention && Fuses<Operation>) attend_fused(o, scratch);
     else launch_kernels(o, scratch);
   }
   /// With dropout the library draws its own random numbers, from a seed that lies at the begin of scratch.
@@ -337,6 +349,10 @@ class Engine : public engine::EveryIteration {
     if (!prepares_) runtime_.attend(attention, tensors, base_ + scratch + random_bytes(o.drop), stream_);
   }
 
+  std::size_t started(std::size_t copy) {
+    if (waits_) transport_.synchronize(host_copies_.copied(copy));
+    return copy;
+  }
   std::size_t send(comm::CollectiveKind kind, const engine::Transfer& transfer) {
     if (!prepares_) {
       const auto range = ranges_.of_collective(kind, transfer.path);
@@ -352,6 +368,7 @@ class Engine : public engine::EveryIteration {
   Copies<R, Transport> copies_{runtime_, stream_, transport_};
   Graphs<R, Transport> graphs_{runtime_, ranges_, stream_, transport_};
   Transport transport_;
+  HostCopies<R> host_copies_;
   std::byte* base_ = nullptr;
   bool captures_, waits_, prepares_ = false;
   typename R::Event done_{};  // of a single operation

@@ -73,6 +73,10 @@ struct Engine {
   constexpr std::size_t all_gather(const engine::Transfer& transfer) { return send(transfer, true); }
   constexpr std::size_t reduce_scatter(const engine::Transfer& transfer) { return send(transfer, false); }
   constexpr void await(std::size_t) {}
+  // Copies to the host's memory, and back: counts their bytes.
+  constexpr std::size_t offload(const engine::HostCopy& copy) { return cross_link(copy); }
+  constexpr std::size_t fetch(const engine::HostCopy& copy) { return cross_link(copy); }
+  constexpr void await_copy(std::size_t) {}
   /// A plan has no buckets: it counts unit by unit, with the same sum of bytes, so that skipped iterations stay exact.
   static constexpr std::size_t bucket(std::size_t) { return 1; }
 
@@ -127,6 +131,10 @@ struct Engine {
     if (wire) wire->push({transfer.path, bytes, gathers, 1});
     return 0;
   }
+  constexpr std::size_t cross_link(const engine::HostCopy& copy) {
+    cost[static_cast<std::size_t>(phase)].link += copy.bytes;
+    return 0;
+  }
   constexpr std::size_t calls() const { return wire ? wire->count : 0; }
   constexpr void add_more(std::size_t phase_index, const Cost& before, double times, std::size_t count) {
     Cost& now = cost[phase_index];
@@ -136,6 +144,7 @@ struct Engine {
     now.wire += count * (now.wire - before.wire);
     now.products += times * (now.products - before.products);
     now.unaligned += times * (now.unaligned - before.unaligned);
+    now.link += count * (now.link - before.link);
   }
 };
 

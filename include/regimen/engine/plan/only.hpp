@@ -33,6 +33,9 @@ class PlanOnly final : public EveryIteration {
   static std::size_t all_gather(const Transfer&) { return 0; }
   static std::size_t reduce_scatter(const Transfer&) { return 0; }
   static void await(std::size_t) {}
+  static std::size_t offload(const HostCopy&) { return 0; }
+  static std::size_t fetch(const HostCopy&) { return 0; }
+  static void await_copy(std::size_t) {}
   static Fence upload(std::size_t, std::span<const std::byte>) { return {}; }
   static Fence download(std::size_t, std::span<std::byte>) { return {}; }
   static std::uint64_t hash(std::size_t, std::size_t) { return 0; }

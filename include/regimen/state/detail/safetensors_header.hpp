@@ -13,11 +13,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -78,6 +76,7 @@ constexpr std::size_t bytes_of_dtype(Dtype dtype) { return detail::dtypes[static
 ///   read(tensor, offset, to)   replaces `bytes` for a tensor to be written that the host cannot read: copies
 ///                              the bytes from `offset` on, of `size`; called piece by piece, in order,
 ///                              twice. `owner` and `at` locate it
+///   at, size                   of a tensor that was read: where its bytes begin in the file's data, and how many
 struct Tensor {
   std::string name;
   Dtype dtype = Dtype::F32;
@@ -102,7 +101,7 @@ struct Tensor {
 };
 
 /// "[2, 3]"
-inline std::string shape_text(std::span<const std::size_t> shape) {
+[[gnu::cold]] inline std::string shape_text(std::span<const std::size_t> shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i > 0) text += ", ";
@@ -117,11 +116,38 @@ inline constexpr std::size_t most_header_bytes = 100'000'000;  // the reference 
 inline constexpr const char* checksum_key = "crc32";
 inline constexpr const char* damaged = "the file is damaged, cut off, or no safetensors file";
 
-inline std::string checksum_key_of(const Tensor& tensor) { return std::string(checksum_key) + "." + tensor.name; }
-inline bool is_checksum(std::string_view key) { return key == checksum_key || key.substr(0, 6) == "crc32."; }
+/// Tensors that others keep, in an order. All orders are one function, as sorting is much code.
+using Pointers = std::vector<const Tensor*>;
+[[gnu::cold]] inline Pointers in_order(Pointers tensors, bool (*is_before)(const Tensor&, const Tensor&)) {
+  std::sort(tensors.begin(), tensors.end(),
+            [is_before](const Tensor* a, const Tensor* b) { return is_before(*a, *b); });
+  return tensors;
+}
+[[gnu::cold]] inline bool is_before_by_name(const Tensor& a, const Tensor& b) { return a.name < b.name; }
+[[gnu::cold]] inline Pointers pointers(std::span<const Tensor> tensors) {
+  Pointers all;
+  for (const Tensor& tensor : tensors) all.push_back(&tensor);
+  return all;
+}
+[[gnu::cold]] inline Pointers by_name(std::span<const Tensor> tensors) {
+  return in_order(pointers(tensors), is_before_by_name);
+}
+/// A tensor whose name another one has, too; or null.
+[[gnu::cold]] inline const Tensor* name_of_two(const Pointers& by_name) {
+  for (std::size_t i = 1; i < by_name.size(); ++i)
+    if (by_name[i]->name == by_name[i - 1]->name) return by_name[i];
+  return nullptr;
+}
+
+[[gnu::cold]] inline std::string checksum_key_of(const Tensor& tensor) {
+  return std::string(checksum_key) + "." + tensor.name;
+}
+[[gnu::cold]] inline bool is_checksum(std::string_view key) {
+  return key == checksum_key || key.substr(0, 6) == "crc32.";
+}
 
 /// CRC-32 (zlib's, IEEE 802.3), as eight hexadecimal digits.
-inline std::string checksum(const Tensor& tensor) {
+[[gnu::cold]] inline std::string checksum(const Tensor& tensor) {
   unsigned long sum = 0;
   tensor.for_each_piece([&](std::span<const std::byte> piece) {
     sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
@@ -130,7 +156,7 @@ inline std::string checksum(const Tensor& tensor) {
   for (std::size_t i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[sum >> (28 - 4 * i) & 15];
   return text;
 }
-inline std::string checksum(std::span<const std::byte> bytes) {
+[[gnu::cold]] inline std::string checksum(std::span<const std::byte> bytes) {
   Tensor tensor;
   tensor.bytes = bytes;
   return checksum(tensor);
@@ -138,15 +164,18 @@ inline std::string checksum(std::span<const std::byte> bytes) {
 
 /// The checksum of the header's contents without itself, independent of the JSON text: tensors by name; the length of
 /// each value precedes it.
-inline std::string header_checksum(std::vector<Tensor> tensors, const std::map<std::string, std::string>& metadata) {
-  std::sort(tensors.begin(), tensors.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
+[[gnu::cold]] inline std::string header_checksum(Pointers tensors, const std::map<std::string, std::string>& metadata) {
   std::string all;
-  const auto add = [&all](std::string_view text) { all += std::to_string(text.size()) + ":" + std::string(text); };
-  for (const Tensor& tensor : tensors) {
-    add(tensor.name);
-    add(name_of_dtype(tensor.dtype));
-    add(shape_text(tensor.shape));
-    add(std::to_string(tensor.byte_count()));
+  const auto add = [&all](std::string_view text) {
+    all += std::to_string(text.size());
+    all += ':';
+    all += text;
+  };
+  for (const Tensor* const tensor : in_order(std::move(tensors), is_before_by_name)) {
+    add(tensor->name);
+    add(name_of_dtype(tensor->dtype));
+    add(shape_text(tensor->shape));
+    add(std::to_string(tensor->byte_count()));
   }
   for (const auto& [key, value] : metadata) {
     if (key != checksum_key) add(key), add(value);
@@ -155,7 +184,7 @@ inline std::string header_checksum(std::vector<Tensor> tensors, const std::map<s
 }
 
 /// Bytes of a shape; nullopt if the product does not fit 64 bits.
-inline std::optional<std::size_t> bytes_of(Dtype dtype, std::span<const std::size_t> shape) {
+[[gnu::cold]] inline std::optional<std::size_t> bytes_of(Dtype dtype, std::span<const std::size_t> shape) {
   std::size_t product = bytes_of_dtype(dtype);
   for (const std::size_t extent : shape) {
     if (__builtin_mul_overflow(product, extent, &product)) return std::nullopt;
@@ -164,23 +193,25 @@ inline std::optional<std::size_t> bytes_of(Dtype dtype, std::span<const std::siz
 }
 
 /// Fills `tensors`, in the order of their data, and `metadata` (with its checksums).
-REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file,
-                                   std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata);
+[[gnu::cold]] REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file,
+                                                 std::vector<Tensor>& tensors,
+                                                 std::map<std::string, std::string>& metadata);
 
 /// The tensors in the order of the file: widest elements first, then by name, like the reference implementation. Checks
 /// the caller's tensors.
-REGIMEN_COMPILED std::vector<Tensor> lay_out(const std::string& path, std::span<const Tensor> tensors);
+[[gnu::cold]] REGIMEN_COMPILED Pointers lay_out(const std::string& path, std::span<const Tensor> tensors);
 
 /// The header's text for tensors in the order of the file, padded with spaces so that data
 /// begin at a multiple of 64 bytes.
-REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<const Tensor> tensors,
-                                          std::map<std::string, std::string> metadata);
+[[gnu::cold]] REGIMEN_COMPILED std::string write_header(const std::string& path, const Pointers& tensors,
+                                                        std::map<std::string, std::string> metadata);
 
 /// The file of each tensor, from the text of an index (state/sharded_file.hpp); and that text.
-REGIMEN_COMPILED std::map<std::string, std::string> parse_index(const std::string& path,
-                                                                std::span<const std::byte> file);
-REGIMEN_COMPILED std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
-                                         std::size_t bytes);
+[[gnu::cold]] REGIMEN_COMPILED std::map<std::string, std::string> parse_index(const std::string& path,
+                                                                              std::span<const std::byte> file);
+[[gnu::cold]] REGIMEN_COMPILED std::string write_index(const std::string& path,
+                                                       const std::map<std::string, std::string>& files,
+                                                       std::size_t bytes);
 
 }  // namespace detail
 

@@ -1,17 +1,14 @@
 // regimen/state/detail/safetensors_json.hpp — the header of a safetensors file is JSON: how it is read and written.
 #pragma once
 
+#include <regimen/core/json.hpp>
 #include <regimen/state/detail/safetensors_header.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,130 +18,78 @@
 
 namespace regimen::safetensors::detail {
 
-/// Receives the header's JSON event by event: builds no tree, finds repeated keys, and stops at nesting
-/// that the format does not have.
-class HeaderReader final : public nlohmann::json::json_sax_t {
- public:
-  struct Entry {
-    std::string name;
-    std::optional<Dtype> dtype;
-    std::optional<std::vector<std::size_t>> shape, offsets;
-  };
+using regimen::detail::JsonReader;
 
-  HeaderReader(std::string where, std::map<std::string, std::string>& metadata)
-      : where_(std::move(where)), metadata_(metadata) {}
+/// "file, header, tensor "name""
+[[gnu::cold]] inline std::string place_of(const std::string& where, const std::string& name) {
+  return where + ", tensor \"" + name + "\"";
+}
+/// Throws Error unless a value is of this kind, which the sentence calls `expected`.
+[[gnu::cold]] inline void expect_kind(const JsonReader::Value& value, JsonReader::Kind kind, const std::string& where,
+                                      const char* expected) {
+  if (value.kind != kind) throw Error(where, expected, value.words(), damaged);
+}
 
-  std::vector<Entry> entries;
-
-  bool null() override { return refuse("null"); }
-  bool boolean(bool) override { return refuse("a truth value"); }
-  bool number_integer(number_integer_t number) override { return refuse(std::to_string(number)); }
-  bool number_float(number_float_t, const string_t& text) override { return refuse(text); }
-  bool binary(binary_t&) override { return refuse("binary data"); }
-
-  bool number_unsigned(number_unsigned_t number) override {
-    if (place_ != Place::Shape && place_ != Place::Offsets) return refuse(std::to_string(number));
-    (place_ == Place::Shape ? entries.back().shape : entries.back().offsets)->push_back(number);
-    return true;
+[[gnu::cold]] inline Dtype read_dtype(JsonReader& json, const std::string& here) {
+  const JsonReader::Value value = json.value();
+  expect_kind(value, JsonReader::Kind::text, here + ", dtype", "text");
+  for (std::size_t i = 0; i < dtypes.size(); ++i)
+    if (value.text == dtypes[i].name) return static_cast<Dtype>(i);
+  throw Error(here, "an element type of F64, F32, F16, BF16, I64 to I8, U64 to U8, BOOL", value.words(),
+              "convert the file");
+}
+[[gnu::cold]] inline std::vector<std::size_t> read_list(JsonReader& json, const std::string& where) {
+  expect_kind(json.value(), JsonReader::Kind::array, where, "an array");
+  std::vector<std::size_t> list;
+  while (json.element()) {
+    const JsonReader::Value value = json.value();
+    expect_kind(value, JsonReader::Kind::whole, where, "integers from 0 to 2^64 - 1");
+    list.push_back(value.whole);
   }
-
-  bool string(string_t& text) override {
-    if (place_ == Place::Metadata) {
-      if (!metadata_.emplace(key_, text).second)
-        throw Error(where_ + ", __metadata__", "each key once", "\"" + key_ + "\" twice", damaged);
-      return true;
-    }
-    if (place_ != Place::Tensor || key_ != "dtype") return refuse("\"" + text + "\"");
-    for (std::size_t i = 0; i < dtypes.size(); ++i) {
-      if (text == dtypes[i].name) entries.back().dtype = static_cast<Dtype>(i);
-    }
-    if (!entries.back().dtype)
-      throw Error(here(), "an element type of F64, F32, F16, BF16, I64 to I8, U64 to U8, BOOL", "\"" + text + "\"",
-                  "convert the file");
-    return true;
+  return list;
+}
+/// One tensor of the header: its data begin at `at` and have `size` bytes.
+[[gnu::cold]] inline Tensor read_tensor(JsonReader& json, const std::string& where, std::string name,
+                                        std::size_t data) {
+  const std::string here = place_of(where, name);
+  Tensor tensor;
+  tensor.name = std::move(name);
+  std::vector<std::size_t> offsets;
+  bool has[3] = {};
+  constexpr std::string_view keys[3] = {"dtype", "shape", "data_offsets"};
+  for (std::string key; json.key(key);) {
+    const std::size_t place = static_cast<std::size_t>(std::find(keys, keys + 3, key) - keys);
+    if (place == 3) throw Error(here, "dtype, shape and data_offsets", "\"" + key + "\"", damaged);
+    if (std::exchange(has[place], true)) throw Error(here, "each key once", "\"" + key + "\" twice", damaged);
+    if (place == 0) tensor.dtype = read_dtype(json, here);
+    else (place == 1 ? tensor.shape : offsets) = read_list(json, here + ", " + key);
   }
-
-  bool start_object(std::size_t) override {
-    if (place_ == Place::Outside) {
-      place_ = Place::Top;
-    } else if (place_ == Place::Top && key_ == "__metadata__") {
-      place_ = Place::Metadata;
-    } else if (place_ == Place::Top) {
-      entries.push_back({key_, {}, {}, {}});
-      place_ = Place::Tensor;
-    } else {
-      return refuse("an object");
-    }
-    return true;
+  if (!has[0] || !has[1] || !has[2]) throw Error(here, "dtype, shape and data_offsets", "only some of them", damaged);
+  if (offsets.size() != 2) throw Error(here, "2 data_offsets", std::to_string(offsets.size()), damaged);
+  const std::string found = shape_text(offsets);
+  if (offsets[0] > offsets[1] || offsets[1] > data)
+    throw Error(here, "data_offsets that ascend to at most " + std::to_string(data) + ", the bytes of data in the file",
+                found, damaged);
+  const std::optional<std::size_t> bytes = bytes_of(tensor.dtype, tensor.shape);
+  if (!bytes) throw Error(here, "a shape whose bytes fit 64 bits", shape_text(tensor.shape), damaged);
+  tensor.at = offsets[0];
+  tensor.size = offsets[1] - offsets[0];
+  if (*bytes != tensor.size)
+    throw Error(here,
+                std::to_string(*bytes) + " bytes between its data_offsets, for " + name_of_dtype(tensor.dtype) + " " +
+                    shape_text(tensor.shape),
+                found, damaged);
+  return tensor;
+}
+[[gnu::cold]] inline void read_metadata(JsonReader& json, const std::string& where,
+                                        std::map<std::string, std::string>& metadata) {
+  for (std::string key; json.key(key);) {
+    JsonReader::Value value = json.value();
+    expect_kind(value, JsonReader::Kind::text, where + ", __metadata__, \"" + key + "\"", "text");
+    if (!metadata.emplace(key, std::move(value.text)).second)
+      throw Error(where + ", __metadata__", "each key once", "\"" + key + "\" twice", damaged);
   }
-
-  bool key(string_t& text) override {
-    key_ = text;
-    if (place_ == Place::Top && !names_.insert(text).second)
-      throw Error(where_, "each tensor once", "\"" + text + "\" twice", damaged);
-    if (place_ == Place::Tensor) {
-      const Entry& entry = entries.back();
-      if (text != "dtype" && text != "shape" && text != "data_offsets")
-        throw Error(here(), "dtype, shape and data_offsets", "\"" + text + "\"", damaged);
-      if ((text == "dtype" && entry.dtype) || (text == "shape" && entry.shape) ||
-          (text == "data_offsets" && entry.offsets)) {
-        throw Error(here(), "each key once", "\"" + text + "\" twice", damaged);
-      }
-    }
-    return true;
-  }
-
-  bool end_object() override {
-    if (place_ == Place::Tensor) {
-      const Entry& entry = entries.back();
-      if (!entry.dtype || !entry.shape || !entry.offsets)
-        throw Error(here(), "dtype, shape and data_offsets", "only some of them", damaged);
-    }
-    place_ = place_ == Place::Top ? Place::Outside : Place::Top;
-    return true;
-  }
-
-  bool start_array(std::size_t) override {
-    if (place_ != Place::Tensor || key_ == "dtype") return refuse("an array");
-    (key_ == "shape" ? entries.back().shape : entries.back().offsets).emplace();
-    place_ = key_ == "shape" ? Place::Shape : Place::Offsets;
-    return true;
-  }
-
-  bool end_array() override {
-    place_ = Place::Tensor;
-    return true;
-  }
-
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) override {
-    throw Error(where_, "well-formed JSON", exception.what(), damaged);
-  }
-
- private:
-  enum class Place { Outside, Top, Metadata, Tensor, Shape, Offsets };
-
-  std::string here() const { return where_ + ", tensor \"" + entries.back().name + "\""; }
-
-  bool refuse(const std::string& found) const {
-    switch (place_) {
-      case Place::Outside:
-        throw Error(where_, "a JSON object", found, damaged);
-      case Place::Top:
-        throw Error(where_ + ", \"" + key_ + "\"", "an object", found, damaged);
-      case Place::Metadata:
-        throw Error(where_ + ", __metadata__, \"" + key_ + "\"", "text", found, damaged);
-      case Place::Tensor:
-        throw Error(here() + ", " + key_, key_ == "dtype" ? "text" : "an array", found, damaged);
-      default:
-        throw Error(here() + ", " + key_, "integers from 0 to 2^64 - 1", found, damaged);
-    }
-  }
-
-  std::string where_, key_;
-  std::map<std::string, std::string>& metadata_;
-  std::set<std::string> names_;
-  Place place_ = Place::Outside;
-};
+}
 
 REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file,
                                    std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata) {
@@ -157,115 +102,104 @@ REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std:
   if (length > file.size() - 8)
     throw Error(where, std::to_string(length) + " bytes, its length",
                 std::to_string(file.size() - 8) + " bytes in the file", damaged);
-  const char* const text = reinterpret_cast<const char*>(file.data()) + 8;
-  const char* end = text + length;
-  while (end != text && end[-1] == ' ') --end;  // padding
-  if (end == text || *text != '{' || end[-1] != '}')
-    throw Error(where, "JSON from { to }, then spaces", "other bytes", damaged);
-  if (std::find(text, end, '\0') != end)
-    throw Error(where, "JSON", "a zero byte in it", damaged);  // the parser would stop there
-  HeaderReader reader(where, metadata);
-  nlohmann::json::sax_parse(text, end, &reader);
-
   const std::span<const std::byte> data = file.subspan(8 + static_cast<std::size_t>(length));
-  std::vector<HeaderReader::Entry>& entries = reader.entries;
-  for (const HeaderReader::Entry& entry : entries) {
-    const std::string here = where + ", tensor \"" + entry.name + "\"";
-    const std::vector<std::size_t>& offsets = *entry.offsets;
-    if (offsets.size() != 2) throw Error(here, "2 data_offsets", std::to_string(offsets.size()), damaged);
-    const std::string found = shape_text(offsets);
-    if (offsets[0] > offsets[1] || offsets[1] > data.size()) {
-      throw Error(
-          here,
-          "data_offsets that ascend to at most " + std::to_string(data.size()) + ", the bytes of data in the file",
-          found, damaged);
-    }
-    const std::optional<std::size_t> bytes = bytes_of(*entry.dtype, *entry.shape);
-    if (!bytes) throw Error(here, "a shape whose bytes fit 64 bits", shape_text(*entry.shape), damaged);
-    if (*bytes != offsets[1] - offsets[0]) {
-      throw Error(here,
-                  std::to_string(*bytes) + " bytes between its data_offsets, for " + name_of_dtype(*entry.dtype) + " " +
-                      shape_text(*entry.shape),
-                  found, damaged);
-    }
+  std::string_view text(reinterpret_cast<const char*>(file.data()) + 8, static_cast<std::size_t>(length));
+  text = text.substr(0, text.find_last_not_of(' ') + 1);  // padding
+  if (!text.starts_with('{') || !text.ends_with('}'))
+    throw Error(where, "JSON from { to }, then spaces", "other bytes", damaged);
+  if (text.find('\0') != text.npos) throw Error(where, "JSON", "a zero byte in it", damaged);
+
+  JsonReader json(where, text, damaged);
+  json.value();
+  std::vector<Tensor> found;
+  bool has_metadata = false;
+  for (std::string key; json.key(key);) {
+    expect_kind(json.value(), JsonReader::Kind::object, where + ", \"" + key + "\"", "an object");
+    if (key != "__metadata__") found.push_back(read_tensor(json, where, std::move(key), data.size()));
+    else if (std::exchange(has_metadata, true))
+      throw Error(where, "each tensor once", "\"" + key + "\" twice", damaged);
+    else read_metadata(json, where, metadata);
   }
-  std::vector<HeaderReader::Entry*> in_order;  // pointers: g++ 12 warns that optionals moved by sort are uninitialised
-  for (HeaderReader::Entry& entry : entries) in_order.push_back(&entry);
-  std::sort(in_order.begin(), in_order.end(), [](const HeaderReader::Entry* a, const HeaderReader::Entry* b) {
-    const auto &left = *a->offsets, &right = *b->offsets;
-    return std::tie(left[0], left[1], a->name) < std::tie(right[0], right[1], b->name);
-  });
+  json.end();
+  if (const Tensor* const twice = name_of_two(by_name(found)))
+    throw Error(where, "each tensor once", "\"" + twice->name + "\" twice", damaged);
+
   std::size_t reached = 0;
-  for (HeaderReader::Entry* const found : in_order) {
-    HeaderReader::Entry& entry = *found;
-    const std::size_t begin = (*entry.offsets)[0], size = (*entry.offsets)[1] - begin;
-    if (begin != reached) {
-      throw Error(where + ", tensor \"" + entry.name + "\"",
+  for (const Tensor *const tensor : in_order(pointers(found), [](const Tensor& a, const Tensor& b) {
+         return std::tie(a.at, a.size, a.name) < std::tie(b.at, b.size, b.name);
+       })) {
+    if (tensor->at != reached)
+      throw Error(place_of(where, tensor->name),
                   "data from offset " + std::to_string(reached) + ", where the tensor before it ends",
-                  std::to_string(begin), damaged);
-    }
-    reached += size;
-    tensors.push_back({std::move(entry.name), *entry.dtype, std::move(*entry.shape), data.subspan(begin, size)});
+                  std::to_string(tensor->at), damaged);
+    reached += tensor->size;
+    tensors.push_back(*tensor);
+    tensors.back().bytes = data.subspan(tensor->at, tensor->size);
   }
   if (reached != data.size())
     throw Error(path, std::to_string(reached) + " bytes of data, as the header says", std::to_string(data.size()),
                 damaged);
 }
 
-REGIMEN_COMPILED std::vector<Tensor> lay_out(const std::string& path, std::span<const Tensor> tensors) {
-  std::vector<Tensor> ordered(tensors.begin(), tensors.end());
-  std::sort(ordered.begin(), ordered.end(), [](const Tensor& a, const Tensor& b) {
-    const std::size_t wide_a = bytes_of_dtype(a.dtype), wide_b = bytes_of_dtype(b.dtype);
-    return wide_a != wide_b ? wide_a > wide_b : a.name < b.name;
-  });
-  std::set<std::string_view> names;
-  for (const Tensor& tensor : ordered) {
-    const std::string here = path + ", tensor \"" + tensor.name + "\" to write";
-    if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
-      throw Error(here, "a name of its own", "one that is taken", "rename it");
+REGIMEN_COMPILED Pointers lay_out(const std::string& path, std::span<const Tensor> tensors) {
+  if (const Tensor* const twice = name_of_two(by_name(tensors)))
+    throw Error(place_of(path, twice->name) + " to write", "a name of its own", "one that is taken", "rename it");
+  for (const Tensor& tensor : tensors) {
+    const std::string here = place_of(path, tensor.name) + " to write";
+    if (tensor.name == "__metadata__") throw Error(here, "a name of its own", "one that is taken", "rename it");
     const std::optional<std::size_t> bytes = bytes_of(tensor.dtype, tensor.shape);
     if (!bytes || *bytes != tensor.byte_count()) {
       throw Error(here, std::string("the bytes of ") + name_of_dtype(tensor.dtype) + " " + shape_text(tensor.shape),
                   std::to_string(tensor.byte_count()) + " bytes");
     }
   }
-  return ordered;
+  return in_order(pointers(tensors), [](const Tensor& a, const Tensor& b) {
+    const std::size_t wide_a = bytes_of_dtype(a.dtype), wide_b = bytes_of_dtype(b.dtype);
+    return wide_a != wide_b ? wide_a > wide_b : a.name < b.name;
+  });
 }
 
-REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<const Tensor> tensors,
+/// Appends a JSON string.
+[[gnu::cold]] inline void append_quoted(std::string& to, const std::string& plain, const std::string& where,
+                                        const char* expected) {
+  if (!regimen::detail::append_json(to, plain)) throw Error(where, expected, "other bytes in \"" + plain + "\"");
+}
+
+REGIMEN_COMPILED std::string write_header(const std::string& path, const Pointers& tensors,
                                           std::map<std::string, std::string> metadata) {
   for (const auto& [key, value] : metadata) {
     if (is_checksum(key))
       throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums",
                   "\"" + key + "\"", "rename it");
   }
-  for (const Tensor& tensor : tensors) metadata[checksum_key_of(tensor)] = checksum(tensor);
-  metadata[checksum_key] = header_checksum({tensors.begin(), tensors.end()}, metadata);
-  std::string text;
-  try {
-    const auto quoted = [](const std::string& plain) { return nlohmann::json(plain).dump(); };
-    text = "{\"__metadata__\":{";
-    for (const auto& [key, value] : metadata) {
-      if (text.back() != '{') text += ',';
-      text += quoted(key) + ":" + quoted(value);
-    }
-    text += '}';
-    std::size_t offset = 0;
-    for (const Tensor& tensor : tensors) {
-      const std::size_t begin = offset;
-      offset += tensor.byte_count();
-      text += ',';  // separate: g++ 12 warns about an overlap in "," + string
-      text += quoted(tensor.name) + ":{\"dtype\":\"" + name_of_dtype(tensor.dtype) + "\",\"shape\":[";
-      for (const std::size_t extent : tensor.shape) {
-        if (text.back() != '[') text += ',';
-        text += std::to_string(extent);
-      }
-      text += "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(offset) + "]}";
-    }
-  } catch (const nlohmann::json::exception& exception) {
-    throw Error(path + ", header to write", "names and metadata in UTF-8", exception.what());
+  for (const Tensor* const tensor : tensors) metadata[checksum_key_of(*tensor)] = checksum(*tensor);
+  metadata[checksum_key] = header_checksum(tensors, metadata);
+  std::string text = "{\"__metadata__\":{";
+  const auto add = [&](const std::string& plain) {
+    append_quoted(text, plain, path + ", header to write", "names and metadata in UTF-8");
+  };
+  for (const auto& [key, value] : metadata) {
+    if (text.back() != '{') text += ',';
+    add(key);
+    text += ':';
+    add(value);
   }
-  text += "}";
+  text += '}';
+  std::size_t offset = 0;
+  for (const Tensor* const tensor : tensors) {
+    const std::size_t begin = offset;
+    offset += tensor->byte_count();
+    text += ',';
+    add(tensor->name);
+    text.append(":{\"dtype\":\"").append(name_of_dtype(tensor->dtype)).append("\",\"shape\":[");
+    for (const std::size_t extent : tensor->shape) {
+      if (text.back() != '[') text += ',';
+      text += std::to_string(extent);
+    }
+    text.append("],\"data_offsets\":[").append(std::to_string(begin)).append(",");
+    text.append(std::to_string(offset)).append("]}");
+  }
+  text += '}';
   while ((text.size() + 8) % 64 != 0) text += ' ';
   if (text.size() > most_header_bytes)
     throw Error(path, "a header of at most 100000000 bytes", std::to_string(text.size()),
@@ -273,79 +207,50 @@ REGIMEN_COMPILED std::string write_header(const std::string& path, std::span<con
   return text;
 }
 
-/// Receives an index's JSON event by event.
-class IndexReader final : public nlohmann::json::json_sax_t {
- public:
-  explicit IndexReader(std::string where) : where_(std::move(where)) {}
-
-  std::map<std::string, std::string> files;
-  bool has_map = false;
-
-  bool null() override { return scalar("null"); }
-  bool boolean(bool) override { return scalar("a truth value"); }
-  bool number_integer(number_integer_t number) override { return scalar(std::to_string(number)); }
-  bool number_unsigned(number_unsigned_t number) override { return scalar(std::to_string(number)); }
-  bool number_float(number_float_t, const string_t& text) override { return scalar(text); }
-  bool binary(binary_t&) override { return scalar("binary data"); }
-  bool string(string_t& text) override {
-    if (place_ != Place::Map) return scalar("\"" + text + "\"");
-    if (!files.emplace(key_, text).second)
-      throw Error(where_ + ", weight_map", "each tensor once", "\"" + key_ + "\" twice", damaged);
-    return true;
-  }
-  bool start_object(std::size_t) override {
-    if (place_ == Place::Outside) place_ = Place::Top;
-    else if (place_ == Place::Top && key_ == "metadata") place_ = Place::Metadata;
-    else if (place_ == Place::Top && key_ == "weight_map" && !has_map) place_ = Place::Map, has_map = true;
-    else throw Error(where_ + ", \"" + key_ + "\"", "metadata and one weight_map", "another object", damaged);
-    return true;
-  }
-  bool key(string_t& text) override {
-    key_ = text;
-    return true;
-  }
-  bool end_object() override {
-    place_ = place_ == Place::Top ? Place::Outside : Place::Top;
-    return true;
-  }
-  bool start_array(std::size_t) override { return refuse("an array"); }
-  bool end_array() override { return true; }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& exception) override {
-    throw Error(where_, "well-formed JSON", exception.what(), damaged);
-  }
-
- private:
-  enum class Place { Outside, Top, Metadata, Map };
-  bool scalar(const std::string& found) const { return place_ == Place::Metadata || refuse(found); }
-  bool refuse(const std::string& found) const {
-    throw Error(where_ + (key_.empty() ? "" : ", \"" + key_ + "\""),
-                place_ == Place::Map ? "the name of a file" : "an index with metadata and weight_map", found, damaged);
-  }
-
-  std::string where_, key_;
-  Place place_ = Place::Outside;
-};
-
 REGIMEN_COMPILED std::map<std::string, std::string> parse_index(const std::string& path,
                                                                 std::span<const std::byte> file) {
+  using Kind = JsonReader::Kind;
   if (file.size() > most_header_bytes)
     throw Error(path, "an index of at most 100000000 bytes", std::to_string(file.size()), damaged);
-  const char *const text = reinterpret_cast<const char*>(file.data()), *const end = text + file.size();
-  if (std::find(text, end, '\0') != end) throw Error(path, "JSON", "a zero byte in it", damaged);
-  IndexReader reader(path);
-  nlohmann::json::sax_parse(text, end, &reader);
-  if (!reader.has_map) throw Error(path, "a weight_map", "none", damaged);
-  return std::move(reader.files);
+  JsonReader json(path, {reinterpret_cast<const char*>(file.data()), file.size()}, damaged);
+  const char* const both = "an index with metadata and weight_map";
+  expect_kind(json.value(), Kind::object, path, both);
+  std::map<std::string, std::string> files;
+  bool has_map = false;
+  for (std::string part; json.key(part);) {
+    const std::string here = path + ", \"" + part + "\"";
+    expect_kind(json.value(), Kind::object, here, both);
+    const bool is_map = part == "weight_map";
+    if (is_map ? std::exchange(has_map, true) : part != "metadata")
+      throw Error(here, "metadata and one weight_map", "another object", damaged);
+    for (std::string key; json.key(key);) {
+      JsonReader::Value value = json.value();
+      const std::string place = path + ", \"" + key + "\"";
+      if (value.kind == Kind::object) throw Error(place, "metadata and one weight_map", "another object", damaged);
+      if (is_map) expect_kind(value, Kind::text, place, "the name of a file");
+      else if (value.kind == Kind::array) expect_kind(value, Kind::text, place, both);
+      if (is_map && !files.emplace(key, std::move(value.text)).second)
+        throw Error(path + ", weight_map", "each tensor once", "\"" + key + "\" twice", damaged);
+    }
+  }
+  json.end();
+  if (!has_map) throw Error(path, "a weight_map", "none", damaged);
+  return files;
 }
 
 REGIMEN_COMPILED std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
                                          std::size_t bytes) {
-  try {
-    return "{\"metadata\":{\"total_size\":" + std::to_string(bytes) +
-           "},\"weight_map\":" + nlohmann::json(files).dump() + "}\n";
-  } catch (const nlohmann::json::exception& exception) {
-    throw Error(path + ", index to write", "names in UTF-8", exception.what());
+  std::string text = "{\"metadata\":{\"total_size\":" + std::to_string(bytes) + "},\"weight_map\":{";
+  const auto add = [&](const std::string& plain) {
+    append_quoted(text, plain, path + ", index to write", "names in UTF-8");
+  };
+  for (const auto& [name, file] : files) {
+    if (text.back() != '{') text += ',';
+    add(name);
+    text += ':';
+    add(file);
   }
+  return text + "}}\n";
 }
 
 }  // namespace regimen::safetensors::detail

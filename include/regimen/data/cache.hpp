@@ -1,0 +1,130 @@
+// regimen/data/cache.hpp — a stage that computes each value once, and keeps it in memory.
+#pragma once
+
+#include <regimen/data/stage.hpp>
+#include <regimen/rule/cache_stands_before_random.hpp>
+#include <regimen/rule/cached_bytes_are_known.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_tuple = false;
+template <class A, class B>
+inline constexpr bool is_tuple<std::pair<A, B>> = true;
+template <class... T>
+inline constexpr bool is_tuple<std::tuple<T...>> = true;
+
+template <class T>
+constexpr bool knows_bytes() {
+  if constexpr (requires(const T& value) { std::size_t{value.bytes()}; } || std::is_trivially_destructible_v<T>) {
+    return true;
+  } else if constexpr (is_tuple<T>) {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (knows_bytes<std::tuple_element_t<I, T>>() && ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
+  } else if constexpr (requires(const T& value) { value.capacity(), value.data(); }) {
+    return knows_bytes<typename T::value_type>();
+  } else {
+    return false;
+  }
+}
+/// Bytes that a value owns, besides sizeof.
+template <class T>
+std::size_t owned_bytes(const T& value) {
+  if constexpr (requires { std::size_t{value.bytes()}; }) {
+    return value.bytes();
+  } else if constexpr (std::is_trivially_destructible_v<T>) {
+    return 0;
+  } else if constexpr (is_tuple<T>) {
+    return std::apply([](const auto&... parts) { return (std::size_t{0} + ... + owned_bytes(parts)); }, value);
+  } else {
+    using Element = typename T::value_type;
+    const auto *const first = reinterpret_cast<const std::byte*>(&value), *const at =
+                                                                              reinterpret_cast<const std::byte*>(
+                                                                                  value.data());
+    const bool is_inside = at >= first && at < first + sizeof value;  // a short string
+    std::size_t sum = is_inside ? 0 : value.capacity() * sizeof(Element);
+    if constexpr (!std::is_trivially_destructible_v<Element>)
+      for (const Element& element : value) sum += owned_bytes(element);
+    return sum;
+  }
+}
+
+}  // namespace detail
+
+/// See cache().
+template <class D>
+class Cache final {
+ public:
+  static constexpr bool varies = false;
+  static constexpr std::size_t height = detail::height<D>;
+  using Value = value_of<D>;
+
+  explicit Cache(D dataset) : below_(std::move(dataset)), kept_(std::make_shared<Kept>(below_.size())) {}
+  std::size_t size() const { return below_.size(); }
+  std::string name() const { return below_.name() + " | cache"; }
+  const Value& at(const Key& key) const {
+    std::atomic<const Value*>& place = kept_->values[key.index];
+    if (const Value* const found = place.load(std::memory_order_acquire)) return *found;
+    const std::lock_guard lock(kept_->locks[key.index % kept_->locks.size()]);
+    if (const Value* const found = place.load(std::memory_order_acquire)) return *found;
+    auto value = std::make_unique<const Value>(below_.at(key));
+    kept_->bytes.fetch_add(sizeof(Value) + detail::owned_bytes(*value), std::memory_order_relaxed);
+    place.store(value.get(), std::memory_order_release);
+    return *value.release();
+  }
+  void timings(std::vector<Timing>& all) const { below_.timings(all); }
+  /// Of what is kept by now.
+  std::size_t bytes() const { return below_.bytes() + kept_->bytes.load(std::memory_order_relaxed); }
+
+ private:
+  struct Kept {
+    explicit Kept(std::size_t size) : values(size), bytes(size * sizeof(values[0])) {}
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() {
+      for (const auto& value : values) delete value.load(std::memory_order_relaxed);
+    }
+    std::vector<std::atomic<const Value*>> values;
+    std::atomic<std::size_t> bytes;
+    std::array<std::mutex, 64> locks;  // who computes a value makes others wait that want it, and each 64th
+  };
+
+  detail::Below<D> below_;
+  std::shared_ptr<Kept> kept_;
+};
+
+/// Computes each value when it is first asked for, once, and keeps it as long as a copy of this dataset exists. Behind it
+/// come the stages that draw.
+///
+///   memory    data::bytes(dataset): the values by now, and a pointer for each. If all do not fit memory, leave it out
+///   failure   what the stages before it throw; the value is computed anew when it is asked for again
+inline auto cache() {
+  return detail::Pipe{[]<class D>(D dataset) {
+    static_assert(sizeof(typename rule::cache_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(
+        sizeof(typename rule::cached_bytes_are_known<value_of<D>, detail::knows_bytes<value_of<D>>()>::must_hold));
+    if constexpr (varies<D> || !detail::knows_bytes<value_of<D>>()) return dataset;
+    else return Cache<D>(std::move(dataset));
+  }};
+}
+template <class D>
+auto cache(D dataset) {
+  return std::move(dataset) | cache();
+}
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

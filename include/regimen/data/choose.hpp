@@ -1,0 +1,334 @@
+// regimen/data/choose.hpp — stages that choose or order values: take, skip, shuffle, filter, by_length, split.
+#pragma once
+
+#include <regimen/core/threads.hpp>
+#include <regimen/data/order.hpp>
+#include <regimen/data/report.hpp>
+#include <regimen/data/stage.hpp>
+#include <regimen/rule/choice_stands_before_random.hpp>
+#include <regimen/rule/predicate_takes_value.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// How a stage that reads all values once, when it is made, does so.
+///
+///   workers   threads; 0: as many as processors
+///   report    hears how far it is
+struct Opening final {
+  std::size_t workers = 0;
+  Report report{};
+};
+
+namespace detail {
+
+/// Calls visit(i) for every i below size, from several threads, neighbours from one. Throws what the lowest i threw that
+/// threw.
+[[gnu::noinline]] inline void scan(std::size_t size, const Opening& opening, const char* what,
+                                   const std::function<void(std::size_t)>& visit) {
+  constexpr std::size_t piece = 256;
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;  // guarded, as the following
+  std::size_t failed = size, done = 0;
+  const auto work = [&] {
+    for (;;) {
+      const std::size_t first = next.fetch_add(piece), last = first < size ? (std::min)(size, first + piece) : size;
+      if (first >= size) return;
+      std::size_t i = first;
+      try {
+        for (; i < last; ++i) visit(i);
+        const std::lock_guard lock(mutex);
+        done += last - first;
+        if (opening.report) opening.report(what, done, size);
+      } catch (...) {  // pieces are taken in order, so that a lower failure is in a piece that somebody finishes
+        const std::lock_guard lock(mutex);
+        if (!failure || i < failed) {
+          failure = std::current_exception();
+          failed = i;
+        }
+        next = size;
+        return;
+      }
+    }
+  };
+  const std::size_t wanted = opening.workers != 0 ? opening.workers : static_cast<std::size_t>(processors());
+  std::vector<std::thread> threads;
+  threads.reserve(wanted);
+  try {
+    while (threads.size() + 1 < wanted && threads.size() < size / piece) threads.emplace_back(work);
+  } catch (const std::system_error&) {  // those that began, and this one, do it
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// A hash that does not change with the library or the machine.   source   FNV-1a, 64 bits
+inline std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01B3u;
+  return mix(hash);
+}
+template <class T>
+  requires std::is_integral_v<T>
+std::uint64_t hash_of(T number) {
+  return mix(static_cast<std::uint64_t>(number));
+}
+
+inline void expect_fraction(const std::string& name, double fraction) {
+  if (!(fraction > 0 && fraction < 1))
+    throw Error(name + ", split", "a fraction between 0 and 1", std::to_string(fraction), "0.9 is usual");
+}
+
+}  // namespace detail
+
+/// Values whose index is another one below: `at` of the place that Find gives.
+template <class D, class Find>
+class Chosen final {
+ public:
+  static constexpr bool varies = data::varies<D>;
+  static constexpr std::size_t height = detail::height<D>;
+
+  Chosen(detail::Below<D> below, Find find, std::size_t size, std::string label)
+      : below_(std::move(below)), find_(std::move(find)), size_(size), label_(std::move(label)) {}
+  std::size_t size() const { return size_; }
+  std::string name() const { return below_.name() + label_; }
+  decltype(auto) at(const Key& key) const { return below_.at({find_(key.index), key.epoch, key.seed}); }
+  void timings(std::vector<Timing>& all) const { below_.timings(all); }
+  std::size_t bytes() const {
+    if constexpr (requires { find_.bytes(); }) return below_.bytes() + find_.bytes();
+    else return below_.bytes();
+  }
+
+ private:
+  detail::Below<D> below_;
+  Find find_;
+  std::size_t size_;
+  std::string label_;
+};
+
+namespace detail {
+
+struct From final {
+  std::size_t first;
+  std::size_t operator()(std::size_t index) const { return first + index; }
+};
+struct Permuted final {
+  std::uint64_t key, size;
+  std::size_t operator()(std::size_t index) const {
+    return size < 2 ? index : static_cast<std::size_t>(regimen::detail::permute(key, index, size));
+  }
+};
+struct Listed final {
+  std::shared_ptr<const std::vector<std::size_t>> index;
+  std::size_t operator()(std::size_t place) const { return (*index)[place]; }
+  std::size_t bytes() const { return index->capacity() * sizeof(std::size_t); }
+};
+
+template <class D>
+auto slice(Below<D> below, std::size_t first, std::size_t count, std::string label) {
+  return Chosen<D, From>(std::move(below), {first}, count, std::move(label));
+}
+template <class D>
+auto listed(Below<D> below, std::vector<std::size_t> index, std::string label) {
+  index.shrink_to_fit();
+  const std::size_t size = index.size();
+  return Chosen<D, Listed>(std::move(below), {std::make_shared<const std::vector<std::size_t>>(std::move(index))}, size,
+                           std::move(label));
+}
+inline void expect_as_many(const std::string& name, const char* stage, std::size_t size, std::size_t count) {
+  if (count <= size) return;
+  throw Error(name + " | " + stage, "at least " + regimen::detail::counted(count, "value"), std::to_string(size),
+              "write fewer, or give more data");
+}
+
+/// result[i] = f(value i), for all values, from several threads. f also may be a predicate.
+template <class T, class D, class F>
+std::vector<T> all_of(const Below<D>& below, const F& f, const Opening& opening, const std::string& label) {
+  std::vector<T> result(below.size());
+  scan(below.size(), opening, label.c_str() + 3, [&](std::size_t i) {
+    decltype(auto) value = below.at(Key{.index = i});
+    try {
+      result[i] = static_cast<T>(f(static_cast<decltype(value)&&>(value)));
+    } catch (...) { refuse_value(below.name() + label, i); }
+  });
+  return result;
+}
+
+template <class F, class D>
+inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds;
+
+}  // namespace detail
+
+/// The first n values.   failure   Error if there are fewer
+inline auto take(std::size_t n) {
+  return detail::Pipe{[n]<class D>(D dataset) {
+    detail::expect_as_many(dataset.name(), "take", dataset.size(), n);
+    return detail::slice(detail::Below<D>(std::move(dataset)), 0, n, " | take " + std::to_string(n));
+  }};
+}
+template <class D>
+auto take(D dataset, std::size_t n) {
+  return std::move(dataset) | take(n);
+}
+
+/// All but the first n values.   failure   Error if there are fewer
+inline auto skip(std::size_t n) {
+  return detail::Pipe{[n]<class D>(D dataset) {
+    const std::size_t size = dataset.size();
+    detail::expect_as_many(dataset.name(), "skip", size, n);
+    return detail::slice(detail::Below<D>(std::move(dataset)), n, size - n, " | skip " + std::to_string(n));
+  }};
+}
+template <class D>
+auto skip(D dataset, std::size_t n) {
+  return std::move(dataset) | skip(n);
+}
+
+/// All values in another order, the same in every epoch. Training needs none: the Loader reads in Order::Shuffled. It is
+/// for what comes before: take, or split, of a file that is sorted (by class, by date).
+///
+///   cost   no memory and no reading: a permutation of indices, as Order::Shuffled is one. So it shuffles over all of a
+///          file, where a shuffle buffer of n values shuffles over n
+inline auto shuffle(std::uint64_t seed) {
+  return detail::Pipe{[seed]<class D>(D dataset) {
+    const std::size_t size = dataset.size();
+    return Chosen<D, detail::Permuted>(detail::Below<D>(std::move(dataset)), {mix(seed, 0x5F), size}, size,
+                                       " | shuffle");
+  }};
+}
+template <class D>
+auto shuffle(D dataset, std::uint64_t seed) {
+  return std::move(dataset) | shuffle(seed);
+}
+
+/// The values of which p is true. All values are read once, here, by several threads.
+///
+///   p      p(value) -> bool: const, and called from several threads; does not draw
+///   cost   8 bytes for each value that stays
+template <class P>
+  requires(!Dataset<P>)
+auto filter(P p, Opening opening = {}) {
+  return detail::Pipe{[p = std::move(p), opening = std::move(opening)]<class D>(D dataset) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<P, D>::must_hold));
+    if constexpr (detail::may_choose<P, D>) {
+      const detail::Below<D> below(std::move(dataset));
+      const auto is_true = [&](auto&& value) { return static_cast<bool>(p(static_cast<decltype(value)&&>(value))); };
+      const auto stays = detail::all_of<std::uint8_t>(below, is_true, opening, " | filter");
+      std::vector<std::size_t> index;
+      index.reserve(static_cast<std::size_t>(std::count(stays.begin(), stays.end(), std::uint8_t{1})));
+      for (std::size_t i = 0; i < stays.size(); ++i)
+        if (stays[i] != 0) index.push_back(i);
+      return detail::listed(below, std::move(index), " | filter");
+    } else {
+      return dataset;
+    }
+  }};
+}
+template <class D, class P>
+  requires(!std::is_convertible_v<P, Opening>)
+auto filter(D dataset, P p, Opening opening = {}) {
+  return std::move(dataset) | filter(std::move(p), std::move(opening));
+}
+
+/// The values in order of length, those of equal length as they were. With Order::Runs a batch has values of similar
+/// lengths, and the batches come in another order each epoch. All values are read once, here, by several threads.
+///
+///   length   length(value) -> a number: const, and called from several threads; does not draw
+///   cost     8 bytes for each value
+template <class Length>
+  requires(!Dataset<Length>)
+auto by_length(Length length, Opening opening = {}) {
+  return detail::Pipe{[length = std::move(length), opening = std::move(opening)]<class D>(D dataset) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
+    if constexpr (detail::may_choose<Length, D>) {
+      const detail::Below<D> below(std::move(dataset));
+      const auto lengths = detail::all_of<std::size_t>(below, length, opening, " | by_length");
+      std::vector<std::size_t> index(lengths.size());
+      std::iota(index.begin(), index.end(), std::size_t{0});
+      std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {
+        return lengths[a] != lengths[b] ? lengths[a] < lengths[b] : a < b;
+      });
+      return detail::listed(below, std::move(index), " | by_length");
+    } else {
+      return dataset;
+    }
+  }};
+}
+template <class D, class Length>
+  requires(!std::is_convertible_v<Length, Opening>)
+auto by_length(D dataset, Length length, Opening opening = {}) {
+  return std::move(dataset) | by_length(std::move(length), std::move(opening));
+}
+
+/// The two parts of a dataset: `auto [train, validation] = values | data::split(0.9);`
+template <class Train, class Validation = Train>
+struct Split final {
+  Train train;
+  Validation validation;
+};
+
+/// The first ⌊fraction · size⌋ values, and the rest: the last share, as validation_split of Keras is. A sorted file needs
+/// shuffle(seed) before.
+inline auto split(double fraction) {
+  return detail::Pipe{[fraction]<class D>(D dataset) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+    detail::expect_fraction(dataset.name(), fraction);
+    const std::size_t size = dataset.size(), first = static_cast<std::size_t>(std::floor(double(size) * fraction));
+    const detail::Below<D> below(std::move(dataset));
+    return Split<Chosen<D, detail::From>>{detail::slice(below, 0, first, " | train"),
+                                          detail::slice(below, first, size - first, " | validation")};
+  }};
+}
+
+/// By what a value is: all values of one `by(value)`, a string or an integer (a patient, a file), stay together, and stay
+/// where they are when others join them. About `fraction` of the strings or integers are in .train, as their hashes fall.
+/// All values are read once, here, by several threads.
+template <class By>
+  requires(!Dataset<By>)
+auto split(double fraction, By by, Opening opening = {}) {
+  return detail::Pipe{[fraction, by = std::move(by), opening = std::move(opening)]<class D>(D dataset) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<By, D>::must_hold));
+    if constexpr (detail::may_choose<By, D>) {
+      const detail::Below<D> below(std::move(dataset));
+      detail::expect_fraction(below.name(), fraction);
+      const auto hash = [&](auto&& value) { return detail::hash_of(by(static_cast<decltype(value)&&>(value))); };
+      const auto hashes = detail::all_of<std::uint64_t>(below, hash, opening, " | split");
+      std::vector<std::size_t> index[2];
+      for (std::size_t i = 0; i < hashes.size(); ++i)
+        index[double(hashes[i] >> 11) * 0x1p-53 < fraction ? 0 : 1].push_back(i);
+      return Split<Chosen<D, detail::Listed>>{detail::listed(below, std::move(index[0]), " | train"),
+                                              detail::listed(below, std::move(index[1]), " | validation")};
+    } else {
+      return dataset;
+    }
+  }};
+}
+template <class D, class... Arguments>
+  requires Dataset<D>
+auto split(D dataset, double fraction, Arguments... arguments) {
+  return std::move(dataset) | split(fraction, std::move(arguments)...);
+}
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,231 @@
+// regimen/data/csv.hpp — tables of text, CSV and TSV: columns by name, as types; and a writer.
+#pragma once
+
+#include <regimen/data/csv_row.hpp>
+#include <regimen/data/dataset.hpp>
+#include <regimen/data/indexed_files.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// The rows of CSV files: columns chosen by name from the header, each as a type.
+///
+///   Types    std::string, float, double, integers, bool (true, false, 1, 0), std::optional of these: a field may be empty
+///   value    std::tuple<Types...>, owned
+///   format   RFC 4180: a header, fields in quotation marks if need be, LF or CRLF; a byte order mark is passed over.
+///            tabs() for values separated by tabs. All files have the same header, or the columns in another order
+///
+///   data::Csv<float, std::string> houses("houses.csv", {"price", "street"});
+///   const auto [price, street] = houses.at({.index = 7});
+///
+/// failure  Error that names the file, the line and the column: when opened, for a column that is absent or occurs twice, a row
+///          with more or fewer fields than the header, quotation marks that do not match; in at(), for a field that is
+///          not of its type. With Corrupt::Skip such rows are left out and counted when opened
+/// cost     8 bytes of memory for each row; opening reads all of the files
+template <class... Types>
+class Csv final {
+ public:
+  using Row = std::tuple<Types...>;
+  using Names = std::array<std::string, sizeof...(Types)>;
+
+  Csv(const Paths& paths, Names columns, CsvOptions options = {}) {
+    auto content = std::make_shared<Content>(paths, std::move(columns), std::move(options));
+    const bool skips = content->options.corrupt == Corrupt::Skip;
+    for (const File& file : content->files.files)
+      if (file.map.bytes().empty()) throw Error(file.path, "a header with the names of columns", "an empty file");
+    content->files.index(content->options.report, "reading tables", [&](const File& file, std::size_t offset) {
+      if (offset == 0) return content->read_header(file);
+      detail::FieldProblem problem;
+      Row row;
+      const std::size_t next = content->read(file, offset, problem, skips ? &row : nullptr);
+      if (problem.at == nullptr) content->files.add(offset);
+      else if (skips) content->files.skip(next - offset);
+      else throw refusal(file, problem);
+      return next;
+    });
+    content_ = std::move(content);
+  }
+
+  std::size_t size() const { return content_->files.size(); }
+  std::string name() const { return content_->files.name(); }
+  const Skipped& skipped() const { return content_->files.skipped; }
+
+  Row at(const Key& key) const {
+    const auto [file, offset] = content_->files.find(key.index);
+    detail::FieldProblem problem;
+    Row row;
+    (void)content_->read(file, offset, problem, &row);
+    if (problem.at != nullptr) throw refusal(file, problem);
+    return row;
+  }
+
+ private:
+  using File = detail::IndexedFiles::File;
+
+  struct Layout {
+    std::size_t fields = 0;
+    std::array<std::size_t, sizeof...(Types)> columns{};  // where each of Types stands
+  };
+  struct Content {
+    Content(const Paths& paths, Names columns, CsvOptions o)
+        : files(paths), names(std::move(columns)), options(std::move(o)) {}
+
+    std::size_t read_header(const File& file) {
+      const std::span<const std::byte> bytes = file.map.bytes();
+      const char *const begin = detail::text_of(bytes).data(), *const end = begin + bytes.size();
+      const bool marked = detail::text_of(bytes).starts_with("\xEF\xBB\xBF");
+      detail::FieldProblem problem;
+      std::vector<std::string> header;
+      const char* const next = detail::scan_row(begin + (marked ? 3 : 0), end, options, problem,
+                                                [&](std::size_t, std::string_view text) { header.emplace_back(text); });
+      if (problem.at != nullptr) throw refusal(file, problem);
+      Layout layout{header.size(), {}};
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto place = std::find(header.begin(), header.end(), names[i]);
+        std::string all;
+        for (std::size_t h = 0; h < header.size() && h < 12; ++h) all += (h == 0 ? "" : ", ") + header[h];
+        if (place == header.end())
+          throw Error(file.path + ", line 1", "a column named \"" + names[i] + "\"",
+                      all + (header.size() > 12 ? ", ..." : ""), "does the file begin with a header?");
+        if (std::find(place + 1, header.end(), names[i]) != header.end())
+          throw Error(file.path + ", line 1", "one column named \"" + names[i] + "\"", "two", "rename one of them");
+        layout.columns[i] = static_cast<std::size_t>(place - header.begin());
+      }
+      layouts.push_back(layout);
+      return static_cast<std::size_t>(next - begin);
+    }
+
+    /// Reads the row at `offset`, into `row` if it is given; returns where the next one begins.
+    std::size_t read(const File& file, std::size_t offset, detail::FieldProblem& problem, Row* row) const {
+      const std::span<const std::byte> bytes = file.map.bytes();
+      const char *const begin = detail::text_of(bytes).data(), *const end = begin + bytes.size();
+      const Layout& layout = layouts[static_cast<std::size_t>(&file - files.files.data())];
+      std::size_t fields = 0;
+      detail::FieldProblem wrong;
+      const char* const next =
+          detail::scan_row(begin + offset, end, options, problem, [&](std::size_t number, std::string_view text) {
+            ++fields;
+            if (row == nullptr || wrong.at != nullptr) return;
+            [&]<std::size_t... i>(std::index_sequence<i...>) {
+              ((layout.columns[i] == number ? convert(text, names[i], std::get<i>(*row), begin + offset, wrong)
+                                            : void()),
+               ...);
+            }(std::index_sequence_for<Types...>());
+          });
+      if (problem.at == nullptr && fields != layout.fields)
+        problem = {begin + offset,
+                   {},
+                   regimen::detail::counted(layout.fields, "field") + ", as in the header",
+                   std::to_string(fields)};
+      if (problem.at == nullptr) problem = std::move(wrong);
+      return static_cast<std::size_t>(next - begin);
+    }
+    template <class T>
+    static void convert(std::string_view text, const std::string& column, T& to, const char* at,
+                        detail::FieldProblem& wrong) {
+      if (!detail::parse_field(text, to))
+        wrong = {at, column, detail::field_type<T>(), "\"" + std::string(text.substr(0, 80)) + "\""};
+    }
+
+    detail::IndexedFiles files;
+    Names names;
+    CsvOptions options;
+    std::vector<Layout> layouts;  // of each file
+  };
+
+  static Error refusal(const File& file, const detail::FieldProblem& problem) {
+    const auto offset = static_cast<std::size_t>(problem.at - detail::text_of(file.map.bytes()).data());
+    return Error(file.path + ", line " + std::to_string(detail::line_of(file.map.bytes(), offset)) +
+                     (problem.column.empty() ? "" : ", column \"" + problem.column + "\""),
+                 problem.expected, problem.found);
+  }
+
+  std::shared_ptr<const Content> content_;
+};
+
+/// Writes a table that Csv reads; it appears, whole, with commit(). Fields are quoted where they must be; numbers are
+/// written so that reading gives the same bits.
+///
+///   data::CsvWriter table("houses.csv", {"price", "street"});
+///   table.write(250'000.0f, "High Street");
+///   table.commit();
+///
+/// failure  Error for a row of another number of fields; without quotes, for text that would need them
+class CsvWriter final {
+ public:
+  CsvWriter(const std::string& path, const std::vector<std::string>& columns, const CsvOptions& options = {})
+      : columns_(columns.size()), options_(options), file_(path) {
+    for (const std::string& column : columns) field(column);
+    end_row();
+  }
+
+  template <class... Values>
+  void write(const Values&... values) {
+    if (sizeof...(Values) != columns_)
+      throw Error(file_.path(), regimen::detail::counted(columns_, "field"), std::to_string(sizeof...(Values)));
+    (field(values), ...);
+    end_row();
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  template <class T>
+  void field(const T& value) {
+    if (fields_++ != 0) line_ += options_.separator;
+    if constexpr (detail::is_optional<T>) {
+      if (value) put(*value);
+    } else {
+      put(value);
+    }
+  }
+  template <class T>
+  void put(const T& value) {
+    if constexpr (std::same_as<T, bool>) {
+      line_ += value ? "true" : "false";
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      std::array<char, 64> digits{};
+      line_.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+    } else {
+      const std::string_view text = value;
+      const bool special = text.find_first_of(std::string("\"\r\n") + options_.separator) != std::string_view::npos;
+      if (!special || (!options_.quotes &&
+                       text.find_first_of(std::string("\r\n") + options_.separator) == std::string_view::npos)) {
+        line_ += text;
+        return;
+      }
+      if (!options_.quotes)
+        throw Error(file_.path(), "text without separators and ends of lines, as it is not quoted",
+                    "\"" + std::string(text.substr(0, 80)) + "\"", "write a table with quotes");
+      line_ += '"';
+      for (const char c : text) line_.append(c == '"' ? 2 : 1, c);
+      line_ += '"';
+    }
+  }
+  void end_row() {
+    line_ += '\n';
+    file_.put(line_);
+    line_.clear();
+    fields_ = 0;
+  }
+
+  std::size_t columns_, fields_ = 0;
+  CsvOptions options_;
+  std::string line_;
+  detail::FileWriter file_;
+};
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

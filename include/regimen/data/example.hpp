@@ -1,0 +1,275 @@
+// regimen/data/example.hpp — tf.train.Example: named features of a record, read in place, and written.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/data/proto.hpp>
+#include <regimen/data/records.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// The features of a tf.train.Example, by name, without a schema. The record is checked completely when it is parsed;
+/// bytes are spans of it, numbers are decoded when they are asked for.
+///
+///   feature    a name, and a list of byte strings, of 32-bit floats or of 64-bit integers; packed or not; or no list
+///
+///   const data::Example example(records.at({.index = 7}));
+///   example.bytes("image")      std::span<const std::byte>, the only value
+///   example.integer("class")    std::int64_t, the only value
+///   example.floats("one_hot")   std::vector<float>, all values; bytes_list() and integers() likewise
+///
+/// failure  Error that names the record and the byte, for what is no Example: fields that an Example does not have, a name
+///          that occurs twice, two lists in one feature; the feature, if it is absent, of another type, or has
+///          another number of values. An empty list has any type, as protocol buffers do not keep it
+/// source   tensorflow/core/example/example.proto, feature.proto
+/// cost     a pass over the record's structure; 48 bytes of memory for each feature
+class Example final {
+ public:
+  explicit Example(const Record& record) : record_(record) { parse(); }
+  explicit Example(std::span<const std::byte> bytes) : Example(Record{bytes}) {}
+
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> result;
+    for (const Feature& feature : features_) result.push_back(feature.name);
+    return result;
+  }
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// Values in the feature.
+  std::size_t count(std::string_view name) const { return expect(name).count; }
+
+  std::vector<std::span<const std::byte>> bytes_list(std::string_view name) const {
+    const Feature& feature = expect(name, Strings);
+    std::vector<std::span<const std::byte>> result;
+    result.reserve(feature.count);
+    for (detail::ProtoReader list(feature.list, record_); !list.ended();) list.tag(), result.push_back(list.bytes());
+    return result;
+  }
+  std::span<const std::byte> bytes(std::string_view name) const { return bytes_list(one(name)).front(); }
+  std::string_view text(std::string_view name) const { return detail::text_of(bytes(name)); }
+
+  std::vector<float> floats(std::string_view name) const {
+    const Feature& feature = expect(name, Floats);
+    std::vector<float> result;
+    result.reserve(feature.count);
+    for_each_number(feature, [&](detail::ProtoReader& list) {
+      result.push_back(std::bit_cast<float>(detail::little<std::uint32_t>(list.take(4).data())));
+    });
+    return result;
+  }
+  float number(std::string_view name) const { return floats(one(name)).front(); }
+
+  std::vector<std::int64_t> integers(std::string_view name) const {
+    const Feature& feature = expect(name, Integers);
+    std::vector<std::int64_t> result;
+    result.reserve(feature.count);
+    for_each_number(feature,
+                    [&](detail::ProtoReader& list) { result.push_back(static_cast<std::int64_t>(list.varint())); });
+    return result;
+  }
+  std::int64_t integer(std::string_view name) const { return integers(one(name)).front(); }
+
+ private:
+  enum Kind : unsigned { None = 0, Strings = 1, Floats = 2, Integers = 3 };  // fields of Feature
+  struct Feature {
+    std::string_view name;
+    std::span<const std::byte> list;  // the message BytesList, FloatList or Int64List
+    std::size_t count = 0;
+    Kind kind = None;
+  };
+  using Reader = detail::ProtoReader;
+
+  static const char* words(Kind kind) {
+    switch (kind) {
+      case Strings:
+        return "byte strings";
+      case Floats:
+        return "floats";
+      case Integers:
+        return "integers";
+      default:
+        return "no values";
+    }
+  }
+
+  void parse() {
+    for (Reader example(record_.bytes, record_); !example.ended();) {
+      message(example, 1, "the field of an Example, 1 (features)");
+      for (Reader features(example.bytes(), record_); !features.ended();) {
+        message(features, 1, "the field of Features, 1 (feature)");
+        features_.push_back(entry(Reader(features.bytes(), record_)));
+      }
+    }
+    std::sort(features_.begin(), features_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    const auto twice = std::adjacent_find(features_.begin(), features_.end(),
+                                          [](const auto& a, const auto& b) { return a.name == b.name; });
+    if (twice != features_.end())
+      throw Error(record_.where(), "each feature once", "\"" + std::string(twice->name) + "\" twice");
+  }
+  /// The next field is a message with this number.
+  static void message(Reader& reader, std::uint64_t number, const char* expected) {
+    const auto [field, wire] = reader.tag();
+    if (field != number || wire != Reader::Bytes)
+      reader.refuse(expected, "field " + std::to_string(field) + " of wire type " + std::to_string(wire));
+  }
+  /// An entry of the map from names to features.
+  Feature entry(Reader entry) const {
+    Feature feature;
+    bool named = false, valued = false;
+    while (!entry.ended()) {
+      const auto [field, wire] = entry.tag();
+      if (wire != Reader::Bytes || field < 1 || field > 2 || (field == 1 ? named : valued))
+        entry.refuse("a name (1) and a feature (2)",
+                     "field " + std::to_string(field) + " of wire type " + std::to_string(wire));
+      const std::span<const std::byte> bytes = entry.bytes();
+      if (field == 1) named = true, feature.name = detail::text_of(bytes);
+      else valued = true, list(Reader(bytes, record_), feature);
+    }
+    return feature;
+  }
+  void list(Reader reader, Feature& feature) const {
+    if (reader.ended()) return;
+    const auto [field, wire] = reader.tag();
+    if (field > 3 || wire != Reader::Bytes)
+      reader.refuse("a list of byte strings (1), floats (2) or integers (3)",
+                    "field " + std::to_string(field) + " of wire type " + std::to_string(wire));
+    feature.kind = static_cast<Kind>(field);
+    feature.list = reader.bytes();
+    if (!reader.ended()) reader.refuse("one list in a feature", "more");
+    if (feature.kind == Strings) {
+      for (Reader strings(feature.list, record_); !strings.ended(); ++feature.count) {
+        message(strings, 1, "the field of a BytesList, 1 (value)");
+        (void)strings.bytes();
+      }
+    } else {
+      for_each_number(feature, [&](Reader& numbers) {
+        if (feature.kind == Floats) (void)numbers.take(4);
+        else (void)numbers.varint();
+        ++feature.count;
+      });
+    }
+    if (feature.count == 0) feature.kind = None, feature.list = {};
+  }
+  /// f(reader that stands before a number), for packed numbers and others.
+  void for_each_number(const Feature& feature, auto&& f) const {
+    const unsigned single = feature.kind == Floats ? Reader::Fixed32 : Reader::Varint;
+    for (Reader list(feature.list, record_); !list.ended();) {
+      const auto [field, wire] = list.tag();
+      if (field != 1 || (wire != single && wire != Reader::Bytes))
+        list.refuse("the field of a list of numbers, 1 (value)",
+                    "field " + std::to_string(field) + " of wire type " + std::to_string(wire));
+      if (wire == single) f(list);
+      else
+        for (Reader packed(list.bytes(), record_); !packed.ended();) f(packed);
+    }
+  }
+
+  const Feature* find(std::string_view name) const {
+    const auto place = std::lower_bound(features_.begin(), features_.end(), name,
+                                        [](const Feature& feature, std::string_view n) { return feature.name < n; });
+    return place == features_.end() || place->name != name ? nullptr : &*place;
+  }
+  std::string where(std::string_view name) const { return record_.where() + ", feature \"" + std::string(name) + "\""; }
+  const Feature& expect(std::string_view name) const {
+    if (const Feature* found = find(name)) return *found;
+    std::string names;
+    for (std::size_t i = 0; i < features_.size() && i < 8; ++i)
+      names += (i == 0 ? "" : ", ") + std::string(features_[i].name);
+    throw Error(where(name), "a value",
+                features_.empty() ? "no features" : "only " + names + (features_.size() > 8 ? ", ..." : ""),
+                "names() lists the features of an Example");
+  }
+  const Feature& expect(std::string_view name, Kind kind) const {
+    const Feature& feature = expect(name);
+    if (feature.kind != kind && feature.kind != None) throw Error(where(name), words(kind), words(feature.kind));
+    return feature;
+  }
+  /// The name of a feature, which has one value.
+  std::string_view one(std::string_view name) const {
+    if (const std::size_t values = count(name); values != 1)
+      throw Error(where(name), "one value", std::to_string(values), "ask for the whole list");
+    return name;
+  }
+
+  Record record_;
+  std::vector<Feature> features_;  // by name
+};
+
+/// Builds a tf.train.Example. Numbers are packed; features are written in the order of their names, so that equal Examples
+/// have equal bytes.
+///
+///   data::ExampleBuilder example;
+///   example.bytes("image", jpeg).integers("class", {3}).floats("one_hot", {0, 0, 0, 1});
+///   writer.write(example.encode());
+class ExampleBuilder final {
+ public:
+  ExampleBuilder& bytes(const std::string& name, std::span<const std::byte> value) {
+    return bytes_list(name, {detail::text_of(value)});
+  }
+  ExampleBuilder& bytes(const std::string& name, std::string_view value) { return bytes_list(name, {value}); }
+  ExampleBuilder& bytes_list(const std::string& name, const std::vector<std::string_view>& values) {
+    std::string list;
+    for (const std::string_view value : values) detail::append_proto(list, 1, value);
+    return add(name, 1, list);
+  }
+  ExampleBuilder& floats(const std::string& name, std::span<const float> values) {
+    std::string packed(4 * values.size(), '\0');
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto bits = std::bit_cast<std::uint32_t>(values[i]);
+      for (unsigned byte = 0; byte < 4; ++byte) packed[4 * i + byte] = static_cast<char>(bits >> (8 * byte) & 0xFF);
+    }
+    return numbers(name, 2, packed);
+  }
+  ExampleBuilder& floats(const std::string& name, std::initializer_list<float> values) {
+    return floats(name, std::span(values.begin(), values.size()));
+  }
+  ExampleBuilder& integers(const std::string& name, std::span<const std::int64_t> values) {
+    std::string packed;
+    for (const std::int64_t value : values) detail::append_varint(packed, static_cast<std::uint64_t>(value));
+    return numbers(name, 3, packed);
+  }
+  ExampleBuilder& integers(const std::string& name, std::initializer_list<std::int64_t> values) {
+    return integers(name, std::span(values.begin(), values.size()));
+  }
+
+  std::string encode() const {
+    std::string features, example;
+    for (const auto& [name, feature] : features_) {
+      std::string entry;
+      detail::append_proto(entry, 1, name);
+      detail::append_proto(entry, 2, feature);
+      detail::append_proto(features, 1, entry);
+    }
+    detail::append_proto(example, 1, features);
+    return example;
+  }
+
+ private:
+  ExampleBuilder& numbers(const std::string& name, unsigned kind, const std::string& packed) {
+    std::string list;
+    if (!packed.empty()) detail::append_proto(list, 1, packed);
+    return add(name, kind, list);
+  }
+  ExampleBuilder& add(const std::string& name, unsigned kind, const std::string& list) {
+    std::string feature;
+    detail::append_proto(feature, kind, list);
+    if (!features_.emplace(name, std::move(feature)).second)
+      throw Error("an Example, feature \"" + name + "\"", "each feature once", "it twice");
+    return *this;
+  }
+
+  std::map<std::string, std::string> features_;
+};
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

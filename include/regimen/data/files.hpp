@@ -1,0 +1,146 @@
+// regimen/data/files.hpp — what readers and writers of records share: paths, little-endian numbers, damage, a file to write.
+#pragma once
+
+#include <regimen/core/atomic_file.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/data/report.hpp>
+
+#include <glob.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// What a reader does with a record that is damaged.
+///
+///   Refuse   throws Error, which names the file and the offset
+///   Skip     leaves it out, and counts it in skipped(). So that the number of values does not change while they are read,
+///            all of the data are checked when the reader is opened
+enum class Corrupt { Refuse, Skip };
+
+/// What Corrupt::Skip left out.
+struct Skipped final {
+  std::size_t records = 0, bytes = 0;
+  bool operator==(const Skipped&) const = default;
+};
+
+struct ReaderOptions final {
+  Corrupt corrupt = Corrupt::Refuse;
+  Report report = {};  // of opening
+};
+
+/// The files of a dataset: a path, a pattern of the shell ("flowers-*.tfrec", whose files come sorted by their bytes), or
+/// a list of these. A file that has the name of the pattern comes before what the pattern matches.
+///
+/// failure  Error if a pattern or a list gives no file
+class Paths final {
+ public:
+  Paths(const char* pattern) : Paths(std::string(pattern)) {}
+  Paths(const std::string& pattern) { add(pattern); }
+  Paths(std::initializer_list<std::string> patterns) : Paths(std::vector<std::string>(patterns)) {}
+  Paths(const std::vector<std::string>& patterns) {
+    for (const std::string& pattern : patterns) add(pattern);
+    if (files_.empty()) throw Error("a dataset", "one file or more", "an empty list");
+  }
+
+  const std::vector<std::string>& files() const { return files_; }
+
+ private:
+  void add(const std::string& pattern) {
+    if (pattern.find_first_of("*?[") == std::string::npos || ::access(pattern.c_str(), F_OK) == 0) {
+      files_.push_back(pattern);
+      return;
+    }
+    ::glob_t found{};
+    const int code = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
+    const std::size_t begin = files_.size();
+    if (code == 0) files_.insert(files_.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    ::globfree(&found);
+    if (code != 0)
+      throw Error(pattern, "files that match it", code == GLOB_NOMATCH ? "none" : "a folder that cannot be read",
+                  "check the pattern; write it in quotes in a shell");
+    std::sort(files_.begin() + static_cast<std::ptrdiff_t>(begin), files_.end());
+  }
+
+  std::vector<std::string> files_;
+};
+
+namespace detail {
+
+/// A little-endian number at `at`.
+template <class T>
+T little(const std::byte* at) {
+  T value = 0;
+  for (std::size_t i = sizeof(T); i-- > 0;) value = static_cast<T>(value << 8 | std::to_integer<T>(at[i]));
+  return value;
+}
+template <class T>
+void put_little(std::byte* at, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) at[i] = static_cast<std::byte>(value >> (8 * i) & 0xFF);
+}
+
+inline std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+/// "FILE, offset 12", for errors.
+inline std::string at_offset(const std::string& file, std::size_t offset) {
+  return file + ", offset " + std::to_string(offset);
+}
+
+/// A file that appears when it is committed, written in pieces of 1 MiB.
+class FileWriter final {
+ public:
+  explicit FileWriter(const std::string& path) : path_(path), file_(path) {}
+
+  const std::string& path() const { return path_; }
+  std::size_t written() const { return written_; }
+
+  void put(std::span<const std::byte> bytes) {
+    if (committed_) throw Error(path_, "no more data after commit()", std::to_string(bytes.size()) + " bytes");
+    written_ += bytes.size();
+    if (bytes.size() >= piece) {
+      flush();
+      file_.write(bytes);
+      return;
+    }
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    if (buffer_.size() >= piece) flush();
+  }
+  void put(std::string_view text) { put(bytes_of(text)); }
+
+  void commit() {
+    flush();
+    file_.commit();
+    committed_ = true;
+  }
+
+ private:
+  static constexpr std::size_t piece = std::size_t{1} << 20;
+
+  void flush() {
+    file_.write(buffer_);
+    buffer_.clear();
+  }
+
+  std::string path_;
+  regimen::detail::AtomicFile file_;
+  std::vector<std::byte> buffer_;
+  std::size_t written_ = 0;
+  bool committed_ = false;
+};
+
+}  // namespace detail
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,72 @@
+// regimen/data/indexed_files.hpp — mapped files, and where in them each record begins.
+#pragma once
+
+#include <regimen/core/mapped_file.hpp>
+#include <regimen/data/files.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regimen::data::detail {
+
+/// Files, and the offsets of their records, in the order of the files. 8 bytes for each record.
+struct IndexedFiles final {
+  struct File {
+    std::string path;
+    MappedFile map;
+    std::size_t first = 0;  // the number of its first record
+  };
+  struct Place {
+    const File& file;
+    std::size_t offset;
+  };
+
+  explicit IndexedFiles(const Paths& paths) {
+    for (const std::string& path : paths.files()) files.push_back({path, MappedFile(path)});
+  }
+
+  /// Reads the files: `next(file, offset)` looks at the record at `offset`, calls add() or skip(), and returns where the next
+  /// one begins; it is not called at the end of a file.
+  template <class Next>
+  void index(const Report& report, const char* what, const Next& next) {
+    std::size_t all = 0, before = 0, reported = 0;
+    for (const File& file : files) all += file.map.bytes().size();
+    for (File& file : files) {
+      file.first = offsets.size();
+      const std::size_t size = file.map.bytes().size();
+      for (std::size_t offset = 0; offset < size;) {
+        offset = next(file, offset);
+        if (report && before + offset - reported >= std::size_t{1} << 24) report(what, reported = before + offset, all);
+      }
+      before += size;
+    }
+    if (report) report(what, all, all);
+  }
+  void add(std::size_t offset) { offsets.push_back(offset); }
+  void skip(std::size_t bytes) { skipped.records += 1, skipped.bytes += bytes; }
+
+  std::size_t size() const { return offsets.size(); }
+  std::string name() const {
+    return files.front().path + (files.size() == 1 ? "" : " and " + std::to_string(files.size() - 1) + " more");
+  }
+  /// Where record `index` begins.
+  Place find(std::size_t index) const {
+    if (index >= size())
+      throw Error(name(), "a record below " + std::to_string(size()), "record " + std::to_string(index));
+    const auto after = std::upper_bound(files.begin(), files.end(), index,
+                                        [](std::size_t number, const File& file) { return number < file.first; });
+    return {*(after - 1), offsets[index]};
+  }
+
+  std::vector<File> files;
+  std::vector<std::uint64_t> offsets;
+  Skipped skipped;
+};
+
+}  // namespace regimen::data::detail
+// SPDX-License-Identifier: Apache-2.0

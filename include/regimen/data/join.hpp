@@ -1,0 +1,300 @@
+// regimen/data/join.hpp — several datasets as one: concatenate, interleave, mixture.
+#pragma once
+
+#include <regimen/data/stage.hpp>
+#include <regimen/rule/joined_values_agree.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+namespace detail {
+
+template <class... D>
+inline constexpr bool any_varies = (varies<D> || ...);
+template <class... D>
+inline constexpr std::size_t greatest_height = (std::max)({height<D>...});
+template <class... D>
+inline constexpr bool one_value =
+    (std::is_same_v<value_of<std::tuple_element_t<0, std::tuple<D...>>>, value_of<D>> && ...);
+
+/// Datasets of several types, or a number of one type that the run knows.
+template <class... D>
+class Parts final {
+ public:
+  using Value = value_of<std::tuple_element_t<0, std::tuple<D...>>>;
+  static constexpr bool agree = one_value<D...>, varies = any_varies<D...>;
+  static constexpr std::size_t height = greatest_height<D...>;
+
+  explicit Parts(D... datasets) : parts_(Below<D>(std::move(datasets))...) {}
+  Value at(std::size_t part, const Key& key) const { return at_part<0>(part, key); }
+  void for_each(const auto& f) const {
+    std::apply([&](const auto&... part) { (f(part), ...); }, parts_);
+  }
+
+ private:
+  template <std::size_t I>
+  Value at_part(std::size_t part, const Key& key) const {
+    if constexpr (I + 1 < sizeof...(D))
+      if (part != I) return at_part<I + 1>(part, key);
+    return std::get<I>(parts_).at(key);
+  }
+  std::tuple<Below<D>...> parts_;
+};
+template <class D>
+class PartsOfOneType final {
+ public:
+  using Value = value_of<D>;
+  static constexpr bool agree = true, varies = data::varies<D>;
+  static constexpr std::size_t height = detail::height<D>;
+
+  explicit PartsOfOneType(std::vector<D> datasets) {
+    for (D& dataset : datasets) parts_.emplace_back(std::move(dataset));
+  }
+  Value at(std::size_t part, const Key& key) const { return parts_[part].at(key); }
+  void for_each(const auto& f) const {
+    for (const Below<D>& part : parts_) f(part);
+  }
+
+ private:
+  std::vector<Below<D>> parts_;
+};
+
+/// Which value of which part; in a mixture also of which of the part's epochs.
+struct Place final {
+  std::size_t part, index;
+  std::uint64_t epoch;
+};
+
+struct Concatenated final {
+  static constexpr const char* name = "concatenate";
+  static constexpr bool varies = false;
+  std::size_t size = 0;
+  std::vector<std::size_t> ends{};
+
+  explicit Concatenated(const std::vector<std::size_t>& sizes) {
+    for (const std::size_t count : sizes) ends.push_back(size += count);
+  }
+  Place find(std::size_t index, std::uint64_t epoch) const {
+    const auto part = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), index) - ends.begin());
+    return {part, index - (part == 0 ? 0 : ends[part - 1]), epoch};
+  }
+  std::size_t bytes() const { return ends.capacity() * sizeof ends[0]; }
+};
+
+struct Interleaved final {
+  static constexpr const char* name = "interleave";
+  static constexpr bool varies = false;
+  /// Rounds in which the same parts still have values.
+  struct Stretch {
+    std::size_t first = 0, round = 0;  // of its values, and of its rounds
+    std::vector<std::size_t> parts{};
+  };
+  std::size_t size = 0;
+  std::vector<Stretch> stretches{};
+
+  explicit Interleaved(const std::vector<std::size_t>& sizes) {
+    for (std::size_t round = 0;;) {
+      Stretch stretch{size, round, {}};
+      std::size_t end = 0;
+      for (std::size_t part = 0; part < sizes.size(); ++part) {
+        if (sizes[part] <= round) continue;
+        stretch.parts.push_back(part);
+        if (end == 0 || sizes[part] < end) end = sizes[part];
+      }
+      if (stretch.parts.empty()) return;
+      size += (end - round) * stretch.parts.size();
+      round = end;
+      stretches.push_back(std::move(stretch));
+    }
+  }
+  Place find(std::size_t index, std::uint64_t epoch) const {
+    const auto after = std::upper_bound(stretches.begin(), stretches.end(), index,
+                                        [](std::size_t at, const Stretch& stretch) { return at < stretch.first; });
+    const Stretch& stretch = *(after - 1);
+    const std::size_t within = index - stretch.first, count = stretch.parts.size();
+    return {stretch.parts[within % count], stretch.round + within / count, epoch};
+  }
+  std::size_t bytes() const {
+    std::size_t sum = stretches.capacity() * sizeof(Stretch);
+    for (const Stretch& stretch : stretches) sum += stretch.parts.capacity() * sizeof(std::size_t);
+    return sum;
+  }
+};
+
+struct Mixed final {
+  static constexpr const char* name = "mixture";
+  static constexpr bool varies = true;
+  std::size_t size = 0;
+  std::vector<std::size_t> weights, sizes;
+  std::vector<std::uint32_t> part_of, before;  // of each place of a round: its part, and the part's places before it
+
+  Mixed(std::vector<std::size_t> given, std::vector<std::size_t> counts)
+      : weights(std::move(given)), sizes(std::move(counts)) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    std::size_t common = 0, round = 0, rounds = 0;
+    for (const std::size_t weight : weights) common = std::gcd(common, weight);
+    for (std::size_t& weight : weights) {
+      if (weight == 0) throw Error("mixture, weights", "whole numbers of at least 1, like {3, 1}", "0");
+      weight /= common;
+      round += weight;
+      if (weight > most || round > most)
+        throw Error("mixture, weights", "a sum of at most " + std::to_string(most), std::to_string(round) + " or more",
+                    "give smaller numbers of about the same ratio");
+    }
+    for (std::size_t part = 0; part < sizes.size(); ++part) {
+      if (sizes[part] == 0) throw Error("mixture, dataset " + std::to_string(part), "at least one value", "none");
+      rounds = (std::max)(rounds, sizes[part] / weights[part] + (sizes[part] % weights[part] != 0));
+    }
+    if (__builtin_mul_overflow(rounds, round, &size))
+      throw Error("mixture", "a number of values that can be counted",
+                  std::to_string(rounds) + " rounds of " + std::to_string(round));
+    // Each place goes to the part that is furthest behind its share.
+    std::vector<std::size_t> done(weights.size(), 0);
+    for (std::size_t place = 0; place < round; ++place) {
+      std::size_t best = 0;
+      double lack = -1e300;
+      for (std::size_t part = 0; part < weights.size(); ++part) {
+        const double behind = double(weights[part]) * double(place + 1) - double(done[part]) * double(round);
+        if (done[part] < weights[part] && behind > lack) {
+          best = part;
+          lack = behind;
+        }
+      }
+      part_of.push_back(static_cast<std::uint32_t>(best));
+      before.push_back(static_cast<std::uint32_t>(done[best]++));
+    }
+  }
+  Place find(std::size_t index, std::uint64_t epoch) const {
+    const std::size_t round = part_of.size(), place = index % round, part = part_of[place];
+    const std::uint64_t count = size / round * weights[part],  // of an epoch of the mixture
+        at = index / round * weights[part] + before[place], rest = epoch * (count % sizes[part]) + at;
+    return {part, static_cast<std::size_t>(rest % sizes[part]), epoch * (count / sizes[part]) + rest / sizes[part]};
+  }
+  std::size_t bytes() const {
+    return (weights.capacity() + sizes.capacity()) * sizeof(std::size_t) +
+           (part_of.capacity() + before.capacity()) * sizeof(std::uint32_t);
+  }
+};
+
+template <class All>
+std::vector<std::size_t> sizes_of(const All& parts) {
+  std::vector<std::size_t> sizes;
+  parts.for_each([&](const auto& part) { sizes.push_back(part.size()); });
+  return sizes;
+}
+
+}  // namespace detail
+
+/// See concatenate, interleave and mixture.
+template <class How, class All>
+class Joined final {
+ public:
+  static constexpr bool varies = How::varies || All::varies;
+  static constexpr std::size_t height = All::height;
+
+  Joined(How how, All parts) : how_(std::make_shared<const How>(std::move(how))), parts_(std::move(parts)) {}
+  std::size_t size() const { return how_->size; }
+  std::string name() const {
+    std::string text = std::string(How::name) + "(";
+    std::size_t count = 0;
+    parts_.for_each([&](const auto& part) {
+      if (count++ < 3) text += (count > 1 ? ", " : "") + part.name();
+    });
+    return text + (count > 3 ? ", ... " + std::to_string(count) + ")" : ")");
+  }
+  auto at(const Key& key) const {
+    const detail::Place place = how_->find(key.index, key.epoch);
+    return parts_.at(place.part, {place.index, place.epoch, mix(key.seed, place.part)});
+  }
+  void timings(std::vector<Timing>& all) const {
+    parts_.for_each([&](const auto& part) { part.timings(all); });
+  }
+  std::size_t bytes() const {
+    std::size_t sum = how_->bytes();
+    parts_.for_each([&](const auto& part) { sum += part.bytes(); });
+    return sum;
+  }
+
+ private:
+  std::shared_ptr<const How> how_;
+  All parts_;
+};
+
+namespace detail {
+
+template <class How, class... D>
+auto join(const auto& how, D... datasets) {
+  (static_cast<void>(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold)), ...);
+  if constexpr ((Dataset<D> && ...)) {
+    using All = Parts<D...>;
+    static_assert(sizeof(typename rule::joined_values_agree<All::agree, value_of<D>...>::must_hold));
+    if constexpr (All::agree) {
+      All parts(std::move(datasets)...);
+      How rule = how(sizes_of(parts));
+      return Joined<How, All>(std::move(rule), std::move(parts));
+    }
+  }
+}
+template <class How, class D>
+auto join_list(std::vector<D> datasets) {
+  static_assert(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold));
+  PartsOfOneType<D> parts(std::move(datasets));
+  How rule(sizes_of(parts));
+  return Joined<How, PartsOfOneType<D>>(std::move(rule), std::move(parts));
+}
+
+}  // namespace detail
+
+/// The values of one dataset after those of another: `concatenate(a, b, c)`, or of a std::vector of datasets of one type
+/// (shards of a file).
+template <class... D>
+auto concatenate(D... datasets) {
+  return detail::join<detail::Concatenated>([](auto sizes) { return detail::Concatenated(sizes); },
+                                            std::move(datasets)...);
+}
+template <class D>
+auto concatenate(std::vector<D> datasets) {
+  return detail::join_list<detail::Concatenated>(std::move(datasets));
+}
+
+/// A value of each dataset in turn; those that have ended are passed over. Also of a std::vector of datasets of one type.
+/// A Loader that shuffles needs none.
+template <class... D>
+auto interleave(D... datasets) {
+  return detail::join<detail::Interleaved>([](auto sizes) { return detail::Interleaved(sizes); },
+                                           std::move(datasets)...);
+}
+template <class D>
+auto interleave(std::vector<D> datasets) {
+  return detail::join_list<detail::Interleaved>(std::move(datasets));
+}
+
+/// Values of several datasets in the ratio of whole numbers: `mixture({3, 1}, web, books)` is 3 values of web for 1 of
+/// books, spread evenly, and exactly in that ratio over an epoch.
+///
+///   size    the least multiple of the sum of weights in which every value of every dataset comes
+///   epochs  each dataset goes on in the next epoch where it stopped, and begins anew at its end. So each of its values
+///           comes as often as every other; and what stands at a place changes with the epoch
+///   cost    8 bytes for each of the sum of weights
+template <class... D>
+auto mixture(const std::array<std::size_t, sizeof...(D)>& weights, D... datasets) {
+  return detail::join<detail::Mixed>(
+      [&](auto sizes) {
+        return detail::Mixed(std::vector<std::size_t>(weights.begin(), weights.end()), std::move(sizes));
+      },
+      std::move(datasets)...);
+}
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// regimen/data/jpeg.hpp — JPEG images, by libjpeg-turbo.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/data/image.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#if defined(REGIMEN_HAS_JPEG)
+#include <csetjmp>
+#include <cstdio>  // jpeglib.h names FILE
+
+#include <jpeglib.h>
+#endif
+
+namespace regimen::data {
+
+/// How an image is decoded.
+///
+///   channels            3: red, green, blue, also of gray images; 1: gray, by `luma`
+///   height, width       what will be made of the image: a JPEG is decoded at 1/2, 1/4 or 1/8 of its size as long as
+///                       neither side becomes less. 0: at its size. Other formats are always decoded at their size
+///   most_pixels         more are refused before memory is allocated
+///   blend, background   what alpha is blended with; without `blend` alpha is dropped
+struct Decode final {
+  std::size_t channels = 3, height = 0, width = 0, most_pixels = std::size_t{1} << 27;
+  bool blend = false;
+  std::array<std::uint8_t, 3> background{255, 255, 255};
+};
+
+namespace detail {
+
+inline void expect_decode(const std::string& where, const Decode& decode) {
+  if (decode.channels != 1 && decode.channels != 3)
+    throw Error(where + ", Decode", "1 or 3 channels", std::to_string(decode.channels));
+}
+inline void expect_pixels(const std::string& where, std::size_t height, std::size_t width, const Decode& decode) {
+  if (height == 0 || width == 0 || height > decode.most_pixels / width)
+    throw Error(where, "an image of at most " + std::to_string(decode.most_pixels) + " pixels, but not without any",
+                std::to_string(height) + " x " + std::to_string(width),
+                "raise Decode::most_pixels if the file is right");
+}
+
+#if defined(REGIMEN_HAS_JPEG)
+
+inline Error no_jpeg(const std::string& where, const char* words) {
+  return Error(where, "a whole JPEG image", words, "the file is damaged or cut off; replace it");
+}
+
+/// libjpeg's errors return to the last setjmp: between it and the call that may fail there is no C++ object.
+struct JpegErrors {
+  ::jpeg_error_mgr base;  // first: libjpeg has a pointer to it
+  std::jmp_buf back;
+  char words[JMSG_LENGTH_MAX];
+
+  void join(auto& info) {
+    info.err = ::jpeg_std_error(&base);
+    base.error_exit = [](::j_common_ptr of) { fail(of); };
+    // Level −1 means corrupt data, of which libjpeg would make gray pixels; others are remarks.
+    base.emit_message = [](::j_common_ptr of, int level) {
+      if (level < 0) fail(of);
+    };
+    words[0] = '\0';
+  }
+  [[noreturn]] static void fail(::j_common_ptr of) {
+    auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
+    errors->base.format_message(of, errors->words);
+    std::longjmp(errors->back, 1);
+  }
+};
+
+/// Each function returns false after an error.
+class JpegReader final {
+ public:
+  JpegReader() { errors_.join(info_); }
+  JpegReader(const JpegReader&) = delete;
+  JpegReader& operator=(const JpegReader&) = delete;
+  ~JpegReader() { ::jpeg_destroy_decompress(&info_); }
+
+  bool read_header(std::span<const std::uint8_t> bytes) {
+    if (setjmp(errors_.back) != 0) return false;
+    jpeg_create_decompress(&info_);
+    // A progressive file may repeat its scans without end, each of which costs time for the whole image.
+    scans_.progress_monitor = [](::j_common_ptr of) {
+      constexpr int most = 200;
+      if (reinterpret_cast<::j_decompress_ptr>(of)->input_scan_number <= most) return;
+      auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
+      std::snprintf(errors->words, sizeof errors->words, "more than %d scans", most);
+      std::longjmp(errors->back, 1);
+    };
+    info_.progress = &scans_;
+    ::jpeg_mem_src(&info_, bytes.data(), static_cast<unsigned long>(bytes.size()));
+    ::jpeg_read_header(&info_, ::boolean(1));
+    return true;
+  }
+  bool choose(const Decode& decode) {
+    if (setjmp(errors_.back) != 0) return false;
+    if (four_inks()) info_.out_color_space = JCS_CMYK;
+    else info_.out_color_space = decode.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    info_.scale_num = 1;
+    info_.scale_denom = 1;
+    if (decode.height != 0 || decode.width != 0)
+      for (unsigned part = 2; part <= 8 && at_least(info_.image_height, part, decode.height) &&
+                              at_least(info_.image_width, part, decode.width);
+           part *= 2)
+        info_.scale_denom = part;
+    ::jpeg_calc_output_dimensions(&info_);
+    return true;
+  }
+  bool read_pixels(std::uint8_t* to) {
+    if (setjmp(errors_.back) != 0) return false;
+    const std::size_t bytes = std::size_t{info_.output_width} * static_cast<std::size_t>(info_.output_components);
+    ::jpeg_start_decompress(&info_);
+    while (info_.output_scanline < info_.output_height) {
+      ::JSAMPROW rows[8];
+      ::JDIMENSION count = 0;
+      for (; count < 8 && info_.output_scanline + count < info_.output_height; ++count)
+        rows[count] = to + (info_.output_scanline + count) * bytes;
+      ::jpeg_read_scanlines(&info_, rows, count);
+    }
+    ::jpeg_finish_decompress(&info_);
+    return true;
+  }
+
+  std::size_t file_height() const { return info_.image_height; }
+  std::size_t file_width() const { return info_.image_width; }
+  std::size_t height() const { return info_.output_height; }
+  std::size_t width() const { return info_.output_width; }
+  /// Whether pixels are cyan, magenta, yellow and black.
+  bool four_inks() const { return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK; }
+  /// Adobe writes 255 for no ink.
+  bool inverted() const { return info_.saw_Adobe_marker != 0; }
+  const char* words() const { return errors_.words; }
+
+ private:
+  static bool at_least(std::size_t size, std::size_t part, std::size_t wanted) {
+    return (size + part - 1) / part >= std::max<std::size_t>(wanted, 1);
+  }
+
+  ::jpeg_decompress_struct info_{};
+  ::jpeg_progress_mgr scans_{};
+  JpegErrors errors_{};
+};
+
+/// Writes into a buffer that is large enough for any image of its size.
+class JpegWriter final {
+ public:
+  JpegWriter() { errors_.join(info_); }
+  JpegWriter(const JpegWriter&) = delete;
+  JpegWriter& operator=(const JpegWriter&) = delete;
+  ~JpegWriter() { ::jpeg_destroy_compress(&info_); }
+
+  bool write(const std::uint8_t* pixels, std::size_t height, std::size_t width, std::size_t channels, int quality,
+             std::uint8_t* to, std::size_t size) {
+    if (setjmp(errors_.back) != 0) return false;
+    jpeg_create_compress(&info_);
+    target_.init_destination = [](::j_compress_ptr) {};
+    target_.empty_output_buffer = [](::j_compress_ptr of) -> ::boolean {
+      auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
+      std::snprintf(errors->words, sizeof errors->words, "more bytes than an image of this size can have");
+      std::longjmp(errors->back, 1);
+    };
+    target_.term_destination = [](::j_compress_ptr) {};
+    target_.next_output_byte = to;
+    target_.free_in_buffer = size;
+    info_.dest = &target_;
+    info_.image_height = static_cast<::JDIMENSION>(height);
+    info_.image_width = static_cast<::JDIMENSION>(width);
+    info_.input_components = static_cast<int>(channels);
+    info_.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    ::jpeg_set_defaults(&info_);
+    ::jpeg_set_quality(&info_, quality, ::boolean(1));
+    ::jpeg_start_compress(&info_, ::boolean(1));
+    while (info_.next_scanline < info_.image_height) {
+      ::JSAMPROW row = const_cast<::JSAMPROW>(pixels + info_.next_scanline * width * channels);  // which it only reads
+      ::jpeg_write_scanlines(&info_, &row, 1);
+    }
+    ::jpeg_finish_compress(&info_);
+    return true;
+  }
+  std::size_t left() const { return target_.free_in_buffer; }
+  const char* words() const { return errors_.words; }
+
+ private:
+  ::jpeg_compress_struct info_{};
+  ::jpeg_destination_mgr target_{};
+  JpegErrors errors_{};
+};
+
+/// An image of inks as red, green and blue.
+inline Image from_inks(const Image& inks, bool inverted) {
+  Image result(inks.height(), inks.width(), 3);
+  const std::uint8_t* from = inks.pixels().data();
+  for (std::size_t i = 0; i < result.pixels().size(); i += 3, from += 4)
+    for (std::size_t c = 0; c < 3; ++c) {
+      const unsigned ink = inverted ? from[c] : 255u - from[c], black = inverted ? from[3] : 255u - from[3];
+      result.pixels()[i + c] = static_cast<std::uint8_t>((ink * black + 127) / 255);
+    }
+  return result;
+}
+
+#else
+
+inline Error no_jpeg(const std::string& where, std::size_t bytes) {
+  return Error(where, "a build with libjpeg-turbo, which decodes JPEG", "one without",
+               "install libjpeg-dev and configure again; " + std::to_string(bytes) + " bytes are not read");
+}
+
+#endif
+
+}  // namespace detail
+
+/// Height and width of the image, from the beginning of a JPEG file's bytes.
+inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> bytes, const std::string& where) {
+#if defined(REGIMEN_HAS_JPEG)
+  detail::JpegReader reader;
+  if (!reader.read_header(bytes)) throw detail::no_jpeg(where, reader.words());
+  return {reader.file_height(), reader.file_width()};
+#else
+  throw detail::no_jpeg(where, bytes.size());
+#endif
+}
+
+/// The image of a JPEG file's bytes: baseline and progressive, gray, YCbCr, RGB and CMYK. `where` names it in errors.
+/// Colours are as the file says them, without colour profiles; orientation in Exif is not applied.
+///
+/// failure  Error for anything that libjpeg warns of or refuses: no such format, corrupt or missing data; and for more
+///          pixels than decode.most_pixels, or more than 200 scans
+/// source   ITU-T T.81; libjpeg-turbo's libjpeg.txt
+[[gnu::noinline]] inline Image decode_jpeg(std::span<const std::uint8_t> bytes, const std::string& where,
+                                           const Decode& decode = {}) {
+  detail::expect_decode(where, decode);
+#if defined(REGIMEN_HAS_JPEG)
+  detail::JpegReader reader;
+  const auto expect = [&](bool well) {
+    if (!well) throw detail::no_jpeg(where, reader.words());
+  };
+  expect(reader.read_header(bytes));
+  detail::expect_pixels(where, reader.file_height(), reader.file_width(), decode);
+  expect(reader.choose(decode));
+  Image image(reader.height(), reader.width(), reader.four_inks() ? 4 : decode.channels);
+  expect(reader.read_pixels(image.pixels().data()));
+  if (!reader.four_inks()) return image;
+  image = detail::from_inks(image, reader.inverted());
+  return decode.channels == 1 ? to_gray(image) : image;
+#else
+  throw detail::no_jpeg(where, bytes.size());
+#endif
+}
+
+/// A gray image, or one of red, green and blue, as the bytes of a JPEG file.
+///
+///   quality   1 to 100; colour has half the resolution in both directions
+[[gnu::noinline]] inline std::vector<std::uint8_t> encode_jpeg(const Image& image, int quality = 90) {
+  constexpr std::size_t most = 65500;
+  if ((image.channels() != 1 && image.channels() != 3) || image.height() > most || image.width() > most)
+    throw Error("encode_jpeg", "a gray image, or red, green and blue, of at most 65500 x 65500", image.extents());
+  if (quality < 1 || quality > 100) throw Error("encode_jpeg", "a quality from 1 to 100", std::to_string(quality));
+#if defined(REGIMEN_HAS_JPEG)
+  const auto padded = [](std::size_t size) { return (size + 15) / 16 * 16; };
+  std::vector<std::uint8_t> bytes(4 * padded(image.height()) * padded(image.width()) + 4096);
+  detail::JpegWriter writer;
+  if (!writer.write(image.pixels().data(), image.height(), image.width(), image.channels(), quality, bytes.data(),
+                    bytes.size()))
+    throw Error("encode_jpeg", "an image that libjpeg can write", writer.words());
+  bytes.resize(bytes.size() - writer.left());
+  return bytes;
+#else
+  throw Error("encode_jpeg", "a build with libjpeg-turbo", "one without", "install libjpeg-dev and configure again");
+#endif
+}
+
+}  // namespace regimen::data

@@ -1,0 +1,230 @@
+// regimen/data/json_lines.hpp — JSON lines: fields of the object in each line, by name, as types; and a writer.
+#pragma once
+
+#include <regimen/data/dataset.hpp>
+#include <regimen/data/indexed_files.hpp>
+
+#include <nlohmann/json.hpp>  // 2 s of compile time
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+namespace detail {
+
+template <class T>
+struct JsonField;  // what a field may be: `expected`, and take(value, to), false if it is none
+
+template <>
+struct JsonField<std::string> {
+  static std::string expected() { return "a string"; }
+  static bool take(nlohmann::json& value, std::string& to) {
+    if (!value.is_string()) return false;
+    to = std::move(value.get_ref<std::string&>());
+    return true;
+  }
+};
+template <>
+struct JsonField<bool> {
+  static std::string expected() { return "true or false"; }
+  static bool take(nlohmann::json& value, bool& to) { return value.is_boolean() && (to = value.get<bool>(), true); }
+};
+template <std::floating_point T>
+struct JsonField<T> {
+  static std::string expected() { return "a number"; }
+  static bool take(nlohmann::json& value, T& to) {
+    if (!value.is_number()) return false;
+    const auto wide = value.get<double>();
+    if (wide > double{(std::numeric_limits<T>::max)()} || wide < double{std::numeric_limits<T>::lowest()}) return false;
+    to = static_cast<T>(wide);
+    return true;
+  }
+};
+template <std::integral T>
+struct JsonField<T> {
+  static std::string expected() {
+    return "a whole number from " + std::to_string((std::numeric_limits<T>::min)()) + " to " +
+           std::to_string((std::numeric_limits<T>::max)());
+  }
+  static bool take(nlohmann::json& value, T& to) {
+    const bool fits = value.is_number_unsigned()
+                          ? std::in_range<T>(value.get<std::uint64_t>())
+                          : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
+    if (fits) to = value.get<T>();
+    return fits;
+  }
+};
+template <class T>
+struct JsonField<std::vector<T>> {
+  static std::string expected() { return "a list, of each " + JsonField<T>::expected(); }
+  static bool take(nlohmann::json& value, std::vector<T>& to) {
+    if (!value.is_array()) return false;
+    to.clear();
+    for (nlohmann::json& element : value) {
+      T one{};
+      if (!JsonField<T>::take(element, one)) return false;
+      to.push_back(std::move(one));
+    }
+    return true;
+  }
+};
+template <class T>
+struct JsonField<std::optional<T>> {
+  static std::string expected() { return JsonField<T>::expected() + ", null, or no such field"; }
+  static bool take(nlohmann::json& value, std::optional<T>& to) {
+    to.reset();
+    return value.is_null() || JsonField<T>::take(value, to.emplace());
+  }
+};
+template <>
+struct JsonField<nlohmann::json> {
+  static std::string expected() { return "a value"; }
+  static bool take(nlohmann::json& value, nlohmann::json& to) {
+    to = std::move(value);
+    return true;
+  }
+};
+
+}  // namespace detail
+
+/// The lines of files of JSON lines, each of which holds an object: fields chosen by name, each as a type.
+///
+///   Types    std::string, bool, float, double, integers, std::vector and std::optional of these, nlohmann::json
+///   value    std::tuple<Types...>, owned
+///   format   an object in each line, LF or CRLF; a line of blanks is passed over. Other fields mean nothing
+///
+///   data::JsonLines<std::string, std::int32_t> reviews("reviews-*.jsonl", {"text", "stars"});
+///   const auto [text, stars] = reviews.at({.index = 7});
+///
+/// failure  Error in at() that names the file, the line and the field, for a line that is no object of JSON (a field twice is
+///          the last one), a field that is absent, of another type, or a number that its type does not hold. With
+///          Corrupt::Skip such lines are left out, and counted, when opened
+/// source   jsonlines.org; RFC 8259
+/// cost     8 bytes of memory for each line; opening reads all of the files; a line is parsed each time
+template <class... Types>
+class JsonLines final {
+ public:
+  using Row = std::tuple<Types...>;
+  using Names = std::array<std::string, sizeof...(Types)>;
+
+  JsonLines(const Paths& paths, Names fields, const ReaderOptions& options = {}) {
+    auto content = std::make_shared<Content>(Content{detail::IndexedFiles(paths), std::move(fields)});
+    const Names& names = content->names;
+    for (auto name = names.begin(); name != names.end(); ++name)
+      if (std::find(names.begin(), name, *name) != name)
+        throw Error(content->files.name(), "each field once", "\"" + *name + "\" twice");
+    const bool skips = options.corrupt == Corrupt::Skip;
+    content->files.index(options.report, "reading JSON lines", [&](const File& file, std::size_t offset) {
+      const std::string_view line = line_at(file, offset);
+      const std::size_t next = (std::min)(offset + line.size() + 1, file.map.bytes().size());
+      Row row;
+      if (line.find_first_not_of(" \t\r") == std::string_view::npos) return next;
+      if (skips && !content->problem(line, row).found.empty()) content->files.skip(next - offset);
+      else content->files.add(offset);
+      return next;
+    });
+    content_ = std::move(content);
+  }
+
+  std::size_t size() const { return content_->files.size(); }
+  std::string name() const { return content_->files.name(); }
+  const Skipped& skipped() const { return content_->files.skipped; }
+
+  Row at(const Key& key) const {
+    const auto [file, offset] = content_->files.find(key.index);
+    Row row;
+    const Problem problem = content_->problem(line_at(file, offset), row);
+    if (problem.found.empty()) return row;
+    const std::span<const std::byte> before = file.map.bytes().first(offset);
+    throw Error(file.path + ", line " + std::to_string(1 + std::count(before.begin(), before.end(), std::byte{'\n'})) +
+                    problem.where,
+                problem.expected, problem.found);
+  }
+
+ private:
+  using File = detail::IndexedFiles::File;
+
+  /// What is wrong with a line; nothing if `found` is empty.
+  struct Problem {
+    std::string where, expected, found;
+  };
+  struct Content {
+    detail::IndexedFiles files;
+    Names names;
+
+    Problem problem(std::string_view line, Row& row) const {
+      nlohmann::json object;
+      try {
+        object = nlohmann::json::parse(line.begin(), line.end());
+      } catch (const nlohmann::json::exception& exception) { return {"", "an object of JSON", exception.what()}; }
+      if (!object.is_object()) return {"", "an object of JSON", object.type_name()};
+      Problem problem;
+      [&]<std::size_t... i>(std::index_sequence<i...>) {
+        (take(object, names[i], std::get<i>(row), problem), ...);
+      }(std::index_sequence_for<Types...>());
+      return problem;
+    }
+    template <class T>
+    static void take(nlohmann::json& object, const std::string& name, T& to, Problem& problem) {
+      if (!problem.found.empty()) return;
+      using Field = detail::JsonField<T>;
+      const auto place = object.find(name);
+      nlohmann::json none;
+      if (!Field::take(place == object.end() ? none : *place, to))
+        problem = {", field \"" + name + "\"", Field::expected(),
+                   place == object.end() ? "no such field" : shown(*place)};
+    }
+    static std::string shown(const nlohmann::json& value) {
+      if (value.is_structured()) return std::string("an ") + value.type_name();
+      return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 80);
+    }
+  };
+
+  static std::string_view line_at(const File& file, std::size_t offset) {
+    const std::string_view rest = detail::text_of(file.map.bytes()).substr(offset);
+    return rest.substr(0, rest.find('\n'));
+  }
+
+  std::shared_ptr<const Content> content_;
+};
+
+/// Writes JSON lines, each an object; the file appears, whole, with commit().
+///
+///   data::JsonLinesWriter lines("reviews.jsonl");
+///   lines.write({{"text", "good"}, {"stars", 5}});
+///
+/// failure  Error for what is no object, for text that is no UTF-8; with the system's reason
+class JsonLinesWriter final {
+ public:
+  explicit JsonLinesWriter(const std::string& path) : file_(path) {}
+
+  void write(const nlohmann::json& object) {
+    if (!object.is_object()) throw Error(file_.path(), "an object of JSON", object.type_name());
+    try {
+      file_.put(object.dump() + "\n");
+    } catch (const nlohmann::json::exception& exception) {
+      throw Error(file_.path(), "text in UTF-8", exception.what());
+    }
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  detail::FileWriter file_;
+};
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

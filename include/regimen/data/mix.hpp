@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// regimen/data/mix.hpp — an image of two: mixup and CutMix, with targets that are shares of classes.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/data/augment.hpp>
+#include <regimen/data/dataset.hpp>
+#include <regimen/data/image.hpp>
+#include <regimen/data/stage.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <numbers>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// An image, and how much it is of each class: a target of SoftCrossEntropy. The shares sum to 1.
+struct MixedImage final {
+  Image image;
+  std::vector<float> target;
+
+  std::size_t bytes() const { return image.bytes() + target.capacity() * sizeof(float); }
+};
+
+namespace detail {
+
+/// Of the distribution Beta(alpha, alpha), in [0, 1].
+/// source   Marsaglia, Tsang 2000, "A simple method for generating gamma variables"
+inline double beta(Draws& draws, double alpha) {
+  const auto gamma = [&](double a) {
+    const double boost = a < 1 ? std::pow(1 - draws.unit(), 1 / a) : 1, d = (a < 1 ? a + 1 : a) - 1.0 / 3,
+                 c = 1 / std::sqrt(9 * d);
+    for (;;) {
+      const double radius = std::sqrt(-2 * std::log(1 - draws.unit()));
+      const double x = radius * std::cos(2 * std::numbers::pi * draws.unit()), v = std::pow(1 + c * x, 3);
+      if (v > 0 && std::log(1 - draws.unit()) < x * x / 2 + d - d * v + d * std::log(v)) return boost * d * v;
+    }
+  };
+  const double a = gamma(alpha), b = gamma(alpha);
+  return a + b > 0 ? a / (a + b) : draws.unit() < 0.5 ? 0 : 1;
+}
+
+inline void expect_pair(const LabelledImage& a, const LabelledImage& b, std::size_t classes) {
+  if (a.image.height() != b.image.height() || a.image.width() != b.image.width() ||
+      a.image.channels() != b.image.channels())
+    throw Error("mix", "two images of one size, here " + a.image.extents(), b.image.extents(),
+                "resize them before they are mixed");
+  for (const std::int32_t label : {a.label, b.label})
+    if (label < 0 || std::size_t(label) >= classes)
+      throw Error("mix", "classes below " + std::to_string(classes), std::to_string(label),
+                  "give the number of classes of the data");
+}
+inline std::vector<float> shares(const LabelledImage& a, const LabelledImage& b, double share, std::size_t classes) {
+  std::vector<float> target(classes);
+  target[std::size_t(a.label)] = static_cast<float>(share);
+  target[std::size_t(b.label)] += static_cast<float>(1 - share);
+  return target;
+}
+
+}  // namespace detail
+
+/// share · a + (1 − share) · b, pixel by pixel, rounded to a level.
+inline MixedImage blend(LabelledImage a, const LabelledImage& b, double share, std::size_t classes) {
+  detail::expect_pair(a, b, classes);
+  if (!(share >= 0 && share <= 1)) throw Error("blend", "a share from 0 to 1", std::to_string(share));
+  const auto of_a = static_cast<std::uint32_t>(std::lround(share * 65536)), of_b = 65536 - of_a;
+  MixedImage result{{}, detail::shares(a, b, share, classes)};
+  const std::span<std::uint8_t> to = a.image.pixels();
+  const std::span<const std::uint8_t> other = b.image.pixels();
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = static_cast<std::uint8_t>((of_a * to[i] + of_b * other[i] + 32768) >> 16);
+  result.image = std::move(a.image);
+  return result;
+}
+
+/// a with the part `box` of b in its place. A class has the share of its area.
+inline MixedImage paste(LabelledImage a, const LabelledImage& b, const Box& box, std::size_t classes) {
+  detail::expect_pair(a, b, classes);
+  const std::size_t height = a.image.height(), width = a.image.width(), channels = a.image.channels();
+  if (box.height > height || box.width > width || box.top > height - box.height || box.left > width - box.width)
+    crop(a.image, box);  // refuses
+  const double share = 1 - double(box.height * box.width) / double(height * width);
+  MixedImage result{{}, detail::shares(a, b, share, classes)};
+  for (std::size_t y = box.top; y < box.top + box.height; ++y)
+    std::memcpy(a.image.row(y) + box.left * channels, b.image.row(y) + box.left * channels, box.width * channels);
+  result.image = std::move(a.image);
+  return result;
+}
+
+/// An image blended with another of the dataset; the share is drawn from Beta(alpha, alpha).
+/// source   Zhang et al. 2018, "mixup: Beyond empirical risk minimization"
+struct Mixup final {
+  std::size_t classes;
+  double alpha = 0.2;
+
+  MixedImage operator()(LabelledImage a, const LabelledImage& b, Draws& draws) const {
+    return blend(std::move(a), b, detail::beta(draws, alpha), classes);
+  }
+};
+
+/// An image with a rectangle of another of the dataset; its area is 1 − a share drawn from Beta(alpha, alpha), less what
+/// would lie outside.
+/// source   Yun et al. 2019, "CutMix: Regularization strategy to train strong classifiers with localizable features"
+struct CutMix final {
+  std::size_t classes;
+  double alpha = 1;
+
+  MixedImage operator()(LabelledImage a, const LabelledImage& b, Draws& draws) const {
+    const double side = std::sqrt(1 - detail::beta(draws, alpha));
+    const auto [top, height] = cut(a.image.height(), side, draws);
+    const auto [left, width] = cut(a.image.width(), side, draws);
+    return paste(std::move(a), b, {top, left, height, width}, classes);
+  }
+
+ private:
+  static std::pair<std::size_t, std::size_t> cut(std::size_t size, double side, Draws& draws) {
+    const auto half = static_cast<std::size_t>(double(size) * side / 2), middle = draws.below(size);
+    const std::size_t begin = middle < half ? 0 : middle - half, end = (std::min)(size, middle + half);
+    return {begin, end - begin};
+  }
+};
+
+/// See mixed().
+template <Dataset D, class How>
+class Mixed final {
+ public:
+  static constexpr bool varies = true;
+  static constexpr std::size_t height = detail::height<D> + 1;
+
+  Mixed(D dataset, How how)
+      : below_(std::move(dataset)), how_(std::move(how)), meter_(std::make_shared<detail::Meter>()) {}
+  std::size_t size() const { return below_.size(); }
+  std::string name() const { return below_.name() + " | mixed"; }
+  MixedImage at(const Key& key) const {
+    Draws draws({key.index, key.epoch, mix(key.seed, height)}, 0xC5);
+    LabelledImage first = below_.at(key);
+    const LabelledImage second = below_.at({draws.below(size()), key.epoch, key.seed});
+    try {
+      return (*meter_)([&] { return how_(std::move(first), second, draws); });
+    } catch (...) { detail::refuse_value(name(), key.index); }
+  }
+  void timings(std::vector<Timing>& all) const {
+    below_.timings(all);
+    all.push_back(meter_->timing("mixed"));
+  }
+  std::size_t bytes() const { return below_.bytes(); }
+
+ private:
+  detail::Below<D> below_;
+  How how_;
+  std::shared_ptr<detail::Meter> meter_;
+};
+
+/// Each image with another one of the dataset, which is drawn anew in every epoch. All images have one size.
+///
+///   how   Mixup or CutMix
+///
+///   folder | data::map(decode_and_augment) | data::mixed(data::Mixup{.classes = 10}) | data::samples(write)
+///
+/// cost   makes two images of the dataset for each
+template <class How>
+auto mixed(How how) {
+  return detail::Pipe{[how]<class D>(D dataset) { return Mixed<D, How>(std::move(dataset), how); }};
+}
+
+}  // namespace regimen::data

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// regimen/data/resize.hpp — images of another size.
+#pragma once
+
+#include <regimen/data/image.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace regimen::data {
+
+/// How pixels between pixels are computed.
+///
+///   Bilinear   a tent: 1 − |x| for |x| < 1
+///   Bicubic    Keys' cubic with a = −1/2, for |x| < 2
+enum class Filter { Bilinear, Bicubic };
+
+namespace detail {
+
+constexpr double filter_reach(Filter filter) { return filter == Filter::Bilinear ? 1 : 2; }
+inline double filter_weight(Filter filter, double x) {
+  x = std::abs(x);
+  if (filter == Filter::Bilinear) return x < 1 ? 1 - x : 0;
+  constexpr double a = -0.5;
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : 0;
+}
+
+/// The pixels that an output pixel reads, and their weights, along one axis. All weights of a pixel sum to 2^22, so
+/// that an even area stays as it is.
+struct Taps {
+  static constexpr int bits = 22;
+  struct Run {
+    std::size_t first, count, weights;  // weights: the place of the first in `weight`
+  };
+  std::vector<Run> runs;
+  std::vector<std::int32_t> weight;
+
+  Taps(std::size_t from, std::size_t to, Filter filter) {
+    const double scale = double(from) / double(to), stretch = (std::max)(scale, 1.0),
+                 reach = filter_reach(filter) * stretch;
+    std::vector<double> exact;
+    runs.reserve(to);
+    weight.reserve(to * static_cast<std::size_t>(2 * reach + 2));
+    for (std::size_t i = 0; i < to; ++i) {
+      const double center = (double(i) + 0.5) * scale;
+      const std::size_t first = static_cast<std::size_t>((std::max)(0.0, center - reach + 0.5));
+      const std::size_t end = (std::min)(from, static_cast<std::size_t>(center + reach + 0.5));
+      exact.clear();
+      double sum = 0;
+      for (std::size_t x = first; x < end; ++x) {
+        exact.push_back(filter_weight(filter, (double(x) + 0.5 - center) / stretch));
+        sum += exact.back();
+      }
+      const std::size_t place = weight.size();
+      std::int32_t rest = std::int32_t{1} << bits;
+      for (const double value : exact) {
+        weight.push_back(static_cast<std::int32_t>(std::lround(std::ldexp(value / sum, bits))));
+        rest -= weight.back();
+      }
+      *std::max_element(weight.begin() + std::ptrdiff_t(place), weight.end()) += rest;
+      while (weight.back() == 0) weight.pop_back();
+      std::size_t zeros = 0;
+      while (weight[place + zeros] == 0) ++zeros;
+      runs.push_back({first + zeros, weight.size() - place - zeros, place + zeros});
+    }
+  }
+};
+
+/// A pixel's byte, of a sum of 22 bits behind the point.
+constexpr std::int32_t half_level = std::int32_t{1} << 21;
+constexpr std::uint8_t level_of(std::int32_t sum) {
+  return static_cast<std::uint8_t>(std::clamp<std::int32_t>(sum >> 22, 0, 255));
+}
+
+/// A row with other columns, from a row of numbers behind which there is another one.
+template <std::size_t channels>
+void resize_row(const std::int32_t* from, const Taps& taps, std::uint8_t* to) {
+  constexpr std::size_t lanes = channels == 3 ? 4 : channels;  // four at once; the fourth is not used
+  for (const Taps::Run& run : taps.runs) {
+    std::int32_t sum[lanes];
+    for (std::size_t c = 0; c < lanes; ++c) sum[c] = half_level;
+    const std::int32_t* const weight = taps.weight.data() + run.weights;
+    const std::int32_t* const pixel = from + run.first * channels;
+    for (std::size_t k = 0; k < run.count; ++k)
+      for (std::size_t c = 0; c < lanes; ++c) sum[c] += weight[k] * pixel[k * channels + c];
+    for (std::size_t c = 0; c < channels; ++c) to[c] = level_of(sum[c]);
+    to += channels;
+  }
+}
+
+/// to[i] = Σ_k weight[k] · row k [i]; `sum` is memory for a row.
+inline void mix_rows(const std::uint8_t* from, std::size_t stride, const std::int32_t* weight, std::size_t count,
+                     std::int32_t* sum, std::uint8_t* to, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) sum[i] = half_level + weight[0] * from[i];
+  std::size_t k = 1;
+  for (; k + 2 <= count; k += 2) {
+    const std::uint8_t *const a = from + k * stride, *const b = a + stride;
+    const std::int32_t u = weight[k], v = weight[k + 1];
+    for (std::size_t i = 0; i < size; ++i) sum[i] += u * a[i] + v * b[i];
+  }
+  for (; k < count; ++k)
+    for (std::size_t i = 0; i < size; ++i) sum[i] += weight[k] * from[k * stride + i];
+  for (std::size_t i = 0; i < size; ++i) to[i] = level_of(sum[i]);
+}
+
+}  // namespace detail
+
+/// The part `box` of an image in another size. An output pixel is the mean of the box's pixels weighted by the filter,
+/// which is as many times wider as the image becomes smaller (antialiasing); at the border only by what lies inside.
+///
+/// exact    in integers, weights of 22 bits, first along rows, rounded to levels, then along columns: the same bits on
+///          every machine; within 1 level of Pillow, and of torchvision's antialiased resize
+/// failure  Error if the box is not inside the image, or a size is 0 or above 65536
+/// source   Keys 1981 for the cubic; Heckbert 1989, section 3.5, for separable filters of resampling
+/// cost     box.height · width · taps + height · width · taps multiplications a channel, taps = 2 · reach · reduction
+inline Image resize(const Image& image, const Box& box, std::size_t height, std::size_t width,
+                    Filter filter = Filter::Bilinear) {
+  constexpr std::size_t most = 65536;
+  if (height == 0 || width == 0 || height > most || width > most)
+    throw Error("resize", "a height and a width from 1 to 65536",
+                std::to_string(height) + " x " + std::to_string(width));
+  if (box.height == 0 || box.width == 0 || box.height > image.height() || box.width > image.width() ||
+      box.top > image.height() - box.height || box.left > image.width() - box.width)
+    return crop(image, box);  // refuses
+  const std::size_t channels = image.channels(), numbers = box.width * channels, narrow = width * channels;
+  const detail::Taps rows(box.height, height, filter), columns(box.width, width, filter);
+  std::vector<std::int32_t> row((std::max)(numbers + 1, narrow));
+  std::vector<std::uint8_t> between(box.height * narrow);  // all rows, with the columns of the result
+  for (std::size_t y = 0; y < box.height; ++y) {
+    std::copy_n(image.row(box.top + y) + box.left * channels, numbers, row.data());
+    std::uint8_t* const to = between.data() + y * narrow;
+    switch (channels) {
+      case 1:
+        detail::resize_row<1>(row.data(), columns, to);
+        break;
+      case 2:
+        detail::resize_row<2>(row.data(), columns, to);
+        break;
+      case 3:
+        detail::resize_row<3>(row.data(), columns, to);
+        break;
+      default:
+        detail::resize_row<4>(row.data(), columns, to);
+    }
+  }
+  Image result(height, width, channels);
+  for (std::size_t y = 0; y < height; ++y) {
+    const detail::Taps::Run& run = rows.runs[y];
+    detail::mix_rows(between.data() + run.first * narrow, narrow, rows.weight.data() + run.weights, run.count,
+                     row.data(), result.row(y), narrow);
+  }
+  return result;
+}
+
+/// A whole image in another size.
+inline Image resize(const Image& image, std::size_t height, std::size_t width, Filter filter = Filter::Bilinear) {
+  return resize(image, {0, 0, image.height(), image.width()}, height, width, filter);
+}
+
+/// The largest part in the middle of an image of tall x wide that has the proportions of height x width, times `share`:
+/// middle(h, w, 224, 224, 0.875) of an image is what Resize(256) and CenterCrop(224) leave of it.
+inline Box middle(std::size_t tall, std::size_t wide, std::size_t height, std::size_t width, double share = 1) {
+  if (tall == 0 || wide == 0 || height == 0 || width == 0 || !(share > 0 && share <= 1))
+    throw Error("middle", "sides of at least 1, and a share above 0 and up to 1", std::to_string(share));
+  const double scale = share * (std::min)(double(tall) / double(height), double(wide) / double(width));
+  const auto side = [&](std::size_t size, std::size_t most) {
+    return std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(scale * double(size))), 1, most);
+  };
+  const std::size_t h = side(height, tall), w = side(width, wide);
+  return {(tall - h) / 2, (wide - w) / 2, h, w};
+}
+
+/// An image whose shorter side is `side`, with the proportions of `image`; the longer side is rounded down.
+inline Image resize_shorter(const Image& image, std::size_t side, Filter filter = Filter::Bilinear) {
+  const std::size_t shorter = (std::min)(image.height(), image.width());
+  if (shorter == 0) throw Error("resize_shorter", "an image", "one without pixels");
+  return resize(image, image.height() * side / shorter, image.width() * side / shorter, filter);
+}
+
+}  // namespace regimen::data

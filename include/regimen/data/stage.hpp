@@ -1,0 +1,211 @@
+// regimen/data/stage.hpp — what all stages share: pipe notation, names, time and memory; and map, the commonest stage.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/data/dataset.hpp>
+#include <regimen/data/timing.hpp>
+#include <regimen/rule/map_takes_value.hpp>
+#include <regimen/rule/pipeline_has_an_end.hpp>
+#include <regimen/rule/stage_stands_on_dataset.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// Whether the value of an index changes with the epoch: a stage draws, or a mixture goes on where it was. A dataset of
+/// your own that draws says so: `static constexpr bool varies = true;`
+template <class D>
+inline constexpr bool varies = [] {
+  if constexpr (requires { D::varies; }) return bool(D::varies);
+  else return false;
+}();
+
+namespace detail {
+
+/// Counts the values that a stage makes, and times some of them.
+class Meter final {
+ public:
+  template <class F>
+  decltype(auto) operator()(const F& f) {
+    const std::uint64_t n = values_.fetch_add(1, std::memory_order_relaxed);
+    if (n >= 64 && (n * 0x9E37'79B9'7F4A'7C15u) >> 61 != 0) return f();  // each eighth, at no regular distance
+    struct Watch {
+      Meter& meter;
+      const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+      ~Watch() { meter.add(std::chrono::steady_clock::now() - began); }
+    } const watch{*this};
+    return f();
+  }
+  Timing timing(std::string stage) const {
+    const std::uint64_t values = values_.load(std::memory_order_relaxed),
+                        timed = timed_.load(std::memory_order_relaxed);
+    const double seconds = 1e-9 * double(nanoseconds_.load(std::memory_order_relaxed));
+    return {std::move(stage), values, timed == 0 ? 0 : seconds / double(timed) * double(values)};
+  }
+
+ private:
+  void add(std::chrono::steady_clock::duration time) {
+    const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    nanoseconds_.fetch_add(static_cast<std::uint64_t>(nanoseconds), std::memory_order_relaxed);
+    timed_.fetch_add(1, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> values_{0}, timed_{0}, nanoseconds_{0};
+};
+
+/// The number of stages from a reader up to D, which tells apart the random numbers of stages in a row.
+template <class D>
+inline constexpr std::size_t height = [] {
+  if constexpr (requires { D::height; }) return std::size_t{D::height};
+  else return std::size_t{0};
+}();
+
+/// The dataset that a stage stands on. Copies share one meter, which times it if it is no stage itself.
+template <Dataset D>
+class Below final {
+ public:
+  static constexpr bool is_stage = requires(const D& d, std::vector<Timing>& all) { d.timings(all); };
+
+  explicit Below(D dataset) : dataset_(std::move(dataset)) {
+    if constexpr (!is_stage) meter_ = std::make_shared<Meter>();
+  }
+  std::size_t size() const { return dataset_.size(); }
+  std::string name() const { return dataset_.name(); }
+  decltype(auto) at(const Key& key) const {
+    if constexpr (is_stage) return dataset_.at(key);
+    else return (*meter_)([&]() -> decltype(auto) { return dataset_.at(key); });
+  }
+  void timings(std::vector<Timing>& all) const {
+    if constexpr (is_stage) dataset_.timings(all);
+    else all.push_back(meter_->timing(name()));
+  }
+  std::size_t bytes() const {
+    if constexpr (requires { dataset_.bytes(); }) return dataset_.bytes();
+    else return 0;
+  }
+
+ private:
+  D dataset_;
+  std::shared_ptr<Meter> meter_;
+};
+
+/// Rethrows the exception in flight, which a function of the program threw in a stage, with the stage and the value.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_value(const std::string& stage, std::size_t index) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) { throw; } catch (const std::exception& failure) {
+    throw Error(stage + ", value " + std::to_string(index), "what its function makes of it", failure.what());
+  }
+}
+
+/// A stage that waits for its dataset: `dataset | map(f)`.
+template <class Apply>
+struct Pipe final {
+  Apply apply;
+};
+template <class Apply>
+Pipe(Apply) -> Pipe<Apply>;
+
+/// Stages are values, as datasets are; copies share what they have computed.
+template <class D, class Apply>
+auto operator|(D dataset, const Pipe<Apply>& stage) {
+  static_assert(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold));
+  if constexpr (Dataset<D>) return stage.apply(std::move(dataset));
+  else return dataset;
+}
+
+}  // namespace detail
+
+/// See map().
+template <class D, class F>
+class Map final {
+ public:
+  static constexpr bool draws = !rule::map_takes_value<F, D>::alone;
+  static constexpr bool varies = draws || data::varies<D>;
+  static constexpr std::size_t height = detail::height<D> + 1;
+
+  Map(D dataset, F f, std::string label)
+      : below_(std::move(dataset)),
+        f_(std::move(f)),
+        label_(std::move(label)),
+        meter_(std::make_shared<detail::Meter>()) {}
+  std::size_t size() const { return below_.size(); }
+  std::string name() const { return below_.name() + " | " + label_; }
+  auto at(const Key& key) const {
+    decltype(auto) value = below_.at(key);
+    try {
+      return (*meter_)([&] {
+        if constexpr (draws) return f_(static_cast<decltype(value)&&>(value), own(key));
+        else return f_(static_cast<decltype(value)&&>(value));
+      });
+    } catch (...) { detail::refuse_value(name(), key.index); }
+  }
+  void timings(std::vector<Timing>& all) const {
+    below_.timings(all);
+    all.push_back(meter_->timing(label_));
+  }
+  std::size_t bytes() const { return below_.bytes(); }
+
+ private:
+  /// Two stages that draw do not draw the same.
+  static Key own(const Key& key) { return {key.index, key.epoch, mix(key.seed, height)}; }
+
+  detail::Below<D> below_;
+  F f_;
+  std::string label_;
+  std::shared_ptr<detail::Meter> meter_;
+};
+
+/// f of each value. A stage that draws takes the value's key, too, and nothing but its bits: then a value is the same
+/// whichever thread, rank or resumed run computes it, and another in each epoch.
+///
+///   f       f(value), or f(value, const Key&): const, and called from several threads. What it returns owns its memory,
+///           or points to what outlives the value (a mapped file)
+///   label   the stage's name in errors and timings
+///
+///   files | data::map(decode, "decode")
+///         | data::map([](Image image, const data::Key& key) { return key.bits(0) % 2 ? mirrored(image) : image; })
+///
+/// Two stages of one pipeline draw different numbers from the same key.bits(n).
+///
+/// failure   an exception of f becomes an Error that names the stage, what it stands on, and the value
+template <class F>
+  requires(!Dataset<F>)
+auto map(F f, std::string label = "map") {
+  return detail::Pipe{[f = std::move(f), label = std::move(label)]<class D>(D dataset) {
+    static_assert(sizeof(typename rule::map_takes_value<F, D>::must_hold));
+    if constexpr (rule::map_takes_value<F, D>::holds) return Map<D, F>(std::move(dataset), f, label);
+    else return dataset;
+  }};
+}
+template <class D, class F>
+  requires(!std::is_convertible_v<F, std::string>)
+auto map(D dataset, F f, std::string label = "map") {
+  return std::move(dataset) | map(std::move(f), std::move(label));
+}
+
+/// Refused: a dataset has an end. `fit` and Loader repeat it, each epoch in another order.
+template <class... Arguments>
+void repeat(const Arguments&...) {
+  static_assert(sizeof(typename rule::pipeline_has_an_end<(sizeof...(Arguments) > 99)>::must_hold));
+}
+
+/// Bytes that the stages keep: indices of filters and of values in order of length, values in caches. Without what
+/// readers keep, unless they have bytes() themselves.
+template <class D>
+std::size_t bytes(const D& dataset) {
+  if constexpr (requires { dataset.bytes(); }) return dataset.bytes();
+  else return 0;
+}
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

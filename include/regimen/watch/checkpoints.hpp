@@ -1,0 +1,189 @@
+// regimen/watch/checkpoints.hpp — saves the state of a run every so often, the last few and the best.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
+#include <regimen/state/parts.hpp>
+#include <regimen/train/result.hpp>
+#include <regimen/watch/run_text.hpp>
+#include <regimen/watch/text.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+
+struct CheckpointsOptions final {
+  std::uint64_t every = 0;
+  std::size_t keep = 3;
+  bool best = false;
+  std::string note{};
+};
+
+/// A callback of fit that saves the state of a run to a folder, while training continues:
+///
+///   Checkpoints checkpoints("run", {.every = 500, .keep = 3, .best = true});
+///   if (const std::string newest = Checkpoints::newest("run"); !newest.empty()) trainer.load(newest);
+///   trainer.fit(data, held_out, {.steps = 5000, .validate_every = 500, .patience = 4}, checkpoints);
+///
+///   every   steps between states: step-<N>.safetensors; and one when the run ends. 0: none
+///   keep    how many of these stay, the last ones; an older one is removed when a newer one is in place
+///   best    also best.safetensors: the state of the evaluation with the least loss, and best.txt: its loss and step
+///   note    a line for run.txt, which the first call writes: for the version of your program, say
+///
+/// Under Steps<K> a state that is due inside a launch is saved after it. A run that continues from one of its states
+/// counts those that are there, and the best loss so far. Folders: one run each; one that has states of later steps
+/// than a run that begins anew is refused. All ranks have one, with the same folder, on one file system.
+///
+/// memory   while it saves, a copy of this rank's state, outside the plan
+/// failure  as save_in_background: an error in writing is thrown at the next state, or at the end of fit
+class Checkpoints final {
+ public:
+  explicit Checkpoints(std::string folder, const CheckpointsOptions& options)
+      : folder_(std::move(folder)), options_(options) {
+    if (options.every == 0 && !options.best)
+      throw Error("Checkpoints", "every of at least 1, or best", "neither", "write {.every = 500}");
+    if (options.keep == 0) throw Error("Checkpoints, keep", "at least 1 state", "0");
+    std::error_code failed;
+    std::filesystem::create_directories(folder_, failed);
+    if (failed) throw Error(folder_, "a folder, or a name where one can be made", failed.message());
+  }
+
+  template <class Trainer>
+  void operator()(Trainer& trainer, const StepResult& step) {
+    begin(trainer);
+    if (is_due(step)) save(trainer, trainer.steps_done());
+  }
+  template <class Trainer>
+  void operator()(Trainer& trainer, std::span<const StepResult> launch) {
+    begin(trainer);
+    if (std::any_of(launch.begin(), launch.end(), [&](const StepResult& step) { return is_due(step); }))
+      save(trainer, trainer.steps_done());
+  }
+  template <class Trainer>
+  void operator()(Trainer& trainer, const Evaluation& found) {
+    if (!options_.best) return;
+    begin(trainer);
+    // A file that one rank sees later than another decides nothing.
+    if (!trainer.on_all_ranks(is_finite(found.loss) && found.loss < best_)) return;
+    best_ = found.loss;
+    save(trainer, none);
+  }
+  template <class Trainer>
+  void operator()(Trainer& trainer, const Fitted&) {
+    begin(trainer);
+    if (options_.every != 0 && pending_ != trainer.steps_done() &&
+        (states_.empty() || states_.back() != trainer.steps_done()))
+      save(trainer, trainer.steps_done());
+    finish(trainer);
+  }
+
+  /// The file of the state with the highest step in a folder; empty if there is none.
+  static std::string newest(const std::string& folder) {
+    const std::vector<std::uint64_t> found = steps_in(folder);
+    return found.empty() ? std::string() : file_in(folder, found.back());
+  }
+  std::string best_file() const { return folder_ + "/best.safetensors"; }
+  /// The least loss so far, of earlier runs to this folder, too; infinite if there is none.
+  double best_loss() const { return best_; }
+
+ private:
+  static constexpr std::uint64_t none = (std::numeric_limits<std::uint64_t>::max)();
+  static constexpr std::string_view prefix = "step-", suffix = ".safetensors";
+
+  static std::string file_in(const std::string& folder, std::uint64_t step) {
+    return folder + "/" + std::string(prefix) + std::to_string(step) + std::string(suffix);
+  }
+  static std::vector<std::uint64_t> steps_in(const std::string& folder) {
+    std::vector<std::uint64_t> found;
+    std::error_code failed;
+    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+      const std::string name = entry->path().filename().string();
+      if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
+      std::uint64_t step = 0;
+      const char *const first = name.data() + prefix.size(), *const last = name.data() + name.size() - suffix.size();
+      const auto [stopped, wrong] = std::from_chars(first, last, step);
+      if (wrong == std::errc{} && stopped == last && first != last) found.push_back(step);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  bool is_due(const StepResult& step) const { return options_.every != 0 && step.step % options_.every == 0; }
+
+  /// Before its first event: what earlier runs have left.
+  template <class Trainer>
+  void begin(Trainer& trainer) {
+    if (std::exchange(has_begun_, true)) return;
+    const std::uint64_t now = trainer.steps_done();
+    std::uint64_t best_step = 0;
+    std::string words;
+    if (std::ifstream file(folder_ + "/best.txt"); options_.best && file >> words >> best_step)
+      best_ = std::strtod(words.c_str(), nullptr);
+    for (const std::uint64_t step : steps_in(folder_)) {
+      if (step < now) states_.push_back(step);
+      best_step = (std::max)(best_step, step);
+    }
+    const std::uint64_t launch = Trainer::Session::steps;
+    if (now <= launch && best_step > launch)
+      throw Error(folder_, "a folder without states, for a run that begins anew",
+                  "a state of step " + std::to_string(best_step), "load it first, or give another folder");
+    if (trainer.rank() == 0) detail::write_text(folder_ + "/run.txt", run_text(trainer, options_.note));
+  }
+
+  /// step   none: the best state
+  template <class Trainer>
+  void save(Trainer& trainer, std::uint64_t step) {
+    finish(trainer);
+    trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
+    saves_ = true;
+    pending_ = step;
+    pending_best_ = detail::text_of(best_) + " " + std::to_string(trainer.steps_done()) + "\n";
+  }
+  /// The state that is being saved is in place; then older ones may go.
+  template <class Trainer>
+  void finish(Trainer& trainer) {
+    if (!std::exchange(saves_, false)) return;
+    trainer.finish_saving();
+    const std::uint64_t saved = std::exchange(pending_, none);
+    const bool first = trainer.rank() == 0;
+    if (saved == none) {
+      if (first) detail::write_text(folder_ + "/best.txt", pending_best_);
+      return;
+    }
+    std::erase(states_, saved);
+    states_.push_back(saved);
+    while (states_.size() > options_.keep) {
+      const std::string path = file_in(folder_, states_.front());
+      states_.erase(states_.begin());
+      if (!first) continue;
+      std::remove(path.c_str());
+      train::SavedState::remove_parts_before(path, none);
+    }
+  }
+
+  std::string folder_;
+  CheckpointsOptions options_;
+  std::vector<std::uint64_t> states_;  // in place, by step
+  double best_ = std::numeric_limits<double>::infinity();
+  bool has_begun_ = false, saves_ = false;
+  std::uint64_t pending_ = none;  // the step of the state that is being saved; none: the best
+  std::string pending_best_;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

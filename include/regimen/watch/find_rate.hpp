@@ -1,0 +1,160 @@
+// regimen/watch/find_rate.hpp — the losses of a short run whose learning rate grows.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
+#include <regimen/state/patience.hpp>
+#include <regimen/state/trainer_state.hpp>
+#include <regimen/train/options.hpp>
+#include <regimen/train/result.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regimen {
+
+/// What find_rate has seen: one entry for each step.
+struct RateSweep final {
+  std::vector<double> rates, losses;
+
+  /// The losses, each averaged with those before it: weights 1 - share, falling by share from step to step.
+  std::vector<double> smoothed(double share = 0.8) const {
+    std::vector<double> found;
+    double mean = 0, weight = 0;
+    for (const double loss : losses) {
+      mean = share * mean + (1 - share) * loss;
+      weight = share * weight + (1 - share);
+      found.push_back(mean / weight);
+    }
+    return found;
+  }
+  /// The rate at which the smoothed loss falls fastest by the logarithm of the rate; NaN if it never falls.
+  double steepest() const {
+    const std::vector<double> of = smoothed();
+    double best = no_value, least = 0;
+    for (std::size_t i = 1; i + 1 < of.size(); ++i) {
+      const double slope = of[i + 1] - of[i - 1];  // the logarithms are equally far apart
+      if (is_finite(slope) && slope < least) {
+        least = slope;
+        best = rates[i];
+      }
+    }
+    return best;
+  }
+};
+
+///   from, to   the learning rate grows from step to step by the same factor, in place of
+///              options.optimizer.learning_rate and the schedule; for a Split this is what multiplies the rates of its
+///              groups
+///   steps      of the sweep; it ends earlier when the loss is not finite, or above `stop` times the least one
+///   run        order, remainder and workers of the data; its steps and epochs are not read
+struct RateOptions final {
+  double from = 1e-7, to = 10;
+  std::uint64_t steps = 100;
+  double stop = 4;
+  FitOptions run{};
+};
+
+namespace train {
+
+/// Keeps everything of a Session that steps change, on the host, and puts it back.
+template <class Session>
+class Untouched final {
+ public:
+  explicit Untouched(Session& session)
+      : session_(session),
+        kept_(session.resident.end),
+        options_(session.options),
+        patience_(session.patience),
+        place_(session.place),
+        batching_(session.batching),
+        steps_(session.steps_done),
+        by_hand_(session.batches_by_hand) {
+    session.walk.engine.download(0, std::span(kept_)).wait();
+  }
+  Untouched(const Untouched&) = delete;
+  Untouched& operator=(const Untouched&) = delete;
+  ~Untouched() {
+    try {
+      session_.abandon();
+      session_.walk.engine.upload(0, std::span<const std::byte>(kept_)).wait();
+    } catch (const Error&) {  // of a lost device; the first error says why
+    }
+    session_.options = options_;
+    session_.patience = patience_;
+    session_.place = place_;
+    session_.batching = batching_;
+    session_.steps_done = steps_;
+    session_.batches_by_hand = by_hand_;
+    session_.host_weights.clear();
+  }
+
+ private:
+  Session& session_;
+  std::vector<std::byte> kept_;
+  decltype(Session::options) options_;
+  Patience patience_;
+  DataPlace place_;
+  Batching batching_;
+  std::uint64_t steps_, by_hand_;
+};
+
+}  // namespace train
+
+/// A range test of the learning rate: trains for some steps with a rate that grows exponentially, then puts the Trainer
+/// back, bit for bit: weights, optimizer state, place in the data, step, loss scale. All ranks call it.
+///
+///   const RateSweep sweep = find_rate(trainer, data);
+///   std::printf("%g\n", sweep.steepest());     // a good learning rate is there, or up to ten times below
+///
+/// memory   a copy of the persistent part of the arena, on the host, outside the plan
+/// failure  Error for a rate or a number of steps outside its range; Error of a step, with the Trainer put back. Not in
+///          a callback of fit
+/// source   Smith 2017 (arXiv 1506.01186), section 3.3
+template <class Trainer, class Source>
+RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {
+  if (!(options.from > 0 && is_finite(options.to) && options.to > options.from))
+    throw Error("find_rate", "0 < from < to", std::to_string(options.from) + " and " + std::to_string(options.to));
+  if (options.steps < 2) throw Error("find_rate, steps", "at least 2", std::to_string(options.steps));
+  if (!(options.stop > 1)) throw Error("find_rate, stop", "more than 1", std::to_string(options.stop));
+  auto& session = train::Inside::session(trainer);
+  using Session = typename Trainer::Session;
+  session.expect_no_fit("find_rate");
+  train::StateAccess<Session>::expect_finished_step(session, "find_rate");
+  train::StateAccess<Session>::finish_saving(session);
+  [[maybe_unused]] const auto scope = session.walk.engine.scope();
+  const train::Untouched<Session> untouched(session);
+  session.steps_done = 0;
+  session.options.optimizer.learning_rate = options.from;
+  session.options.schedule = Schedule::steps(1, std::pow(options.to / options.from, 1 / (double(options.steps) - 1)));
+  FitOptions run = options.run;
+  run.steps = options.steps;
+  run.epochs = run.validate_every = run.patience = 0;
+  run.validate_average = run.progress = false;
+  RateSweep sweep;
+  double least = std::numeric_limits<double>::infinity();
+  const auto hear = [&](const StepResult& step) {
+    sweep.rates.push_back(step.learning_rate);
+    sweep.losses.push_back(step.loss);
+    if (step.loss < least) least = step.loss;
+    return step.targets == 0 || (is_finite(step.loss) && !(step.loss > 0 && step.loss > options.stop * least));
+  };
+  if constexpr (Session::steps > 1) {
+    trainer.fit(source, run, [&](Trainer&, std::span<const StepResult> launch) {
+      bool goes_on = true;
+      for (const StepResult& step : launch) goes_on = goes_on && hear(step);
+      return goes_on;
+    });
+  } else {
+    trainer.fit(source, run, [&](Trainer&, const StepResult& step) { return hear(step); });
+  }
+  return sweep;
+}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

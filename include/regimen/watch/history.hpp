@@ -1,0 +1,77 @@
+// regimen/watch/history.hpp — what happened in a run, as a value and as CSV.
+#pragma once
+
+#include <regimen/train/result.hpp>
+#include <regimen/watch/text.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regimen {
+
+/// A callback of fit that collects what it hears:
+///
+///   History history;
+///   trainer.fit(data, held_out, {.epochs = 3, .validate_every = 100}, history);
+///   history.save_csv("run.csv");
+///
+/// Further calls of fit add to it. Every rank may have one; steps, losses and evaluations are the same on all.
+///
+///   steps         the results of steps, of every one
+///   epochs        those that ended
+///   evaluations   each with the number of the step before it
+///
+/// memory   96 bytes a step
+struct History final {
+  struct Evaluated {
+    std::uint64_t step = 0;
+    Evaluation evaluation{};
+  };
+  std::vector<StepResult> steps{};
+  std::vector<EpochEvent> epochs{};
+  std::vector<Evaluated> evaluations{};
+
+  template <class Trainer>
+  void operator()(Trainer&, const StepResult& step) {
+    steps.push_back(step);
+  }
+  template <class Trainer>
+  void operator()(Trainer&, std::span<const StepResult> launch) {
+    steps.insert(steps.end(), launch.begin(), launch.end());
+  }
+  template <class Trainer>
+  void operator()(Trainer&, const EpochEvent& epoch) {
+    if (epoch.ended) epochs.push_back(epoch);
+  }
+  template <class Trainer>
+  void operator()(Trainer& trainer, const Evaluation& evaluation) {
+    evaluations.push_back({trainer.steps_done(), evaluation});
+  }
+
+  /// One table of all events: steps, then epochs, then evaluations; what an event does not have is empty. Numbers have
+  /// as many digits as give them again; nan and inf are written so.
+  std::string csv() const {
+    using detail::text_of;
+    std::string text =
+        "event,step,epoch,loss,accuracy,targets,samples,seconds,learning_rate,gradient_norm,loss_scale,applied\n";
+    for (const StepResult& s : steps)
+      text += "step," + std::to_string(s.step) + ",," + text_of(s.loss) + ",," + std::to_string(s.targets) + "," +
+              std::to_string(s.samples) + "," + text_of(s.milliseconds * 1e-3) + "," + text_of(s.learning_rate) + "," +
+              text_of(s.gradient_norm) + "," + text_of(s.loss_scale) + "," + (s.applied ? "1\n" : "0\n");
+    for (const EpochEvent& e : epochs)
+      text += "epoch," + std::to_string(e.step) + "," + std::to_string(e.epoch) + "," + text_of(e.loss) + ",," +
+              std::to_string(e.targets) + ",," + text_of(e.seconds) + ",,,,\n";
+    for (const auto& [step, e] : evaluations)
+      text += "evaluation," + std::to_string(step) + ",," + text_of(e.loss) + "," + text_of(e.accuracy) + "," +
+              std::to_string(e.targets) + ",,,,,,\n";
+    return text;
+  }
+  /// Replaces the file as a whole.
+  void save_csv(const std::string& path) const { detail::write_text(path, csv()); }
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,31 @@
+// regimen/watch/text.hpp — numbers and files of what watches a run.
+#pragma once
+
+#include <regimen/core/atomic_file.hpp>
+#include <regimen/core/finite.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace regimen::detail {
+
+/// The shortest text that gives this number again; nan, inf or -inf if it is none.
+inline std::string text_of(double number) {
+  if (is_nan(number)) return "nan";
+  if (!is_finite(number)) return number > 0 ? "inf" : "-inf";
+  char text[32];
+  const auto [end, failure] = std::to_chars(text, text + sizeof text, number);
+  return failure == std::errc{} ? std::string(text, end) : std::string("nan");
+}
+
+/// Replaces a file as a whole.
+inline void write_text(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0

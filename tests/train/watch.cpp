@@ -1,0 +1,329 @@
+// What watches a run: its history, its best weights, its saved states, the learning rates that it could have.
+#include <regimen/comm/launch.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/train/trainer.hpp>
+#include <regimen/watch/checkpoints.hpp>
+#include <regimen/watch/find_rate.hpp>
+#include <regimen/watch/history.hpp>
+#include <regimen/watch/keep_best.hpp>
+#include <regimen/watch/report.hpp>
+#include <regimen/watch/tensorboard.hpp>
+
+#include "support/catch.hpp"
+#include "support/weights.hpp"
+#include "temporary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+using namespace regimen;
+using support::weights_of;
+
+namespace {
+
+struct Net : Model<Input<Vector<8>>, Linear<4>> {};
+using Alone = Trainer<Net, Batch<10>>;
+using Ranks = Trainer<Net, Batch<5>, Communicator<Threads>, Shard<ZeRO1>>;
+
+const Fake& samples() {
+  static const Fake of({.samples = 43, .classes = 4});
+  return of;
+}
+/// Other labels than the model learns: its loss rises as training goes on.
+struct Wrong {
+  std::size_t size(const SampleShape& shape) const { return samples().size(shape); }
+  void read(std::size_t index, Sample<float, std::int32_t> sample) const {
+    samples().read(index, sample);
+    sample.target[0] = (sample.target[0] + 1) % 4;
+  }
+};
+
+std::set<std::string> names_in(const std::string& folder) {
+  std::set<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) found.insert(entry.path().filename().string());
+  return found;
+}
+std::string text_in(const std::string& path) {
+  const ::test::Bytes bytes = ::test::get(path);
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a history has what fit tells, and its table gives the numbers back") {
+  Alone trainer({.threads = 1});
+  History history;
+  std::vector<double> losses;
+  const Fitted fitted = trainer.fit(samples(), samples(), {.epochs = 2, .validate_every = 4, .progress = false},
+                                    history, [&](auto&, const StepResult& step) { losses.push_back(step.loss); });
+  REQUIRE(history.steps.size() == 10);
+  REQUIRE(history.epochs.size() == 2);
+  REQUIRE(history.evaluations.size() == 3);
+  CHECK(history.evaluations[0].step == 4);
+  CHECK(history.evaluations[2].evaluation.loss == fitted.validation_loss);
+  for (std::size_t i = 0; i < 10; ++i) CHECK(history.steps[i].loss == losses[i]);
+  history.steps[3].loss = no_value;
+  const ::test::Directory folder;
+  history.save_csv(folder / "run.csv");
+  const std::string text = text_in(folder / "run.csv");
+  std::size_t line = 0, at = 0;
+  for (std::size_t end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1, ++line) {
+    std::vector<std::string> cells(1);
+    for (const char letter : text.substr(at, end - at))
+      if (letter == ',') cells.emplace_back();
+      else cells.back() += letter;
+    REQUIRE(cells.size() == 12);
+    if (line == 0) CHECK(cells[3] == "loss");
+    if (line == 4) CHECK(cells[3] == "nan");
+    if (line >= 1 && line <= 10 && line != 4) CHECK(std::stod(cells[3]) == losses[line - 1]);
+    if (line == 10) CHECK(cells[5] == "3");
+    if (line == 12) CHECK(cells[0] + cells[1] + cells[2] == "epoch101");
+    if (line == 12) CHECK(std::stod(cells[3]) == history.epochs[1].loss);
+    if (line == 15) CHECK(std::stod(cells[4]) == history.evaluations[2].evaluation.accuracy);
+  }
+  CHECK(line == 16);
+  CHECK(at == text.size());
+}
+
+TEST_CASE("a run ends with the weights of its best evaluation") {
+  Alone trainer({.optimizer = {.learning_rate = 0.1}, .threads = 1});
+  KeepBest<Alone> best;
+  std::map<std::uint64_t, std::vector<float>> weights;
+  std::map<double, std::uint64_t> losses;
+  const auto note = [&](Alone& of, const Evaluation& found) {
+    weights[of.steps_done()] = weights_of(of);
+    losses.emplace(found.loss, of.steps_done());
+  };
+  const FitOptions run{.steps = 8, .validate_every = 2, .patience = 2, .progress = false};
+  const Fitted fitted = trainer.fit(samples(), Wrong{}, run, note, best);
+  CHECK(fitted.stopped_early);
+  CHECK(fitted.steps == 6);
+  REQUIRE(best.step() == 2);
+  CHECK(best.step() == losses.begin()->second);
+  CHECK(weights_of(trainer) == weights[2]);
+  CHECK(weights[6] != weights[2]);
+  CHECK(trainer.evaluate(Wrong{}).loss == best.loss());
+}
+
+TEST_CASE("ranks that keep slices end with the best weights") {
+  std::vector<std::vector<float>> first(2), last(2), end(2);
+  launch(2, [&](comm::Threads& communicator) {
+    Ranks trainer(communicator, {.optimizer = {.learning_rate = 0.1}});
+    KeepBest<Ranks> best;
+    const std::size_t rank = trainer.rank();
+    trainer.fit(
+        samples(), Wrong{}, {.steps = 6, .validate_every = 2, .progress = false},
+        [&](Ranks& of, const Evaluation&) {
+          last[rank] = weights_of(of);
+          if (of.steps_done() == 2) first[rank] = last[rank];
+        },
+        best);
+    end[rank] = weights_of(trainer);
+  });
+  CHECK(first[0] != last[0]);
+  CHECK(end[0] == first[0]);
+  CHECK(end[1] == first[0]);
+}
+
+TEST_CASE("the last states and the best one are kept, and a run goes on from them") {
+  const ::test::Directory folder;
+  const std::string path = folder / "run";
+  const CheckpointsOptions options{.every = 2, .keep = 2, .best = true, .note = "of a test"};
+  const auto run = [](std::uint64_t steps) {
+    return FitOptions{.steps = steps, .validate_every = 3, .progress = false};
+  };
+  const typename Alone::Options rate{.optimizer = {.learning_rate = 0.1}, .threads = 1};
+  Alone whole(rate), trainer(rate);
+  whole.fit(samples(), {.steps = 11, .progress = false});
+  Checkpoints checkpoints(path, options);
+  CHECK(Checkpoints::newest(path).empty());
+  std::size_t fewest = 9;
+  trainer.fit(samples(), Wrong{}, run(7), checkpoints, [&](auto&, const StepResult& step) {
+    std::size_t states = 0;
+    for (const std::string& name : names_in(path)) states += name.starts_with("step-") && name.ends_with("tensors");
+    if (step.step > 6) fewest = states;
+  });
+  CHECK(fewest >= 2);  // the one that replaces an older one may not be in place yet
+  CHECK(names_in(path) ==
+        std::set<std::string>{"best.safetensors", "best.txt", "run.txt", "step-6.safetensors", "step-7.safetensors"});
+  CHECK(::test::says(text_in(path + "/run.txt"), "note: of a test\n"));
+  CHECK(::test::says(text_in(path + "/run.txt"), Alone::plan().table()));
+  CHECK(Checkpoints::newest(path) == path + "/step-7.safetensors");
+
+  Alone best({.threads = 1});
+  best.load(checkpoints.best_file());
+  CHECK(best.steps_done() == 3);
+  CHECK(best.evaluate(Wrong{}).loss == checkpoints.best_loss());
+
+  Alone fresh({.threads = 1});
+  Checkpoints other(path, options);
+  ::test::refuses([&] { fresh.fit(samples(), Wrong{}, run(7), other); },
+                  "expected a folder without states, for a run that begins anew, found a state of step 7; load it");
+
+  Alone resumed(rate);
+  resumed.load(Checkpoints::newest(path));
+  Checkpoints further(path, options);
+  resumed.fit(samples(), Wrong{}, run(11), further);
+  CHECK(weights_of(resumed) == weights_of(whole));
+  CHECK(further.best_loss() == checkpoints.best_loss());  // later ones are worse
+  CHECK(names_in(path) ==
+        std::set<std::string>{"best.safetensors", "best.txt", "run.txt", "step-10.safetensors", "step-11.safetensors"});
+  best.load(further.best_file());
+  CHECK(best.steps_done() == 3);
+  CHECK(::test::says(::test::error_of([&] { Checkpoints nothing(path, {}); }), "every of at least 1, or best"));
+}
+
+TEST_CASE("states of several ranks go with all their parts") {
+  const ::test::Directory folder;
+  launch(2, [&](comm::Threads& communicator) {
+    Ranks trainer(communicator, {});
+    Checkpoints checkpoints(folder.path(), {.every = 2, .keep = 1});
+    trainer.fit(samples(), {.steps = 6, .progress = false}, checkpoints);
+  });
+  CHECK(folder.files() == 4);  // the index, two parts, run.txt
+  CHECK(Checkpoints::newest(folder.path()) == folder / "step-6.safetensors");
+  Alone alone({.threads = 1});
+  alone.load(Checkpoints::newest(folder.path()));
+  CHECK(alone.steps_done() == 6);
+}
+
+namespace {
+/// A run of eight steps with a sweep after the third, inside an epoch.
+struct Swept {
+  RateSweep sweep{};
+  bool is_as_before = false;
+  double next = 0;  // loss of the step after the sweep
+  std::vector<float> weights{};
+};
+template <class Train>
+Swept swept(Train& trainer, const RateOptions& options) {
+  Swept found;
+  trainer.fit(samples(), {.steps = 3, .progress = false});
+  const double rate = trainer.options().optimizer.learning_rate;
+  found.sweep = find_rate(trainer, samples(), options);
+  found.is_as_before = trainer.steps_done() == 3 && trainer.options().optimizer.learning_rate == rate;
+  History history;
+  trainer.fit(samples(), {.steps = 8, .progress = false}, history);
+  found.next = history.steps[0].loss;
+  found.weights = weights_of(trainer);
+  return found;
+}
+}  // namespace
+
+TEST_CASE("a sweep of learning rates leaves a run as it was") {
+  Alone whole({.threads = 1}), trainer({.threads = 1}), other({.threads = 1});
+  whole.fit(samples(), {.steps = 8, .progress = false});
+  const Swept found = swept(trainer, {.from = 1e-4, .to = 1, .steps = 9});
+  CHECK(found.is_as_before);
+  CHECK(found.weights == weights_of(whole));
+  REQUIRE(found.sweep.rates.size() == 9);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(found.sweep.rates[i] == Approx(std::pow(10, -4 + 0.5 * double(i))));
+  CHECK(found.sweep.losses[0] == found.next);  // the same samples and weights
+  CHECK(found.sweep.steepest() > 1e-4);
+
+  const Swept diverging = swept(other, {.from = 1e-2, .to = 1e6, .steps = 50});
+  CHECK(diverging.is_as_before);
+  CHECK(diverging.weights == weights_of(whole));
+  const std::vector<double>& losses = diverging.sweep.losses;
+  REQUIRE(losses.size() > 2);
+  CHECK(losses.size() < 50);
+  const double least = *std::min_element(losses.begin(), losses.end());
+  CHECK(losses.back() > 4 * least);
+  CHECK(losses[losses.size() - 2] <= 4 * least);
+  ::test::refuses([&] { find_rate(other, samples(), {.from = 1, .to = 1}); }, "find_rate: expected 0 < from < to");
+}
+
+TEST_CASE("a sweep leaves ranks and their slices as they were") {
+  std::vector<Swept> found(2);
+  std::vector<std::vector<float>> whole(2);
+  launch(2, [&](comm::Threads& communicator) {
+    Ranks trainer(communicator, {});
+    found[trainer.rank()] = swept(trainer, {.from = 1e-4, .to = 1, .steps = 5});
+  });
+  launch(2, [&](comm::Threads& communicator) {
+    Ranks trainer(communicator, {});
+    trainer.fit(samples(), {.steps = 8, .progress = false});
+    whole[trainer.rank()] = weights_of(trainer);
+  });
+  for (const Swept& rank : found) {
+    CHECK(rank.is_as_before);
+    CHECK(rank.weights == whole[0]);
+    CHECK(rank.sweep.losses.size() == 5);
+    CHECK(rank.sweep.losses == found[0].sweep.losses);
+  }
+}
+
+TEST_CASE("steepest is where the smoothed loss falls fastest by the logarithm of the rate") {
+  RateSweep sweep;
+  for (int i = 0; i < 40; ++i) {
+    sweep.rates.push_back(std::pow(10, -4 + 0.1 * i));
+    sweep.losses.push_back(2 - std::tanh((i - 20) / 4.0));
+  }
+  CHECK(sweep.steepest() > sweep.rates[20]);  // the average comes after
+  CHECK(sweep.steepest() < sweep.rates[26]);
+  for (int i = 0; i < 40; ++i) sweep.losses[std::size_t(i)] = i;
+  CHECK(std::isnan(sweep.steepest()));
+  sweep.losses.assign(40, 1.5);
+  CHECK(RateSweep{}.smoothed().empty());
+  CHECK(sweep.smoothed()[7] == Approx(1.5));
+}
+
+TEST_CASE("TensorBoard hears the run: a record for each event") {
+  const ::test::Directory folder;
+  double time = 1700000000;
+  Alone trainer({.threads = 1});
+  TensorBoard board(folder / "runs",
+                    {.every = 2, .histograms = 5, .file = "tfevents", .clock = [&] { return time++; }});
+  trainer.fit(samples(), samples(), {.epochs = 1, .validate_every = 3, .progress = false}, board);
+  const std::string bytes = text_in(folder / "runs/tfevents");
+  std::vector<std::string> records;
+  for (std::size_t at = 0; at < bytes.size();) {
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < 8; ++i) length |= std::size_t{static_cast<unsigned char>(bytes[at + i])} << 8 * i;
+    REQUIRE(at + 16 + length <= bytes.size());
+    records.push_back(bytes.substr(at + 12, length));
+    at += 16 + length;
+  }
+  REQUIRE(records.size() == 8);  // version, run, steps 2 and 4, evaluation at 3, histograms, epoch, evaluation at 5
+  CHECK(::test::says(records[0], "brain.Event:2"));
+  CHECK(::test::says(records[1], "run/text_summary"));
+  CHECK(::test::says(records[2], "train/loss"));
+  CHECK(::test::says(records[3], "validation/accuracy"));
+  CHECK(::test::says(records[5], "weights/" + trainer.parameters()[0].name));
+  CHECK(::test::says(records[5], "gradients/" + trainer.parameters()[1].name));
+  CHECK(::test::says(records[6], "epoch/loss"));
+  CHECK(::test::says(records[7], "validation/loss"));
+  Alone second({.threads = 1});
+  TensorBoard again(folder / "runs", {.file = "tfevents"});
+  ::test::refuses([&] { second.fit(samples(), {.steps = 1, .progress = false}, again); },
+                  "to create it, found File exists");
+}
+
+TEST_CASE("a report refers to nothing outside itself, and draws what the run had") {
+  const ::test::Directory folder;
+  Alone trainer({.threads = 1});
+  HtmlReport report(folder / "run.html", "A <run> & more");
+  trainer.fit(samples(), samples(), {.epochs = 2, .validate_every = 4, .progress = false}, report);
+  const std::string page = text_in(folder / "run.html");
+  for (const char* outside : {"src=", "href", "url(", "<script", "@import", "<link", "<iframe", "<img", "<object"})
+    CHECK_FALSE(::test::says(page, outside));
+  const std::string drawn = page.substr(0, page.find("<h2>Recipe"));  // the names of a recipe may say anything
+  CHECK_FALSE(::test::says(drawn, "//"));
+  CHECK_FALSE(::test::says(drawn, "nan"));
+  CHECK(::test::says(page, "<title>A &lt;run&gt; &amp; more</title>"));
+  CHECK(::test::says(page, detail::escaped(Alone::plan().table())));
+  std::size_t drawings = 0;
+  for (std::size_t at = 0; (at = page.find("<svg", at)) != std::string::npos; ++at) ++drawings;
+  CHECK(drawings == 5);
+  const std::vector<std::size_t> memory = detail::memory_of_step(trainer);
+  CHECK(*std::max_element(memory.begin(), memory.end()) == Alone::plan().peak_of_live);
+}
+// SPDX-License-Identifier: Apache-2.0
